@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
 
 Document = dict[str, Any]
@@ -50,7 +50,8 @@ class Query:
 
     `partition` keeps to one partition; None goes across all. `order` is the name of an order of the container
     (services/store/containers.py); None is by id within a partition and by (partition key, id) across. Ties are broken
-    by partition key, then id, so that an order is always complete. Documents that lack a field of the order are not listed.
+    by partition key, then id, so that an order is always complete. Documents that lack a field of the order, or have
+    null there, are not listed.
     `reverse` turns the whole order round. `after` is the `next` of the page before, of a query that was the same but
     for `limit`.
     """
@@ -98,7 +99,7 @@ class Store(Protocol):
         ...
 
     async def increment(self, container: str, seed: Document, amounts: Mapping[str, int | float]) -> None:
-        """Adds `amounts` to top-level fields of the document with `seed`'s key, atomically; a missing field counts as 0.
+        """Adds `amounts` to top-level fields of the document with `seed`'s key, atomically; a missing field is 0.
 
         If there is no such document, `seed` is created first. For counters that may be a little off: a retry after a
         time-out may count twice.
@@ -161,6 +162,4 @@ class Queues(Protocol):
 
 def utc_now() -> datetime:
     """The Clock of production."""
-    from datetime import UTC
-
     return datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""The truth about containers: names, partition keys, orders and indexing. Creation, Bicep and the embedded store follow.
+"""The truth about containers: names, partition keys, orders, indexing. Creation, Bicep and the embedded store follow.
 
 Nothing here talks to a store. An order is a composite index: a query may only ask for an order that is listed, so what
 would be a full scan in Azure is refused on a laptop too.
@@ -16,10 +16,10 @@ ASCENDING, DESCENDING = "ascending", "descending"
 class Container:
     """One Cosmos container.
 
-    `orders` maps a name to (field, direction) pairs; the adapters append the partition key and id, in the direction of the
-    last pair, to make each complete. `unindexed` are paths of payload that no query filters on. `indexed_only`, if set,
-    turns the policy round: just these paths are indexed. `ids_unique` says that an id occurs in one partition
-    only, so that (id) alone orders the whole container.
+    `orders` maps a name to (field, direction) pairs; the adapters append the partition key and id, in the direction of
+    the last pair, to make each complete. `unindexed` are payload that no query filters on. `indexed_only`, if set, turns
+    the policy round: just these paths are indexed. `ids_unique` says that an id occurs in one partition only, so that
+    (id) alone orders the whole container.
     """
 
     name: str

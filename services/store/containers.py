@@ -17,7 +17,7 @@ class Container:
     """One Cosmos container.
 
     `orders` maps a name to (field, direction) pairs; the adapters append the partition key and id, in the direction of
-    the last pair, to make each complete. `unindexed` are payload that no query filters on. `indexed_only`, if set, turns
+    the last pair, to make each complete. `unindexed` is payload that no query filters on. `indexed_only` turns
     the policy round: just these paths are indexed. `ids_unique` says that an id occurs in one partition only, so that
     (id) alone orders the whole container.
     """

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""The two commands of a fresh clone, and the two that keep it in order. Standard library only.
+
+    python3 scripts/dev.py run [options]       set up once, then run the whole app at http://127.0.0.1:7071
+    python3 scripts/dev.py test [pytest args]  set up once, then run every test
+    python3 scripts/dev.py check               ruff and mypy (strict), then every test
+    python3 scripts/dev.py lock                resolve requirements*.in anew into requirements*.txt
+
+Setting up is making a virtual environment and installing pinned, hashed requirements into it; it is done again only when
+these change. What the app does once it runs is scripts/local_host.py's business.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+COSMOS_SERVER = ROOT / "tests" / "cosmos_server"
+FLOOR = (3, 11)
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def venv_folder() -> Path:
+    """`.venv`, unless another Python version lives there already: then `.venv-3.13` and the like."""
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    config = ROOT / ".venv" / "pyvenv.cfg"
+    if config.exists():
+        lines = dict(line.split(" = ", 1) for line in config.read_text().splitlines() if " = " in line)
+        if not lines.get("version", "").startswith(version + "."):
+            return ROOT / f".venv-{version}"
+    return ROOT / ".venv"
+
+
+def python_in(folder: Path) -> Path:
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def fingerprint(*files: Path) -> str:
+    digest = hashlib.sha256(sys.version.encode())
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def is_current(stamp: Path, wanted: str) -> bool:
+    return stamp.exists() and stamp.read_text() == wanted
+
+
+def set_up(development: bool) -> Path:
+    """The interpreter of an environment that has just what the requirements say. Quick when nothing changed."""
+    folder = venv_folder()
+    python = python_in(folder)
+    runtime, everything = ROOT / "requirements.txt", ROOT / "requirements-dev.txt"
+    full_stamp, stamp = folder / "installed-dev", folder / "installed"
+    full, wanted = fingerprint(runtime, everything), fingerprint(runtime)
+    if python.exists() and (is_current(full_stamp, full) or (not development and is_current(stamp, wanted))):
+        return python
+
+    started = time.monotonic()
+    if not python.exists():
+        say(f"Making the virtual environment {folder.name} (Python {sys.version.split()[0]}) ...")
+        try:
+            venv.create(folder, with_pip=True, clear=True)
+        except subprocess.CalledProcessError as error:
+            raise SystemExit(
+                f"The virtual environment could not be made: {error}\n"
+                "On Debian and Ubuntu its parts are a package of their own: apt install python3-venv"
+            ) from None
+    requirements = everything if development else runtime
+    say(f"Installing {requirements.name} (once; again only when it changes) ...")
+    install = [
+        str(python),
+        "-m",
+        "pip",
+        "install",
+        "--disable-pip-version-check",
+        "--no-input",
+        "-r",
+        str(requirements),
+    ]
+    if subprocess.run(install, cwd=ROOT, check=False).returncode:
+        raise SystemExit(
+            f"Installing failed: pip's own words are above. Is a package index within reach?\n"
+            f"What is there is kept; run the same command again, or remove {folder.name} to start afresh."
+        )
+    stamp.write_text(wanted)
+    if development:
+        full_stamp.write_text(full)
+    else:
+        full_stamp.unlink(missing_ok=True)
+    say(f"Ready after {time.monotonic() - started:.0f} s.")
+    return python
+
+
+def set_up_cosmos_server() -> None:
+    """Installs the Cosmos-compatible test server if Node is there; the contract suite says so if it is not."""
+    npm = shutil.which("npm")
+    lock = COSMOS_SERVER / "package-lock.json"
+    stamp = COSMOS_SERVER / "node_modules" / ".installed"
+    if npm is None or is_current(stamp, fingerprint(lock)):
+        return
+    say("Installing the Cosmos-compatible test server ...")
+    if subprocess.run([npm, "ci", "--no-audit", "--no-fund"], cwd=COSMOS_SERVER, check=False).returncode:
+        raise SystemExit("npm ci failed: its own words are above.")
+    stamp.write_text(fingerprint(lock))
+
+
+def become(command: list[str]) -> None:
+    """Goes on as `command`, in this very process where the system can, so that signals reach it directly."""
+    os.chdir(ROOT)
+    if os.name == "nt":
+        raise SystemExit(subprocess.call(command))
+    os.execv(command[0], command)
+
+
+def execute(*command: str) -> None:
+    if code := subprocess.run(command, cwd=ROOT, check=False).returncode:
+        raise SystemExit(code)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    python = set_up(development=False)
+    settings = list(arguments.set)
+    if arguments.store:
+        settings.append(f"STORE={arguments.store}")
+    command = [str(python), str(ROOT / "scripts" / "local_host.py")]
+    command += ["--port", str(arguments.port), "--data", arguments.data]
+    command += [part for setting in settings for part in ("--set", setting)]
+    command += ["--once"] if arguments.once else []
+    become(command)
+
+
+def test(arguments: list[str]) -> None:
+    python = set_up(development=True)
+    set_up_cosmos_server()
+    become([str(python), "-m", "pytest", *arguments])
+
+
+def check(arguments: list[str]) -> None:
+    python = str(set_up(development=True))
+    execute(python, "-m", "ruff", "check", ".")
+    execute(python, "-m", "ruff", "format", "--check", ".")
+    execute(python, "-m", "mypy")
+    test(arguments)
+
+
+def lock() -> None:
+    python = str(set_up(development=True))
+    compile_ = [python, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"]
+    compile_ += ["--generate-hashes", "--no-emit-index-url", "--upgrade"]
+    compile_ += ["--custom-compile-command", "python3 scripts/dev.py lock"]
+    execute(*compile_, "requirements.in", "-o", "requirements.txt")
+    execute(*compile_, "requirements-dev.in", "-c", "requirements.txt", "-o", "requirements-dev.txt")
+
+
+def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    commands = parser.add_subparsers(dest="command", required=True, metavar="run | test | check | lock")
+    serve = commands.add_parser("run", help="run the whole app on this machine")
+    serve.add_argument("--port", type=int, default=7071, help="the port on 127.0.0.1 (default 7071)")
+    serve.add_argument("--data", default=".data", metavar="DIR", help="where everything durable goes (default .data)")
+    serve.add_argument("--demo", action=argparse.BooleanOptionalAction, default=True, help="demo feeds (default)")
+    serve.add_argument("--store", choices=("sqlite", "cosmos"), help="the store (default sqlite)")
+    serve.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an app setting; repeatable")
+    serve.add_argument("--once", action="store_true", help="run every timer once, drain the queues, exit 0 or 1")
+    commands.add_parser("test", help="run every test; further arguments go to pytest", add_help=False)
+    commands.add_parser("check", help="ruff, mypy, then every test; further arguments go to pytest", add_help=False)
+    commands.add_parser("lock", help="resolve the requirements anew")
+    arguments, rest = parser.parse_known_args(argv)
+    if rest and arguments.command not in ("test", "check"):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    return arguments, rest
+
+
+def main(argv: list[str]) -> None:
+    if sys.version_info < FLOOR:
+        raise SystemExit(f"toolpulse needs Python {FLOOR[0]}.{FLOOR[1]} or newer; this is {sys.version.split()[0]}.")
+    arguments, rest = parse(argv)
+    match arguments.command:
+        case "run":
+            run(arguments)
+        case "test":
+            test(rest)
+        case "check":
+            check(rest)
+        case "lock":
+            lock()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

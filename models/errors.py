@@ -2,6 +2,7 @@
 
     ToolpulseError
     ├── InvalidInput        what was handed in breaks a rule: names the field and what is allowed (400)
+    ├── NotAllowed          the caller has not shown the key that this takes (401)
     ├── NotFound            the thing that was named is not there (404)
     ├── Conflict            a thing of that identity is there already (409)
     ├── ChangedMeanwhile    somebody wrote between our read and our write: read again, decide again (412)
@@ -25,6 +26,10 @@ class InvalidInput(ToolpulseError):
         super().__init__(f"{field}: {allowed}")
         self.field = field
         self.allowed = allowed
+
+
+class NotAllowed(ToolpulseError):
+    """The caller has not shown the key that this takes."""
 
 
 class NotFound(ToolpulseError):

@@ -6,8 +6,8 @@
     python3 scripts/dev.py check               ruff and mypy (strict), then every test
     python3 scripts/dev.py lock                resolve requirements*.in anew into requirements*.txt
 
-Setting up is making a virtual environment and installing pinned, hashed requirements into it; it is done again only when
-these change. What the app does once it runs is scripts/local_host.py's business.
+Setting up is making a virtual environment and installing pinned, hashed requirements into it; it is done again only
+when these change. What the app does once it runs is scripts/local_host.py's business.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def become(command: list[str]) -> None:
     os.chdir(ROOT)
     if os.name == "nt":
         raise SystemExit(subprocess.call(command))
-    os.execv(command[0], command)
+    os.execv(command[0], command)  # noqa: S606
 
 
 def execute(*command: str) -> None:
@@ -135,7 +135,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.store:
         settings.append(f"STORE={arguments.store}")
     command = [str(python), str(ROOT / "scripts" / "local_host.py")]
-    command += ["--port", str(arguments.port), "--data", arguments.data]
+    command += ["--port", str(arguments.port), "--data", str(arguments.data.absolute())]
     command += [part for setting in settings for part in ("--set", setting)]
     command += ["--once"] if arguments.once else []
     become(command)
@@ -169,7 +169,9 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     commands = parser.add_subparsers(dest="command", required=True, metavar="run | test | check | lock")
     serve = commands.add_parser("run", help="run the whole app on this machine")
     serve.add_argument("--port", type=int, default=7071, help="the port on 127.0.0.1 (default 7071)")
-    serve.add_argument("--data", default=".data", metavar="DIR", help="where everything durable goes (default .data)")
+    serve.add_argument(
+        "--data", default=ROOT / ".data", type=Path, metavar="DIR", help="the data folder (default .data)"
+    )
     serve.add_argument("--demo", action=argparse.BooleanOptionalAction, default=True, help="demo feeds (default)")
     serve.add_argument("--store", choices=("sqlite", "cosmos"), help="the store (default sqlite)")
     serve.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an app setting; repeatable")
@@ -187,15 +189,14 @@ def main(argv: list[str]) -> None:
     if sys.version_info < FLOOR:
         raise SystemExit(f"toolpulse needs Python {FLOOR[0]}.{FLOOR[1]} or newer; this is {sys.version.split()[0]}.")
     arguments, rest = parse(argv)
-    match arguments.command:
-        case "run":
-            run(arguments)
-        case "test":
-            test(rest)
-        case "check":
-            check(rest)
-        case "lock":
-            lock()
+    if arguments.command == "run":
+        run(arguments)
+    elif arguments.command == "test":
+        test(rest)
+    elif arguments.command == "check":
+        check(rest)
+    else:
+        lock()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,168 @@
+"""Between HTTP and services: decoding requests, encoding answers, and the one shape of every error.
+
+Errors are RFC 9457 problem documents that name the field and what is allowed. What nobody foresaw is an opaque 500
+with a correlation id; the traceback goes to the log under it. No service knows of HTTP, and no handler of errors.
+"""
+
+from __future__ import annotations
+
+import functools
+import hmac
+import json
+import logging
+import math
+import re
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, ParamSpec
+
+import azure.functions as func
+
+from models.errors import (
+    ChangedMeanwhile,
+    Conflict,
+    InvalidInput,
+    InvalidTransition,
+    NotAllowed,
+    NotFound,
+    ToolpulseError,
+    Unavailable,
+)
+
+P = ParamSpec("P")
+Handler = Callable[P, Awaitable[func.HttpResponse]]
+
+MAX_BODY_BYTES = 1024 * 1024
+MAX_LIMIT = 500
+DEFAULT_LIMIT = 50
+
+log = logging.getLogger("toolpulse.http")
+
+_STATUS: dict[type[ToolpulseError], tuple[int, str]] = {
+    InvalidInput: (400, "Invalid input"),
+    NotAllowed: (401, "Not allowed"),
+    NotFound: (404, "Not found"),
+    Conflict: (409, "Conflict"),
+    InvalidTransition: (409, "Not in this state"),
+    ChangedMeanwhile: (412, "Changed meanwhile"),
+    Unavailable: (503, "Unavailable"),
+}
+
+
+def answering(handler: Handler[P]) -> Handler[P]:
+    """Turns what a handler raises into its answer. Goes below the trigger decorator: above it, it would never run."""
+
+    @functools.wraps(handler)
+    async def answer(*args: P.args, **kwargs: P.kwargs) -> func.HttpResponse:
+        try:
+            return await handler(*args, **kwargs)
+        except ToolpulseError as error:
+            return _known(error)
+        except Exception:
+            correlation_id = uuid.uuid4().hex
+            log.exception("request_failed handler=%s correlation_id=%s", handler.__name__, correlation_id)
+            return problem(
+                500,
+                "Internal error",
+                "Something went wrong on our side. The log has more under this correlation id.",
+                correlation_id=correlation_id,
+            )
+
+    return answer
+
+
+def _known(error: ToolpulseError) -> func.HttpResponse:
+    status, title = next((_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS), (500, "Internal error"))
+    headers = {}
+    extra = {}
+    if isinstance(error, InvalidInput):
+        extra = {"field": error.field, "allowed": error.allowed}
+    if isinstance(error, Unavailable):
+        headers["Retry-After"] = str(math.ceil(error.retry_after or 5))
+        log.warning("request_unavailable error=%s", error)
+    return problem(status, title, str(error), headers, **extra)
+
+
+def problem(
+    status: int, title: str, detail: str, headers: Mapping[str, str] | None = None, **extra: str
+) -> func.HttpResponse:
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **extra}
+    return func.HttpResponse(
+        json.dumps(body, ensure_ascii=False),
+        status_code=status,
+        headers={**(headers or {}), "Cache-Control": "no-store"},
+        mimetype="application/problem+json",
+        charset="utf-8",
+    )
+
+
+def json_answer(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> func.HttpResponse:
+    return func.HttpResponse(
+        json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False),
+        status_code=status,
+        headers={"Cache-Control": "no-store", **(headers or {})},
+        mimetype="application/json",
+        charset="utf-8",
+    )
+
+
+def list_answer(items: Sequence[Any], cursor: str | None) -> func.HttpResponse:
+    """The one shape of every list."""
+    return json_answer({"items": list(items), "next": cursor})
+
+
+def json_body(req: func.HttpRequest, fields: Sequence[str]) -> dict[str, Any]:
+    """The JSON object in the body, with none but `fields`; an empty body is an empty object."""
+    body = req.get_body()
+    if len(body) > MAX_BODY_BYTES:
+        raise InvalidInput("body", f"at most {MAX_BODY_BYTES:,} bytes of JSON; these are {len(body):,}")
+    if not body.strip():
+        return {}
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput("body", f"a JSON object; this is no JSON ({error})") from None
+    if not isinstance(value, dict):
+        raise InvalidInput("body", f"a JSON object, not {type(value).__name__}")
+    for name in value:
+        if name not in fields:
+            raise InvalidInput(name, f"no such field; there are {', '.join(fields)}" if fields else "no fields here")
+    return value
+
+
+def integer(given: Any, field: str, default: int, low: int, high: int) -> int:
+    """A whole number from a query parameter or a JSON value, in its bounds; None means the default."""
+    if given is None:
+        return default
+    allowed = f"a whole number from {low} to {high}"
+    if isinstance(given, bool) or not (isinstance(given, int) or re.fullmatch(r"[+-]?[0-9]{1,18}", str(given))):
+        raise InvalidInput(field, f"{allowed}, not {_shown(given)}")
+    if not low <= int(given) <= high:
+        raise InvalidInput(field, f"{allowed}, not {_shown(given)}")
+    return int(given)
+
+
+def choice(req: func.HttpRequest, field: str, default: str, allowed: Sequence[str]) -> str:
+    value: str = req.params.get(field, default)
+    if value not in allowed:
+        raise InvalidInput(field, f"one of {', '.join(allowed)}, not {_shown(value)}")
+    return value
+
+
+def page_of(req: func.HttpRequest) -> tuple[int, str | None]:
+    """`limit` and `cursor` of a list request."""
+    return integer(req.params.get("limit"), "limit", DEFAULT_LIMIT, 1, MAX_LIMIT), req.params.get("cursor")
+
+
+def require_management(req: func.HttpRequest, management_key: str) -> None:
+    """Management takes this key besides the function key, since a host key opens every function. Unset: no check."""
+    if not management_key:
+        return
+    given = req.headers.get("X-Management-Key", "")
+    if not hmac.compare_digest(given.encode(), management_key.encode()):
+        raise NotAllowed("X-Management-Key: the management key of this app is wanted in this header")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

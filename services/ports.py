@@ -114,6 +114,10 @@ class Store(Protocol):
         """One page; see Query for filters, order and cursor. `limit` is 1 to 1000."""
         ...
 
+    async def count(self, container: str, where: tuple[Where, ...] = (), partition: str | None = None) -> int:
+        """How many documents a query with these conditions would list."""
+        ...
+
     async def write_many(self, container: str, documents: Sequence[Document]) -> None:
         """Upserts all of them, in no order and not as one: after an error some may be written."""
         ...

@@ -118,7 +118,10 @@ CATALOG = Container(
 FEEDS = Container(
     "feeds",
     "feed_id",
-    orders={"by_priority": (("priority_score", DESCENDING), ("next_fetch_time", ASCENDING))},
+    orders={
+        "by_priority": (("priority_score", DESCENDING), ("next_fetch_time", ASCENDING)),
+        "by_last_success": (("last_successful_fetch", ASCENDING),),
+    },
     unindexed=("hashes", "hourly_distribution"),
 )
 RUNS = Container(

@@ -1,0 +1,126 @@
+"""Builds, owns and closes everything that services need, once per worker. The only place that picks adapters.
+
+`get` is what triggers call; it builds lazily, inside the event loop, and reads the environment then and not at import.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from models.version import VERSION
+from services import logs
+from services.health import Health
+from services.heartbeats import Heartbeats
+from services.ports import Clock, Queues, Store, utc_now
+from services.settings import Settings
+from services.upkeep import Upkeep
+
+if TYPE_CHECKING:
+    from azure.core.credentials_async import AsyncTokenCredential
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """All there is, ready to be used. Whoever built it closes it."""
+
+    settings: Settings
+    clock: Clock
+    store: Store
+    queues: Queues
+    heartbeats: Heartbeats
+    health: Health
+    upkeep: Upkeep
+    resources: AsyncExitStack
+
+    async def close(self) -> None:
+        await self.resources.aclose()
+
+
+_container: Container | None = None
+_building = asyncio.Lock()
+
+
+async def get() -> Container:
+    """This worker's container. Raises InvalidInput, naming every wrong setting, as often as it is asked."""
+    global _container  # noqa: PLW0603
+    if _container is None:
+        async with _building:
+            if _container is None:
+                _container = await build(os.environ)
+    return _container
+
+
+async def close() -> None:
+    """Closes this worker's container, if it was ever built; the next `get` builds another."""
+    global _container  # noqa: PLW0603
+    container, _container = _container, None
+    if container is not None:
+        await container.close()
+
+
+async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Container:
+    """A container of its own from these settings."""
+    settings = Settings.from_environment(environment)
+    logs.configure(settings.log_level, settings.structured_logging)
+    async with AsyncExitStack() as resources:
+        credential = _Credential(resources)
+        store = await _store(settings, clock, credential)
+        resources.push_async_callback(store.close)
+        queues = _queues(settings, credential)
+        resources.push_async_callback(queues.close)
+        heartbeats = Heartbeats(store, clock)
+        return Container(
+            settings=settings,
+            clock=clock,
+            store=store,
+            queues=queues,
+            heartbeats=heartbeats,
+            health=Health(store, queues, heartbeats, clock, VERSION, started=clock()),
+            upkeep=Upkeep(queues),
+            resources=resources.pop_all(),
+        )
+
+
+class _Credential:
+    """The worker's one Azure identity, made when first asked for."""
+
+    def __init__(self, resources: AsyncExitStack) -> None:
+        self._resources = resources
+        self._made: AsyncTokenCredential | None = None
+
+    def get(self) -> AsyncTokenCredential:
+        if self._made is None:
+            from azure.identity.aio import DefaultAzureCredential
+
+            made = DefaultAzureCredential()
+            self._resources.push_async_callback(made.close)
+            self._made = made
+        return self._made
+
+
+async def _store(settings: Settings, clock: Clock, credential: _Credential) -> Store:
+    if settings.store == "sqlite":
+        from services.store.sqlite import SqliteStore
+
+        folder = Path(settings.data_dir)
+        folder.mkdir(parents=True, exist_ok=True)
+        store: Store = SqliteStore(folder / "toolpulse.db", clock)
+    else:
+        from services.store.cosmos import CosmosStore
+
+        store = CosmosStore(
+            settings.cosmos_endpoint,
+            settings.cosmos_database,
+            clock,
+            key=settings.cosmos_key or None,
+            credential=None if settings.cosmos_key else credential.get(),
+            use_proxy_environment=settings.cosmos_proxy_from_environment,
+        )
+    await store.ensure_containers()
+    return store

@@ -1,0 +1,41 @@
+"""Proof that the timers run, kept where every instance can see it.
+
+A timer that runs every 30 seconds does not write every 30 seconds: a beat is stored when the last one that this process
+stored is five minutes old, or when the outcome changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from models.heartbeat import Heartbeat
+from services.ports import Clock, Query, Store
+from services.store.containers import CATALOG
+
+STORED_AT_LEAST_EVERY = timedelta(minutes=5)
+
+
+class Heartbeats:
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._stored: dict[str, tuple[datetime, bool]] = {}
+
+    async def record(self, timer: str, started: datetime, error: str | None = None) -> None:
+        """Notes the outcome of a run that began at `started`; without `error` it went well."""
+        now, well = self._clock(), error is None
+        last = self._stored.get(timer)
+        if last and last[1] == well and now - last[0] < STORED_AT_LEAST_EVERY:
+            return
+        document = await self._store.read(CATALOG.name, Heartbeat.PARTITION, timer)
+        known = Heartbeat.from_document(document) if document else Heartbeat.first(timer, now)
+        beat = known.beaten(started, now, error)
+        await self._store.upsert(CATALOG.name, beat.to_document())
+        self._stored[timer] = (now, well)
+
+    async def list(self, timers: Sequence[str]) -> dict[str, Heartbeat]:
+        """The stored heartbeats among `timers`, by name."""
+        page = await self._store.query(CATALOG.name, Query(partition=Heartbeat.PARTITION, limit=1000))
+        beats = (Heartbeat.from_document(document) for document in page.items)
+        return {beat.id: beat for beat in beats if beat.id in timers}

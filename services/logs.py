@@ -1,0 +1,30 @@
+"""One line of log per outcome: an event's name and its fields, as JSON or as text.
+
+The Functions worker passes on a line's text and level only, so the fields are in the text. No payloads, keys or query
+strings go into fields; whoever logs sees to that.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+ROOT_LOGGER = "toolpulse"
+_layout = {"structured": True}
+
+
+def configure(level: str, structured: bool) -> None:
+    """Sets how much is logged and in which form, for this process."""
+    logging.getLogger(ROOT_LOGGER).setLevel(level)
+    _layout["structured"] = structured
+
+
+def log_event(logger: logging.Logger, level: int, event: str, **fields: Any) -> None:
+    if not logger.isEnabledFor(level):
+        return
+    if _layout["structured"]:
+        text = json.dumps({"event": event, **fields}, ensure_ascii=False, default=str)
+    else:
+        text = " ".join([event, *(f"{name}={value}" for name, value in fields.items())])
+    logger.log(level, "%s", text)

@@ -1,0 +1,38 @@
+"""The timers and queues that this app is made of: the names and schedules that triggers, health and Bicep share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """A timer function: its six-field NCRONTAB schedule in UTC, and how far apart its runs are."""
+
+    name: str
+    schedule: str
+    every: timedelta
+
+
+CLEAN_UP = Timer("clean_up", "0 */5 * * * *", timedelta(minutes=5))
+
+TIMERS = (CLEAN_UP,)
+
+INGEST_FEEDS = "ingest-feeds"
+ANALYZE_ARTICLES = "analyze-articles"
+REANALYZE_TOOLS = "reanalyze-tools"
+REANALYSIS_COMPLETED = "reanalysis-completed"
+REFRESH_TOOLS = "refresh-tools"
+GROUP_HEADLINES = "group-headlines"
+GENERATE_IDEAS = "generate-ideas"
+
+QUEUES = (
+    INGEST_FEEDS,
+    ANALYZE_ARTICLES,
+    REANALYZE_TOOLS,
+    REANALYSIS_COMPLETED,
+    REFRESH_TOOLS,
+    GROUP_HEADLINES,
+    GENERATE_IDEAS,
+)

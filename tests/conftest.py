@@ -1,0 +1,22 @@
+"""What holds for every test: nothing reaches beyond this machine."""
+
+import ipaddress
+import sys
+from typing import Any
+
+
+def _stay_on_this_machine(event: str, arguments: tuple[Any, ...]) -> None:
+    if event not in ("socket.connect", "socket.sendto"):
+        return
+    address = arguments[1]
+    if not isinstance(address, tuple) or not isinstance(address[0], str):
+        return
+    try:
+        local = ipaddress.ip_address(address[0].split("%")[0]).is_loopback
+    except ValueError:
+        local = address[0] in ("localhost", "")
+    if not local:
+        raise AssertionError(f"a test tried to reach {address[0]}: tests talk to this machine only")
+
+
+sys.addaudithook(_stay_on_this_machine)

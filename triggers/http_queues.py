@@ -1,0 +1,39 @@
+"""Queues over HTTP, for whoever runs the app: how deep they are, what was given up, and sending that back to work."""
+
+import azure.functions as func
+
+from models.errors import NotFound
+from services import container
+from services.topology import QUEUES
+from triggers.http_codec import answering, integer, json_answer, json_body, list_answer, require_management
+
+queues_http = func.Blueprint()
+
+SAMPLES = 5
+MOST_REDRIVEN = 1000
+
+
+@queues_http.route(route="v1/queues", methods=["GET"], auth_level=func.AuthLevel.FUNCTION)
+@answering
+async def list_queues(req: func.HttpRequest) -> func.HttpResponse:
+    services = await container.get()
+    require_management(req, services.settings.management_key)
+    items = []
+    for depth in await services.queues.depths(QUEUES):
+        samples = await services.queues.peek_poison(depth.name, SAMPLES) if depth.poison else []
+        items.append(
+            {"name": depth.name, "messages": depth.messages, "poison": depth.poison, "poison_messages": samples}
+        )
+    return list_answer(items, None)
+
+
+@queues_http.route(route="v1/queues/{name}/redrive", methods=["POST"], auth_level=func.AuthLevel.FUNCTION)
+@answering
+async def redrive_queue(req: func.HttpRequest) -> func.HttpResponse:
+    services = await container.get()
+    require_management(req, services.settings.management_key)
+    name = req.route_params["name"]
+    if name not in QUEUES:
+        raise NotFound(f"name: no queue {name!r}; there are {', '.join(QUEUES)}")
+    limit = integer(json_body(req, ["limit"]).get("limit"), "limit", MOST_REDRIVEN, 1, MOST_REDRIVEN)
+    return json_answer({"name": name, "moved": await services.queues.redrive(name, limit)})

@@ -1,0 +1,132 @@
+"""Requests in, answers out, and one shape for every error."""
+
+import json
+import logging
+from typing import Any
+
+import azure.functions as func
+import pytest
+
+from models.errors import (
+    ChangedMeanwhile,
+    Conflict,
+    InvalidInput,
+    InvalidTransition,
+    NotAllowed,
+    NotFound,
+    ToolpulseError,
+    Unavailable,
+)
+from triggers.http_codec import answering, choice, integer, json_answer, json_body, page_of, require_management
+
+
+def request(body: bytes = b"", headers: dict[str, str] | None = None, **params: str) -> func.HttpRequest:
+    return func.HttpRequest("POST", "http://localhost/api/v1/x", headers=headers or {}, params=params, body=body)
+
+
+async def answer_to(error: Exception) -> tuple[func.HttpResponse, dict[str, Any]]:
+    @answering
+    async def handler(req: func.HttpRequest) -> func.HttpResponse:
+        raise error
+
+    response = await handler(request())
+    return response, json.loads(response.get_body())
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (InvalidInput("hours", "1, 24, 168 or 720"), 400),
+        (NotAllowed("a key is wanted"), 401),
+        (NotFound("no such run"), 404),
+        (Conflict("taken"), 409),
+        (InvalidTransition("article", "analyzed", "pending"), 409),
+        (ChangedMeanwhile("changed"), 412),
+        (Unavailable("the store does not answer"), 503),
+        (ToolpulseError("anything else"), 500),
+    ],
+)
+async def test_each_error_of_the_tree_has_its_status_and_one_shape(error: ToolpulseError, status: int) -> None:
+    response, body = await answer_to(error)
+    assert response.status_code == status
+    assert response.mimetype == "application/problem+json"
+    assert body["status"] == status
+    assert body["detail"] == str(error)
+    assert {"type", "title", "status", "detail"} <= set(body)
+
+
+async def test_invalid_input_names_the_field_and_what_is_allowed() -> None:
+    _, body = await answer_to(InvalidInput("hours", "1, 24, 168 or 720"))
+    assert (body["field"], body["allowed"]) == ("hours", "1, 24, 168 or 720")
+
+
+async def test_unavailable_says_when_to_try_again() -> None:
+    response, _ = await answer_to(Unavailable("busy", retry_after=7.2))
+    assert response.headers["Retry-After"] == "8"
+
+
+async def test_the_unforeseen_is_opaque_outside_and_logged_with_its_traceback_under_one_id(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.ERROR):
+        response, body = await answer_to(RuntimeError("password=hunter2"))
+    assert response.status_code == 500
+    assert b"hunter2" not in response.get_body()
+    assert body["correlation_id"] in caplog.text
+    assert "RuntimeError: password=hunter2" in caplog.text
+
+
+async def test_what_a_handler_returns_passes_untouched() -> None:
+    @answering
+    async def handler(req: func.HttpRequest) -> func.HttpResponse:
+        return json_answer({"a": "ä"}, status=202)
+
+    response = await handler(request())
+    assert (response.status_code, json.loads(response.get_body())) == (202, {"a": "ä"})
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (b"{", "body"),
+        (b"[]", "body"),
+        (b'"text"', "body"),
+        (b"\xff\xfe", "body"),
+        (b"[" * 100_000, "body"),
+        (b'{"a": 1' + b" " * 1024 * 1024 + b"}", "body"),
+        (b'{"b": 1}', "b"),
+    ],
+)
+def test_a_body_that_is_no_object_of_known_fields_is_refused_by_name(body: bytes, field: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        json_body(request(body), ["a"])
+    assert caught.value.field == field
+
+
+def test_an_empty_body_is_an_empty_object() -> None:
+    assert json_body(request(b" \n"), ["a"]) == {}
+
+
+@pytest.mark.parametrize("given", ["0", "501", "1.5", "", " 7", "x", True, 1.0, "9" * 30, "٣", [1], {}])
+def test_a_whole_number_out_of_bounds_or_form_is_refused(given: Any) -> None:
+    with pytest.raises(InvalidInput, match="limit: a whole number from 1 to 500, not"):
+        integer(given, "limit", 50, 1, 500)
+
+
+def test_a_page_has_a_default_limit_and_keeps_the_cursor_as_it_came() -> None:
+    assert page_of(request()) == (50, None)
+    assert page_of(request(limit="500", cursor="abc")) == (500, "abc")
+
+
+def test_a_choice_outside_the_list_is_refused_with_the_list() -> None:
+    assert choice(request(), "layer", "canonical", ["canonical", "raw"]) == "canonical"
+    with pytest.raises(InvalidInput, match="layer: one of canonical, raw, not 'cooked'"):
+        choice(request(layer="cooked"), "layer", "canonical", ["canonical", "raw"])
+
+
+def test_the_management_key_is_wanted_only_where_one_is_set() -> None:
+    require_management(request(), "")
+    require_management(request(headers={"x-management-key": "sesame"}), "sesame")
+    for headers in ({}, {"X-Management-Key": ""}, {"X-Management-Key": "sesam"}, {"X-Management-Key": "ключ"}):
+        with pytest.raises(NotAllowed):
+            require_management(request(headers=headers), "sesame")

@@ -86,6 +86,10 @@ class Store(Protocol):
         """The document, or None if there is none."""
         ...
 
+    async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
+        """For each (partition, id) what `read` would answer, in that order. Cheaper than one by one."""
+        ...
+
     async def create(self, container: str, document: Document) -> Document:
         """Raises Conflict if (partition, id) is taken; an expired document does not count."""
         ...
@@ -116,6 +120,11 @@ class Store(Protocol):
 
     async def count(self, container: str, where: tuple[Where, ...] = (), partition: str | None = None) -> int:
         """How many documents a query with these conditions would list."""
+        ...
+
+    async def create_many(self, container: str, documents: Sequence[Document]) -> list[bool]:
+        """Creates each that is not there yet, in no order and not as one: True where it was created, False where
+        (partition, id) was taken. After an error some may be there."""
         ...
 
     async def write_many(self, container: str, documents: Sequence[Document]) -> None:

@@ -19,7 +19,9 @@ class Container:
     `orders` maps a name to (field, direction) pairs; the adapters append the partition key and id, in the direction of
     the last pair, to make each complete. `unindexed` is payload that no query filters on. `indexed_only` turns
     the policy round: just these paths are indexed. `ids_unique` says that an id occurs in one partition only, so that
-    (id) alone orders the whole container.
+    (id) alone orders the whole container. `numbers` are the order fields that hold numbers; the others hold text (a
+    sort value of another type is refused, so that sorting and cursors mean the same in every store). `crowded` says
+    that a partition holds many documents, so that the embedded store indexes the orders within each as well.
     """
 
     name: str
@@ -28,6 +30,8 @@ class Container:
     unindexed: tuple[str, ...] = ()
     indexed_only: tuple[str, ...] = ()
     ids_unique: bool = False
+    numbers: tuple[str, ...] = ()
+    crowded: bool = False
 
     def complete_order(self, name: str) -> tuple[tuple[str, str], ...]:
         """The order's fields with its tie-breakers, as the composite index has them."""
@@ -35,6 +39,11 @@ class Container:
         named = {path for path, _ in pairs}
         ties = tuple((path, pairs[-1][1]) for path in (self.partition_key, "id") if path not in named)
         return pairs + ties
+
+    @property
+    def sort_fields(self) -> frozenset[str]:
+        """The fields that some order sorts by."""
+        return frozenset(field for pairs in self.orders.values() for field, _ in pairs)
 
     def key_order(self) -> tuple[tuple[str, str], ...]:
         """The order across partitions when a query names none."""
@@ -108,6 +117,7 @@ MENTIONS = Container(
     "mentions",
     "tool_id",
     orders={"by_published": (("published_at", ASCENDING),)},
+    crowded=True,
 )
 CATALOG = Container(
     "catalog",
@@ -123,6 +133,7 @@ FEEDS = Container(
         "by_last_success": (("last_successful_fetch", ASCENDING),),
     },
     unindexed=("hashes", "hourly_distribution"),
+    numbers=("priority_score",),
 )
 RUNS = Container(
     "runs",
@@ -136,8 +147,8 @@ QUARANTINE = Container(
     orders={"by_created": (("created_at", ASCENDING),)},
     unindexed=("payload",),
 )
-STORIES = Container("stories", "day", orders={"by_time": (("timestamp", ASCENDING),)})
-SIGNALS = Container("signals", "tool_id", orders={"by_time": (("timestamp", ASCENDING),)})
+STORIES = Container("stories", "day", orders={"by_time": (("timestamp", ASCENDING),)}, crowded=True)
+SIGNALS = Container("signals", "tool_id", orders={"by_time": (("timestamp", ASCENDING),)}, crowded=True)
 
 CONTAINERS: dict[str, Container] = {
     each.name: each

@@ -1,0 +1,308 @@
+"""The embedded store: one SQLite file, durable, shared by any number of tasks, threads and processes.
+
+A point read, and a single write when nobody holds the write lock, runs right on the event loop: it takes 10 to 50
+microseconds and never an fsync, less than handing it to a thread would cost. Whatever may wait or take longer (a busy
+lock, queries, batches) goes to threads. A housekeeping thread copies the log into the file (the commits of this
+module never do) and purges what has expired.
+
+Durability is SQLite's own with a write-ahead log and synchronous=NORMAL: a killed process loses nothing that was
+acknowledged; a machine that loses its power may lose about the last second, and never corrupts the file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import sqlite3
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import TypeVar
+
+import pydantic_core
+
+from models.errors import ChangedMeanwhile, Conflict, Unavailable
+from services.ports import Clock, Document, Page, Query, Where
+from services.store import rules, sqlite_sql
+from services.store.containers import CONTAINERS
+from services.store.sqlite_file import Housekeeper, is_busy, open_connection, open_file, translated
+
+T = TypeVar("T")
+Work = Callable[[sqlite3.Connection], T]
+Row = tuple[str, str, int]
+
+READING_THREADS = 4
+BATCH = 500
+
+_STATEMENTS = {name: sqlite_sql.statements(container) for name, container in CONTAINERS.items()}
+
+
+class SqliteStore:
+    """See services.ports.Store. One event loop per store; any number of stores and processes per file.
+
+    `wait_seconds` is the budget for a write lock that somebody else holds; after it, Unavailable.
+    """
+
+    def __init__(
+        self, path: Path | str, clock: Clock, *, wait_seconds: float = 8.0, purge_seconds: float = 60.0
+    ) -> None:
+        self._path = Path(path)
+        self._clock = clock
+        self._wait_seconds = wait_seconds
+        self._purge_seconds = purge_seconds
+        self._etags = (f"{uuid.uuid4().hex}-{n:x}" for n in itertools.count())
+        self._closed = False
+        self._inline: sqlite3.Connection | None = None
+        self._write_lock = threading.Lock()
+        self._queued_writes = 0
+        self._housekeeper: Housekeeper | None = None
+        self._writer = ThreadPoolExecutor(1, "store-writer")
+        self._readers = ThreadPoolExecutor(READING_THREADS, "store-reader")
+        self._of_thread = threading.local()
+        self._of_all_threads: list[sqlite3.Connection] = []
+
+    async def ensure_containers(self) -> None:
+        """Makes the file, its tables and indexes, and whatever an older file lacks."""
+        await self._opened()
+
+    async def read(self, container: str, partition: str, id: str) -> Document | None:
+        spec = rules.container_named(container)
+        rules.check_key(spec.partition_key, partition)
+        rules.check_id(id)
+        statement = _STATEMENTS[container].read
+        now = self._now()
+
+        def work(connection: sqlite3.Connection) -> Row | None:
+            row: Row | None = connection.execute(statement, (partition, id, now)).fetchone()
+            return row
+
+        connection = self._inline or await self._opened()
+        try:
+            row = work(connection)
+        except sqlite3.Error as error:
+            if not is_busy(error):
+                raise translated(error) from error
+            row = await self._in_thread(self._readers, work)
+        return None if row is None else _document(row)
+
+    async def create(self, container: str, document: Document) -> Document:
+        prepared = rules.prepare(rules.container_named(container), document)
+        now, etag = self._now(), next(self._etags)
+        row = (prepared.partition, prepared.id, prepared.text, etag, now, prepared.expires, now)
+        if not await self._changed(_STATEMENTS[container].create, row):
+            raise Conflict(f"{container}: {prepared.partition} / {prepared.id} is there already")
+        return _stored(prepared, etag, now)
+
+    async def upsert(self, container: str, document: Document) -> Document:
+        prepared = rules.prepare(rules.container_named(container), document)
+        now, etag = self._now(), next(self._etags)
+        row = (prepared.partition, prepared.id, prepared.text, etag, now, prepared.expires)
+        await self._changed(_STATEMENTS[container].upsert, row)
+        return _stored(prepared, etag, now)
+
+    async def replace(self, container: str, document: Document, etag: str) -> Document:
+        prepared = rules.prepare(rules.container_named(container), document)
+        now, new = self._now(), next(self._etags)
+        row = (prepared.text, new, now, prepared.expires, prepared.partition, prepared.id, etag, now)
+        if not await self._changed(_STATEMENTS[container].replace, row):
+            raise ChangedMeanwhile(f"{container}: {prepared.partition} / {prepared.id} has changed or is gone")
+        return _stored(prepared, new, now)
+
+    async def increment(self, container: str, seed: Document, amounts: Mapping[str, int | float]) -> None:
+        spec = rules.container_named(container)
+        prepared = rules.prepare(spec, seed)
+        rules.check_amounts(spec, amounts)
+        text = json.dumps(rules.counted(prepared, amounts), ensure_ascii=False, separators=(",", ":"))
+        now, fields = self._now(), tuple(amounts)
+        row = (prepared.partition, prepared.id, text, next(self._etags), now, prepared.expires)
+        if not await self._changed(sqlite_sql.increment(spec, fields), (*row, now, *amounts.values(), now, now)):
+            raise rules.not_a_number(" or ".join(fields))
+
+    async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
+        spec = rules.container_named(container)
+        rules.check_key(spec.partition_key, partition)
+        rules.check_id(id)
+        statements, key = _STATEMENTS[container], (partition, id, self._now())
+        if etag is None:
+            return await self._changed(statements.delete, key)
+        if await self._changed(statements.delete_if, (*key, etag)):
+            return True
+        # ETags never come back, so a look afterwards is enough to tell gone from different.
+        if await self.read(container, partition, id) is None:
+            return False
+        raise ChangedMeanwhile(f"{container}: {partition} / {id} has changed")
+
+    async def query(self, container: str, query: Query) -> Page:
+        plan = rules.plan(rules.container_named(container), query)
+        statement, parameters = sqlite_sql.select(plan, self._now())
+
+        def work(connection: sqlite3.Connection) -> Page:
+            return plan.page([_document(row) for row in connection.execute(statement, parameters)])
+
+        return await self._in_thread(self._readers, work)
+
+    async def count(self, container: str, where: tuple[Where, ...] = (), partition: str | None = None) -> int:
+        spec = rules.container_named(container)
+        rules.plan(spec, Query(where=where, partition=partition))
+        statement, parameters = sqlite_sql.count(spec, where, partition, self._now())
+
+        def work(connection: sqlite3.Connection) -> int:
+            return int(connection.execute(statement, parameters).fetchone()[0])
+
+        return await self._in_thread(self._readers, work)
+
+    async def write_many(self, container: str, documents: Sequence[Document]) -> None:
+        spec = rules.container_named(container)
+        now, statement, etag = self._now(), _STATEMENTS[container].upsert, next(self._etags)
+
+        def prepare() -> list[tuple[str, str, str, str, int, int | None]]:
+            prepared = [rules.prepare(spec, document) for document in documents]
+            return [(p.partition, p.id, p.text, f"{etag}-{n:x}", now, p.expires) for n, p in enumerate(prepared)]
+
+        rows = await asyncio.to_thread(prepare)
+        for start in range(0, len(rows), BATCH):
+
+            def work(connection: sqlite3.Connection, some: Sequence[object] = rows[start : start + BATCH]) -> None:
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    connection.executemany(statement, some)  # type: ignore[arg-type]
+                    connection.execute("COMMIT")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
+
+            await self._in_writer(work)
+
+    async def ping(self) -> None:
+        connection = self._inline or await self._opened()
+        try:
+            connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+        except sqlite3.Error as error:
+            if not is_busy(error):  # busy is alive
+                raise translated(error) from error
+
+    async def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        for pool in (self._writer, self._readers):
+            pool.shutdown(cancel_futures=True)
+        if self._housekeeper is not None:
+            self._housekeeper.stop()
+        inline, self._inline = self._inline, None
+        for connection in (*self._of_all_threads, inline):
+            if connection is not None:
+                connection.close()
+
+    def _now(self) -> int:
+        return int(self._clock().timestamp())
+
+    async def _opened(self) -> sqlite3.Connection:
+        while self._inline is None:
+            await self._run(self._writer, self._open)
+        return self._inline
+
+    def _open(self) -> None:
+        """Runs in the one writing thread, so that callers who come together, or are cancelled, open it once."""
+        if self._inline is not None:
+            return
+        open_file(self._path, self._wait_seconds)
+        connection = open_connection(self._path, self._wait_seconds)
+        connection.execute("PRAGMA busy_timeout = 0")
+        self._housekeeper = Housekeeper(self._path, self._clock, self._write_lock, self._purge_seconds)
+        self._housekeeper.start()
+        self._inline = connection
+
+    async def _changed(self, statement: str, parameters: Sequence[object]) -> bool:
+        """Whether the one row that a write is about was written."""
+
+        def work(connection: sqlite3.Connection) -> bool:
+            return connection.execute(statement, parameters).rowcount > 0
+
+        connection = self._inline or await self._opened()
+        # Whoever waits in the queue goes first: an inline write could overtake it for ever.
+        if not self._queued_writes and self._write_lock.acquire(blocking=False):
+            try:
+                return work(connection)
+            except sqlite3.Error as error:
+                if not is_busy(error):
+                    raise translated(error) from error
+            finally:
+                self._write_lock.release()
+                self._note_write()
+        return await self._in_writer(work)
+
+    async def _in_writer(self, work: Work[T]) -> T:
+        """Writes that had to wait go one after the other, so that they wait for other processes only."""
+        deadline = time.monotonic() + self._wait_seconds
+
+        def locked(connection: sqlite3.Connection) -> T:
+            with self._write_lock:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise Unavailable(f"the store was busy for {self._wait_seconds:g} seconds")
+                connection.execute(f"PRAGMA busy_timeout = {int(left * 1000) + 1}")
+                return work(connection)
+
+        self._queued_writes += 1
+        try:
+            return await self._in_thread(self._writer, locked)
+        finally:
+            self._queued_writes -= 1
+            self._note_write()
+
+    def _note_write(self) -> None:
+        if self._housekeeper is not None:
+            self._housekeeper.note_write()
+
+    async def _in_thread(self, pool: ThreadPoolExecutor, work: Work[T]) -> T:
+        if self._inline is None:
+            await self._opened()
+
+        def run() -> T:
+            connection = getattr(self._of_thread, "connection", None)
+            if connection is None:
+                connection = self._of_thread.connection = open_connection(self._path, self._wait_seconds)
+                self._of_all_threads.append(connection)
+            return work(connection)
+
+        return await self._run(pool, run)
+
+    async def _run(self, pool: ThreadPoolExecutor, job: Callable[[], T]) -> T:
+        if self._closed:
+            raise Unavailable("the store is closed")
+        try:
+            return await asyncio.get_running_loop().run_in_executor(pool, job)
+        except sqlite3.Error as error:
+            raise translated(error) from error
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self._closed and task is not None and not task.cancelling():
+                raise Unavailable("the store is closed") from None  # closing took the job out of the queue
+            raise
+
+
+def _document(row: Row) -> Document:
+    body, etag, ts = row
+    document: Document = pydantic_core.from_json(body)
+    document["_etag"] = etag
+    document["_ts"] = ts
+    return document
+
+
+def _stored(prepared: rules.Prepared, etag: str, now: int) -> Document:
+    return {**prepared.body, "_etag": etag, "_ts": now}
+
+
+def integrity(path: Path) -> str:
+    """SQLite's own verdict on a file: "ok", or what is wrong with it."""
+    with closing(open_connection(path, 5.0)) as connection:
+        return str(connection.execute("PRAGMA integrity_check").fetchone()[0])

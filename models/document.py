@@ -1,0 +1,161 @@
+"""The full text behind an article, as a data product that is acquired and validated, and the files that this leaves.
+
+When to try, and what a valid text is, are decided in services/documents. Bytes are in the archive, never here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self
+from uuid import NAMESPACE_URL, uuid5
+
+from pydantic import Field, JsonValue, model_validator
+
+from models.states import (
+    ACQUISITION,
+    REVIEW,
+    AcquisitionStatus,
+    Machine,
+    ReviewStatus,
+    ValidationStatus,
+    step_validation,
+)
+from models.stored import StoredDocument
+from models.values import Count, IdPart, Sha256, SourceKey, Text, Time, UnixSeconds, Value, lives
+
+ProductType = Literal["DOCUMENT"]
+Eligibility = Literal["ACQUIRE", "NONE"]
+QuarantineReason = Literal["UNKNOWN_PROFILE", "MISSING_CRITICAL_METADATA", "CHECKSUM_MISMATCH", "OTHER"]
+FileRole = Literal["RAW", "QUARANTINE_CONTEXT", "NORMALIZED", "PLOT", "MANIFEST", "DATA_BUNDLE", "OTHER"]
+
+
+def document_product_id(source_id: str) -> str:
+    """The stable UUID of the document behind an article."""
+    return str(uuid5(NAMESPACE_URL, f"toolpulse:document:{source_id}"))
+
+
+def eligibility_of(validation: ValidationStatus, acquisition: AcquisitionStatus) -> Eligibility:
+    """To be acquired until validated, quarantined or terminal; a duplicate never is."""
+    return "ACQUIRE" if validation == "UNVALIDATED" and acquisition != "SKIPPED_DUPLICATE" else "NONE"
+
+
+class Locator(Value):
+    """Where the text can be had."""
+
+    kind: Literal["URL", "ARCHIVE", "OTHER"]
+    value: Text
+    role: Literal["PRIMARY", "MIRROR"] = "PRIMARY"
+
+
+class _OfArticle(StoredDocument):
+    CONTAINER: ClassVar[str] = "documents"
+    PARTITION_FIELD: ClassVar[str] = "source_id"
+    COMPUTED: ClassVar[tuple[str, ...]] = ("data_product_id",)
+
+    source_id: IdPart
+    product_type: ProductType = "DOCUMENT"
+
+    @property
+    def partition(self) -> str:
+        return self.source_id
+
+    @property
+    def data_product_id(self) -> str:
+        return document_product_id(self.source_id)
+
+
+class DocumentProduct(_OfArticle):
+    """The specification's SPECTRA product, of text. `next_eligible_attempt_at` is authoritative for the cooldown.
+
+    While it is in quarantine it does not expire: `ttl_timestamp` is null until a person has looked.
+    """
+
+    STATES: ClassVar[Mapping[str, Machine]] = {"acquisition_status": ACQUISITION, "manual_review_status": REVIEW}
+    COMPUTED: ClassVar[tuple[str, ...]] = ("data_product_id", "eligibility")
+    ID: ClassVar[str] = "DOCUMENT"
+
+    entity_type: Literal["DataProduct"] = "DataProduct"
+    ttl_timestamp: UnixSeconds | None = lives(days=30)
+    provider: SourceKey
+    locators: tuple[Locator, ...] = Field(min_length=1)
+    locator_identity: Text
+
+    acquisition_status: AcquisitionStatus = "STUB"
+    validation_status: ValidationStatus = "UNVALIDATED"
+
+    attempt_count: Count = 0
+    last_attempt_at: Time | None = None
+    next_eligible_attempt_at: Time | None = None
+    last_error_fingerprint: Text | None = None
+
+    byte_length: Count | None = None
+    etag: Text | None = None
+    sha256: Sha256 | None = None
+    header_signature_hash: Text | None = None
+
+    extraction_profile_id: Text | None = None
+    profile_selection_inputs: dict[str, JsonValue] | None = None
+    normalization_notes: tuple[Text, ...] = ()
+
+    quarantine_reason_code: QuarantineReason | None = None
+    manual_review_status: ReviewStatus | None = None
+
+    raw_archive_container: Text | None = None
+    raw_archive_key: Text | None = None
+    derived_archive_prefix: Text | None = None
+
+    hints: dict[str, JsonValue] | None = None
+    provenance: dict[str, JsonValue] | None = None
+
+    @property
+    def id(self) -> str:
+        return self.ID
+
+    @property
+    def eligibility(self) -> Eligibility:
+        return eligibility_of(self.validation_status, self.acquisition_status)
+
+    def _check_steps(self, after: Mapping[str, Any]) -> None:
+        super()._check_steps(after)
+        if after["validation_status"] != self.validation_status:
+            step_validation(self.validation_status, after["validation_status"], after["manual_review_status"])
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.validation_status == "QUARANTINED":
+            if self.quarantine_reason_code is None or self.manual_review_status is None:
+                raise ValueError("a quarantined document must have quarantine_reason_code and manual_review_status")
+            if self.ttl_timestamp is not None and self.manual_review_status == "PENDING":
+                raise ValueError("a quarantined document must not expire before it was reviewed")
+        if self.validation_status == "VALID" and (self.acquisition_status != "ACQUIRED" or self.sha256 is None):
+            raise ValueError("a valid document must be ACQUIRED and have its sha256")
+        if (self.raw_archive_container is None) != (self.raw_archive_key is None):
+            raise ValueError("raw_archive_container and raw_archive_key must be there together, or neither")
+        return self
+
+
+class CreatedBy(Value):
+    """The workflow and the run that made a file."""
+
+    workflow: Text
+    job_run_id: IdPart
+
+
+class FileObject(_OfArticle):
+    """One object in the archive. `name` tells files of one role apart."""
+
+    entity_type: Literal["FileObject"] = "FileObject"
+    ttl_timestamp: UnixSeconds | None = lives(days=30)
+    role: FileRole
+    name: IdPart
+    archive_container: Text
+    archive_key: Text
+    content_type: Text
+    byte_length: Count
+    etag: Text | None = None
+    sha256: Sha256
+    created_by: CreatedBy
+
+    @property
+    def id(self) -> str:
+        return f"FILE:{self.role}:{self.name}"

@@ -1,0 +1,59 @@
+"""What one article says about one tool: the SentimentScore that every figure rests on."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from models.stored import StoredDocument
+from models.tool import ReferenceRole
+from models.values import IdPart, Polarity, Sentiment, Share, SourceKey, Text, Time, UnixSeconds, Value, WebUrl, lives
+
+
+class Match(Value):
+    """Why the tool was recognised: what stood there, what kind of name that is, and where."""
+
+    name: Text
+    kind: Literal["NAME", "ALIAS", "TICKER", "KEYWORD", "SOURCE_TAG"]
+    where: Literal["HEADLINE", "TEXT", "TAGS"]
+
+
+class SentimentScore(StoredDocument):
+    """One mention. `published_at` is fixed at the first score, and decides the windows that count it.
+
+    `removed_at` makes it a tombstone, which counts nowhere and stays until its hour was recounted.
+    """
+
+    CONTAINER: ClassVar[str] = "mentions"
+    PARTITION_FIELD: ClassVar[str] = "tool_id"
+
+    entity_type: Literal["SentimentScore"] = "SentimentScore"
+    ttl_timestamp: UnixSeconds | None = lives(days=45)
+    tool_id: IdPart
+    source_id: IdPart
+    role: ReferenceRole = "TIMELINE_SOURCE"
+    sentiment: Sentiment
+    score: Share
+    polarity: Polarity
+    published_at: Time
+    analyzer: Text
+    analyzer_version: Text
+    revision: Text | None = None
+    matches: tuple[Match, ...] = ()
+    source: SourceKey | None = None
+    publisher: Text | None = None
+    headline: Text | None = None
+    url: WebUrl | None = None
+    event_id: IdPart | None = None
+    removed_at: Time | None = None
+
+    @property
+    def partition(self) -> str:
+        return self.tool_id
+
+    @property
+    def id(self) -> str:
+        return self.source_id
+
+    @property
+    def counts(self) -> bool:
+        return self.removed_at is None

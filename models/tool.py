@@ -1,0 +1,173 @@
+"""A tool that is watched, its names, and the references worth keeping about it.
+
+How names are found in text is services/catalog's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, Self
+from uuid import UUID
+
+from pydantic import AfterValidator, Field, model_validator
+
+from models.states import TOOL, Machine, ToolStatus
+from models.stored import StoredDocument
+from models.values import Day, Flag, IdPart, Text, Time, Value
+
+
+def normalize_name(name: str) -> str:
+    """The same for names that differ in case or space only. Punctuation counts: C, C# and C++ are three tools."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return " ".join(folded.split())
+
+
+def name_key(normalized_name: str) -> str:
+    """The partition of a name; hashed, since names may hold what keys may not."""
+    return "NAME:" + hashlib.sha256(normalized_name.encode()).hexdigest()[:32]
+
+
+def _uuid(text: str) -> str:
+    try:
+        if str(UUID(text)) == text:
+            return text
+    except ValueError:
+        pass
+    raise ValueError("must be a UUID in lower case with hyphens")
+
+
+ToolId = Annotated[str, AfterValidator(_uuid)]
+
+
+class NameRule(Value):
+    """How one name is told from the plain word: as it is written, or only near one of these words."""
+
+    case_sensitive: Flag = False
+    context: tuple[Text, ...] = ()
+
+
+class Tool(StoredDocument):
+    """What is watched. `merged_into` is the tool that answers in its place.
+
+    `discovery_date` is the day of its first reference. `name_rules` are by name as given.
+    """
+
+    CONTAINER: ClassVar[str] = "catalog"
+    STATES: ClassVar[Mapping[str, Machine]] = {"status": TOOL}
+    COMPUTED: ClassVar[tuple[str, ...]] = ("primary_name_normalized",)
+    ID: ClassVar[str] = "TOOL"
+
+    entity_type: Literal["Tool"] = "Tool"
+    tool_id: ToolId
+    primary_name: Text
+    status: ToolStatus = "ACTIVE"
+    merged_into: ToolId | None = None
+    aliases: tuple[Text, ...] = ()
+    tickers: tuple[Text, ...] = ()
+    keywords: tuple[Text, ...] = ()
+    excluded: tuple[Text, ...] = ()
+    name_rules: dict[str, NameRule] = Field(default_factory=dict)
+    discovery_date: Day | None = None
+
+    @property
+    def partition(self) -> str:
+        return self.tool_id
+
+    @property
+    def id(self) -> str:
+        return self.ID
+
+    @property
+    def primary_name_normalized(self) -> str:
+        return normalize_name(self.primary_name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The primary name and all aliases, as given."""
+        return (self.primary_name, *self.aliases)
+
+    @model_validator(mode="after")
+    def _names_fit(self) -> Self:
+        normalized = [normalize_name(name) for name in self.names]
+        if not all(normalized) or len(set(normalized)) < len(normalized):
+            raise ValueError("primary_name and aliases must each be another name, and none empty")
+        if not self.name_rules.keys() <= set(self.names):
+            raise ValueError("name_rules must be for the primary name or an alias")
+        if (self.status == "MERGED") != (self.merged_into is not None) or self.merged_into == self.tool_id:
+            raise ValueError("merged_into must name another tool if, and only if, status is MERGED")
+        return self
+
+
+class ToolName(StoredDocument):
+    """The specification's NameMapping: whose name this is. Creating it is claiming the name."""
+
+    CONTAINER: ClassVar[str] = "catalog"
+    COMPUTED: ClassVar[tuple[str, ...]] = ("name_normalized",)
+    ID: ClassVar[str] = "NAME"
+
+    entity_type: Literal["NameMapping"] = "NameMapping"
+    name_raw: Text
+    name_kind: Literal["PRIMARY", "ALIAS"]
+    tool_id: ToolId
+    source: Literal["USER_INPUT", "INGESTION", "CONFIG", "OTHER"] = "USER_INPUT"
+
+    @property
+    def partition(self) -> str:
+        return name_key(self.name_normalized)
+
+    @property
+    def id(self) -> str:
+        return self.ID
+
+    @property
+    def name_normalized(self) -> str:
+        return normalize_name(self.name_raw)
+
+    @model_validator(mode="after")
+    def _is_a_name(self) -> Self:
+        if not self.name_normalized:
+            raise ValueError("name_raw must have something besides spaces")
+        return self
+
+
+ReferenceRole = Literal["DISCOVERY", "DOCUMENT_SOURCE", "TIMELINE_SOURCE", "OTHER"]
+
+
+class Reference(Value):
+    """An article as a reference; what of it outlives the article. `reference_id` is the article's source_id."""
+
+    reference_id: IdPart
+    source: Text
+    source_identifier: Text
+    published_at: Time
+    title: Text | None = None
+    authors: tuple[Text, ...] = ()
+
+
+class ToolReference(StoredDocument):
+    """The specification's NovaReference: what an article is to a tool."""
+
+    CONTAINER: ClassVar[str] = "catalog"
+
+    entity_type: Literal["ToolReference"] = "ToolReference"
+    tool_id: IdPart
+    reference_id: IdPart
+    role: ReferenceRole
+    added_by_workflow: Text
+    reference: Reference | None = None
+
+    @property
+    def partition(self) -> str:
+        return self.tool_id
+
+    @property
+    def id(self) -> str:
+        return f"NOVAREF:{self.reference_id}"
+
+    @model_validator(mode="after")
+    def _is_of_that_reference(self) -> Self:
+        if self.reference is not None and self.reference.reference_id != self.reference_id:
+            raise ValueError("reference must have the same reference_id")
+        return self

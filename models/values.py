@@ -1,0 +1,155 @@
+"""The small types that documents are made of, each with its rule, and the one way to write a time.
+
+A time is an aware datetime in UTC of whole seconds, in documents `2026-02-21T20:00:00Z`, so that text order is time
+order. Unix seconds are integers. Nothing here knows a document.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+_AWARE = "must be a time in ISO 8601 that says its offset, such as 2026-02-21T20:00:00Z"
+
+
+def parse_time(value: object) -> datetime:
+    """The time that `value`, text or datetime, means: in UTC, fractions of a second cut off. ValueError if naive."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError(_AWARE) from None
+    if not isinstance(value, datetime) or value.utcoffset() is None:
+        raise ValueError(_AWARE)
+    if value.tzinfo is UTC and not value.microsecond:
+        return value
+    try:
+        return value.astimezone(UTC).replace(microsecond=0)
+    except OverflowError:
+        raise ValueError(_AWARE) from None
+
+
+def format_time(moment: datetime) -> str:
+    """As documents, answers and filters have it."""
+    return parse_time(moment).isoformat()[:19] + "Z"
+
+
+def unix_seconds(moment: datetime) -> int:
+    return int(parse_time(moment).timestamp())
+
+
+def day_key(moment: datetime) -> str:
+    """`yyyymmdd` of its UTC day."""
+    return hour_key(moment)[:8]
+
+
+def hour_key(moment: datetime) -> str:
+    """`yyyymmddhh` of its UTC hour."""
+    text = parse_time(moment).isoformat()
+    return text[:4] + text[5:7] + text[8:10] + text[11:13]
+
+
+def hour_start(hour: str) -> datetime:
+    """When the hour of this key begins. ValueError for what is no hour key."""
+    try:
+        if len(hour) == 10:
+            return datetime.fromisoformat(f"{hour[:4]}-{hour[4:6]}-{hour[6:8]}T{hour[8:]}:00:00Z")
+    except ValueError:
+        pass
+    raise ValueError("must be an hour as yyyymmddhh, such as 2026022120")
+
+
+def lives(**span: float) -> Any:
+    """A `ttl_timestamp` that is this long after the document's creation, unless another is given."""
+    seconds = int(timedelta(**span).total_seconds())
+    return Field(default_factory=lambda data: unix_seconds(data["created_at"]) + seconds)
+
+
+_REFUSED_IN_IDS = re.compile(r"[/\\?#\x00-\x1f\x7f]")
+_WEB_URL = re.compile(
+    r"https?://(?:[^\s/?#@]*@)?(?:\[[0-9A-Fa-f:.]+\]|[^\s/?#@:\[\]]+)(?::[0-9]{1,5})?(?:[/?#]\S*)?", re.I
+)
+_FEED_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+LONGEST_ID = 255
+
+
+def _id_part(text: str) -> str:
+    if not text or len(text.encode()) > LONGEST_ID or _REFUSED_IN_IDS.search(text):
+        raise ValueError(rf"must be 1 to {LONGEST_ID} bytes without / \ ? # or control characters")
+    return text
+
+
+def _web_url(text: str) -> str:
+    if not _WEB_URL.fullmatch(text):
+        raise ValueError("must be an http or https URL with a host and without spaces")
+    return text
+
+
+def _source_key(text: str) -> str:
+    if not _FEED_ID.fullmatch(text):
+        raise ValueError("must be 1 to 64 letters, digits, dots, hyphens or underscores, the first a letter or digit")
+    return text
+
+
+def _hour(text: str) -> str:
+    hour_start(text)
+    return text
+
+
+def _day(text: str) -> str:
+    try:
+        if date.fromisoformat(text).isoformat() == text:
+            return text
+    except ValueError:
+        pass
+    raise ValueError("must be a day as YYYY-MM-DD")
+
+
+def _hex_of(length: int) -> AfterValidator:
+    form = re.compile(f"[0-9a-f]{{{length}}}")
+
+    def check(text: str) -> str:
+        if not form.fullmatch(text):
+            raise ValueError(f"must be {length} hexadecimal characters in lower case")
+        return text
+
+    return AfterValidator(check)
+
+
+Time = Annotated[datetime, BeforeValidator(parse_time)]
+UnixSeconds = Annotated[int, Field(strict=True, ge=0)]
+Day = Annotated[str, AfterValidator(_day)]
+Hour = Annotated[str, AfterValidator(_hour)]
+
+Flag = Annotated[bool, Field(strict=True)]
+Count = Annotated[int, Field(strict=True, ge=0)]
+Amount = Annotated[float, Field(strict=True, ge=0.0)]
+Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
+Percentage = Annotated[float, Field(strict=True, ge=0.0, le=100.0)]
+Polarity = Annotated[float, Field(strict=True, ge=-1.0, le=1.0)]
+
+Text = Annotated[str, Field(min_length=1)]
+IdPart = Annotated[str, AfterValidator(_id_part)]
+WebUrl = Annotated[str, AfterValidator(_web_url)]
+SourceKey = Annotated[str, AfterValidator(_source_key)]
+"""Who says so: `tiingo`, `finnhub`, or a feed's id."""
+Hex32 = Annotated[str, _hex_of(32)]
+Sha256 = Annotated[str, _hex_of(64)]
+
+Sentiment = Literal["positive", "negative", "neutral"]
+
+
+class Value(BaseModel):
+    """Part of a document: frozen, and keeps fields that it does not know, which a later version may have written."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="allow",
+        allow_inf_nan=False,
+        hide_input_in_errors=True,
+        defer_build=True,
+        validate_by_name=True,
+    )

@@ -1,0 +1,84 @@
+"""The local Functions host: runs the app here as `func start` would, without Azure, Node or .NET.
+
+    python scripts/local_host.py [--port N] [--data DIR] [--app DIR] [--set NAME=VALUE ...] [--once]
+
+SIGINT and SIGTERM let what is in flight finish. With --once every timer runs once and the queues are drained; the exit
+code is 1 if something failed for good.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+import threading
+import traceback
+from pathlib import Path
+from typing import Any
+
+_ROOT = Path(__file__).resolve().parent.parent
+# The host's own imports come from the repository; the app's folder is put on the path when it is loaded.
+sys.path[0] = str(_ROOT)
+
+from scripts.host import Refused  # noqa: E402
+from scripts.host.console import tell  # noqa: E402
+from scripts.host.host import Command, Host, run  # noqa: E402
+
+del sys.path[0]
+
+_LAST_SECONDS = 1.5
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value
+
+
+def _command(arguments: list[str]) -> Command:
+    parser = argparse.ArgumentParser(prog="local_host.py", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--port", type=int, default=7071, help="on 127.0.0.1; 0 for any free one (default 7071)")
+    parser.add_argument("--data", type=Path, default=Path(".data"), help="folder of the queues (default .data)")
+    parser.add_argument("--app", type=Path, default=_ROOT, help="folder of function_app.py (default: this repository)")
+    parser.add_argument(
+        "--set", type=_setting, action="append", default=[], metavar="NAME=VALUE", help="an app setting"
+    )
+    parser.add_argument("--once", action="store_true", help="run every timer once, drain the queues, stop")
+    given = parser.parse_args(arguments)
+    return Command(given.app.resolve(), given.data.resolve(), given.port, dict(given.set), given.once)
+
+
+def main(arguments: list[str]) -> int:
+    command = _command(arguments)
+    runner = asyncio.Runner()
+    loop = runner.get_loop()
+
+    def on_ready(host: Host) -> None:
+        def stop(*_: Any) -> None:
+            loop.call_soon_threadsafe(host.ask_to_stop)
+
+        signal.signal(signal.SIGTERM, stop)
+        signal.signal(signal.SIGINT, stop)
+
+    code = 1
+    try:
+        code = runner.run(run(command, on_ready))
+    except Refused as refused:
+        tell(f"The host does not start: {refused}")
+    except KeyboardInterrupt:
+        code = 130
+    except (Exception, SystemExit):  # of the app, while it was imported
+        tell(f"The app cannot be loaded, so Azure would show no function of it:\n{traceback.format_exc()}")
+    # A thread that the app left running must not hold up the end.
+    last = threading.Timer(_LAST_SECONDS, os._exit, (code,))
+    last.daemon = True
+    last.start()
+    runner.close()
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

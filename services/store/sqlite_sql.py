@@ -91,15 +91,19 @@ def schema(containers: Mapping[str, Container] = CONTAINERS) -> dict[str, str]:
         )
         for name in container.orders:
             pairs = container.complete_order(name)
-            columns = ", ".join(f"{_column(container, f)} {'DESC' if way == DESCENDING else 'ASC'}" for f, way in pairs)
-            present = " AND ".join(f"{_column(container, f)} IS NOT NULL" for f, _ in container.orders[name])
-            # The index's name tells its definition: an order that changes gets a new index on an old file.
-            for scope, prefix in (("", ""), ("_in", "pk, "))[: 2 if container.crowded else 1]:
-                index = "_".join(
-                    (f"{table}{scope}", *(f"{f}{'_desc' if way == DESCENDING else ''}" for f, way in pairs))
-                )
-                objects[index] = f"CREATE INDEX IF NOT EXISTS {index} ON {table} ({prefix}{columns}) WHERE {present}"
+            present = " AND ".join(f"{_column(container, field)} IS NOT NULL" for field, _ in container.orders[name])
+            within = [pair for pair in pairs if pair[0] != container.partition_key]
+            # An index is named for its definition: an order that changes gets a new one on an old file.
+            index = "_".join((table, *(f"{f}{'_desc' if way == DESCENDING else ''}" for f, way in pairs)))
+            objects[index] = _index(index, container, "", pairs, present)
+            if container.crowded:
+                objects[f"{index}_within"] = _index(f"{index}_within", container, "pk, ", within, present)
     return objects
+
+
+def _index(name: str, container: Container, prefix: str, pairs: Sequence[tuple[str, str]], present: str) -> str:
+    columns = ", ".join(f"{_column(container, f)} {'DESC' if way == DESCENDING else 'ASC'}" for f, way in pairs)
+    return f"CREATE INDEX IF NOT EXISTS {name} ON {container.name} ({prefix}{columns}) WHERE {present}"
 
 
 def select(plan: Plan, now: int) -> tuple[str, list[Parameter]]:

@@ -21,6 +21,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
 ADAPTERS: dict[str, set[str]] = {
     "services/container.py": {"azure.identity", "azure.core"},
     "services/store/cosmos.py": {"azure.cosmos", "azure.core", "aiohttp"},
+    "services/store/cosmos_connection.py": {"azure.cosmos", "azure.core", "aiohttp"},
     "services/queues/storage.py": {"azure.storage", "azure.core", "aiohttp"},
 }
 

@@ -1,0 +1,308 @@
+"""Documents in Azure Cosmos DB.
+
+What a document is there: the port's, with `ttl` worked out from `ttl_timestamp`, and on creates and replaces a random
+`_write`, by which a write whose answer was lost is recognised as our own. Connection and retries are in
+services/store/cosmos_connection.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from models.errors import ChangedMeanwhile, Conflict, InvalidInput, Unavailable
+from services.ports import Clock, Document, Page, Query, Where
+from services.store import cosmos_sql, rules
+from services.store.containers import CONTAINERS, DEFAULT_TTL, Container
+from services.store.cosmos_connection import Answer, Connection, Counters, ItemCall
+
+if TYPE_CHECKING:
+    from azure.core.credentials_async import AsyncTokenCredential
+    from azure.cosmos.aio import ContainerProxy
+
+PING_SECONDS = 3.0
+PARALLEL_WRITES = 16
+ROUNDS = 8  # of a write that finds the document changed under its hands
+
+_OWN_FIELDS = frozenset({"_rid", "_self", "_attachments", "_write", "ttl"})
+
+
+class CosmosStore:
+    """See services.ports.Store. Takes either a key (emulators) or a credential, which stays the caller's to close.
+
+    `budget_seconds` bounds each request of an operation with all its retries.
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        database: str,
+        clock: Clock,
+        *,
+        key: str | None = None,
+        credential: AsyncTokenCredential | None = None,
+        use_proxy_environment: bool = False,
+        budget_seconds: float = 20.0,
+    ) -> None:
+        if (key is None) == (credential is None):
+            raise InvalidInput("credential", "give either a key or a credential")
+        self._database = database
+        self._clock = clock
+        self._may_create = key is not None
+        signing_in: Any = key if key is not None else credential
+        self._connection = Connection(
+            endpoint,
+            database,
+            signing_in,
+            use_proxy_environment=use_proxy_environment,
+            budget_seconds=budget_seconds,
+        )
+
+    @property
+    def counters(self) -> dict[str, Counters]:
+        """By container, since this store was made."""
+        return self._connection.counters
+
+    async def ensure_containers(self) -> list[str]:
+        """With a key, makes what is missing, and says which; an identity may not, so with one it does nothing."""
+        if not self._may_create:
+            return []
+        made = []
+        await self._connection.ask(self._create_database)
+        for container in CONTAINERS.values():
+            if await self.container_properties(container.name) is None:
+                answer = await self._create_container(container)
+                if answer.status == 200:  # else somebody was quicker
+                    made.append(container.name)
+        return made
+
+    async def container_properties(self, container: str) -> dict[str, Any] | None:
+        """How a container is defined in the account, or None if it is not there."""
+        database = await self._connection.database()
+        answer = await self._connection.ask(database.get_container_client(container).read)
+        return dict(answer.result) if answer.status == 200 else None
+
+    async def read(self, container: str, partition: str, id: str) -> Document | None:
+        _check_address(container, partition, id)
+        held = await self._held(container, partition, id)
+        return None if held is None or _expired(held, self._now()) else _document(held)
+
+    async def create(self, container: str, document: Document) -> Document:
+        prepared = rules.prepare(rules.container_named(container), document)
+        now, token = self._now(), uuid.uuid4().hex
+        body = {**_body(prepared, now), "_write": token}
+        for _ in range(ROUNDS):
+            answer = await self._ask(container, lambda proxy: proxy.create_item(body))
+            if answer.status == 200:
+                return _document(answer.result)
+            held = await self._held(container, prepared.partition, prepared.id)
+            if held is None:
+                continue
+            if held.get("_write") == token:
+                return _document(held)  # the answer to our own success was lost
+            if not _expired(held, now):
+                if answer.unsure:
+                    raise Unavailable(f"{container}: could not tell who created {prepared.id}")
+                raise Conflict(f"{container}: {prepared.partition} / {prepared.id} is there already")
+            answer = await self._replace(container, prepared.id, body, held["_etag"])
+            if answer.status == 200:
+                return _document(answer.result)
+        raise _restless(container, prepared.id)
+
+    async def upsert(self, container: str, document: Document) -> Document:
+        prepared = rules.prepare(rules.container_named(container), document)
+        body = _body(prepared, self._now())
+        answer = await self._ask(container, lambda proxy: proxy.upsert_item(body))
+        return _document(_expected(answer, container))
+
+    async def replace(self, container: str, document: Document, etag: str) -> Document:
+        prepared = rules.prepare(rules.container_named(container), document)
+        now, token = self._now(), uuid.uuid4().hex
+        changed = ChangedMeanwhile(f"{container}: {prepared.partition} / {prepared.id} has changed or is gone")
+        deadline, stored_etag = _parts(etag)
+        if stored_etag is None or deadline <= now:
+            raise changed
+        answer = await self._replace(container, prepared.id, {**_body(prepared, now), "_write": token}, stored_etag)
+        if answer.status == 200:
+            return _document(answer.result)
+        if answer.status == 412:
+            held = await self._held(container, prepared.partition, prepared.id)
+            if held is not None and held.get("_write") == token:
+                return _document(held)  # the answer to our own success was lost
+        if answer.unsure:
+            raise Unavailable(f"{container}: could not tell who changed {prepared.id}")
+        raise changed
+
+    async def increment(self, container: str, seed: Document, amounts: Mapping[str, int | float]) -> None:
+        spec = rules.container_named(container)
+        prepared = rules.prepare(spec, seed)
+        rules.check_amounts(spec, amounts)
+        now = self._now()
+        first = {**_body(prepared, now), **rules.counted(prepared, amounts)}
+        steps = [{"op": "incr", "path": f"/{field}", "value": amount} for field, amount in amounts.items()]
+        where, name, key = cosmos_sql.alive(now), prepared.id, prepared.partition
+        for _ in range(ROUNDS):
+            answer = await self._ask(
+                container,
+                lambda proxy: proxy.patch_item(name, key, steps, filter_predicate=where, no_response=True),
+                refused=rules.not_a_number(" or ".join(amounts)),
+            )
+            if answer.status == 200:
+                return
+            held = None if answer.status == 404 else await self._held(container, key, name)
+            if held is None:
+                answer = await self._ask(container, lambda proxy: proxy.create_item(first))
+            elif _expired(held, now):
+                answer = await self._replace(container, name, first, held["_etag"])
+            if answer.status == 200:
+                return
+        raise _restless(container, name)
+
+    async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
+        _check_address(container, partition, id)
+        held = await self._held(container, partition, id)
+        if held is None or _expired(held, self._now()):
+            return False
+        answer = await self._delete(container, partition, id, None if etag is None else _parts(etag)[1] or "none")
+        if answer.status == 412:
+            raise ChangedMeanwhile(f"{container}: {partition} / {id} has changed")
+        return answer.status == 200 or answer.unsure
+
+    async def query(self, container: str, query: Query) -> Page:
+        plan = rules.plan(rules.container_named(container), query)
+        text, parameters = cosmos_sql.select(plan, self._now())
+        found = await self._listed(container, text, parameters, query.partition, query.limit + 1)
+        return plan.page([_document(each) for each in found])
+
+    async def count(self, container: str, where: tuple[Where, ...] = (), partition: str | None = None) -> int:
+        spec = rules.container_named(container)
+        rules.plan(spec, Query(where=where, partition=partition))
+        text, parameters = cosmos_sql.count(spec, where, partition, self._now())
+        return int(sum(await self._listed(container, text, parameters, partition, 1)))
+
+    async def write_many(self, container: str, documents: Sequence[Document]) -> None:
+        spec = rules.container_named(container)
+        prepared = await asyncio.to_thread(lambda: [rules.prepare(spec, document) for document in documents])
+        now = self._now()
+        bodies = iter([_body(each, now) for each in prepared])
+
+        async def write() -> None:
+            for body in bodies:
+                _expected(await self._ask(container, partial(_overwrite, body)), container)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(PARALLEL_WRITES, len(prepared))):
+                    group.create_task(write())
+        except* Unavailable as failures:
+            raise failures.exceptions[0] from None
+
+    async def ping(self) -> None:
+        # Any item will do: that it is not there is an answer too.
+        await self._ask("catalog", lambda proxy: proxy.read_item("ping", "ping"), budget_seconds=PING_SECONDS, tries=1)
+
+    async def close(self) -> None:
+        await self._connection.close()
+
+    def _now(self) -> int:
+        return int(self._clock().timestamp())
+
+    async def _create_database(self) -> None:
+        await (await self._connection.client()).create_database_if_not_exists(self._database)
+
+    async def _create_container(self, container: Container) -> Answer:
+        from azure.cosmos import PartitionKey
+
+        database = await self._connection.database()
+        return await self._connection.ask(
+            lambda: database.create_container(
+                container.name,
+                PartitionKey(path=f"/{container.partition_key}"),
+                indexing_policy=container.indexing_policy(),
+                default_ttl=DEFAULT_TTL,
+            )
+        )
+
+    async def _held(self, container: str, partition: str, id: str) -> dict[str, Any] | None:
+        """The stored item with the store's own fields, expired or not."""
+        answer = await self._ask(container, lambda proxy: proxy.read_item(id, partition))
+        return dict(answer.result) if answer.status == 200 else None
+
+    async def _replace(self, container: str, id: str, body: Document, etag: str) -> Answer:
+        from azure.core import MatchConditions
+
+        condition = MatchConditions.IfNotModified
+        return await self._ask(
+            container, lambda proxy: proxy.replace_item(id, body, etag=etag, match_condition=condition)
+        )
+
+    async def _delete(self, container: str, partition: str, id: str, etag: str | None) -> Answer:
+        if etag is None:
+            return await self._ask(container, lambda proxy: proxy.delete_item(id, partition))
+        from azure.core import MatchConditions
+
+        condition = MatchConditions.IfNotModified
+        return await self._ask(
+            container, lambda proxy: proxy.delete_item(id, partition, etag=etag, match_condition=condition)
+        )
+
+    async def _listed(
+        self, container: str, text: str, parameters: list[dict[str, Any]], partition: str | None, page: int
+    ) -> list[Any]:
+        scope: dict[str, Any] = {} if partition is None else {"partition_key": partition}
+
+        async def call(proxy: ContainerProxy) -> list[Any]:
+            found = proxy.query_items(text, parameters=parameters, max_item_count=page, **scope)
+            return [each async for each in found]
+
+        return list(_expected(await self._ask(container, call), container))
+
+    async def _ask(self, container: str, call: ItemCall, **options: Any) -> Answer:
+        return await self._connection.items(container, call, **options)
+
+
+def _overwrite(body: Document, proxy: ContainerProxy) -> Awaitable[Any]:
+    return proxy.upsert_item(body, no_response=True)
+
+
+def _check_address(container: str, partition: str, id: str) -> None:
+    rules.check_key(rules.container_named(container).partition_key, partition)
+    rules.check_id(id)
+
+
+def _body(prepared: rules.Prepared, now: int) -> Document:
+    # Cosmos counts a lifetime from the last write.
+    ttl = {} if prepared.expires is None else {"ttl": max(1, prepared.expires - now)}
+    return {**prepared.body, **ttl}
+
+
+def _expired(held: Mapping[str, Any], now: int) -> bool:
+    expires = held.get("ttl_timestamp")
+    return expires is not None and expires <= now
+
+
+def _document(held: Mapping[str, Any]) -> Document:
+    """The port's ETag carries the deadline, so that a replace knows without a read that the version has expired."""
+    document = {field: value for field, value in held.items() if field not in _OWN_FIELDS}
+    document["_etag"] = f"{held.get('ttl_timestamp') or ''}|{held['_etag']}"
+    return document
+
+
+def _parts(etag: str) -> tuple[float, str | None]:
+    deadline, found, stored = etag.partition("|")
+    if not found or not stored or not (deadline == "" or deadline.isdecimal()):
+        return 0.0, None
+    return float(deadline or "inf"), stored
+
+
+def _expected(answer: Answer, container: str) -> Any:
+    if answer.status != 200:
+        raise Unavailable(f"{container}: Cosmos DB answered {answer.status} where that means nothing")
+    return answer.result
+
+
+def _restless(container: str, id: str) -> Unavailable:
+    return Unavailable(f"{container}: {id} kept changing", retry_after=1.0)

@@ -1,0 +1,240 @@
+"""The connection to Azure Cosmos DB: one client per process, its retries, its errors, what it costs.
+
+Retries are this module's alone: the SDK's own are switched off, except its three tries at reading the account when the
+client opens, which only an environment variable turns off. What the SDK would retry in another region does not arise:
+the account has one. Azure's modules are imported when the first request is made, not at a cold start. It knows nothing
+of what documents mean.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from models.errors import InvalidInput, Unavailable
+from services.store.containers import CONTAINERS
+
+if TYPE_CHECKING:
+    from azure.core.credentials_async import AsyncTokenCredential
+    from azure.core.exceptions import AzureError
+    from azure.cosmos.aio import ContainerProxy, CosmosClient, DatabaseProxy
+
+RETRIED = frozenset({408, 410, 429, 449, 502, 503, 504})
+NOT_DONE = frozenset({429, 449})  # of what is retried, those that surely had no effect
+ANSWERS = frozenset({404, 409, 412})
+FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.1, 5.0
+CONNECT_SECONDS, RESPONSE_SECONDS = 5, 10
+
+_CONTAINER_IN_URL = re.compile(r"/colls/([^/?]+)")
+
+ItemCall = Callable[["ContainerProxy"], Awaitable[Any]]
+
+
+@dataclass(slots=True)
+class Counters:
+    """What one container was asked and what that cost. `request_units` and `throttles` go by HTTP response."""
+
+    operations: int = 0
+    retries: int = 0
+    throttles: int = 0
+    request_units: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: 200, or one of ANSWERS. `unsure` says that an earlier try of the same may have had effect."""
+
+    status: int
+    result: Any
+    unsure: bool
+
+
+class Connection:
+    """Asks, and asks again. `budget_seconds` bounds an operation with all its retries."""
+
+    def __init__(
+        self,
+        endpoint: str,
+        database: str,
+        credential: str | AsyncTokenCredential,
+        *,
+        use_proxy_environment: bool,
+        budget_seconds: float,
+    ) -> None:
+        self._endpoint = endpoint
+        self._database = database
+        self._credential = credential
+        self._use_proxy_environment = use_proxy_environment
+        self._budget_seconds = budget_seconds
+        self._opening = asyncio.Lock()
+        self._client: CosmosClient | None = None
+        self._containers: dict[str, ContainerProxy] = {}
+        self._closed = False
+        self.counters: dict[str, Counters] = {name: Counters() for name in CONTAINERS}
+
+    async def items(self, container: str, call: ItemCall, **options: Any) -> Answer:
+        """Asks something of a container's items; see `ask`."""
+
+        async def asked() -> Any:
+            return await call(await self._container(container))
+
+        return await self.ask(asked, counters=self.counters[container], **options)
+
+    async def ask(
+        self,
+        call: Callable[[], Awaitable[Any]],
+        *,
+        counters: Counters | None = None,
+        budget_seconds: float | None = None,
+        tries: int | None = None,
+        refused: InvalidInput | None = None,
+    ) -> Answer:
+        """Asks until there is an answer, the budget is spent or the error is final. `refused` is what a 400 means."""
+        from azure.core.exceptions import AzureError
+
+        counters = counters or Counters()
+        counters.operations += 1
+        budget = self._budget_seconds if budget_seconds is None else budget_seconds
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + budget
+        unsure = False
+        for attempt in itertools.count(1):
+            try:
+                async with asyncio.timeout_at(deadline):
+                    return Answer(200, await call(), unsure)
+            except TimeoutError as error:
+                raise Unavailable(f"Cosmos DB did not answer within {budget:g} seconds") from error
+            except AzureError as error:
+                status, substatus = _status(error)
+                if status in ANSWERS and substatus == 0:
+                    return Answer(status, None, unsure)
+                if status == 400 and refused is not None:
+                    raise refused from error
+                wait = _wait(error, attempt)
+                if attempt == tries or clock() + wait >= deadline or not _passes(error, status, substatus):
+                    raise _unavailable(error, status, substatus) from error
+                unsure = unsure or status not in NOT_DONE
+            counters.retries += 1
+            await asyncio.sleep(wait)
+        raise AssertionError("counting does not end")
+
+    async def client(self) -> CosmosClient:
+        async with self._opening:
+            if self._closed:
+                raise Unavailable("the store is closed")
+            if self._client is None:
+                client = self._new_client()
+                try:
+                    await client.__aenter__()
+                except BaseException:
+                    await client.close()
+                    raise
+                self._client = client
+            return self._client
+
+    async def database(self) -> DatabaseProxy:
+        return (await self.client()).get_database_client(self._database)
+
+    async def close(self) -> None:
+        self._closed = True
+        async with self._opening:
+            client, self._client = self._client, None
+            self._containers.clear()
+            if client is not None:
+                await client.close()
+
+    async def _container(self, name: str) -> ContainerProxy:
+        proxy = self._containers.get(name)
+        if proxy is None:
+            from azure.core.exceptions import ResourceNotFoundError
+
+            proxy = (await self.database()).get_container_client(name)
+            try:
+                await proxy.read()  # the SDK needs it before the first item; here its 404 is not an item's
+            except ResourceNotFoundError as error:
+                raise Unavailable(
+                    f"container {name} is not in the Cosmos DB database {self._database}: "
+                    "run scripts/create_cache_container.py"
+                ) from error
+            self._containers[name] = proxy
+        return proxy
+
+    def _new_client(self) -> CosmosClient:
+        from azure.core.pipeline.transport import AioHttpTransport
+        from azure.cosmos.aio import CosmosClient
+        from azure.cosmos.documents import ConnectionPolicy
+
+        policy = ConnectionPolicy()
+        policy.RetryOptions = type(policy.RetryOptions)(max_retry_attempt_count=0, max_wait_time_in_seconds=0)
+        return CosmosClient(
+            self._endpoint,
+            self._credential,
+            connection_policy=policy,
+            transport=AioHttpTransport(use_env_settings=self._use_proxy_environment),
+            enable_endpoint_discovery=False,
+            enable_compact_utf8_item_writes=True,
+            connection_timeout=CONNECT_SECONDS,
+            read_timeout=RESPONSE_SECONDS,
+            retry_connect=0,
+            retry_read=0,
+            retry_status=0,
+            raw_response_hook=self._count,
+        )
+
+    def _count(self, response: Any) -> None:
+        """Called for every HTTP response, also those that the SDK makes an error of."""
+        found = _CONTAINER_IN_URL.search(response.http_request.url)
+        counters = self.counters.get(found[1]) if found else None
+        if counters is not None:
+            counters.request_units += float(response.http_response.headers.get("x-ms-request-charge") or 0)
+            counters.throttles += response.http_response.status_code == 429
+
+
+def _status(error: AzureError) -> tuple[int, int]:
+    return int(getattr(error, "status_code", None) or 0), int(getattr(error, "sub_status", None) or 0)
+
+
+def _passes(error: AzureError, status: int, substatus: int) -> bool:
+    """Whether asking again may help: busy, or the line broke. 404/1002 is a replica that lags behind."""
+    from azure.core.exceptions import DecodeError, ServiceRequestError, ServiceResponseError
+
+    if isinstance(error, ServiceRequestError | ServiceResponseError | DecodeError):
+        return True
+    return status in RETRIED or (status, substatus) == (404, 1002)
+
+
+def _wait(error: AzureError, attempt: int) -> float:
+    asked = _retry_after(error)
+    if asked is not None:
+        return asked * random.uniform(1.0, 1.25)  # noqa: S311 - jitter, not a secret
+    longest = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0 ** (attempt - 1))
+    return longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret
+
+
+def _retry_after(error: AzureError) -> float | None:
+    headers: Mapping[str, str] = getattr(getattr(error, "response", None), "headers", None) or {}
+    try:
+        return max(0.0, float(headers["x-ms-retry-after-ms"])) / 1000
+    except (KeyError, ValueError):
+        return None
+
+
+def _unavailable(error: AzureError, status: int, substatus: int) -> Unavailable:
+    from azure.core.exceptions import ClientAuthenticationError
+
+    if status in (401, 403) or isinstance(error, ClientAuthenticationError):
+        return Unavailable(
+            f"Cosmos DB refused the sign-in ({status or 'no token'}): give this identity the role Cosmos DB Built-in "
+            "Data Contributor and let its network in, or correct COSMOS_KEY"
+        )
+    if (status, substatus) == (404, 1003):
+        return Unavailable("Cosmos DB knows no such database or container: run scripts/create_cache_container.py")
+    if status:
+        said = f"{status}/{substatus}" if substatus else f"{status}"
+        return Unavailable(f"Cosmos DB answered {said}", retry_after=_retry_after(error))
+    return Unavailable(f"Cosmos DB could not be reached ({type(error).__name__})")

@@ -261,7 +261,7 @@ class Settings:
 
     def __repr__(self) -> str:
         shown = (
-            f"{row.attribute}={'***' if row.secret and value else repr(value)}"
+            f"{row.attribute}={'***' if row.secret and value else value!r}"
             for row in table()
             if (value := getattr(self, row.attribute)) != row.default
         )

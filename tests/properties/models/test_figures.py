@@ -1,0 +1,78 @@
+"""Percentages, tallies, headlines and names hold their promises for every input."""
+
+from __future__ import annotations
+
+import random
+import string
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from models.cache import percentages
+from models.headline import normalize_headline
+from models.timeline import MILLIONTHS, Tally
+from models.tool import normalize_name
+
+COUNT = st.integers(0, 10**9)
+MENTION = st.tuples(st.sampled_from(["positive", "negative", "neutral"]), st.floats(-1, 1))
+
+
+@given(COUNT, COUNT, COUNT)
+def test_percentages_sum_to_exactly_100_or_are_all_0(positive: int, negative: int, neutral: int) -> None:
+    shares = percentages(positive, negative, neutral)
+    tenths = [round(share * 10) for share in shares]
+    assert [share == tenth / 10 for share, tenth in zip(shares, tenths, strict=True)] == [True] * 3
+    total = positive + negative + neutral
+    assert sum(tenths) == (1000 if total else 0)
+    for count, tenth in zip((positive, negative, neutral), tenths, strict=True):
+        assert not total or abs(tenth - count * 1000 / total) < 1
+
+
+@given(COUNT, COUNT, COUNT)
+def test_more_mentions_never_have_the_smaller_percentage(positive: int, negative: int, neutral: int) -> None:
+    counts = (positive, negative, neutral)
+    shares = percentages(*counts)
+    for count, share in zip(counts, shares, strict=True):
+        for other, other_share in zip(counts, shares, strict=True):
+            assert count <= other or share >= other_share
+
+
+@given(st.lists(MENTION, max_size=30), st.randoms(use_true_random=False))
+def test_a_tally_does_not_depend_on_the_order_of_arrivals(
+    mentions: list[tuple[str, float]], shuffle: random.Random
+) -> None:
+    def tallied(of: list[tuple[str, float]]) -> Tally:
+        whole = Tally()
+        for sentiment, polarity in of:
+            whole = whole.plus(Tally.of(sentiment, polarity))  # type: ignore[arg-type]
+        return whole
+
+    shuffled = list(mentions)
+    shuffle.shuffle(shuffled)
+    tally = tallied(mentions)
+    assert tally == tallied(shuffled)
+    assert tally.total == len(mentions)
+    assert -1 <= tally.average_sentiment <= 1
+    assert abs(tally.polarity_millionths) <= tally.total * MILLIONTHS
+
+
+@given(st.text())
+@example("İSTANBUL “Yeni” ürün — ½ TL!")
+@example("ΑΣ. ΟΔΟΣ")
+@example("1️⃣ ❤️")
+def test_normalizing_a_headline_twice_is_normalizing_it_once(headline: str) -> None:
+    once = normalize_headline(headline)
+    assert normalize_headline(once) == once
+    assert once == " ".join(once.split())
+
+
+@given(st.text(string.printable), st.sampled_from("“”—…€❤"))
+def test_ascii_takes_a_short_way_to_the_same_headline(headline: str, dropped: str) -> None:
+    assert normalize_headline(headline + dropped) == normalize_headline(headline)
+
+
+@given(st.text(), st.text(" \t\n", min_size=1))
+def test_names_differ_neither_by_case_nor_by_space(name: str, space: str) -> None:
+    once = normalize_name(name)
+    assert normalize_name(once) == once
+    assert normalize_name(space + name.replace(" ", space + " ") + space) == once

@@ -1,0 +1,196 @@
+"""Settings are checked all together, keep their secrets, and the sample does not drift from the table."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.errors import InvalidInput
+from services.settings import Setting, Settings, markdown, sample, table
+
+ROOT = Path(__file__).parents[3]
+SECRETS = [row for row in table() if row.secret]
+BOUNDED = [row for row in table() if row.low > float("-inf")]
+
+
+def problems(**environment: str) -> str:
+    with pytest.raises(InvalidInput) as caught:
+        Settings.from_environment(environment)
+    return str(caught.value)
+
+
+def test_nothing_set_gives_the_embedded_store_and_every_default() -> None:
+    settings = Settings.from_environment({})
+    assert settings.store == "sqlite"
+    for row in table():
+        if row.attribute != "store":
+            assert getattr(settings, row.attribute) == row.default
+
+
+def test_the_defaults_are_those_of_the_specification() -> None:
+    settings = Settings.from_environment({})
+    assert settings.max_concurrent_requests == 10
+    assert (settings.request_timeout_seconds, settings.retry_attempts, settings.retry_backoff_base) == (10, 3, 2)
+    assert settings.fetch_cycle_interval_seconds == 30
+    assert (settings.min_refresh_interval_minutes, settings.max_refresh_interval_minutes) == (1, 15)
+    assert settings.target_articles_per_fetch == 5
+    assert (settings.dedup_cache_size, settings.dedup_retention_days) == (10_000, 7)
+    assert (settings.batch_size, settings.max_queue_size) == (100, 1000)
+    assert (settings.grouping_threshold_articles, settings.grouping_interval_minutes) == (10, 5)
+    assert (settings.metrics_port, settings.log_level, settings.structured_logging) == (9090, "INFO", True)
+
+
+def test_a_blank_setting_is_one_that_is_not_set() -> None:
+    assert Settings.from_environment({"LOG_LEVEL": "  ", "BATCH_SIZE": ""}) == Settings.from_environment({})
+
+
+def test_settings_of_others_are_left_alone() -> None:
+    assert Settings.from_environment({"PATH": "/bin", "WEBSITE_SITE_NAME": "x"}) == Settings.from_environment({})
+
+
+def test_all_wrong_values_are_reported_at_once_by_name_with_what_is_allowed() -> None:
+    text = problems(BATCH_SIZE="0", LOG_LEVEL="LOUD", ALLOW_PRIVATE_ADDRESSES="maybe", API_TICKERS="AAPL,b c")
+    assert "BATCH_SIZE must be a whole number from 1 to 100" in text
+    assert "LOG_LEVEL must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL" in text
+    assert "ALLOW_PRIVATE_ADDRESSES must be true or false" in text
+    assert "API_TICKERS must be tickers in upper case" in text
+
+
+@pytest.mark.parametrize("row", BOUNDED, ids=lambda row: row.name)
+def test_a_number_outside_its_range_or_that_is_none_is_refused(row: Setting) -> None:
+    for text in (str(int(row.low) - 1), str(int(row.high) + 1), "nan", "inf", "many"):
+        assert row.allowed in problems(**{row.name: text})
+    for text in (f"{row.low:.10g}", f"{row.high:.10g}"):
+        if row.name != "MIN_REFRESH_INTERVAL_MINUTES":
+            assert getattr(Settings.from_environment({row.name: text}), row.attribute) == float(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"), [("TRUE", True), ("1", True), ("on", True), ("False", False), ("0", False), ("no", False)]
+)
+def test_yes_and_no_may_be_said_in_several_ways(text: str, meant: bool) -> None:
+    assert Settings.from_environment({"METRICS_ENABLED": text}).metrics_enabled is meant
+
+
+def test_choices_are_taken_in_any_case_and_kept_as_listed() -> None:
+    assert Settings.from_environment({"LOG_LEVEL": "warning"}).log_level == "WARNING"
+    assert Settings.from_environment({"READ_AUTH_LEVEL": "Anonymous"}).read_auth_level == "anonymous"
+
+
+def test_the_admin_level_is_never_allowed() -> None:
+    assert "READ_AUTH_LEVEL must be one of function, anonymous" in problems(READ_AUTH_LEVEL="admin")
+
+
+def test_several_user_agents_are_kept_in_order() -> None:
+    settings = Settings.from_environment({"FETCH_USER_AGENT": "one/1 (a@b.org) | two/2 (a@b.org)"})
+    assert settings.fetch_user_agent == ("one/1 (a@b.org)", "two/2 (a@b.org)")
+
+
+def test_a_user_agent_cannot_smuggle_a_header() -> None:
+    assert "FETCH_USER_AGENT" in problems(FETCH_USER_AGENT="one\r\nX-Evil: 1")
+    assert "FETCH_USER_AGENT must name at least one" in problems(FETCH_USER_AGENT="|")
+
+
+def test_an_endpoint_alone_means_cosmos() -> None:
+    assert Settings.from_environment({"COSMOS_ENDPOINT": "https://a.documents.azure.com:443/"}).store == "cosmos"
+
+
+def test_a_store_that_is_named_wins_over_an_endpoint() -> None:
+    environment = {"STORE": "sqlite", "COSMOS_ENDPOINT": "https://a.documents.azure.com:443/"}
+    assert Settings.from_environment(environment).store == "sqlite"
+
+
+def test_cosmos_needs_an_endpoint() -> None:
+    assert "COSMOS_ENDPOINT must be set where STORE is cosmos" in problems(STORE="cosmos")
+
+
+def test_the_embedded_store_is_refused_on_azure() -> None:
+    assert "STORE must be cosmos on Azure" in problems(WEBSITE_INSTANCE_ID="abc")
+    environment = {"WEBSITE_INSTANCE_ID": "abc", "COSMOS_ENDPOINT": "https://a.documents.azure.com"}
+    assert Settings.from_environment(environment).on_azure
+
+
+@pytest.mark.parametrize("host", ["a.documents.azure.com", "A.Documents.Azure.COM", "a.documents.azure.com."])
+def test_a_key_is_refused_for_an_account_in_azure(host: str) -> None:
+    assert "COSMOS_KEY must not be set" in problems(COSMOS_ENDPOINT=f"https://{host}:443/", COSMOS_KEY="c2VjcmV0")
+
+
+def test_a_key_is_taken_for_an_emulator() -> None:
+    environment = {"COSMOS_ENDPOINT": "http://127.0.0.1:8081", "COSMOS_KEY": "c2VjcmV0"}
+    assert Settings.from_environment(environment).cosmos_key == "c2VjcmV0"
+
+
+@pytest.mark.parametrize("name", ["COSMOS_ENDPOINT", "TIINGO_BASE_URL", "FINNHUB_BASE_URL"])
+def test_urls_are_https_but_on_this_machine(name: str) -> None:
+    for url in ("http://localhost:1", "http://127.0.0.2:99/x", "http://[::1]:8081/", "https://api.example.com/v1"):
+        Settings.from_environment({name: url})
+    for url in ("http://10.0.0.1", "ftp://localhost", "example.com", "https://", "https://u:p@host", "https://h:99999"):
+        assert f"{name} must be an https:// URL" in problems(**{name: url})
+
+
+def test_the_shortest_interval_is_at_most_the_longest() -> None:
+    text = problems(MIN_REFRESH_INTERVAL_MINUTES="20")
+    assert "MIN_REFRESH_INTERVAL_MINUTES must be at most MAX_REFRESH_INTERVAL_MINUTES" in text
+
+
+def test_a_key_vault_reference_that_was_not_resolved_is_no_token() -> None:
+    text = problems(TIINGO_TOKEN="@Microsoft.KeyVault(SecretUri=https://v.vault.azure.net/secrets/t)")
+    assert "TIINGO_TOKEN is a Key Vault reference that was not resolved" in text
+
+
+def test_the_storage_identity_is_read_under_its_own_names() -> None:
+    settings = Settings.from_environment(
+        {
+            "AzureWebJobsStorage__accountName": "account",
+            "AzureWebJobsStorage__queueServiceUri": "https://account.queue.core.windows.net",
+            "AzureWebJobsStorage__clientId": "id",
+        }
+    )
+    assert settings.storage_account_name == "account"
+    assert settings.storage_queue_service_uri == "https://account.queue.core.windows.net"
+    assert settings.storage_client_id == "id"
+    assert settings.storage_connection == ""
+
+
+@given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=12))
+def test_secrets_are_in_no_repr_and_in_no_error(secret: str) -> None:
+    assert secret not in repr(Settings.from_environment({row.name: secret for row in SECRETS}))
+    every = {row.name: secret for row in table()}
+    with pytest.raises(InvalidInput) as caught:
+        Settings.from_environment(every)
+    assert secret not in str(caught.value)
+
+
+def test_a_repr_shows_what_differs_from_the_defaults() -> None:
+    settings = Settings.from_environment({"BATCH_SIZE": "7", "TIINGO_TOKEN": "abc"})
+    assert repr(settings) == "Settings(store='sqlite', tiingo_token='***', batch_size=7)"
+
+
+def test_the_sample_is_what_the_table_says() -> None:
+    assert (ROOT / "local.settings.json.sample").read_text() == sample(), (
+        "run: python -m services.settings sample > local.settings.json.sample"
+    )
+
+
+def test_the_sample_changes_nothing_and_is_what_func_start_takes() -> None:
+    parsed = json.loads(sample())
+    assert parsed["IsEncrypted"] is False
+    values = parsed["Values"]
+    assert all(isinstance(value, str) for value in values.values())
+    assert values["FUNCTIONS_WORKER_RUNTIME"] == "python"
+    set_by_sample = Settings.from_environment(values)
+    assert set_by_sample.storage_connection == "UseDevelopmentStorage=true"
+    assert repr(set_by_sample) == "Settings(store='sqlite', storage_connection='***')"
+
+
+def test_no_secret_is_in_the_sample() -> None:
+    values = json.loads(sample())["Values"]
+    assert [values[row.name] for row in SECRETS if row.name != "AzureWebJobsStorage"] == [""] * (len(SECRETS) - 1)
+
+
+def test_the_documentation_names_every_setting_once() -> None:
+    lines = markdown().splitlines()
+    for row in table():
+        assert sum(line.startswith(f"| `{row.name}` |") for line in lines) == 1

@@ -131,11 +131,12 @@ def execute(*command: str) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     python = set_up(development=False)
-    settings = list(arguments.set)
+    data = str(arguments.data.absolute())
+    settings = [f"DATA_DIR={data}", *arguments.set]
     if arguments.store:
         settings.append(f"STORE={arguments.store}")
     command = [str(python), str(ROOT / "scripts" / "local_host.py")]
-    command += ["--port", str(arguments.port), "--data", str(arguments.data.absolute())]
+    command += ["--port", str(arguments.port), "--data", data]
     command += [part for setting in settings for part in ("--set", setting)]
     command += ["--once"] if arguments.once else []
     become(command)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from models.errors import InvalidInput
 from models.version import VERSION
 from services import logs
 from services.health import Health
@@ -23,6 +24,9 @@ from services.upkeep import Upkeep
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
+
+    from services.store.cosmos import CosmosStore
+    from services.store.sqlite import SqliteStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +47,36 @@ class Container:
 
 
 _container: Container | None = None
+_lifetime: AsyncGenerator[Container, None] | None = None
 _building = asyncio.Lock()
 
 
 async def get() -> Container:
     """This worker's container. Raises InvalidInput, naming every wrong setting, as often as it is asked."""
-    global _container  # noqa: PLW0603
+    global _container, _lifetime
     if _container is None:
         async with _building:
             if _container is None:
-                _container = await build(os.environ)
+                lifetime = _of_this_worker()
+                _container, _lifetime = await anext(lifetime), lifetime
     return _container
+
+
+async def _of_this_worker() -> AsyncGenerator[Container, None]:
+    """A generator, since an event loop that ends closes those that it has begun: nobody else hears of the end."""
+    global _container  # noqa: PLW0603
+    container = await build(os.environ)
+    try:
+        yield container
+    finally:
+        _container = None
+        await container.close()
 
 
 async def close() -> None:
     """Closes this worker's container, if it was ever built; the next `get` builds another."""
-    global _container  # noqa: PLW0603
-    container, _container = _container, None
-    if container is not None:
-        await container.close()
+    if _lifetime is not None:
+        await _lifetime.aclose()
 
 
 async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Container:
@@ -70,8 +85,9 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
     logs.configure(settings.log_level, settings.structured_logging)
     async with AsyncExitStack() as resources:
         credential = _Credential(resources)
-        store = await _store(settings, clock, credential)
+        store = _store(settings, clock, credential)
         resources.push_async_callback(store.close)
+        await store.ensure_containers()
         queues = _queues(settings, credential)
         resources.push_async_callback(queues.close)
         heartbeats = Heartbeats(store, clock)
@@ -104,23 +120,31 @@ class _Credential:
         return self._made
 
 
-async def _store(settings: Settings, clock: Clock, credential: _Credential) -> Store:
+def _store(settings: Settings, clock: Clock, credential: _Credential) -> SqliteStore | CosmosStore:
     if settings.store == "sqlite":
         from services.store.sqlite import SqliteStore
 
-        folder = Path(settings.data_dir)
-        folder.mkdir(parents=True, exist_ok=True)
-        store: Store = SqliteStore(folder / "toolpulse.db", clock)
-    else:
-        from services.store.cosmos import CosmosStore
+        return SqliteStore(Path(settings.data_dir) / "toolpulse.db", clock)
+    from services.store.cosmos import CosmosStore
 
-        store = CosmosStore(
-            settings.cosmos_endpoint,
-            settings.cosmos_database,
-            clock,
-            key=settings.cosmos_key or None,
-            credential=None if settings.cosmos_key else credential.get(),
-            use_proxy_environment=settings.cosmos_proxy_from_environment,
-        )
-    await store.ensure_containers()
-    return store
+    return CosmosStore(
+        settings.cosmos_endpoint,
+        settings.cosmos_database,
+        clock,
+        key=settings.cosmos_key or None,
+        credential=None if settings.cosmos_key else credential.get(),
+        use_proxy_environment=settings.cosmos_proxy_from_environment,
+    )
+
+
+def _queues(settings: Settings, credential: _Credential) -> Queues:
+    from services.queues.storage import StorageQueues
+
+    if settings.storage_connection:
+        return StorageQueues(settings.storage_connection)
+    url = settings.storage_queue_service_uri
+    if not url and settings.storage_account_name:
+        url = f"https://{settings.storage_account_name}.queue.core.windows.net"
+    if not url:
+        raise InvalidInput("settings", "AzureWebJobsStorage must be set, or AzureWebJobsStorage__accountName")
+    return StorageQueues(service_url=url, credential=credential.get())

@@ -65,7 +65,9 @@ class HealthReport:
 
 def judge_timers(timers: Sequence[Timer], beats: Mapping[str, Heartbeat], started: datetime, now: datetime) -> Check:
     """Unhealthy if a timer has gone silent. A worker that just started gives overdue timers a minute to catch up."""
-    silent, waiting, failing = [], [], []
+    silent: list[str] = []
+    waiting: list[str] = []
+    failing: list[str] = []
     for timer in timers:
         beat = beats.get(timer.name)
         patience = 2 * timer.every + STORED_AT_LEAST_EVERY

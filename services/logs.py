@@ -17,6 +17,7 @@ _layout = {"structured": True}
 def configure(level: str, structured: bool) -> None:
     """Sets how much is logged and in which form, for this process."""
     logging.getLogger(ROOT_LOGGER).setLevel(level)
+    logging.getLogger("azure").setLevel(logging.WARNING)  # else every request of the SDKs is a dozen lines
     _layout["structured"] = structured
 
 

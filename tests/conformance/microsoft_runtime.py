@@ -1,8 +1,8 @@
-"""Drives Microsoft's own worker library (azure-functions-runtime, Python 3.13) over an app: indexes it and calls functions.
+"""Drives Microsoft's own worker library (azure-functions-runtime, Python 3.13): indexes an app and calls its functions.
 
 Run as a program: `microsoft_runtime.py APP` reads a JSON array of calls from standard input and prints one JSON object,
-{"functions": {name: [bindings]}, "calls": [...]}, or {"error": ...} if the app could not be indexed. The library does the
-indexing, decoding, calling and encoding, as in Azure; only the messages that the host would send are made here.
+{"functions": {name: [bindings]}, "calls": [...]}, or {"error": ...} if the app could not be indexed. The library does
+the indexing, decoding, calling and encoding, as in Azure; only the messages that the host would send are made here.
 """
 
 import asyncio

@@ -1,0 +1,149 @@
+"""The app as a stranger meets it: over HTTP, in the local host, with its store and queues on disk."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from services.queues.storage import StorageQueues
+from services.topology import INGEST_FEEDS, QUEUES
+from tests.hosting import RunningHost, run_host_once, running_host
+
+KEY = {"X-Management-Key": "sesame"}
+
+
+@pytest.fixture
+async def host(tmp_path: Path) -> AsyncIterator[RunningHost]:
+    settings = {"DATA_DIR": str(tmp_path), "MANAGEMENT_KEY": "sesame"}
+    async with running_host(data=tmp_path, settings=settings) as host:
+        yield host
+
+
+@pytest.fixture
+async def web(host: RunningHost) -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession(host.url) as session:
+        yield session
+
+
+async def test_a_fresh_app_is_healthy_and_says_so_to_anybody(web: aiohttp.ClientSession) -> None:
+    async with web.get("/api/v1/health") as response:
+        body = await response.json()
+    assert response.status == 200
+    assert body["status"] == "healthy"
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+
+
+async def test_a_timer_that_ran_is_seen_by_health(web: aiohttp.ClientSession) -> None:
+    async with web.post("/admin/functions/clean_up?wait=1", json={"input": ""}) as response:
+        assert (await response.json())["status"] == "succeeded"
+    async with web.get("/api/v1/health") as response:
+        timers = (await response.json())["checks"]["scheduler"]["timers"]
+    assert "clean_up" in timers
+
+
+async def test_queues_want_the_management_key(web: aiohttp.ClientSession) -> None:
+    for path, method in (("/api/v1/queues", "GET"), (f"/api/v1/queues/{INGEST_FEEDS}/redrive", "POST")):
+        async with web.request(method, path) as response:
+            assert response.status == 401
+            assert response.content_type == "application/problem+json"
+    async with web.get("/api/v1/queues", headers=KEY) as response:
+        assert [each["name"] for each in (await response.json())["items"]] == list(QUEUES)
+
+
+async def test_poison_messages_are_shown_degrade_health_and_go_back_to_work(
+    host: RunningHost, web: aiohttp.ClientSession
+) -> None:
+    queue = "generate-ideas"
+    base = f"{host.url}/devstoreaccount1/{queue}-poison"
+    async with aiohttp.ClientSession() as storage:
+        await storage.put(base)
+        message = "<QueueMessage><MessageText>eyJ0b29sX2lkcyI6IFsiYSJdfQ==</MessageText></QueueMessage>"
+        async with storage.post(f"{base}/messages", data=message) as response:
+            assert response.status == 201
+    async with web.get("/api/v1/queues", headers=KEY) as response:
+        shown = {each["name"]: each for each in (await response.json())["items"]}[queue]
+    assert (shown["poison"], shown["poison_messages"]) == (1, ['{"tool_ids": ["a"]}'])
+    async with web.get("/api/v1/health") as response:
+        body = await response.json()
+    assert (response.status, body["status"], body["checks"]["queues"]["poison"]) == (200, "degraded", {queue: 1})
+
+    async with web.post(f"/api/v1/queues/{queue}/redrive", headers=KEY) as response:
+        assert await response.json() == {"name": queue, "moved": 1}
+    async with web.get("/api/v1/queues", headers=KEY) as response:
+        shown = {each["name"]: each for each in (await response.json())["items"]}[queue]
+    assert (shown["messages"], shown["poison"]) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "field"),
+    [
+        ("/api/v1/queues/nonesuch/redrive", b"", 404, None),
+        (f"/api/v1/queues/{INGEST_FEEDS}/redrive", b'{"limit": 0}', 400, "limit"),
+        (f"/api/v1/queues/{INGEST_FEEDS}/redrive", b'{"limit": "x"}', 400, "limit"),
+        (f"/api/v1/queues/{INGEST_FEEDS}/redrive", b'{"most": 5}', 400, "most"),
+        (f"/api/v1/queues/{INGEST_FEEDS}/redrive", b"{", 400, "body"),
+    ],
+)
+async def test_bad_input_gets_an_error_that_names_the_field(
+    web: aiohttp.ClientSession, path: str, body: bytes, status: int, field: str | None
+) -> None:
+    async with web.post(path, data=body, headers=KEY) as response:
+        problem = await response.json(content_type="application/problem+json")
+    assert (response.status, problem["status"], problem.get("field")) == (status, status, field)
+
+
+async def test_what_is_stored_outlives_a_killed_host(tmp_path: Path) -> None:
+    settings = {"DATA_DIR": str(tmp_path)}
+    async with running_host(data=tmp_path, settings=settings) as host, aiohttp.ClientSession(host.url) as web:
+        await web.post("/admin/functions/clean_up?wait=1", json={})
+        host.kill()
+        await host.process.wait()
+    async with running_host(data=tmp_path, settings=settings) as host, aiohttp.ClientSession(host.url) as web:
+        async with web.get("/api/v1/health") as response:
+            scheduler = (await response.json())["checks"]["scheduler"]
+        assert "clean_up" in scheduler["timers"]
+        assert await host.stop() == 0
+
+
+async def test_wrong_settings_are_all_named_at_the_start(tmp_path: Path) -> None:
+    wrong = {"DATA_DIR": str(tmp_path), "STORE": "cosmos", "LOG_LEVEL": "LOUD", "BATCH_SIZE": "0"}
+    code, printed = await run_host_once(data=tmp_path, settings=wrong)
+    assert code == 1
+    for name in ("COSMOS_ENDPOINT", "LOG_LEVEL", "BATCH_SIZE"):
+        assert name in printed
+
+
+async def test_every_timer_runs_once_and_the_host_ends_well(tmp_path: Path) -> None:
+    code, printed = await run_host_once(data=tmp_path, settings={"DATA_DIR": str(tmp_path)})
+    assert code == 0, printed
+    assert "queue_depth" in printed
+
+
+async def test_ten_thousand_requests_at_once_are_all_answered(web: aiohttp.ClientSession) -> None:
+    statuses: Counter[int] = Counter()
+    left = iter(range(10_000))
+
+    async def caller() -> None:
+        for _ in left:
+            async with web.get("/api/v1/health") as response:
+                await response.read()
+                statuses[response.status] += 1
+
+    started = time.monotonic()
+    await asyncio.gather(*(caller() for _ in range(64)))
+    print(f"{10_000 / (time.monotonic() - started):.0f} requests/s")  # noqa: T201
+    assert statuses == {200: 10_000}
+
+
+async def test_the_app_looks_at_the_hosts_queues_through_the_storage_sdk(host: RunningHost) -> None:
+    """The same adapter as on Azure, over the wire."""
+    parts = ["DefaultEndpointsProtocol=http", "AccountName=devstoreaccount1", "AccountKey=a2V5"]
+    queues = StorageQueues(";".join([*parts, f"QueueEndpoint={host.url}/devstoreaccount1"]))
+    try:
+        assert [depth.messages for depth in await queues.depths(QUEUES)] == [0] * len(QUEUES)
+    finally:
+        await queues.close()

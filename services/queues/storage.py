@@ -1,0 +1,169 @@
+"""The Queues port over Azure Queue Storage: on Azure, against Azurite, and against the local host alike.
+
+The SDK is imported at the first call, since a cold start pays for it. Sends nothing but what redrive moves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from models.errors import InvalidInput, Unavailable
+from services.ports import QueueDepth
+
+if TYPE_CHECKING:
+    from azure.core.credentials_async import AsyncTokenCredential
+    from azure.storage.queue.aio import QueueServiceClient
+
+_POISON = "-poison"
+_PAGE = 32
+# Longer than a whole redrive of one page takes, so that nobody else gets a message in between.
+_HIDDEN_SECONDS = 60
+
+
+class StorageQueues:
+    """One client, made at the first call, in the loop that makes it.
+
+    `connection_string` is for an account key, an emulator or the local host; else `service_url`, such as
+    https://<account>.queue.core.windows.net, with a `credential`, which the caller owns and closes.
+    """
+
+    def __init__(
+        self,
+        connection_string: str | None = None,
+        *,
+        service_url: str | None = None,
+        credential: AsyncTokenCredential | None = None,
+        timeout_seconds: float = 5.0,
+    ) -> None:
+        if (connection_string is None) == (service_url is None):
+            raise InvalidInput("queues", "either a connection string, or a service URL with a credential")
+        self._connection_string = connection_string
+        self._service_url = service_url
+        self._credential = credential
+        self._timeout_seconds = timeout_seconds
+        self._client: QueueServiceClient | None = None
+
+    async def depths(self, names: Sequence[str]) -> list[QueueDepth]:
+        async with self._service() as service:
+            both = [each for name in names for each in (name, name + _POISON)]
+            counts = await asyncio.gather(*(_count(service, each) for each in both))
+        return [QueueDepth(name, counts[2 * i], counts[2 * i + 1]) for i, name in enumerate(names)]
+
+    async def peek_poison(self, name: str, limit: int) -> list[str]:
+        if not 1 <= limit <= _PAGE:
+            raise InvalidInput("limit", f"1 to {_PAGE}")
+        async with self._service() as service:
+            texts = await _peek(service, name + _POISON, limit)
+        return [readable(text) for text in texts]
+
+    async def redrive(self, name: str, limit: int) -> int:
+        if limit < 1:
+            raise InvalidInput("limit", "at least 1")
+        moved = 0
+        while moved < limit:
+            async with self._service() as service:
+                page = await _move_page(service, name, min(_PAGE, limit - moved))
+            moved += page
+            if not page:
+                break
+        return moved
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    @contextlib.asynccontextmanager
+    async def _service(self) -> AsyncIterator[QueueServiceClient]:
+        """The client, for one step that has `timeout_seconds`. What goes wrong in it is raised as Unavailable."""
+        from azure.core.exceptions import AzureError
+
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                yield self._connected()
+        except TimeoutError:
+            raise Unavailable(f"the queues did not answer within {self._timeout_seconds:g} s") from None
+        except AzureError as error:
+            raise Unavailable(f"the queues could not be asked: {type(error).__name__}") from error
+
+    def _connected(self) -> QueueServiceClient:
+        if self._client is None:
+            self._client = self._made()
+        return self._client
+
+    def _made(self) -> QueueServiceClient:
+        from azure.core.pipeline.transport import AioHttpTransport
+        from azure.storage.queue.aio import QueueServiceClient
+
+        options: dict[str, Any] = {
+            **{"retry_total": 2, "initial_backoff": 1, "increment_base": 1, "random_jitter_range": 1},
+            **{"connection_timeout": self._timeout_seconds, "read_timeout": self._timeout_seconds},
+        }
+        if self._connection_string is None:
+            return QueueServiceClient(str(self._service_url), credential=self._credential, **options)
+        if _is_loopback(self._connection_string):
+            # A proxy that the environment names cannot reach this machine's own loopback.
+            options["transport"] = AioHttpTransport(use_env_settings=False)
+        return QueueServiceClient.from_connection_string(self._connection_string, **options)
+
+
+def _is_loopback(connection_string: str) -> bool:
+    pairs = dict(part.partition("=")[::2] for part in connection_string.split(";"))
+    return urlsplit(pairs.get("QueueEndpoint", "")).hostname in ("127.0.0.1", "localhost", "::1")
+
+
+async def _count(service: QueueServiceClient, name: str) -> int:
+    from azure.core.exceptions import ResourceNotFoundError
+
+    try:
+        properties = await service.get_queue_client(name).get_queue_properties()
+    except ResourceNotFoundError:
+        return 0
+    return int(properties.approximate_message_count or 0)
+
+
+async def _peek(service: QueueServiceClient, name: str, limit: int) -> list[str]:
+    from azure.core.exceptions import ResourceNotFoundError
+
+    try:
+        found = await service.get_queue_client(name).peek_messages(max_messages=limit)
+    except ResourceNotFoundError:
+        return []
+    return [str(message.content) for message in found]
+
+
+async def _move_page(service: QueueServiceClient, name: str, limit: int) -> int:
+    """Up to `limit` poison messages back to their queue, each sent before it is deleted, its text untouched."""
+    from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
+
+    poison, queue = service.get_queue_client(name + _POISON), service.get_queue_client(name)
+    moved = 0
+    try:
+        taken = poison.receive_messages(max_messages=limit, messages_per_page=limit, visibility_timeout=_HIDDEN_SECONDS)
+        async for message in taken:
+            try:
+                await queue.send_message(message.content)
+            except ResourceNotFoundError:
+                with contextlib.suppress(ResourceExistsError):
+                    await queue.create_queue()
+                await queue.send_message(message.content)
+            moved += 1
+            with contextlib.suppress(ResourceNotFoundError):
+                await poison.delete_message(message)
+    except ResourceNotFoundError:
+        pass
+    return moved
+
+
+def readable(text: str) -> str:
+    """A message's text as the functions see it: decoded, if it is what the bindings' base64 makes."""
+    try:
+        return base64.b64decode(text, validate=True).decode()
+    except (binascii.Error, ValueError):
+        return text

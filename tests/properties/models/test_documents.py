@@ -19,7 +19,7 @@ from models.feed import HASH_LENGTH, HourlyDistribution
 from models.stored import StoredDocument
 from models.timeline import CheckedTally, Minute, Tally
 from models.tool import ToolId
-from tests.builders import EVERY_DOCUMENT, NOW, feed_seen
+from tests.documents import EVERY_DOCUMENT, NOW, feed_seen
 
 TEXT = st.text(max_size=20)
 SOURCE = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,9}", fullmatch=True)

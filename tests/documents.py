@@ -1,0 +1,333 @@
+"""One valid example of every stored document, for tests to start from; keyword arguments replace fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+from models.article import Article, CanonicalReading, SourceAttribution
+from models.cache import CacheCounters, CacheGeneration, CacheMetadata, SentimentCacheEntry
+from models.document import CreatedBy, DocumentProduct, FileObject, Locator
+from models.feed import Feed, FeedSeen
+from models.headline import dedup_key, normalize_headline
+from models.heartbeat import Heartbeat
+from models.locator import LocatorAlias, SeenHash
+from models.mention import Match, SentimentScore
+from models.migration import MigrationRecord
+from models.observation import Observation
+from models.quarantine import QuarantineItem, quarantine_id
+from models.run import Attempt, BatchDone, CollisionMetrics, IngestionBatch, JobRun
+from models.stored import StoredDocument
+from models.timeline import DirtyHour, HourTable, Tally, Timeline
+from models.tool import NameRule, Reference, Tool, ToolName, ToolReference
+
+NOW = datetime(2026, 2, 21, 20, 0, 0, tzinfo=UTC)
+TOOL_ID = "877eb2d8-661b-4643-ae62-cfc49e74c31e"
+OTHER_TOOL_ID = "a5c3e9f1-2b4d-4e1c-9a8b-3c5d7f9e1a2b"
+HEADLINE = "Apple Reports Q4 Earnings Beat"
+KEY = dedup_key(normalize_headline(HEADLINE), NOW.date())
+ARTICLE_ID = f"dedup:{KEY}"
+URL = "https://www.fool.com.au/2026/02/21/apple/"
+SHA256 = "0c3b" * 16
+
+Stored = TypeVar("Stored", bound=StoredDocument)
+
+
+def _of(build: type[Stored], fields: dict[str, Any], changes: dict[str, Any]) -> Stored:
+    return build(**({"created_at": NOW, "updated_at": NOW} | fields | changes))
+
+
+def attribution(**changes: Any) -> SourceAttribution:
+    fields: dict[str, Any] = {
+        "article_id": "91144751",
+        "url": URL,
+        "crawl_timestamp": NOW,
+        "original_headline": HEADLINE,
+    }
+    return SourceAttribution(**(fields | changes))
+
+
+def reading(**changes: Any) -> CanonicalReading:
+    fields: dict[str, Any] = {
+        "source": "tiingo",
+        "observation_id": "obs:tiingo:20260221",
+        "headline": HEADLINE,
+        "url": URL,
+        "published_at": NOW,
+        "scraped_at": NOW,
+        "revision": "r1",
+    }
+    return CanonicalReading(**(fields | changes))
+
+
+def article(**changes: Any) -> Article:
+    fields = {
+        "dedup_key": KEY,
+        "timestamp": NOW,
+        "headline": HEADLINE,
+        "normalized_headline": normalize_headline(HEADLINE),
+        "sources": ("tiingo",),
+        "source_attribution": {"tiingo": attribution()},
+        "canonical": reading(),
+        "matched_tickers": ("AAPL",),
+    }
+    return _of(Article, fields, changes)
+
+
+def observation(**changes: Any) -> Observation:
+    fields = {
+        "source_id": ARTICLE_ID,
+        "source": "tiingo",
+        "observed_day": "2026-02-21",
+        "scraped_at": NOW,
+        "article_id": "91144751",
+        "url": URL,
+        "headline": HEADLINE,
+        "published_at": NOW,
+        "revision": "r1",
+    }
+    return _of(Observation, fields, changes)
+
+
+def cache_entry(**changes: Any) -> SentimentCacheEntry:
+    end = int(NOW.timestamp())
+    fields = {
+        "tool_id": TOOL_ID,
+        "period": "HOUR_24",
+        "total_mentions": 3,
+        "positive_count": 1,
+        "negative_count": 1,
+        "neutral_count": 1,
+        "positive_percentage": 33.4,
+        "negative_percentage": 33.3,
+        "neutral_percentage": 33.3,
+        "average_sentiment": 0.15,
+        "period_start_ts": end - 86400,
+        "period_end_ts": end,
+        "last_updated_ts": end,
+    }
+    return _of(SentimentCacheEntry, fields, changes)
+
+
+def cache_generation(**changes: Any) -> CacheGeneration:
+    return _of(CacheGeneration, {"tool_id": TOOL_ID, "generation": 3}, changes)
+
+
+def cache_metadata(**changes: Any) -> CacheMetadata:
+    fields = {
+        "last_refresh_ts": int(NOW.timestamp()),
+        "last_refresh_duration_ms": 12500,
+        "total_entries": 60,
+        "cache_hits_24h": 1250,
+        "cache_misses_24h": 45,
+        "error_count_24h": 2,
+        "tools_refreshed": (TOOL_ID, OTHER_TOOL_ID),
+    }
+    return _of(CacheMetadata, fields, changes)
+
+
+def cache_counters(**changes: Any) -> CacheCounters:
+    return _of(CacheCounters, {"hour": "2026022120", "cache_hits": 5}, changes)
+
+
+def alias(**changes: Any) -> LocatorAlias:
+    fields = {"provider": "tiingo", "locator_identity": "provider_product_id:91144751", "source_id": ARTICLE_ID}
+    return _of(LocatorAlias, fields, changes)
+
+
+def seen_hash(**changes: Any) -> SeenHash:
+    fields = {"source": "tiingo", "content_hash": SHA256, "revision": "r1"}
+    return _of(SeenHash, fields, changes)
+
+
+def feed(**changes: Any) -> Feed:
+    fields = {
+        "feed_id": "reuters-world",
+        "feed_url": "https://www.reuters.com/rssFeed/worldNews",
+        "source_name": "Reuters",
+        "next_fetch_time": NOW,
+    }
+    return _of(Feed, fields, changes)
+
+
+def feed_seen(**changes: Any) -> FeedSeen:
+    return _of(FeedSeen, {"feed_id": "reuters-world", "hashes": "0123456789abcdef"}, changes)
+
+
+def metrics(**changes: Any) -> CollisionMetrics:
+    fields: dict[str, Any] = {
+        "invocation_id": "5a4fce02",
+        "timestamp": NOW,
+        "articles_fetched": {"tiingo": 50, "finnhub": 50},
+        "articles_stored": 80,
+        "collisions_detected": 20,
+        "duration_ms": 1234,
+    }
+    return CollisionMetrics(**(fields | changes))
+
+
+def run(**changes: Any) -> JobRun:
+    fields = {"run_id": "5a4fce02", "workflow_name": "reanalyze_tool", "started_at": NOW, "subject": TOOL_ID}
+    return _of(JobRun, fields, changes)
+
+
+def ingestion_batch(**changes: Any) -> IngestionBatch:
+    fields = {
+        "run_id": "5a4fce02",
+        "status": "SUCCEEDED",
+        "started_at": NOW,
+        "ended_at": NOW + timedelta(seconds=2),
+        "sources_queried": ("tiingo", "finnhub"),
+        "metrics": metrics(),
+    }
+    return _of(IngestionBatch, fields, changes)
+
+
+def attempt(**changes: Any) -> Attempt:
+    fields = {
+        "run_id": "5a4fce02",
+        "task_name": "fetch_feed",
+        "subject": "reuters-world",
+        "attempt_no": 1,
+        "started_at": NOW,
+    }
+    return _of(Attempt, fields, changes)
+
+
+def batch_done(**changes: Any) -> BatchDone:
+    return _of(BatchDone, {"run_id": "5a4fce02", "batch": "0001"}, changes)
+
+
+def tool(**changes: Any) -> Tool:
+    fields = {
+        "tool_id": TOOL_ID,
+        "primary_name": "Visual  Studio Code",
+        "aliases": ("VS Code", "C#"),
+        "name_rules": {"C#": NameRule(case_sensitive=True, context=("language",))},
+    }
+    return _of(Tool, fields, changes)
+
+
+def tool_name(**changes: Any) -> ToolName:
+    fields = {"name_raw": "VS Code", "name_kind": "ALIAS", "tool_id": TOOL_ID}
+    return _of(ToolName, fields, changes)
+
+
+def tool_reference(**changes: Any) -> ToolReference:
+    reference = Reference(
+        reference_id=ARTICLE_ID, source="tiingo", source_identifier="91144751", published_at=NOW, title=HEADLINE
+    )
+    fields = {
+        "tool_id": TOOL_ID,
+        "reference_id": ARTICLE_ID,
+        "role": "DISCOVERY",
+        "added_by_workflow": "analyze_articles",
+        "reference": reference,
+    }
+    return _of(ToolReference, fields, changes)
+
+
+def timeline(**changes: Any) -> Timeline:
+    fields = {"tool_id": TOOL_ID, "hours": {"2026022120": Tally(2, 1, 0, 150_000)}, "ingestion_count": 3}
+    return _of(Timeline, fields, changes)
+
+
+def hour_table(**changes: Any) -> HourTable:
+    fields = {"tool_id": TOOL_ID, "hour": "2026022120", "minutes": {"07": Tally(1, 0, 0, 500_000), "59": Tally(1, 1)}}
+    return _of(HourTable, fields, changes)
+
+
+def dirty_hour(**changes: Any) -> DirtyHour:
+    return _of(DirtyHour, {"tool_id": TOOL_ID, "hour": "2026022120"}, changes)
+
+
+def mention(**changes: Any) -> SentimentScore:
+    fields = {
+        "tool_id": TOOL_ID,
+        "source_id": ARTICLE_ID,
+        "sentiment": "positive",
+        "score": 0.9,
+        "polarity": 0.6,
+        "published_at": NOW,
+        "analyzer": "embedded",
+        "analyzer_version": "1",
+        "matches": (Match(name="VS Code", kind="ALIAS", where="HEADLINE"),),
+    }
+    return _of(SentimentScore, fields, changes)
+
+
+def document(**changes: Any) -> DocumentProduct:
+    fields = {
+        "source_id": ARTICLE_ID,
+        "provider": "reuters-world",
+        "locators": (Locator(kind="URL", value=URL),),
+        "locator_identity": f"url:{URL}",
+    }
+    return _of(DocumentProduct, fields, changes)
+
+
+def file_object(**changes: Any) -> FileObject:
+    fields = {
+        "source_id": ARTICLE_ID,
+        "role": "RAW",
+        "name": "primary",
+        "archive_container": "archive",
+        "archive_key": f"raw/{KEY}/primary.html",
+        "content_type": "text/html",
+        "byte_length": 184233,
+        "sha256": SHA256,
+        "created_by": CreatedBy(workflow="acquire_documents", job_run_id="5a4fce02"),
+    }
+    return _of(FileObject, fields, changes)
+
+
+def quarantined(**changes: Any) -> QuarantineItem:
+    fields = {
+        "quarantine_id": quarantine_id("BATCH", "reuters-world", SHA256),
+        "kind": "BATCH",
+        "subject": "reuters-world",
+        "reason_code": "FLOOD",
+        "reason": "60 new ids over known URLs",
+        "item_count": 60,
+        "payload": {"items": [1, None, "x"]},
+    }
+    return _of(QuarantineItem, fields, changes)
+
+
+def heartbeat(**changes: Any) -> Heartbeat:
+    return _of(Heartbeat, {"timer": "clean_up", "last_succeeded_at": NOW}, changes)
+
+
+def migration(**changes: Any) -> MigrationRecord:
+    return _of(MigrationRecord, {"number": 1, "name": "start", "started_at": NOW}, changes)
+
+
+EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
+    article,
+    observation,
+    cache_entry,
+    cache_generation,
+    cache_metadata,
+    cache_counters,
+    alias,
+    seen_hash,
+    feed,
+    feed_seen,
+    run,
+    ingestion_batch,
+    attempt,
+    batch_done,
+    tool,
+    tool_name,
+    tool_reference,
+    timeline,
+    hour_table,
+    dirty_hour,
+    mention,
+    document,
+    file_object,
+    quarantined,
+    heartbeat,
+    migration,
+)

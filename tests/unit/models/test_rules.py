@@ -1,0 +1,363 @@
+"""The validation rules of the specifications: what breaks one is refused, with words that say what is allowed."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from datetime import date, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from models.document import Locator
+from models.errors import InvalidInput, InvalidTransition
+from models.feed import feed_id_of
+from models.headline import content_hash, dedup_key, normalize_headline, source_id
+from models.locator import locator_key, seen_key
+from models.stored import StoredDocument
+from models.timeline import Tally
+from models.tool import Reference, name_key, normalize_name
+from models.values import parse_time
+from services.store.containers import CONTAINERS
+from tests import documents
+from tests.documents import (
+    EVERY_DOCUMENT,
+    NOW,
+    OTHER_TOOL_ID,
+    SHA256,
+    TOOL_ID,
+    article,
+    attempt,
+    attribution,
+    cache_entry,
+    cache_metadata,
+    document,
+    feed,
+    metrics,
+    quarantined,
+    run,
+    tool,
+)
+
+LATER = NOW + timedelta(minutes=5)
+Build = Callable[..., Any]
+
+BROKEN: list[tuple[str, Build, dict[str, Any], str]] = [
+    ("counts that do not add up", cache_entry, {"total_mentions": 4}, "positive_count + negative_count"),
+    ("percentages that miss 100", cache_entry, {"positive_percentage": 33.6}, "sum to 100.0"),
+    ("a percentage over 100", cache_entry, {"positive_percentage": 100.1}, "less than or equal to 100"),
+    ("an average over 1", cache_entry, {"average_sentiment": 1.01}, "less than or equal to 1"),
+    ("an average that is no number", cache_entry, {"average_sentiment": float("nan")}, "average_sentiment"),
+    ("a window that ends at its start", cache_entry, {"period_start_ts": int(NOW.timestamp())}, "less than period_end"),
+    ("a negative count", cache_entry, {"positive_count": -1}, "greater than or equal to 0"),
+    ("a count as text", cache_entry, {"positive_count": "1"}, "valid integer"),
+    ("a count as a truth", cache_entry, {"positive_count": True}, "valid integer"),
+    ("an unknown period", cache_entry, {"period": "DAY_1"}, "'HOUR_1', 'HOUR_24', 'DAY_7' or 'DAY_30'"),
+    ("a tool that no id may hold", cache_entry, {"tool_id": "C#"}, r"without / \ ? #"),
+    ("a negative duration", cache_metadata, {"last_refresh_duration_ms": -1}, "greater than or equal to 0"),
+    ("too many tools listed", cache_metadata, {"tools_refreshed": ("t",) * 1001}, "at most 1000 items"),
+    ("a dedup key that is no hash", article, {"dedup_key": "A" * 32}, "32 hexadecimal"),
+    ("a naive time", article, {"timestamp": datetime(2026, 2, 21)}, "says its offset"),  # noqa: DTZ001
+    ("a time in seconds", article, {"timestamp": 1_771_704_000}, "says its offset"),
+    ("a day for a time", article, {"timestamp": "2026-02-21"}, "says its offset"),
+    ("no source", article, {"sources": ()}, "at least 1 item"),
+    ("a source twice", article, {"sources": ("tiingo", "tiingo")}, "once"),
+    ("a source without attribution", article, {"sources": ("tiingo", "finnhub")}, "once"),
+    ("nothing to normalise", article, {"normalized_headline": ""}, "must not be empty"),
+    ("another one's reading", article, {"canonical": documents.reading(source="x")}, "one of the sources"),
+    ("an analysis without figures", article, {"status": "analyzed"}, "sentiment and score"),
+    ("an unknown status", article, {"status": "done"}, "'pending', 'analyzed' or 'error'"),
+    ("an article without an end", article, {"ttl_timestamp": None}, "ttl_timestamp"),
+    ("no article id", attribution, {"article_id": ""}, "at least 1 character"),
+    ("no headline", attribution, {"original_headline": ""}, "at least 1 character"),
+    ("a script for a URL", attribution, {"url": "javascript:alert(1)"}, "http or https URL"),
+    ("a URL without a host", attribution, {"url": "https:///x"}, "with a host"),
+    ("a URL with a space", attribution, {"url": "https://a.org/b c"}, "without spaces"),
+    ("a day that is none", documents.observation, {"observed_day": "2026-02-30"}, "YYYY-MM-DD"),
+    ("more collisions than articles", metrics, {"collisions_detected": 101}, "at most the sum"),
+    ("a rate that does not follow", metrics, {"collision_rate": 0.5}, "collisions_detected /"),
+    ("a feed disabled without a reason", feed, {"enabled": False}, "disabled_reason"),
+    ("a reason for what is enabled", feed, {"disabled_reason": "410"}, "disabled_reason"),
+    ("half a claim", feed, {"claim_id": "c"}, "together"),
+    ("a feed that takes an API's name", feed, {"feed_id": "tiingo"}, "API sources"),
+    ("an API under another name", feed, {"kind": "finnhub"}, "API sources"),
+    ("a feed id with a slash", feed, {"feed_id": "a/b"}, "letters, digits"),
+    ("a histogram of 23 hours", feed, {"hourly_distribution": (0,) * 23}, "at least 24"),
+    ("half a hash", documents.feed_seen, {"hashes": "0123"}, "pattern"),
+    ("an alias of no kind", documents.alias, {"locator_identity": "guid:1"}, "provider_product_id:<id> or url:"),
+    ("an alias of nothing", documents.alias, {"locator_identity": "url:"}, "provider_product_id:<id> or url:"),
+    ("a run that ended without an end", run, {"status": "FAILED"}, "ended_at"),
+    ("an end of what runs", run, {"ended_at": NOW}, "ended_at"),
+    ("a failure without a type", attempt, {"status": "FAILED"}, "error_type"),
+    ("an attempt before the first", attempt, {"attempt_no": 0}, "greater than or equal to 1"),
+    ("an essay for an error", attempt, {"error_message": "x" * 501}, "at most 500"),
+    ("a tool whose id is no UUID", tool, {"tool_id": "metadata"}, "UUID"),
+    ("one name twice", tool, {"aliases": ("visual studio  code",), "name_rules": {}}, "another name"),
+    ("an empty alias", tool, {"aliases": (" ",), "name_rules": {}}, "none empty"),
+    ("a rule for no name", tool, {"aliases": ()}, "name_rules"),
+    ("a merge into nothing", tool, {"status": "MERGED"}, "merged_into"),
+    ("a merge into itself", tool, {"status": "MERGED", "merged_into": TOOL_ID}, "another tool"),
+    ("a target of no merge", tool, {"merged_into": OTHER_TOOL_ID}, "merged_into"),
+    ("a name of spaces", documents.tool_name, {"name_raw": " \t"}, "besides spaces"),
+    ("a sum beyond its mentions", documents.hour_table, {"minutes": {"00": (1, 0, 0, 1_000_001)}}, "one per mention"),
+    ("a 60th minute", documents.hour_table, {"minutes": {"60": (1, 0, 0, 0)}}, "pattern"),
+    ("a 24th hour", documents.dirty_hour, {"hour": "2026022124"}, "yyyymmddhh"),
+    ("a score over 1", documents.mention, {"score": 1.5}, "less than or equal to 1"),
+    ("a document from nowhere", document, {"locators": ()}, "at least 1 item"),
+    ("a quarantine without a reason", document, {"validation_status": "QUARANTINED"}, "quarantine_reason_code"),
+    ("a valid document without bytes", document, {"validation_status": "VALID"}, "sha256"),
+    ("half a pointer", document, {"raw_archive_key": "k"}, "together"),
+    ("a held batch that expires", quarantined, {"ttl_timestamp": 1}, "reviewed"),
+    ("a reference to something else", documents.tool_reference, {"reference_id": "dedup:x"}, "same reference_id"),
+    ("a migration number of five digits", documents.migration, {"number": 10_000}, "less than or equal to 9999"),
+]
+
+
+@pytest.mark.parametrize(("build", "changes", "allowed"), [row[1:] for row in BROKEN], ids=[row[0] for row in BROKEN])
+def test_a_document_with_this_is_refused(build: Build, changes: dict[str, Any], allowed: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(allowed)):
+        build(**changes)
+
+
+@pytest.mark.parametrize("build", EVERY_DOCUMENT)
+class TestEveryDocument:
+    def test_has_the_partition_key_of_its_container_and_the_common_fields(self, build: Build) -> None:
+        example: StoredDocument = build()
+        stored = example.to_document()
+        assert CONTAINERS[example.CONTAINER].partition_key == example.PARTITION_FIELD
+        assert stored[example.PARTITION_FIELD] == example.partition
+        assert stored["id"] == example.id
+        assert {"entity_type", "schema_version", "created_at", "updated_at"} <= stored.keys()
+        assert not re.search(r"[/\\?#]", example.id + example.partition)
+        assert stored["created_at"] == "2026-02-21T20:00:00Z"
+
+    def test_of_a_version_after_the_next_is_refused(self, build: Build) -> None:
+        for version in ("3", "0", 1, None, "latest"):
+            with pytest.raises(ValueError, match="this version reads 1 or 2"):
+                type(build()).from_document(build().to_document() | {"schema_version": version})
+
+    def test_of_another_kind_or_under_another_id_is_refused(self, build: Build) -> None:
+        for wrong in ({"entity_type": "Other"}, {"id": "other"}):
+            with pytest.raises(ValueError, match=r"entity_type|does not fit"):
+                type(build()).from_document(build().to_document() | wrong)
+
+    def test_changes_whole_and_only_in_fields_that_it_has(self, build: Build) -> None:
+        stored = build().to_document() | {"_etag": "1"}
+        changed = type(build()).from_document(stored).changed(LATER)
+        assert (changed.updated_at, changed.created_at, changed.stored_etag) == (LATER, NOW, "1")
+        with pytest.raises(TypeError, match="has no"):
+            build().changed(LATER, colour="red")
+
+
+def test_what_queries_filter_on_is_stored_even_where_it_is_the_default() -> None:
+    assert article().to_document()["status"] == "pending"
+    assert feed().to_document()["enabled"] is True
+    assert feed().to_document()["priority_score"] == 1.0
+    assert document().to_document()["eligibility"] == "ACQUIRE"
+    assert tool().to_document()["primary_name_normalized"] == "visual studio code"
+
+
+def test_an_error_never_quotes_what_was_wrong() -> None:
+    with pytest.raises(ValueError, match="url") as caught:
+        attribution(url="https://user:geheim @host")
+    assert "geheim" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("build", "days"),
+    [
+        (article, 30),
+        (documents.observation, 30),
+        (documents.alias, 30),
+        (documents.seen_hash, 7),
+        (documents.mention, 45),
+        (documents.hour_table, 32),
+        (documents.dirty_hour, 32),
+        (document, 30),
+        (documents.file_object, 30),
+        (run, 14),
+        (attempt, 14),
+        (documents.batch_done, 14),
+        (documents.cache_counters, 2),
+    ],
+)
+def test_a_document_lives_so_many_days_from_its_creation(build: Build, days: int) -> None:
+    assert build().ttl_timestamp == int(NOW.timestamp()) + days * 86400
+
+
+@pytest.mark.parametrize(
+    "build",
+    [cache_entry, documents.cache_generation, cache_metadata, feed, tool, documents.tool_name, quarantined],
+)
+def test_these_do_not_expire_by_themselves(build: Build) -> None:
+    assert build().ttl_timestamp is None
+
+
+def test_locators_and_hashes_live_on_when_they_are_seen_again() -> None:
+    assert documents.alias().seen_again(LATER).ttl_timestamp == int(LATER.timestamp()) + 30 * 86400
+    assert documents.seen_hash().seen_again(LATER).ttl_timestamp == int(LATER.timestamp()) + 7 * 86400
+
+
+def test_times_come_in_any_offset_and_are_kept_in_utc_without_fractions() -> None:
+    plus_seven = datetime(2026, 2, 22, 3, 0, 0, 999_999, tzinfo=timezone(timedelta(hours=7)))
+    assert parse_time(plus_seven) == parse_time("2026-02-22T03:00:00.5+07:00") == NOW
+
+
+def test_the_specification_of_headlines_step_by_step() -> None:
+    assert normalize_headline("  Apple   Reports\tQ4\nEarnings-Beat!  ") == "apple reports q4 earningsbeat"
+    assert normalize_headline("Apple's “Q4” — beat…") == "apples q4 beat"
+    assert normalize_headline("Привет, мир!") == "привет мир"
+    assert normalize_headline("हिन्दी की ख़बर") != normalize_headline("हनद क खबर")
+    assert normalize_headline("日本語、見出し。") == "日本語見出し"
+    assert normalize_headline("🚀🔥 ❤️") == ""
+
+
+def test_the_dedup_key_is_the_hash_of_headline_and_day() -> None:
+    expected = hashlib.sha256(b"apple reports q4 earnings beat|2025-12-21").hexdigest()[:32]
+    assert dedup_key("apple reports q4 earnings beat", date(2025, 12, 21)) == expected
+    assert dedup_key("apple reports q4 earnings beat", date(2025, 12, 21), "https://a.org/1") != expected
+    assert source_id(expected) == f"dedup:{expected}" == article(dedup_key=expected).partition
+
+
+def test_ids_follow_the_design() -> None:
+    assert cache_entry().id == f"{TOOL_ID}:HOUR_24"
+    assert documents.cache_generation().id == f"{TOOL_ID}:generation"
+    assert (cache_metadata().partition, cache_metadata().id) == ("metadata", "metadata")
+    assert documents.cache_counters().id == "metadata:2026022120"
+    assert article().id == "article"
+    assert documents.observation().id == "obs:tiingo:20260221"
+    assert (document().id, documents.file_object().id) == ("DOCUMENT", "FILE:RAW:primary")
+    assert (feed().id, documents.feed_seen().id) == ("feed", "seen")
+    assert (run().id, documents.batch_done().id) == ("RUN", "DONE:0001")
+    assert attempt().id == "ATTEMPT:fetch_feed:reuters-world:1:20260221200000"
+    assert (tool().id, documents.timeline().id) == ("TOOL", "TIMELINE")
+    assert (documents.hour_table().id, documents.dirty_hour().id) == ("HOUR:2026022120", "DIRTY:2026022120")
+    assert documents.tool_reference().id == f"NOVAREF:{documents.ARTICLE_ID}"
+    assert (documents.migration().partition, documents.migration().id) == ("MIGRATION", "0001")
+    assert (documents.heartbeat().partition, documents.heartbeat().id) == ("HEARTBEAT", "clean_up")
+    assert documents.tool_name().partition == name_key("vs code")
+    assert feed_id_of("https://www.reuters.com/rssFeed/worldNews") == "878863e52d87ed64"
+
+
+def test_a_url_is_one_locator_at_every_provider_and_a_product_id_only_at_its_own() -> None:
+    assert locator_key("tiingo", "url:https://a.org/1") == locator_key("finnhub", "url:https://a.org/1")
+    assert locator_key("tiingo", "provider_product_id:1") != locator_key("finnhub", "provider_product_id:1")
+    assert seen_key("tiingo", content_hash("u", "t")) != seen_key("finnhub", content_hash("u", "t"))
+
+
+def test_names_keep_their_punctuation() -> None:
+    assert normalize_name("  Visual\tStudio  CODE ") == "visual studio code"
+    assert len({name_key(normalize_name(name)) for name in ("C", "C#", "C++", "c")}) == 3
+
+
+def test_an_entry_is_stale_after_30_minutes() -> None:
+    entry = cache_entry()
+    assert not entry.is_stale(NOW + timedelta(minutes=30))
+    assert entry.is_stale(NOW + timedelta(minutes=30, seconds=1))
+    assert entry.state(NOW, generation=0) == "FRESH"
+    assert entry.state(NOW + timedelta(hours=1), generation=0) == "STALE"
+    assert entry.state(NOW, generation=1) == "INVALIDATED"
+
+
+def test_an_entry_must_not_come_from_the_future() -> None:
+    cache_entry().require_not_after(NOW)
+    with pytest.raises(InvalidInput, match="less than or equal to the current time"):
+        cache_entry().require_not_after(NOW - timedelta(seconds=1))
+
+
+def test_an_entry_of_nothing_has_only_zeros() -> None:
+    nothing = dict.fromkeys(("total_mentions", "positive_count", "negative_count", "neutral_count"), 0)
+    zeros = dict.fromkeys(("positive_percentage", "negative_percentage", "neutral_percentage"), 0.0)
+    assert cache_entry(**nothing, **zeros, average_sentiment=0.0).total_mentions == 0
+    with pytest.raises(ValueError, match="must be 0"):
+        cache_entry(**nothing, **zeros, average_sentiment=0.5)
+
+
+def test_the_hit_rate_is_computed_and_0_while_nobody_reads() -> None:
+    assert cache_metadata().cache_hit_rate == 0.965
+    assert cache_metadata(cache_hits_24h=0, cache_misses_24h=0).cache_hit_rate == 0.0
+    assert cache_metadata().to_document()["cache_hit_rate"] == 0.965
+
+
+def test_sources_are_in_the_order_in_which_they_came() -> None:
+    later = attribution(crawl_timestamp=LATER)
+    both = {"tiingo": attribution(), "finnhub": later}
+    assert article(sources=("tiingo", "finnhub"), source_attribution=both).sources == ("tiingo", "finnhub")
+    with pytest.raises(ValueError, match="order of their crawl_timestamp"):
+        article(sources=("finnhub", "tiingo"), source_attribution=both)
+
+
+def test_an_article_changes_its_status_only_as_allowed() -> None:
+    analyzed = article().changed(LATER, status="analyzed", sentiment="positive", score=0.9)
+    assert analyzed.changed(LATER, status="analyzed", score=0.8).score == 0.8
+    with pytest.raises(InvalidTransition, match="analyzed cannot become pending"):
+        analyzed.changed(LATER, status="pending")
+
+
+def test_only_a_person_lets_a_document_out_of_quarantine() -> None:
+    held = document(acquisition_status="ACQUIRED").changed(
+        LATER,
+        validation_status="QUARANTINED",
+        quarantine_reason_code="UNKNOWN_PROFILE",
+        manual_review_status="PENDING",
+        ttl_timestamp=None,
+    )
+    assert held.eligibility == "NONE"
+    with pytest.raises(InvalidTransition, match="before a person said CLEARED_RETRY_APPROVED"):
+        held.changed(LATER, validation_status="UNVALIDATED")
+    with pytest.raises(InvalidTransition):
+        held.changed(LATER, validation_status="TERMINAL_INVALID", manual_review_status="CLEARED_RETRY_APPROVED")
+    again = held.changed(
+        LATER,
+        validation_status="UNVALIDATED",
+        manual_review_status="CLEARED_RETRY_APPROVED",
+        acquisition_status="STUB",
+    )
+    assert again.eligibility == "ACQUIRE"
+    with pytest.raises(InvalidTransition, match="without a pending review"):
+        again.changed(LATER, validation_status="QUARANTINED")
+
+
+def test_a_held_batch_is_decided_once_and_then_expires() -> None:
+    decided = quarantined().reviewed(LATER, "CLEARED_TERMINAL", "spam")
+    assert decided.ttl_timestamp == int(LATER.timestamp()) + 30 * 86400
+    with pytest.raises(InvalidTransition):
+        decided.reviewed(LATER, "CLEARED_RETRY_APPROVED")
+
+
+def test_a_quarantined_document_does_not_expire_before_it_was_reviewed() -> None:
+    with pytest.raises(ValueError, match="must not expire before it was reviewed"):
+        document(validation_status="QUARANTINED", quarantine_reason_code="OTHER", manual_review_status="PENDING")
+
+
+def test_a_heartbeat_tells_failure_from_success() -> None:
+    failed = documents.heartbeat().beaten(NOW, LATER, error="Unavailable")
+    assert failed.is_failing
+    assert (failed.last_error, failed.last_failed_at, failed.last_succeeded_at) == ("Unavailable", LATER, NOW)
+    well = failed.beaten(LATER, LATER)
+    assert not well.is_failing
+    assert (well.last_beat_at, well.last_error) == (LATER, "Unavailable")
+
+
+def test_a_feed_knows_its_busy_hours_and_where_it_is_fetched() -> None:
+    assert feed(hourly_distribution=[]).hour_multiplier(3) == 1.0
+    busy = feed(hourly_distribution=(24.0, *[0.0] * 23), redirect_url="https://b.org/feed")
+    assert (busy.hour_multiplier(0), busy.hour_multiplier(1)) == (24.0, 0.0)
+    assert busy.fetch_url == "https://b.org/feed"
+    claimed = feed(claim_id="c", claimed_until=LATER)
+    assert claimed.is_claimed(NOW)
+    assert not claimed.is_claimed(LATER)
+
+
+def test_an_hour_table_adds_up_to_its_hour() -> None:
+    assert documents.hour_table().total() == Tally(2, 1, 0, 500_000)
+    assert Tally(1, 1, 0, 500_000).average_sentiment == 0.25
+    assert Tally().average_sentiment == 0.0
+
+
+def test_values_that_a_later_version_nests_are_kept() -> None:
+    locator = Locator.model_validate({"kind": "URL", "value": "x", "later": {"a": None}})
+    assert locator.model_dump()["later"] == {"a": None}
+    assert Reference(reference_id="r", source="s", source_identifier="i", published_at=NOW).title is None
+    assert documents.file_object().sha256 == SHA256

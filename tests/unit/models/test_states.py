@@ -1,0 +1,115 @@
+"""Every state machine, every pair of states: what is allowed is written here again, all else is refused."""
+
+from __future__ import annotations
+
+import itertools
+import typing
+from typing import Any
+
+import pytest
+
+from models import states
+from models.document import Eligibility, eligibility_of
+from models.errors import InvalidTransition
+from models.states import (
+    ACQUISITION,
+    ARTICLE,
+    ATTEMPT,
+    CACHE_ENTRY,
+    MACHINES,
+    REVIEW,
+    RUN,
+    TOOL,
+    VALIDATION,
+    Machine,
+    ReviewStatus,
+    ValidationStatus,
+    step_validation,
+)
+
+ALLOWED: dict[str, tuple[Machine, Any, str]] = {
+    "article": (ARTICLE, states.ArticleStatus, "pending>analyzed pending>error error>pending analyzed>analyzed"),
+    "acquisition": (
+        ACQUISITION,
+        states.AcquisitionStatus,
+        "STUB>ACQUIRED STUB>FAILED_RETRYABLE STUB>SKIPPED_DUPLICATE STUB>SKIPPED_BACKOFF "
+        "FAILED_RETRYABLE>ACQUIRED FAILED_RETRYABLE>FAILED_RETRYABLE FAILED_RETRYABLE>SKIPPED_DUPLICATE "
+        "FAILED_RETRYABLE>SKIPPED_BACKOFF SKIPPED_BACKOFF>ACQUIRED SKIPPED_BACKOFF>FAILED_RETRYABLE "
+        "SKIPPED_BACKOFF>SKIPPED_DUPLICATE SKIPPED_BACKOFF>SKIPPED_BACKOFF ACQUIRED>STUB",
+    ),
+    "validation": (
+        VALIDATION,
+        states.ValidationStatus,
+        "UNVALIDATED>VALID UNVALIDATED>QUARANTINED UNVALIDATED>TERMINAL_INVALID "
+        "QUARANTINED>UNVALIDATED QUARANTINED>TERMINAL_INVALID",
+    ),
+    "review": (
+        REVIEW,
+        states.ReviewStatus,
+        "None>PENDING PENDING>CLEARED_RETRY_APPROVED PENDING>CLEARED_TERMINAL CLEARED_RETRY_APPROVED>PENDING",
+    ),
+    "cache entry": (
+        CACHE_ENTRY,
+        states.CacheState,
+        "None>CREATED CREATED>FRESH CREATED>INVALIDATED FRESH>STALE FRESH>INVALIDATED STALE>FRESH STALE>INVALIDATED "
+        "INVALIDATED>CREATED",
+    ),
+    "tool": (TOOL, states.ToolStatus, "ACTIVE>MERGED ACTIVE>DEPRECATED DEPRECATED>ACTIVE DEPRECATED>MERGED"),
+    "run": (
+        RUN,
+        states.RunStatus,
+        "QUEUED>RUNNING QUEUED>FAILED QUEUED>PARTIAL RUNNING>SUCCEEDED RUNNING>FAILED RUNNING>PARTIAL FAILED>RUNNING",
+    ),
+    "attempt": (ATTEMPT, states.AttemptStatus, "STARTED>SUCCEEDED STARTED>FAILED"),
+}
+
+
+def pairs(of: Any) -> list[tuple[str | None, str | None]]:
+    every = (None, *typing.get_args(of))
+    return list(itertools.product(every, every))
+
+
+@pytest.mark.parametrize(("machine", "of", "allowed"), ALLOWED.values(), ids=ALLOWED.keys())
+def test_a_machine_allows_these_steps_and_no_others(machine: Machine, of: Any, allowed: str) -> None:
+    for current, wanted in pairs(of):
+        if f"{current}>{wanted}" in allowed.split():
+            machine.step(current, wanted)
+        else:
+            with pytest.raises(InvalidTransition) as caught:
+                machine.step(current, wanted)
+            assert caught.value.machine == machine.name
+
+
+def test_every_machine_is_tried_above() -> None:
+    assert {machine.name for machine in MACHINES} == {machine.name for machine, _, _ in ALLOWED.values()}
+
+
+VALIDATIONS: tuple[ValidationStatus, ...] = typing.get_args(ValidationStatus)
+REVIEWS: tuple[ReviewStatus | None, ...] = (None, *typing.get_args(ReviewStatus))
+
+
+@pytest.mark.parametrize(("current", "wanted"), list(itertools.product(VALIDATIONS, VALIDATIONS)))
+@pytest.mark.parametrize("review", REVIEWS)
+def test_quarantine_is_entered_with_a_pending_review_and_left_with_a_cleared_one(
+    current: ValidationStatus, wanted: ValidationStatus, review: ReviewStatus | None
+) -> None:
+    open_gates = {
+        ("UNVALIDATED", "QUARANTINED", "PENDING"),
+        ("QUARANTINED", "UNVALIDATED", "CLEARED_RETRY_APPROVED"),
+        ("QUARANTINED", "TERMINAL_INVALID", "CLEARED_TERMINAL"),
+        *(("UNVALIDATED", end, any_review) for end in ("VALID", "TERMINAL_INVALID") for any_review in REVIEWS),
+    }
+    if (current, wanted, review) in open_gates:
+        step_validation(current, wanted, review)
+    else:
+        with pytest.raises(InvalidTransition):
+            step_validation(current, wanted, review)
+
+
+@pytest.mark.parametrize("acquisition", typing.get_args(states.AcquisitionStatus))
+@pytest.mark.parametrize("validation", VALIDATIONS)
+def test_a_document_is_eligible_until_validated_quarantined_or_terminal(
+    validation: ValidationStatus, acquisition: states.AcquisitionStatus
+) -> None:
+    expected: Eligibility = "ACQUIRE" if validation == "UNVALIDATED" and acquisition != "SKIPPED_DUPLICATE" else "NONE"
+    assert eligibility_of(validation, acquisition) == expected

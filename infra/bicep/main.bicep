@@ -1,0 +1,234 @@
+// Everything that toolpulse runs on, in one resource group. Deployed by `azd up` or `az deployment sub create`.
+// docs/operations.md says how; docs/adr/0009-infrastructure.md says why.
+targetScope = 'subscription'
+
+@description('Short name of this environment, such as dev or prod: part of every name.')
+@minLength(1)
+@maxLength(20)
+param environmentName string
+
+@description('The one region of everything.')
+param location string
+
+@description('What management takes as X-Management-Key, besides a function key. Kept in Key Vault.')
+@minLength(24)
+@secure()
+param managementKey string
+
+@description('Switches Tiingo on. Empty: off.')
+@secure()
+param tiingoToken string = ''
+
+@description('Switches Finnhub on. Empty: off.')
+@secure()
+param finnhubToken string = ''
+
+@description('Further app settings by name, such as FETCH_USER_AGENT. Nothing secret: those go to Key Vault.')
+param appSettings object = {}
+
+@description('Who hears of alerts. Empty: they only show in the portal.')
+param alertEmail string = ''
+
+@description('Object id of the person or group that runs migrations and reads data. Empty: nobody does.')
+param operatorPrincipalId string = ''
+
+@allowed([
+  'Group'
+  'ServicePrincipal'
+  'User'
+])
+param operatorPrincipalType string = 'Group'
+
+@description('0: serverless. Else request units per second that all containers share, at most. Cannot be changed later.')
+@minValue(0)
+@maxValue(1000000)
+param cosmosAutoscaleMaxThroughput int = 0
+
+@description('How far back the database can be restored. Seven days are free.')
+@allowed([
+  'Continuous7Days'
+  'Continuous30Days'
+])
+param cosmosBackupTier string = 'Continuous7Days'
+
+@description('Whether Cosmos DB, storage and the app are spread over the zones of the region.')
+param zoneRedundant bool = false
+
+@description('The most instances that all functions together may have.')
+@minValue(40)
+@maxValue(1000)
+param maximumInstanceCount int = 40
+
+@allowed([
+  512
+  2048
+  4096
+])
+param instanceMemoryMB int = 2048
+
+@description('HTTP requests that one instance takes at once.')
+@minValue(1)
+@maxValue(1000)
+param httpPerInstanceConcurrency int = 32
+
+@description('Instances kept warm, as { name: http or function:<name>, instanceCount: n }. They cost even when idle.')
+param alwaysReady array = []
+
+@description('Days that logs are kept.')
+@minValue(30)
+@maxValue(730)
+param logRetentionDays int = 30
+
+@description('Gigabytes of logs a day after which the rest is dropped. -1: no limit.')
+@minValue(-1)
+param logDailyQuotaGb int = -1
+
+var token = toLower(uniqueString(subscription().id, environmentName, location))
+var tags = {
+  app: 'toolpulse'
+  'azd-env-name': environmentName
+}
+var databaseName = 'toolpulse'
+
+resource group 'Microsoft.Resources/resourceGroups@2024-11-01' = {
+  name: 'rg-toolpulse-${environmentName}'
+  location: location
+  tags: tags
+}
+
+module identity 'modules/identity.bicep' = {
+  name: 'identity'
+  scope: group
+  params: {
+    name: 'id-toolpulse-${token}'
+    location: location
+    tags: tags
+  }
+}
+
+module workspace 'modules/workspace.bicep' = {
+  name: 'workspace'
+  scope: group
+  params: {
+    name: 'log-toolpulse-${token}'
+    location: location
+    tags: tags
+    retentionDays: logRetentionDays
+    dailyQuotaGb: logDailyQuotaGb
+  }
+}
+
+module insights 'modules/insights.bicep' = {
+  name: 'insights'
+  scope: group
+  params: {
+    name: 'appi-toolpulse-${token}'
+    location: location
+    tags: tags
+    workspaceId: workspace.outputs.id
+    publisherPrincipalId: identity.outputs.principalId
+  }
+}
+
+module storage 'modules/storage.bicep' = {
+  name: 'storage'
+  scope: group
+  params: {
+    name: 'st${token}'
+    location: location
+    tags: tags
+    zoneRedundant: zoneRedundant
+    ownerPrincipalId: identity.outputs.principalId
+  }
+}
+
+module cosmos 'modules/cosmos.bicep' = {
+  name: 'cosmos'
+  scope: group
+  params: {
+    name: 'cosmos-toolpulse-${token}'
+    location: location
+    tags: tags
+    databaseName: databaseName
+    autoscaleMaxThroughput: cosmosAutoscaleMaxThroughput
+    backupTier: cosmosBackupTier
+    zoneRedundant: zoneRedundant
+    contributorPrincipalId: identity.outputs.principalId
+    operatorPrincipalId: operatorPrincipalId
+  }
+}
+
+module vault 'modules/vault.bicep' = {
+  name: 'vault'
+  scope: group
+  params: {
+    name: 'kv-${token}'
+    location: location
+    tags: tags
+    managementKey: managementKey
+    tiingoToken: tiingoToken
+    finnhubToken: finnhubToken
+    readerPrincipalId: identity.outputs.principalId
+    operatorPrincipalId: operatorPrincipalId
+    operatorPrincipalType: operatorPrincipalType
+    workspaceId: workspace.outputs.id
+  }
+}
+
+module plan 'modules/plan.bicep' = {
+  name: 'plan'
+  scope: group
+  params: {
+    name: 'plan-toolpulse-${token}'
+    location: location
+    tags: tags
+    zoneRedundant: zoneRedundant
+  }
+}
+
+module functionApp 'modules/function_app.bicep' = {
+  name: 'function-app'
+  scope: group
+  params: {
+    name: 'func-toolpulse-${token}'
+    location: location
+    tags: union(tags, { 'azd-service-name': 'toolpulse' })
+    planId: plan.outputs.id
+    identityId: identity.outputs.id
+    identityClientId: identity.outputs.clientId
+    insightsName: insights.outputs.name
+    storageName: storage.outputs.name
+    packageContainerUrl: storage.outputs.packageContainerUrl
+    cosmosEndpoint: cosmos.outputs.endpoint
+    cosmosDatabase: databaseName
+    vaultUri: vault.outputs.uri
+    hasTiingoToken: !empty(tiingoToken)
+    hasFinnhubToken: !empty(finnhubToken)
+    appSettings: appSettings
+    maximumInstanceCount: maximumInstanceCount
+    instanceMemoryMB: instanceMemoryMB
+    httpPerInstanceConcurrency: httpPerInstanceConcurrency
+    alwaysReady: alwaysReady
+  }
+}
+
+module alerts 'modules/alerts.bicep' = {
+  name: 'alerts'
+  scope: group
+  params: {
+    location: location
+    tags: tags
+    email: alertEmail
+    appName: functionApp.outputs.name
+    appUrl: functionApp.outputs.url
+    insightsId: insights.outputs.id
+    cosmosId: cosmos.outputs.id
+  }
+}
+
+output AZURE_RESOURCE_GROUP string = group.name
+output AZURE_KEY_VAULT_NAME string = vault.outputs.name
+output COSMOS_ENDPOINT string = cosmos.outputs.endpoint
+output COSMOS_DATABASE string = databaseName
+output FUNCTION_APP_NAME string = functionApp.outputs.name
+output FUNCTION_APP_URL string = functionApp.outputs.url

@@ -1,0 +1,245 @@
+// What wakes somebody up. docs/operations.md says for each what it means and what to do.
+param location string
+param tags object
+param email string
+param appName string
+param appUrl string
+param insightsId string
+param cosmosId string
+
+// From services/topology.py: `python3 scripts/bicep_data.py` writes it and a test compares it.
+var timers = loadJsonContent('../topology.json').timers
+var healthPath = '/api/v1/health'
+var actionGroups = empty(email) ? [] : [actionGroup.id]
+var metricActions = empty(email) ? [] : [{ actionGroupId: actionGroup.id }]
+
+// clean_up says queue_depth for each queue every five minutes (services/upkeep.py), so that its silence says something
+// too. Storage's own message count is a daily metric, and has no poison queues apart.
+var queueDepths = '''
+traces
+| where message has 'queue_depth'
+| extend line = parse_json(message)
+| where tostring(line.event) == 'queue_depth'
+| project timestamp, queue = tostring(line.queue), poison = toint(line.poison)
+'''
+
+var everyQueue = [
+  {
+    name: 'queue'
+    operator: 'Include'
+    values: [
+      '*'
+    ]
+  }
+]
+
+var ownRules = [
+  {
+    name: 'poison-messages'
+    description: 'Work was given up after five tries and waits in a poison queue.'
+    severity: 2
+    window: 'PT15M'
+    query: '${queueDepths}| where poison > 0'
+    column: 'poison'
+    aggregation: 'Maximum'
+    operator: 'GreaterThan'
+    threshold: 0
+    dimensions: everyQueue
+  }
+  {
+    name: 'queue-depths-unknown'
+    description: 'clean_up has not said how deep the queues are, so poison messages would go unnoticed.'
+    severity: 2
+    window: 'PT15M'
+    query: '${queueDepths}| summarize lines = count()'
+    column: 'lines'
+    aggregation: 'Total'
+    operator: 'LessThan'
+    threshold: 1
+    dimensions: []
+  }
+  {
+    name: 'server-errors'
+    description: 'HTTP answers of 500 and above.'
+    severity: 2
+    window: 'PT15M'
+    query: 'requests | where toint(resultCode) >= 500 | summarize failures = sum(itemCount)'
+    column: 'failures'
+    aggregation: 'Total'
+    operator: 'GreaterThan'
+    threshold: 5
+    dimensions: []
+  }
+]
+
+var timerRules = [for timer in timers: {
+  name: 'timer-silent-${timer.name}'
+  description: '${timer.name} has not run well for too long: what it keeps fresh grows old.'
+  severity: 1
+  window: timer.silentAfter
+  query: 'requests | where name == "${timer.name}" and success == true | summarize runs = count()'
+  column: 'runs'
+  aggregation: 'Total'
+  operator: 'LessThan'
+  threshold: 1
+  dimensions: []
+}]
+
+resource actionGroup 'Microsoft.Insights/actionGroups@2023-01-01' = if (!empty(email)) {
+  name: 'ag-${appName}'
+  location: 'global'
+  tags: tags
+  properties: {
+    enabled: true
+    groupShortName: 'toolpulse'
+    emailReceivers: [
+      {
+        name: 'operators'
+        emailAddress: email
+        useCommonAlertSchema: true
+      }
+    ]
+  }
+}
+
+resource logAlerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for rule in concat(ownRules, timerRules): {
+  name: '${appName}-${rule.name}'
+  location: location
+  tags: tags
+  kind: 'LogAlert'
+  properties: {
+    displayName: '${appName}: ${rule.name}'
+    description: rule.description
+    enabled: true
+    severity: rule.severity
+    scopes: [
+      insightsId
+    ]
+    evaluationFrequency: 'PT5M'
+    windowSize: rule.window
+    autoMitigate: true
+    criteria: {
+      allOf: [
+        {
+          query: rule.query
+          metricMeasureColumn: rule.column
+          timeAggregation: rule.aggregation
+          operator: rule.operator
+          threshold: rule.threshold
+          dimensions: rule.dimensions
+          failingPeriods: {
+            numberOfEvaluationPeriods: 1
+            minFailingPeriodsToAlert: 1
+          }
+        }
+      ]
+    }
+    actions: {
+      actionGroups: actionGroups
+    }
+  }
+}]
+
+resource availability 'Microsoft.Insights/webtests@2022-06-15' = {
+  name: '${appName}-health'
+  location: location
+  tags: union(tags, { 'hidden-link:${insightsId}': 'Resource' })
+  kind: 'standard'
+  properties: {
+    SyntheticMonitorId: '${appName}-health'
+    Name: '${appName} health'
+    Description: 'Health answers 200 while the app is healthy or degraded, 503 when it is unhealthy.'
+    Enabled: true
+    Frequency: 300
+    Timeout: 30
+    Kind: 'standard'
+    RetryEnabled: true
+    Locations: [
+      {
+        Id: 'emea-nl-ams-azr'
+      }
+      {
+        Id: 'us-va-ash-azr'
+      }
+      {
+        Id: 'apac-sg-sin-azr'
+      }
+    ]
+    Request: {
+      RequestUrl: '${appUrl}${healthPath}'
+      HttpVerb: 'GET'
+      ParseDependentRequests: false
+    }
+    ValidationRules: {
+      ExpectedHttpStatusCode: 200
+      SSLCheck: true
+      SSLCertRemainingLifetimeCheck: 7
+    }
+  }
+}
+
+resource unavailable 'Microsoft.Insights/metricAlerts@2018-03-01' = {
+  name: '${appName}-unavailable'
+  location: 'global'
+  tags: tags
+  properties: {
+    description: 'Health did not answer 200 at two or more places: the app is down, or says that it is unhealthy.'
+    severity: 0
+    enabled: true
+    scopes: [
+      availability.id
+      insightsId
+    ]
+    evaluationFrequency: 'PT1M'
+    windowSize: 'PT5M'
+    autoMitigate: true
+    criteria: {
+      'odata.type': 'Microsoft.Azure.Monitor.WebtestLocationAvailabilityCriteria'
+      webTestId: availability.id
+      componentId: insightsId
+      failedLocationCount: 2
+    }
+    actions: metricActions
+  }
+}
+
+resource throttled 'Microsoft.Insights/metricAlerts@2018-03-01' = {
+  name: '${appName}-throttled'
+  location: 'global'
+  tags: tags
+  properties: {
+    description: 'Cosmos DB turns requests away (429): the app retries, but falls behind.'
+    severity: 2
+    enabled: true
+    scopes: [
+      cosmosId
+    ]
+    evaluationFrequency: 'PT5M'
+    windowSize: 'PT15M'
+    autoMitigate: true
+    criteria: {
+      'odata.type': 'Microsoft.Azure.Monitor.SingleResourceMultipleMetricCriteria'
+      allOf: [
+        {
+          criterionType: 'StaticThresholdCriterion'
+          name: 'throttled'
+          metricNamespace: 'Microsoft.DocumentDB/databaseAccounts'
+          metricName: 'TotalRequests'
+          dimensions: [
+            {
+              name: 'StatusCode'
+              operator: 'Include'
+              values: [
+                '429'
+              ]
+            }
+          ]
+          timeAggregation: 'Count'
+          operator: 'GreaterThan'
+          threshold: 100
+        }
+      ]
+    }
+    actions: metricActions
+  }
+}

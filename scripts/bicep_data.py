@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Writes what Bicep takes from the code: containers, queues and timers, as JSON files that it loads.
+
+    python3 scripts/bicep_data.py     write infra/bicep/containers.json and infra/bicep/topology.json
+
+Bicep computes nothing of this itself, so the definitions in services/ stay the only ones; a test compares. Standard
+library only.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from services.store.containers import CONTAINERS, DEFAULT_TTL, Container  # noqa: E402
+from services.topology import QUEUES, TIMERS, Timer  # noqa: E402
+
+BICEP = ROOT / "infra" / "bicep"
+
+WINDOWS_MINUTES = (5, 10, 15, 30, 45, 60, 120, 180, 240, 300, 360, 1440)
+"""The windows that a log alert may look at."""
+
+LOGS_ARRIVE_WITHIN = timedelta(minutes=5)
+
+
+def container(each: Container) -> dict[str, Any]:
+    return {
+        "id": each.name,
+        "partitionKey": {"paths": [f"/{each.partition_key}"], "kind": "Hash", "version": 2},
+        "defaultTtl": DEFAULT_TTL,
+        "indexingPolicy": each.indexing_policy(),
+    }
+
+
+def timer(each: Timer) -> dict[str, Any]:
+    """A timer is silent when two runs in a row did not end well."""
+    patience = 2 * each.every + LOGS_ARRIVE_WITHIN
+    window = next(minutes for minutes in WINDOWS_MINUTES if timedelta(minutes=minutes) >= patience)
+    return {"name": each.name, "schedule": each.schedule, "silentAfter": f"PT{window}M"}
+
+
+def files() -> dict[str, str]:
+    """Their texts, by file name."""
+    topology = {"queues": list(QUEUES), "timers": [timer(each) for each in TIMERS]}
+    contents: dict[str, Any] = {
+        "containers.json": [container(each) for each in CONTAINERS.values()],
+        "topology.json": topology,
+    }
+    return {name: json.dumps(content, indent=2) + "\n" for name, content in contents.items()}
+
+
+if __name__ == "__main__":
+    for name, text in files().items():
+        (BICEP / name).write_text(text)

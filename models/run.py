@@ -10,11 +10,11 @@ from pydantic import Field, JsonValue, model_validator
 
 from models.states import ATTEMPT, RUN, AttemptStatus, Machine, RunStatus
 from models.stored import StoredDocument
-from models.values import Count, IdPart, Share, SourceKey, Text, Time, UnixSeconds, Value, hour_key, lives
+from models.values import Count, IdPart, Share, SourceKey, Text, Time, UnixSeconds, Value, hour_key, lives, parse_time
 
 
 def attempt_id(task: str, subject: str, number: int, started_at: datetime) -> str:
-    stamp = f"{hour_key(started_at)}{started_at:%M%S}"
+    stamp = f"{hour_key(started_at)}{parse_time(started_at):%M%S}"
     return f"ATTEMPT:{task}:{subject}:{number}:{stamp}"
 
 

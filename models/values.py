@@ -151,5 +151,4 @@ class Value(BaseModel):
         allow_inf_nan=False,
         hide_input_in_errors=True,
         defer_build=True,
-        validate_by_name=True,
     )

@@ -15,6 +15,7 @@ from models.errors import InvalidInput, InvalidTransition
 from models.feed import feed_id_of
 from models.headline import content_hash, dedup_key, normalize_headline, source_id
 from models.locator import locator_key, seen_key
+from models.run import attempt_id
 from models.stored import StoredDocument
 from models.timeline import Tally
 from models.tool import Reference, name_key, normalize_name
@@ -231,6 +232,9 @@ def test_ids_follow_the_design() -> None:
     assert (feed().id, documents.feed_seen().id) == ("feed", "seen")
     assert (run().id, documents.batch_done().id) == ("RUN", "DONE:0001")
     assert attempt().id == "ATTEMPT:fetch_feed:reuters-world:1:20260221200000"
+    assert attempt_id("t", "s", 2, NOW.astimezone(timezone(timedelta(hours=5, minutes=30)))).endswith(
+        ":2:20260221200000"
+    )
     assert (tool().id, documents.timeline().id) == ("TOOL", "TIMELINE")
     assert (documents.hour_table().id, documents.dirty_hour().id) == ("HOUR:2026022120", "DIRTY:2026022120")
     assert documents.tool_reference().id == f"NOVAREF:{documents.ARTICLE_ID}"

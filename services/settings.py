@@ -215,11 +215,11 @@ class Settings:
     storage_queue_service_uri: str = _is("", "Its queues", name=f"{_HOST}__queueServiceUri", form=_URL, sample=None)
     storage_client_id: str = _is("", "The identity's client id", name=f"{_HOST}__clientId", sample=None)
     storage_credential: str = _is("", "managedidentity", name=f"{_HOST}__credential", sample=None)
-    website_instance_id: str = _is("", "Set by Azure, and only there", sample=None)
+    website_site_name: str = _is("", "Set by Azure on every plan, and only there", sample=None)
 
     @property
     def on_azure(self) -> bool:
-        return bool(self.website_instance_id)
+        return bool(self.website_site_name)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Self:

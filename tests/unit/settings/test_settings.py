@@ -107,8 +107,8 @@ def test_cosmos_needs_an_endpoint() -> None:
 
 
 def test_the_embedded_store_is_refused_on_azure() -> None:
-    assert "STORE must be cosmos on Azure" in problems(WEBSITE_INSTANCE_ID="abc")
-    environment = {"WEBSITE_INSTANCE_ID": "abc", "COSMOS_ENDPOINT": "https://a.documents.azure.com"}
+    assert "STORE must be cosmos on Azure" in problems(WEBSITE_SITE_NAME="abc")
+    environment = {"WEBSITE_SITE_NAME": "abc", "COSMOS_ENDPOINT": "https://a.documents.azure.com"}
     assert Settings.from_environment(environment).on_azure
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, Unavailable
 from services.ports import Clock, Document, Page, Query, Where
@@ -23,8 +22,11 @@ if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
     from azure.cosmos.aio import ContainerProxy
 
+A = TypeVar("A")
+B = TypeVar("B")
+
 PING_SECONDS = 3.0
-PARALLEL_WRITES = 16
+PARALLEL = 16
 ROUNDS = 8  # of a write that finds the document changed under its hands
 
 _OWN_FIELDS = frozenset({"_rid", "_self", "_attachments", "_write", "ttl"})
@@ -86,12 +88,19 @@ class CosmosStore:
         return dict(answer.result) if answer.status == 200 else None
 
     async def read(self, container: str, partition: str, id: str) -> Document | None:
-        _check_address(container, partition, id)
+        rules.addressed(container, [(partition, id)])
         held = await self._held(container, partition, id)
         return None if held is None or _expired(held, self._now()) else _document(held)
 
+    async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
+        rules.addressed(container, keys)
+        return await _in_parallel(lambda key: self.read(container, *key), keys)
+
     async def create(self, container: str, document: Document) -> Document:
         prepared = rules.prepare(rules.container_named(container), document)
+        return await self._create(container, prepared)
+
+    async def _create(self, container: str, prepared: rules.Prepared) -> Document:
         now, token = self._now(), uuid.uuid4().hex
         body = {**_body(prepared, now), "_write": token}
         for _ in range(ROUNDS):
@@ -162,7 +171,7 @@ class CosmosStore:
         raise _restless(container, name)
 
     async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
-        _check_address(container, partition, id)
+        rules.addressed(container, [(partition, id)])
         held = await self._held(container, partition, id)
         if held is None or _expired(held, self._now()):
             return False
@@ -183,22 +192,25 @@ class CosmosStore:
         text, parameters = cosmos_sql.count(spec, where, partition, self._now())
         return int(sum(await self._listed(container, text, parameters, partition, 1)))
 
+    async def create_many(self, container: str, documents: Sequence[Document]) -> list[bool]:
+        async def create(prepared: rules.Prepared) -> bool:
+            try:
+                await self._create(container, prepared)
+            except Conflict:
+                return False
+            return True
+
+        return await _in_parallel(create, await _prepared(container, documents))
+
     async def write_many(self, container: str, documents: Sequence[Document]) -> None:
-        spec = rules.container_named(container)
-        prepared = await asyncio.to_thread(lambda: [rules.prepare(spec, document) for document in documents])
         now = self._now()
-        bodies = iter([_body(each, now) for each in prepared])
 
-        async def write() -> None:
-            for body in bodies:
-                _expected(await self._ask(container, partial(_overwrite, body)), container)
+        async def write(prepared: rules.Prepared) -> None:
+            body = _body(prepared, now)
+            answer = await self._ask(container, lambda proxy: proxy.upsert_item(body, no_response=True))
+            _expected(answer, container)
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(min(PARALLEL_WRITES, len(prepared))):
-                    group.create_task(write())
-        except* Unavailable as failures:
-            raise failures.exceptions[0] from None
+        await _in_parallel(write, await _prepared(container, documents))
 
     async def ping(self) -> None:
         # Any item will do: that it is not there is an answer too.
@@ -264,13 +276,28 @@ class CosmosStore:
         return await self._connection.items(container, call, **options)
 
 
-def _overwrite(body: Document, proxy: ContainerProxy) -> Awaitable[Any]:
-    return proxy.upsert_item(body, no_response=True)
+async def _prepared(container: str, documents: Sequence[Document]) -> list[rules.Prepared]:
+    """Nothing is written before every document has been checked."""
+    spec = rules.container_named(container)
+    return await asyncio.to_thread(lambda: [rules.prepare(spec, document) for document in documents])
 
 
-def _check_address(container: str, partition: str, id: str) -> None:
-    rules.check_key(rules.container_named(container).partition_key, partition)
-    rules.check_id(id)
+async def _in_parallel(call: Callable[[A], Awaitable[B]], given: Sequence[A]) -> list[B]:
+    """The results in the order of what was given; a few at a time, so that one caller leaves connections to others."""
+    pending = iter(enumerate(given))
+    results: dict[int, B] = {}
+
+    async def work() -> None:
+        for place, each in pending:
+            results[place] = await call(each)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(PARALLEL, len(given))):
+                group.create_task(work())
+    except* Unavailable as failures:
+        raise failures.exceptions[0] from None
+    return [results[place] for place in range(len(given))]
 
 
 def _body(prepared: rules.Prepared, now: int) -> Document:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +52,15 @@ def check_id(value: object) -> None:
 def check_key(field: str, value: object) -> None:
     if not isinstance(value, str) or not value or _bytes(value) > MAXIMUM_KEY_BYTES:
         raise InvalidInput(field, f"must be text of 1 to {MAXIMUM_KEY_BYTES} bytes")
+
+
+def addressed(container: str, keys: Iterable[tuple[str, str]]) -> Container:
+    """The container, if every (partition, id) is one that a document could have."""
+    spec = container_named(container)
+    for partition, name in keys:
+        check_key(spec.partition_key, partition)
+        check_id(name)
+    return spec
 
 
 def _bytes(text: str) -> int:

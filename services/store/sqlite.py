@@ -20,7 +20,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,13 +30,15 @@ from models.errors import ChangedMeanwhile, Conflict, Unavailable
 from services.ports import Clock, Document, Page, Query, Where
 from services.store import rules, sqlite_sql
 from services.store.containers import CONTAINERS
-from services.store.sqlite_file import Housekeeper, is_busy, open_connection, open_file, translated
+from services.store.sqlite_file import Housekeeper, is_busy, open_connection, open_file, transaction, translated
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 Row = tuple[str, str, int]
+WrittenRow = tuple[str, str, str, str, int, int | None]
 
 READING_THREADS = 4
+INLINE_READS = 16  # as many point reads take as long as handing them to a thread
 BATCH = 500
 
 _STATEMENTS = {name: sqlite_sql.statements(container) for name, container in CONTAINERS.items()}
@@ -71,24 +73,24 @@ class SqliteStore:
         await self._opened()
 
     async def read(self, container: str, partition: str, id: str) -> Document | None:
-        spec = rules.container_named(container)
-        rules.check_key(spec.partition_key, partition)
-        rules.check_id(id)
-        statement = _STATEMENTS[container].read
-        now = self._now()
+        rules.addressed(container, [(partition, id)])
+        statement, now = _STATEMENTS[container].read, self._now()
 
-        def work(connection: sqlite3.Connection) -> Row | None:
-            row: Row | None = connection.execute(statement, (partition, id, now)).fetchone()
-            return row
+        def work(connection: sqlite3.Connection) -> Document | None:
+            row = connection.execute(statement, (partition, id, now)).fetchone()
+            return None if row is None else _document(row)
 
-        connection = self._inline or await self._opened()
-        try:
-            row = work(connection)
-        except sqlite3.Error as error:
-            if not is_busy(error):
-                raise translated(error) from error
-            row = await self._in_thread(self._readers, work)
-        return None if row is None else _document(row)
+        return await self._read(work)
+
+    async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
+        rules.addressed(container, keys)
+        statement, now = _STATEMENTS[container].read, self._now()
+
+        def work(connection: sqlite3.Connection) -> list[Document | None]:
+            rows = (connection.execute(statement, (*key, now)).fetchone() for key in keys)
+            return [None if row is None else _document(row) for row in rows]
+
+        return await self._read(work, inline=len(keys) <= INLINE_READS)
 
     async def create(self, container: str, document: Document) -> Document:
         prepared = rules.prepare(rules.container_named(container), document)
@@ -124,9 +126,7 @@ class SqliteStore:
             raise rules.not_a_number(" or ".join(fields))
 
     async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
-        spec = rules.container_named(container)
-        rules.check_key(spec.partition_key, partition)
-        rules.check_id(id)
+        rules.addressed(container, [(partition, id)])
         statements, key = _STATEMENTS[container], (partition, id, self._now())
         if etag is None:
             return await self._changed(statements.delete, key)
@@ -144,7 +144,7 @@ class SqliteStore:
         def work(connection: sqlite3.Connection) -> Page:
             return plan.page([_document(row) for row in connection.execute(statement, parameters)])
 
-        return await self._in_thread(self._readers, work)
+        return await self._read(work, inline=False)
 
     async def count(self, container: str, where: tuple[Where, ...] = (), partition: str | None = None) -> int:
         spec = rules.container_named(container)
@@ -154,30 +154,24 @@ class SqliteStore:
         def work(connection: sqlite3.Connection) -> int:
             return int(connection.execute(statement, parameters).fetchone()[0])
 
-        return await self._in_thread(self._readers, work)
+        return await self._read(work, inline=False)
+
+    async def create_many(self, container: str, documents: Sequence[Document]) -> list[bool]:
+        statement = _STATEMENTS[rules.container_named(container).name].create
+
+        def work(connection: sqlite3.Connection, rows: Sequence[WrittenRow]) -> list[bool]:
+            now = rows[0][4]
+            return [connection.execute(statement, (*row, now)).rowcount > 0 for row in rows]
+
+        return [created for batch in await self._batches(container, documents, work) for created in batch]
 
     async def write_many(self, container: str, documents: Sequence[Document]) -> None:
-        spec = rules.container_named(container)
-        now, statement, etag = self._now(), _STATEMENTS[container].upsert, next(self._etags)
+        statement = _STATEMENTS[rules.container_named(container).name].upsert
 
-        def prepare() -> list[tuple[str, str, str, str, int, int | None]]:
-            prepared = [rules.prepare(spec, document) for document in documents]
-            return [(p.partition, p.id, p.text, f"{etag}-{n:x}", now, p.expires) for n, p in enumerate(prepared)]
+        def work(connection: sqlite3.Connection, rows: Sequence[WrittenRow]) -> None:
+            connection.executemany(statement, rows)
 
-        rows = await asyncio.to_thread(prepare)
-        for start in range(0, len(rows), BATCH):
-
-            def work(connection: sqlite3.Connection, some: Sequence[object] = rows[start : start + BATCH]) -> None:
-                connection.execute("BEGIN IMMEDIATE")
-                try:
-                    connection.executemany(statement, some)  # type: ignore[arg-type]
-                    connection.execute("COMMIT")
-                except BaseException:
-                    if connection.in_transaction:
-                        connection.execute("ROLLBACK")
-                    raise
-
-            await self._in_writer(work)
+        await self._batches(container, documents, work)
 
     async def ping(self) -> None:
         connection = self._inline or await self._opened()
@@ -221,6 +215,16 @@ class SqliteStore:
         self._housekeeper.start()
         self._inline = connection
 
+    async def _read(self, work: Work[T], *, inline: bool = True) -> T:
+        connection = self._inline or await self._opened()
+        if inline:
+            try:
+                return work(connection)
+            except sqlite3.Error as error:
+                if not is_busy(error):
+                    raise translated(error) from error
+        return await self._in_thread(self._readers, work)
+
     async def _changed(self, statement: str, parameters: Sequence[object]) -> bool:
         """Whether the one row that a write is about was written."""
 
@@ -239,6 +243,27 @@ class SqliteStore:
                 self._write_lock.release()
                 self._note_write()
         return await self._in_writer(work)
+
+    async def _batches(
+        self,
+        container: str,
+        documents: Sequence[Document],
+        work: Callable[[sqlite3.Connection, Sequence[WrittenRow]], T],
+    ) -> list[T]:
+        """Nothing is written before every document has been checked; then each batch is a transaction of its own."""
+        spec, now, etag = rules.container_named(container), self._now(), next(self._etags)
+
+        def prepare() -> list[WrittenRow]:
+            prepared = [rules.prepare(spec, document) for document in documents]
+            return [(p.partition, p.id, p.text, f"{etag}-{n:x}", now, p.expires) for n, p in enumerate(prepared)]
+
+        rows = await asyncio.to_thread(prepare)
+
+        def one(connection: sqlite3.Connection, start: int) -> T:
+            with transaction(connection):
+                return work(connection, rows[start : start + BATCH])
+
+        return [await self._in_writer(partial(one, start=start)) for start in range(0, len(rows), BATCH)]
 
     async def _in_writer(self, work: Work[T]) -> T:
         """Writes that had to wait go one after the other, so that they wait for other processes only."""
@@ -300,9 +325,3 @@ def _document(row: Row) -> Document:
 
 def _stored(prepared: rules.Prepared, etag: str, now: int) -> Document:
     return {**prepared.body, "_etag": etag, "_ts": now}
-
-
-def integrity(path: Path) -> str:
-    """SQLite's own verdict on a file: "ok", or what is wrong with it."""
-    with closing(open_connection(path, 5.0)) as connection:
-        return str(connection.execute("PRAGMA integrity_check").fetchone()[0])

@@ -8,7 +8,8 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from models.errors import Unavailable
@@ -70,6 +71,18 @@ def open_file(path: Path, wait_seconds: float) -> None:
         pause = min(pause * 2, 0.1)
 
 
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:  # a full disk has ended it already
+            connection.execute("ROLLBACK")
+        raise
+
+
 def _bring_up_to_date(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -82,15 +95,10 @@ def _bring_up_to_date(connection: sqlite3.Connection) -> None:
     there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
     if version == sqlite_sql.SCHEMA_VERSION and there.issuperset(wanted):
         return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         for statement in wanted.values():
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {sqlite_sql.SCHEMA_VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
 
 
 class Housekeeper(threading.Thread):

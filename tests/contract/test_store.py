@@ -1,0 +1,928 @@
+"""What services/ports.py promises of a Store, held to by every store alike."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from models.errors import ChangedMeanwhile, Conflict, InvalidInput, Unavailable
+from services.ports import Document, Query, Store, Where
+from tests.contract.conftest import SettableClock
+
+LONG_ID = "i" * 1023
+LONG_KEY = "k" * 2048
+
+
+def mention(tool: str, name: str, **fields: Any) -> Document:
+    return {"id": name, "tool_id": tool, **fields}
+
+
+def plain(document: Document | None) -> Document | None:
+    return document and {name: value for name, value in document.items() if name not in ("_etag", "_ts")}
+
+
+async def listed(store: Store, container: str, **query: Any) -> list[tuple[str, str]]:
+    """(partition key, id) of all pages, read two by two or as `limit` says."""
+    key = {"mentions": "tool_id", "articles": "source_id", "feeds": "feed_id", "sentiment_cache": "tool_id"}[container]
+    found: list[tuple[str, str]] = []
+    after = None
+    limit = query.pop("limit", 2)
+    while True:
+        page = await store.query(container, Query(**query, limit=limit, after=after))
+        assert len(page.items) <= limit
+        found += [(item[key], item["id"]) for item in page.items]
+        if page.next is None:
+            return found
+        assert len(page.items) == limit
+        after = page.next
+
+
+# Reading and writing
+
+
+async def test_what_is_not_there_reads_as_none(store: Store) -> None:
+    assert await store.read("mentions", "tool", "absent") is None
+
+
+async def test_a_document_comes_back_as_it_was_written(store: Store) -> None:
+    document = mention(
+        "tool",
+        "a",
+        text="Grüße, 世界 😀 \u2028 \\ \" '",
+        number=1.5,
+        whole=2**53,
+        none=None,
+        yes=True,
+        empty=[],
+        nested={"a": [1]},
+    )
+    written = await store.create("mentions", document)
+    read = await store.read("mentions", "tool", "a")
+    assert plain(read) == document
+    assert read == written
+    assert isinstance(written["_etag"], str)
+    assert isinstance(written["_ts"], int)
+
+
+@pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")  # aiohttp, over a megabyte
+async def test_a_document_may_be_large(store: Store) -> None:
+    document = mention("tool", "large", text="é" * 900_000)
+    await store.upsert("mentions", document)
+    assert plain(await store.read("mentions", "tool", "large")) == document
+
+
+@pytest.mark.parametrize(
+    "name", ["a b", "%2F%25", "x:y&z=1;,+", "'\"`", "ünïcödé", "日本語", "😀", "[]{}", "~*!()", "a.b", LONG_ID]
+)
+async def test_an_id_may_be_any_text_that_cosmos_takes(store: Store, name: str) -> None:
+    await store.create("mentions", mention(name, name, n=0))
+    await store.upsert("mentions", mention(name, name, n=1))
+    await store.increment("mentions", mention(name, name), {"n": 1})
+    found = await store.read("mentions", name, name)
+    assert found is not None
+    assert found["n"] == 2
+    assert await listed(store, "mentions", partition=name) == [(name, name)]
+    await store.replace("mentions", mention(name, name), found["_etag"])
+    assert await store.delete("mentions", name, name)
+    assert await store.read("mentions", name, name) is None
+
+
+async def test_a_partition_key_may_hold_what_an_id_may_not(store: Store) -> None:
+    key = "https://example.com/a?b=c#d\\e\t" + LONG_KEY
+    key = key[:2048]
+    await store.create("mentions", mention(key, "a"))
+    assert await store.read("mentions", key, "a") is not None
+    assert await listed(store, "mentions", partition=key) == [(key, "a")]
+
+
+async def test_the_same_id_in_two_partitions_is_two_documents(store: Store) -> None:
+    await store.create("mentions", mention("one", "a", n=1))
+    await store.create("mentions", mention("two", "a", n=2))
+    assert await store.delete("mentions", "one", "a")
+    assert plain(await store.read("mentions", "two", "a")) == mention("two", "a", n=2)
+
+
+async def test_names_that_begin_with_an_underscore_are_the_stores_own(store: Store) -> None:
+    written = await store.create("mentions", mention("tool", "a", _etag="mine", _ts=1, _rid="mine", _write="mine"))
+    assert written["_etag"] != "mine"
+    read = await store.read("mentions", "tool", "a")
+    assert read is not None
+    assert set(read) == {"id", "tool_id", "_etag", "_ts"}
+
+
+async def test_what_was_read_can_be_written_back(store: Store, clock: SettableClock) -> None:
+    await store.create("mentions", mention("tool", "a", ttl_timestamp=clock.seconds() + 60))
+    read = await store.read("mentions", "tool", "a")
+    assert read is not None
+    written = await store.replace("mentions", {**read, "n": 1}, read["_etag"])
+    assert plain(written) == {**(plain(read) or {}), "n": 1}
+    assert plain(await store.upsert("mentions", written)) == plain(written)
+
+
+async def test_a_later_change_to_a_written_document_is_not_stored(store: Store) -> None:
+    document = mention("tool", "a", list=[1])
+    await store.create("mentions", document)
+    document["list"].append(2)
+    assert plain(await store.read("mentions", "tool", "a")) == mention("tool", "a", list=[1])
+
+
+async def test_creating_what_is_there_is_a_conflict_and_changes_nothing(store: Store) -> None:
+    await store.create("mentions", mention("tool", "a", n=1))
+    with pytest.raises(Conflict):
+        await store.create("mentions", mention("tool", "a", n=2))
+    assert plain(await store.read("mentions", "tool", "a")) == mention("tool", "a", n=1)
+
+
+async def test_upserting_writes_whatever_is_there(store: Store) -> None:
+    await store.upsert("mentions", mention("tool", "a", n=1, gone=True))
+    await store.upsert("mentions", mention("tool", "a", n=2))
+    assert plain(await store.read("mentions", "tool", "a")) == mention("tool", "a", n=2)
+
+
+# ETags
+
+
+async def test_every_write_changes_the_etag(store: Store) -> None:
+    etags = [(await store.create("mentions", mention("tool", "a", n=0)))["_etag"]]
+    etags.append((await store.upsert("mentions", mention("tool", "a", n=0)))["_etag"])
+    etags.append((await store.replace("mentions", mention("tool", "a", n=0), etags[-1]))["_etag"])
+    await store.increment("mentions", mention("tool", "a"), {"n": 1})
+    read = await store.read("mentions", "tool", "a")
+    assert read is not None
+    etags.append(read["_etag"])
+    await store.delete("mentions", "tool", "a")
+    etags.append((await store.create("mentions", mention("tool", "a", n=0)))["_etag"])
+    await store.write_many("mentions", [mention("tool", "a", n=0)])
+    read = await store.read("mentions", "tool", "a")
+    assert read is not None
+    etags.append(read["_etag"])
+    assert len(set(etags)) == len(etags)
+
+
+async def test_reading_and_listing_give_the_same_etag(store: Store) -> None:
+    written = await store.create("mentions", mention("tool", "a"))
+    page = await store.query("mentions", Query(partition="tool"))
+    assert page.items == [written]
+
+
+async def test_replacing_with_an_old_etag_changes_nothing(store: Store) -> None:
+    first = await store.create("mentions", mention("tool", "a", n=1))
+    await store.upsert("mentions", mention("tool", "a", n=2))
+    with pytest.raises(ChangedMeanwhile):
+        await store.replace("mentions", mention("tool", "a", n=3), first["_etag"])
+    assert plain(await store.read("mentions", "tool", "a")) == mention("tool", "a", n=2)
+
+
+async def test_replacing_what_is_gone_is_a_change_meanwhile(store: Store) -> None:
+    first = await store.create("mentions", mention("tool", "a"))
+    await store.delete("mentions", "tool", "a")
+    with pytest.raises(ChangedMeanwhile):
+        await store.replace("mentions", mention("tool", "a"), first["_etag"])
+    await store.create("mentions", mention("tool", "a"))
+    with pytest.raises(ChangedMeanwhile):
+        await store.replace("mentions", mention("tool", "a"), first["_etag"])
+
+
+@pytest.mark.parametrize("etag", ["", "never seen", "|", "12|", "*", '"*"', "x|y"])
+async def test_an_etag_that_was_never_given_matches_nothing(store: Store, etag: str) -> None:
+    await store.create("mentions", mention("tool", "a"))
+    with pytest.raises(ChangedMeanwhile):
+        await store.replace("mentions", mention("tool", "a"), etag)
+    with pytest.raises(ChangedMeanwhile):
+        await store.delete("mentions", "tool", "a", etag)
+    assert await store.read("mentions", "tool", "a") is not None
+
+
+async def test_deleting_says_whether_it_was_there(store: Store) -> None:
+    await store.create("mentions", mention("tool", "a"))
+    assert await store.delete("mentions", "tool", "a") is True
+    assert await store.delete("mentions", "tool", "a") is False
+    assert await store.delete("mentions", "tool", "a", "any etag") is False
+
+
+async def test_deleting_with_an_etag_needs_that_version(store: Store) -> None:
+    first = await store.create("mentions", mention("tool", "a"))
+    second = await store.upsert("mentions", mention("tool", "a"))
+    with pytest.raises(ChangedMeanwhile):
+        await store.delete("mentions", "tool", "a", first["_etag"])
+    assert await store.delete("mentions", "tool", "a", second["_etag"]) is True
+
+
+# Increments
+
+
+async def test_the_first_increment_creates_the_seed(store: Store) -> None:
+    await store.increment("mentions", mention("tool", "a", hits=10, kind="counter"), {"hits": 1, "new": 2})
+    assert plain(await store.read("mentions", "tool", "a")) == mention("tool", "a", hits=11, kind="counter", new=2)
+
+
+async def test_later_increments_leave_the_seed_alone(store: Store) -> None:
+    await store.create("mentions", mention("tool", "a", hits=1, kept="é\u2028"))
+    await store.increment("mentions", mention("tool", "a", hits=100, kept="no"), {"hits": 2, "ratio": 0.5})
+    await store.increment("mentions", mention("tool", "a"), {"hits": -4, "ratio": 0.25})
+    assert plain(await store.read("mentions", "tool", "a")) == mention("tool", "a", hits=-1, kept="é\u2028", ratio=0.75)
+
+
+async def test_a_field_that_holds_no_number_is_not_raised(store: Store) -> None:
+    await store.create("mentions", mention("tool", "a", hits="many", other=1))
+    with pytest.raises(InvalidInput):
+        await store.increment("mentions", mention("tool", "a"), {"hits": 1, "other": 1})
+    assert plain(await store.read("mentions", "tool", "a")) == mention("tool", "a", hits="many", other=1)
+    with pytest.raises(InvalidInput):
+        await store.increment("mentions", mention("tool", "b", hits="many"), {"hits": 1})
+    assert await store.read("mentions", "tool", "b") is None
+
+
+async def test_increments_add_up_however_many_come_at_once(another: Callable[[], Store], store: Store) -> None:
+    stores = [store, another()]
+    seed = mention("tool", "counter")
+    await asyncio.gather(*(stores[n % 2].increment("mentions", seed, {"hits": 1, "sum": n}) for n in range(60)))
+    assert plain(await store.read("mentions", "tool", "counter")) == mention(
+        "tool", "counter", hits=60, sum=sum(range(60))
+    )
+
+
+# Races
+
+
+async def test_one_of_many_creators_wins(another: Callable[[], Store], store: Store) -> None:
+    stores = [store, another()]
+    outcomes = await asyncio.gather(
+        *(stores[n % 2].create("mentions", mention("tool", "a", n=n)) for n in range(30)), return_exceptions=True
+    )
+    winners = [outcome for outcome in outcomes if isinstance(outcome, dict)]
+    assert len(winners) == 1
+    assert all(isinstance(outcome, dict | Conflict) for outcome in outcomes)
+    assert await store.read("mentions", "tool", "a") == winners[0]
+
+
+async def test_one_of_many_replacers_wins(another: Callable[[], Store], store: Store) -> None:
+    stores = [store, another()]
+    first = await store.create("mentions", mention("tool", "a"))
+    outcomes = await asyncio.gather(
+        *(stores[n % 2].replace("mentions", mention("tool", "a", n=n), first["_etag"]) for n in range(30)),
+        return_exceptions=True,
+    )
+    winners = [outcome for outcome in outcomes if isinstance(outcome, dict)]
+    assert len(winners) == 1
+    assert all(isinstance(outcome, dict | ChangedMeanwhile) for outcome in outcomes)
+    assert await store.read("mentions", "tool", "a") == winners[0]
+
+
+async def test_read_modify_replace_loses_nothing(another: Callable[[], Store], store: Store) -> None:
+    await store.create("mentions", mention("tool", "a", names=[]))
+
+    async def add(asked: Store, name: int) -> None:
+        while True:
+            held = await asked.read("mentions", "tool", "a")
+            assert held is not None
+            try:
+                await asked.replace("mentions", {**held, "names": [*held["names"], name]}, held["_etag"])
+                return
+            except ChangedMeanwhile:
+                await asyncio.sleep(0)
+
+    stores = [store, another()]
+    await asyncio.gather(*(add(stores[n % 2], n) for n in range(12)))
+    held = await store.read("mentions", "tool", "a")
+    assert held is not None
+    assert sorted(held["names"]) == list(range(12))
+
+
+async def test_a_write_is_seen_by_every_other_store_at_once(another: Callable[[], Store], store: Store) -> None:
+    other = another()
+    for n in range(10):
+        await store.upsert("mentions", mention("tool", "a", n=n))
+        assert plain(await other.read("mentions", "tool", "a")) == mention("tool", "a", n=n)
+        assert (await other.query("mentions", Query(partition="tool"))).items[0]["n"] == n
+
+
+async def test_one_of_many_deleters_was_the_one(store: Store) -> None:
+    await store.create("mentions", mention("tool", "a"))
+    assert sum(await asyncio.gather(*(store.delete("mentions", "tool", "a") for _ in range(10)))) == 1
+
+
+# Expiry
+
+
+async def test_an_expired_document_is_not_there(store: Store, clock: SettableClock) -> None:
+    deadline = clock.seconds() + 60
+    await store.create("mentions", mention("tool", "a", published_at="2026-02-21T20:00:00Z", ttl_timestamp=deadline))
+    await store.create("mentions", mention("tool", "b", published_at="2026-02-21T20:00:00Z", ttl_timestamp=None))
+    clock.forward(59)
+    assert await store.read("mentions", "tool", "a") is not None
+    assert await store.count("mentions") == 2
+    clock.forward(1)
+    assert await store.read("mentions", "tool", "a") is None
+    assert await listed(store, "mentions") == [("tool", "b")]
+    assert await listed(store, "mentions", partition="tool", order="by_published") == [("tool", "b")]
+    assert await store.count("mentions", partition="tool") == 1
+
+
+async def test_an_expired_document_makes_way_for_a_new_one(store: Store, clock: SettableClock) -> None:
+    await store.create("mentions", mention("tool", "a", n=1, ttl_timestamp=clock.seconds() + 60))
+    clock.forward(60)
+    created = await store.create("mentions", mention("tool", "a", n=2))
+    assert await store.read("mentions", "tool", "a") == created
+    with pytest.raises(Conflict):
+        await store.create("mentions", mention("tool", "a", n=3))
+
+
+async def test_one_of_many_creators_takes_the_place_of_an_expired_document(store: Store, clock: SettableClock) -> None:
+    await store.create("mentions", mention("tool", "a", ttl_timestamp=clock.seconds() + 60))
+    clock.forward(60)
+    outcomes = await asyncio.gather(
+        *(store.create("mentions", mention("tool", "a", n=n)) for n in range(10)), return_exceptions=True
+    )
+    assert sum(isinstance(outcome, dict) for outcome in outcomes) == 1
+    assert all(isinstance(outcome, dict | Conflict) for outcome in outcomes)
+
+
+async def test_an_expired_document_cannot_be_replaced(store: Store, clock: SettableClock) -> None:
+    held = await store.create("mentions", mention("tool", "a", ttl_timestamp=clock.seconds() + 60))
+    clock.forward(60)
+    with pytest.raises(ChangedMeanwhile):
+        await store.replace("mentions", mention("tool", "a"), held["_etag"])
+
+
+async def test_an_expired_document_cannot_be_deleted(store: Store, clock: SettableClock) -> None:
+    held = await store.create("mentions", mention("tool", "a", ttl_timestamp=clock.seconds() + 60))
+    clock.forward(60)
+    assert await store.delete("mentions", "tool", "a", held["_etag"]) is False
+    assert await store.delete("mentions", "tool", "a") is False
+
+
+async def test_an_expired_counter_begins_afresh(store: Store, clock: SettableClock) -> None:
+    seed = mention("tool", "a", ttl_timestamp=clock.seconds() + 60)
+    await store.increment("mentions", seed, {"hits": 5})
+    clock.forward(60)
+    later = {**seed, "ttl_timestamp": clock.seconds() + 60}
+    await asyncio.gather(*(store.increment("mentions", later, {"hits": 1}) for _ in range(5)))
+    assert plain(await store.read("mentions", "tool", "a")) == {**later, "hits": 5}
+
+
+async def test_an_expired_field_that_held_no_number_does_not_matter(store: Store, clock: SettableClock) -> None:
+    await store.create("mentions", mention("tool", "a", hits="many", ttl_timestamp=clock.seconds() + 60))
+    clock.forward(60)
+    await store.increment("mentions", mention("tool", "a"), {"hits": 1})
+    assert plain(await store.read("mentions", "tool", "a")) == mention("tool", "a", hits=1)
+
+
+async def test_writing_again_renews_or_ends_a_lifetime(store: Store, clock: SettableClock) -> None:
+    await store.create("mentions", mention("tool", "a", ttl_timestamp=clock.seconds() + 60))
+    await store.create("mentions", mention("tool", "b", ttl_timestamp=clock.seconds() + 60))
+    await store.upsert("mentions", mention("tool", "a", ttl_timestamp=clock.seconds() + 120))
+    await store.upsert("mentions", mention("tool", "b"))
+    clock.forward(61)
+    assert await listed(store, "mentions") == [("tool", "a"), ("tool", "b")]
+    clock.forward(60)
+    assert await listed(store, "mentions") == [("tool", "b")]
+
+
+async def test_what_is_written_with_a_deadline_of_the_past_is_expired_at_once(
+    store: Store, clock: SettableClock
+) -> None:
+    await store.upsert("mentions", mention("tool", "a", ttl_timestamp=clock.seconds() - 5))
+    assert await store.read("mentions", "tool", "a") is None
+    assert await store.count("mentions") == 0
+
+
+# Filters
+
+FILTERED: list[Document] = [
+    {"id": "a", "tool_id": "t", "v": 1, "tags": ["x", 1, True]},
+    {"id": "b", "tool_id": "t", "v": 2.5, "tags": []},
+    {"id": "c", "tool_id": "t", "v": "1", "tags": ["xy"]},
+    {"id": "d", "tool_id": "t", "v": "Motor Öl", "tags": "x"},
+    {"id": "e", "tool_id": "t", "v": True, "tags": None},
+    {"id": "f", "tool_id": "t", "v": False},
+    {"id": "g", "tool_id": "t", "v": None},
+    {"id": "h", "tool_id": "t"},
+    {"id": "i", "tool_id": "t", "v": ["1"], "tags": [["x"], {"x": 1}, None]},
+    {"id": "j", "tool_id": "t", "v": {"a": 1}},
+    {"id": "k", "tool_id": "t", "v": '["1"]'},
+    {"id": "l", "tool_id": "t", "v": 0},
+]
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        (Where("v", "eq", 1), "a"),
+        (Where("v", "eq", 2.5), "b"),
+        (Where("v", "eq", "1"), "c"),
+        (Where("v", "eq", True), "e"),
+        (Where("v", "eq", False), "f"),
+        (Where("v", "eq", '["1"]'), "k"),
+        (Where("v", "eq", "motor öl"), ""),
+        (Where("v", "lt", 1), "l"),
+        (Where("v", "le", 1), "al"),
+        (Where("v", "gt", 1), "b"),
+        (Where("v", "ge", 1.0), "ab"),
+        (Where("v", "lt", "M"), "c"),
+        (Where("v", "ge", "1"), "cdk"),
+        (Where("v", "gt", "1"), "dk"),
+        (Where("v", "le", "1"), "c"),
+        (Where("v", "in", [1, "1", True, "none"]), "ace"),
+        (Where("v", "in", ("none",)), ""),
+        (Where("v", "missing"), "gh"),
+        (Where("tags", "missing"), "efghjkl"[:2] + "ghjkl"),
+        (Where("v", "text", "MOTOR"), "d"),
+        (Where("v", "text", "r Ö"), "d"),
+        (Where("v", "text", "1"), "ck"),
+        (Where("v", "text", "%"), ""),
+        (Where("tags", "contains", "x"), "a"),
+        (Where("tags", "contains", 1), "a"),
+        (Where("tags", "contains", True), "a"),
+        (Where("tags", "contains", "y"), ""),
+        (Where("id", "ge", "k"), "kl"),
+        (Where("id", "in", ["a", "z"]), "a"),
+        (Where("id", "text", "A"), "a"),
+        (Where("tool_id", "eq", "t"), "abcdefghijkl"),
+        (Where("tool_id", "eq", 1), ""),
+        (Where("tool_id", "missing"), ""),
+        (Where("_ts", "gt", 0), "abcdefghijkl"),
+        (Where("_ts", "lt", 1000), ""),
+        (Where("nothing", "eq", "x"), ""),
+    ],
+    ids=lambda value: f"{value.field}-{value.op}-{value.value}" if isinstance(value, Where) else value or "none",
+)
+async def test_a_filter_keeps_what_it_says(store: Store, where: Where, expected: str) -> None:
+    await store.write_many("mentions", [*FILTERED, {"id": "a", "tool_id": "other"}])
+    for partition in ("t", None):
+        found = await listed(
+            store, "mentions", where=(where, Where("tool_id", "eq", "t")), partition=partition, limit=100
+        )
+        assert "".join(name for _, name in found) == expected
+        assert await store.count("mentions", (where, Where("tool_id", "eq", "t")), partition) == len(expected)
+
+
+async def test_all_conditions_hold_together(store: Store) -> None:
+    await store.write_many("mentions", FILTERED)
+    where = (Where("v", "ge", 0), Where("v", "lt", 2), Where("tags", "contains", "x"))
+    assert await listed(store, "mentions", where=where) == [("t", "a")]
+    assert await store.count("mentions", where) == 1
+
+
+async def test_counting_needs_no_documents(store: Store) -> None:
+    assert await store.count("mentions") == 0
+    assert await store.count("mentions", partition="none") == 0
+
+
+# Orders
+
+
+async def test_without_an_order_a_partition_is_listed_by_id(store: Store) -> None:
+    names = ["b", "a", "B", "ä", "10", "9", "é", "z"]
+    await store.write_many("mentions", [mention("tool", name) for name in names])
+    expected = [("tool", name) for name in sorted(names)]
+    assert await listed(store, "mentions", partition="tool", limit=3) == expected
+    assert await listed(store, "mentions", partition="tool", limit=3, reverse=True) == expected[::-1]
+
+
+async def test_without_an_order_all_are_listed_by_partition_and_id(store: Store) -> None:
+    keys = [(tool, name) for tool in ("b", "a", "c") for name in ("2", "1", "3")]
+    await store.write_many("mentions", [mention(*key) for key in keys])
+    for limit in (1, 2, 3, 9, 10):
+        assert await listed(store, "mentions", limit=limit) == sorted(keys)
+        assert await listed(store, "mentions", limit=limit, reverse=True) == sorted(keys)[::-1]
+
+
+async def test_where_ids_are_unique_all_are_listed_by_id(store: Store) -> None:
+    keys = [("b", "b:1"), ("a", "a:2"), ("a", "a:1"), ("metadata", "metadata")]
+    await store.write_many("sentiment_cache", [mention(*key) for key in keys])
+    assert await listed(store, "sentiment_cache") == sorted(keys, key=lambda key: key[1])
+    assert await listed(store, "sentiment_cache", reverse=True) == sorted(keys, key=lambda key: key[1])[::-1]
+    assert await listed(store, "sentiment_cache", partition="a") == [("a", "a:1"), ("a", "a:2")]
+
+
+async def test_an_order_lists_only_what_has_all_of_its_fields(store: Store) -> None:
+    await store.write_many(
+        "articles",
+        [
+            {"id": "article", "source_id": "both", "status": "pending", "timestamp": "2026"},
+            {"id": "article", "source_id": "no status", "timestamp": "2026"},
+            {"id": "article", "source_id": "null status", "status": None, "timestamp": "2026"},
+            {"id": "article", "source_id": "no time", "status": "pending"},
+            {"id": "article", "source_id": "null time", "status": "pending", "timestamp": None},
+        ],
+    )
+    for reverse in (False, True):
+        assert await listed(store, "articles", order="by_status", reverse=reverse) == [("both", "article")]
+    assert len(await listed(store, "articles")) == 5
+
+
+async def test_ties_are_broken_by_partition_key_then_id(store: Store) -> None:
+    keys = [(tool, name) for tool in ("a", "b") for name in ("1", "2", "3")]
+    await store.write_many("mentions", [mention(*key, published_at="2026-02-21T20:00:00Z") for key in reversed(keys)])
+    await store.upsert("mentions", mention("a", "0", published_at="2026-02-21T20:00:01Z"))
+    expected = [*keys, ("a", "0")]
+    for limit in (1, 2, 3, 4, 7):
+        assert await listed(store, "mentions", order="by_published", limit=limit) == expected
+        assert await listed(store, "mentions", order="by_published", limit=limit, reverse=True) == expected[::-1]
+
+
+async def test_an_order_within_a_partition(store: Store) -> None:
+    times = {"a": "2026-02-21T20:00:02Z", "b": "2026-02-21T20:00:01Z", "c": "2026-02-21T20:00:01Z"}
+    await store.write_many(
+        "mentions", [mention(tool, name, published_at=time) for name, time in times.items() for tool in ("x", "y")]
+    )
+    expected = [("x", "b"), ("x", "c"), ("x", "a")]
+    for limit in (1, 2, 3):
+        assert await listed(store, "mentions", partition="x", order="by_published", limit=limit) == expected
+        found = await listed(store, "mentions", partition="x", order="by_published", limit=limit, reverse=True)
+        assert found == expected[::-1]
+    since = (Where("published_at", "gt", "2026-02-21T20:00:01Z"),)
+    assert await listed(store, "mentions", partition="x", order="by_published", where=since) == [("x", "a")]
+
+
+async def test_an_order_may_go_up_in_one_field_and_down_in_another(store: Store) -> None:
+    feeds = [(f"{p}-{t}-{n}", p, t) for p in (1, 2, 2.5) for t in ("2026-01", "2026-02") for n in "ab"]
+    await store.write_many(
+        "feeds", [{"id": "feed", "feed_id": key, "priority_score": p, "next_fetch_time": t} for key, p, t in feeds]
+    )
+    expected = [(key, "feed") for key, p, t in sorted(feeds, key=lambda feed: (-feed[1], feed[2], feed[0]))]
+    for limit in (1, 3, 5):
+        assert await listed(store, "feeds", order="by_priority", limit=limit) == expected
+        assert await listed(store, "feeds", order="by_priority", limit=limit, reverse=True) == expected[::-1]
+    due = (Where("next_fetch_time", "le", "2026-01"),)
+    assert await listed(store, "feeds", order="by_priority", where=due) == [key for key in expected if "-01-" in key[0]]
+
+
+async def test_a_filter_on_the_first_field_of_an_order(store: Store) -> None:
+    await store.write_many(
+        "articles",
+        [
+            {"id": "article", "source_id": f"{status}{n}", "status": status, "timestamp": f"2026-0{n % 2 + 1}"}
+            for status in ("pending", "analyzed")
+            for n in range(4)
+        ],
+    )
+    where = (Where("status", "eq", "pending"),)
+    expected = [(f"pending{n}", "article") for n in (0, 2, 1, 3)]
+    for limit in (1, 2, 3):
+        assert await listed(store, "articles", order="by_status", where=where, limit=limit) == expected
+        assert (
+            await listed(store, "articles", order="by_status", where=where, limit=limit, reverse=True) == expected[::-1]
+        )
+
+
+async def test_conditions_may_fix_every_key_of_an_order(store: Store) -> None:
+    await store.write_many("mentions", [mention("tool", name) for name in "abc"])
+    page = await store.query("mentions", Query(partition="tool", where=(Where("id", "eq", "b"),), limit=1))
+    assert [item["id"] for item in page.items] == ["b"]
+    assert page.next is None
+
+
+# Pages and cursors
+
+
+async def test_a_last_page_that_is_full_has_no_next(store: Store) -> None:
+    await store.write_many("mentions", [mention("tool", name) for name in "abcd"])
+    first = await store.query("mentions", Query(partition="tool", limit=2))
+    second = await store.query("mentions", Query(partition="tool", limit=2, after=first.next))
+    assert [item["id"] for item in second.items] == ["c", "d"]
+    assert second.next is None
+    assert (await store.query("mentions", Query(partition="none"))).items == []
+
+
+async def test_a_cursor_is_text_for_a_url_and_fits_another_limit_and_store(
+    another: Callable[[], Store], store: Store
+) -> None:
+    await store.write_many("mentions", [mention("tööl/?&", name) for name in "abcd"])
+    first = await store.query("mentions", Query(limit=2))
+    assert first.next is not None
+    assert set(first.next) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+    rest = await another().query("mentions", Query(limit=100, after=first.next))
+    assert [item["id"] for item in rest.items] == ["c", "d"]
+
+
+async def test_nothing_is_listed_twice_or_left_out_while_others_write(store: Store) -> None:
+    stay = [mention("tool", f"{n:02}", published_at=f"2026-02-21T20:{n:02}:00Z") for n in range(12)]
+    await store.write_many("mentions", stay)
+    seen: list[str] = []
+    after = None
+    for n in range(100):
+        page = await store.query("mentions", Query(order="by_published", limit=3, after=after))
+        seen += [item["id"] for item in page.items]
+        if page.next is None:
+            break
+        after = page.next
+        await store.upsert("mentions", mention("tool", f"before{n}", published_at="2026-02-21T19:00:00Z"))
+        await store.upsert("mentions", mention("tool", f"after{n}", published_at="2026-02-21T21:00:00Z"))
+        await store.delete("mentions", "tool", page.items[-1]["id"])  # the very one the cursor stands on
+    assert [name for name in seen if name.isdigit()] == [document["id"] for document in stay]
+    assert len(set(seen)) == len(seen)
+    assert "after0" in seen
+    assert "before0" not in seen
+
+
+async def test_queries_at_once_keep_their_own_cursors(store: Store) -> None:
+    tools = [f"t{n}" for n in range(6)]
+    await store.write_many("mentions", [mention(tool, f"{n:02}") for tool in tools for n in range(7)])
+    found = await asyncio.gather(*(listed(store, "mentions", partition=tool) for tool in tools))
+    assert found == [[(tool, f"{n:02}") for n in range(7)] for tool in tools]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Query(partition="b"),
+        Query(),
+        Query(partition="a", reverse=True),
+        Query(partition="a", order="by_published"),
+        Query(partition="a", where=(Where("n", "eq", 1),)),
+    ],
+    ids=["partition", "across", "reverse", "order", "where"],
+)
+async def test_a_cursor_of_another_query_is_refused(store: Store, other: Query) -> None:
+    await store.write_many("mentions", [mention("a", name) for name in "abc"])
+    page = await store.query("mentions", Query(partition="a", limit=1))
+    with pytest.raises(InvalidInput) as refused:
+        await store.query("mentions", Query(other.where, other.partition, other.order, other.reverse, after=page.next))
+    assert refused.value.field == "cursor"
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "W10", "äöü", "bnVsbA", "W1tdXQ", "A" * 20_000, "W" * 9_999])
+async def test_a_cursor_that_is_none_is_refused(store: Store, cursor: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await store.query("mentions", Query(after=cursor))
+    assert refused.value.field == "cursor"
+
+
+# Refusals
+
+BAD_DOCUMENTS: dict[str, Any] = {
+    "no id": {"tool_id": "t"},
+    "empty id": {"id": "", "tool_id": "t"},
+    "id that is no text": {"id": 1, "tool_id": "t"},
+    "slash": {"id": "a/b", "tool_id": "t"},
+    "backslash": {"id": "a\\b", "tool_id": "t"},
+    "question mark": {"id": "a?b", "tool_id": "t"},
+    "hash": {"id": "C#", "tool_id": "t"},
+    "control character": {"id": "a\n", "tool_id": "t"},
+    "space at the end": {"id": "a ", "tool_id": "t"},
+    "dot": {"id": ".", "tool_id": "t"},
+    "dots": {"id": "..", "tool_id": "t"},
+    "half a character": {"id": "\ud800", "tool_id": "t"},
+    "long id": {"id": "é" * 512, "tool_id": "t"},
+    "no key": {"id": "a"},
+    "empty key": {"id": "a", "tool_id": ""},
+    "null key": {"id": "a", "tool_id": None},
+    "long key": {"id": "a", "tool_id": "é" * 1025},
+    "number key": {"id": "a", "tool_id": 1},
+    "not a number": {"id": "a", "tool_id": "t", "n": float("nan")},
+    "infinite": {"id": "a", "tool_id": "t", "n": [float("-inf")]},
+    "no JSON": {"id": "a", "tool_id": "t", "n": object()},
+    "bytes": {"id": "a", "tool_id": "t", "n": b"x"},
+    "set": {"id": "a", "tool_id": "t", "n": {1}},
+    "half a character in text": {"id": "a", "tool_id": "t", "n": "\udc00"},
+    "name that is no text": {"id": "a", "tool_id": "t", 1: 2},
+    "too large": {"id": "a", "tool_id": "t", "n": "x" * 2_100_000},
+    "ttl": {"id": "a", "tool_id": "t", "ttl": 60},
+    "ttl_timestamp as text": {"id": "a", "tool_id": "t", "ttl_timestamp": "2026-02-21T20:00:00Z"},
+    "ttl_timestamp as fraction": {"id": "a", "tool_id": "t", "ttl_timestamp": 1.5},
+    "sort value that is a number": {"id": "a", "tool_id": "t", "published_at": 1},
+    "sort value that is a list": {"id": "a", "tool_id": "t", "published_at": ["2026"]},
+    "no document": ["id", "tool_id"],
+}
+
+
+@pytest.mark.parametrize("document", BAD_DOCUMENTS.values(), ids=BAD_DOCUMENTS)
+async def test_a_bad_document_is_refused_by_every_write(store: Store, document: Any) -> None:
+    for write in (
+        lambda: store.create("mentions", document),
+        lambda: store.upsert("mentions", document),
+        lambda: store.replace("mentions", document, "etag"),
+        lambda: store.increment("mentions", document, {"hits": 1}),
+        lambda: store.write_many("mentions", [mention("t", "good"), document]),
+        lambda: store.create_many("mentions", [mention("t", "good"), document]),
+    ):
+        with pytest.raises(InvalidInput):
+            await write()
+    assert await store.count("mentions") == 0
+
+
+async def test_a_number_field_of_an_order_takes_numbers_only(store: Store) -> None:
+    for value in ("3", True):
+        with pytest.raises(InvalidInput):
+            await store.create("feeds", {"id": "feed", "feed_id": "f", "priority_score": value})
+
+
+@pytest.mark.parametrize(
+    ("partition", "name"), [("", "a"), ("t", ""), ("t", "a/b"), ("t", "a#"), ("t", ".."), ("k" * 2049, "a")]
+)
+async def test_a_bad_address_is_refused(store: Store, partition: str, name: str) -> None:
+    with pytest.raises(InvalidInput):
+        await store.read("mentions", partition, name)
+    with pytest.raises(InvalidInput):
+        await store.delete("mentions", partition, name)
+    with pytest.raises(InvalidInput):
+        await store.read_many("mentions", [("t", "good"), (partition, name)])
+
+
+async def test_an_unknown_container_is_refused(store: Store) -> None:
+    for ask in (
+        lambda: store.read("nowhere", "a", "b"),
+        lambda: store.create("nowhere", {"id": "a"}),
+        lambda: store.upsert("nowhere", {"id": "a"}),
+        lambda: store.replace("nowhere", {"id": "a"}, "etag"),
+        lambda: store.increment("nowhere", {"id": "a"}, {"n": 1}),
+        lambda: store.delete("nowhere", "a", "b"),
+        lambda: store.query("nowhere", Query()),
+        lambda: store.count("nowhere"),
+        lambda: store.write_many("nowhere", []),
+        lambda: store.create_many("nowhere", []),
+        lambda: store.read_many("nowhere", []),
+    ):
+        with pytest.raises(InvalidInput) as refused:
+            await ask()
+        assert refused.value.field == "container"
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1001, True, 1.5])
+async def test_a_limit_out_of_range_is_refused(store: Store, limit: Any) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await store.query("mentions", Query(limit=limit))
+    assert refused.value.field == "limit"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        Query(order="by_name"),
+        Query(partition=""),
+        Query(where=(Where("a b", "eq", 1),)),
+        Query(where=(Where("a'b", "eq", 1),)),
+        Query(where=(Where("_etag", "eq", "x"),)),
+        Query(where=(Where("", "missing"),)),
+        Query(where=(Where("n", "eq", None),)),
+        Query(where=(Where("n", "eq", [1]),)),
+        Query(where=(Where("n", "eq", float("nan")),)),
+        Query(where=(Where("n", "eq", 2**60),)),
+        Query(where=(Where("n", "eq", "\ud800"),)),
+        Query(where=(Where("n", "lt", True),)),
+        Query(where=(Where("n", "ge", None),)),
+        Query(where=(Where("n", "in", []),)),
+        Query(where=(Where("n", "in", "abc"),)),
+        Query(where=(Where("n", "in", [None]),)),  # type: ignore[list-item]
+        Query(where=(Where("n", "in", list(range(101))),)),
+        Query(where=(Where("n", "contains", None),)),
+        Query(where=(Where("n", "text", ""),)),
+        Query(where=(Where("n", "text", 1),)),
+        Query(where=(Where("n", "like", "x"),)),  # type: ignore[arg-type]
+    ],
+    ids=str,
+)
+async def test_a_query_that_cannot_be_kept_is_refused(store: Store, query: Query) -> None:
+    with pytest.raises(InvalidInput):
+        await store.query("mentions", query)
+    if query.order is None:
+        with pytest.raises(InvalidInput):
+            await store.count("mentions", query.where, query.partition)
+
+
+@pytest.mark.parametrize(
+    ("container", "field"), [("articles", "canonical"), ("sentiment_cache", "total"), ("feeds", "hashes")]
+)
+async def test_a_filter_that_no_index_backs_is_refused(store: Store, container: str, field: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await store.query(container, Query(where=(Where(field, "eq", 1),)))
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize(
+    "amounts",
+    [
+        {},
+        {"n": "1"},
+        {"n": True},
+        {"n": float("inf")},
+        {"n": 2**60},
+        {"id": 1},
+        {"tool_id": 1},
+        {"_ts": 1},
+        {"ttl_timestamp": 1},
+        {"a b": 1},
+        {f"n{n}": 1 for n in range(11)},
+    ],
+    ids=str,
+)
+async def test_amounts_that_do_not_count_are_refused(store: Store, amounts: Any) -> None:
+    with pytest.raises(InvalidInput):
+        await store.increment("mentions", mention("t", "a"), amounts)
+
+
+# Many at once, and the end
+
+
+async def test_a_few_hundred_documents_are_written_at_once(store: Store) -> None:
+    documents = [mention(f"t{n % 3}", f"{n:03}", n=n) for n in range(300)]
+    await store.write_many("mentions", documents)
+    await store.write_many("mentions", [{**document, "again": True} for document in documents])
+    assert await store.count("mentions", (Where("again", "eq", True),)) == 300
+    assert len(await listed(store, "mentions", limit=1000)) == 300
+    assert len(await listed(store, "mentions", limit=7, partition="t1")) == 100
+
+
+async def test_reading_many_answers_each_in_its_place(store: Store, clock: SettableClock) -> None:
+    await store.write_many("mentions", [mention("t", f"{n:02}") for n in range(0, 40, 2)])
+    await store.upsert("mentions", mention("t", "38", ttl_timestamp=clock.seconds() - 1))
+    for count in (0, 1, 3, 40):
+        found = await store.read_many("mentions", [("t", f"{n:02}") for n in reversed(range(count))])
+        assert found == [await store.read("mentions", "t", f"{n:02}") for n in reversed(range(count))]
+    assert await store.read_many("mentions", [("t", "00"), ("u", "00"), ("t", "00")]) == [
+        await store.read("mentions", "t", "00"),
+        None,
+        await store.read("mentions", "t", "00"),
+    ]
+
+
+async def test_creating_many_says_which_were_new(store: Store, clock: SettableClock) -> None:
+    await store.create("mentions", mention("t", "001", n="old"))
+    await store.create("mentions", mention("t", "002", n="old", ttl_timestamp=clock.seconds() - 1))
+    created = await store.create_many("mentions", [mention("t", f"{n:03}", n=n) for n in range(60)])
+    assert created == [n != 1 for n in range(60)]
+    assert plain(await store.read("mentions", "t", "001")) == mention("t", "001", n="old")
+    assert plain(await store.read("mentions", "t", "002")) == mention("t", "002", n=2)
+    assert await store.create_many("mentions", []) == []
+    assert sorted(await store.create_many("mentions", [mention("u", "a"), mention("u", "a")])) == [False, True]
+
+
+async def test_of_many_who_create_many_each_document_has_one_creator(
+    another: Callable[[], Store], store: Store
+) -> None:
+    documents = [mention("t", f"{n}") for n in range(20)]
+    outcomes = await asyncio.gather(*(each.create_many("mentions", documents) for each in (store, another(), store)))
+    assert [sum(each) for each in zip(*outcomes, strict=True)] == [1] * 20
+
+
+async def test_of_two_in_one_batch_either_may_win(store: Store) -> None:
+    await store.write_many("mentions", [mention("t", "a", n=1), mention("t", "a", n=2)])
+    await store.write_many("mentions", [])
+    assert await store.count("mentions") == 1
+
+
+async def test_a_store_answers_a_ping(store: Store) -> None:
+    await store.ping()
+
+
+async def test_a_store_that_is_not_there_is_unavailable(unreachable: Store) -> None:
+    for ask in (
+        unreachable.ping,
+        lambda: unreachable.read("mentions", "t", "a"),
+        lambda: unreachable.create("mentions", mention("t", "a")),
+        lambda: unreachable.query("mentions", Query()),
+        lambda: unreachable.write_many("mentions", [mention("t", "a")]),
+    ):
+        async with asyncio.timeout(8):
+            with pytest.raises(Unavailable):
+                await ask()
+
+
+async def test_closing_twice_does_nothing_and_what_is_closed_is_unavailable(
+    another: Callable[[], Store], store: Store
+) -> None:
+    await store.upsert("mentions", mention("t", "a"))
+    await store.close()
+    await store.close()
+    for ask in (
+        lambda: store.read("mentions", "t", "a"),
+        store.ping,
+        lambda: store.query("mentions", Query()),
+    ):
+        with pytest.raises(Unavailable):
+            await ask()
+    assert await another().read("mentions", "t", "a") is not None
+
+
+async def test_a_store_that_was_never_used_can_be_closed(another: Callable[[], Store], store: Store) -> None:
+    await another().close()
+    await store.ping()
+
+
+async def test_containers_are_made_once(another: Callable[[], Store], store: Store) -> None:
+    await store.upsert("mentions", mention("t", "a"))
+    await another().ensure_containers()  # type: ignore[attr-defined]
+    assert await store.count("mentions") == 1
+
+
+async def test_a_cancelled_call_leaves_the_store_as_good_as_before(store: Store) -> None:
+    for delay in (0, 0.0005, 0.002):
+        calls: list[asyncio.Task[Any]] = [
+            asyncio.create_task(coroutine)
+            for n in range(8)
+            for coroutine in (
+                store.create("mentions", mention("t", f"{delay}-{n}")),
+                store.query("mentions", Query()),
+                store.write_many("mentions", [mention("t", f"many-{n}") for n in range(5)]),
+                store.increment("mentions", mention("t", "counter"), {"n": 1}),
+            )
+        ]
+        await asyncio.sleep(delay)
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+    await store.upsert("mentions", mention("u", "after"))
+    assert await listed(store, "mentions", partition="u") == [("u", "after")]

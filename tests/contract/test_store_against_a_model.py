@@ -1,0 +1,169 @@
+"""Any sequence of calls leaves a store as it leaves a plain dict."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.errors import ChangedMeanwhile, Conflict
+from services.ports import Document, Query, Store, Where
+from tests.contract.conftest import SettableClock
+
+TOOLS = st.sampled_from(["a", "b", "ü"])
+NAMES = st.sampled_from(["1", "2", "3"])
+# Characters of one width in UTF-16: beyond them stores sort by different rules.
+TEXT = st.text(st.characters(min_codepoint=32, max_codepoint=0xD7FF), max_size=5)
+TIMES = st.sampled_from([None, "2026-02-21T20:00:00Z", "2026-02-21T20:00:01Z", "2026-02-21T20:00:02Z"])
+FIELDS = st.fixed_dictionaries(
+    {},
+    optional={
+        "published_at": TIMES,
+        "n": st.integers(-5, 5)
+        | st.floats(-5, 5).map(lambda value: round(value, 3))
+        | st.booleans()
+        | st.none()
+        | TEXT,
+        "tags": st.lists(TEXT | st.integers(0, 3), max_size=3),
+        "deep": st.recursive(
+            st.none() | TEXT, lambda inner: st.lists(inner) | st.dictionaries(TEXT, inner), max_leaves=4
+        ),
+        "lifetime": st.sampled_from([None, 1, 5]),
+    },
+)
+STEPS = st.one_of(
+    st.tuples(st.sampled_from(["create", "upsert", "replace", "stale"]), TOOLS, NAMES, FIELDS),
+    st.tuples(st.just("increment"), TOOLS, NAMES, st.integers(-3, 3)),
+    st.tuples(st.sampled_from(["delete", "delete if"]), TOOLS, NAMES, st.none()),
+    st.tuples(st.just("wait"), TOOLS, NAMES, st.integers(1, 3)),
+)
+
+
+class Model:
+    """The store as a dict: (partition, id) to document."""
+
+    def __init__(self, clock: SettableClock) -> None:
+        self.clock = clock
+        self.documents: dict[tuple[str, str], Document] = {}
+
+    def alive(self) -> dict[tuple[str, str], Document]:
+        now = self.clock.seconds()
+        return {
+            key: document
+            for key, document in self.documents.items()
+            if document.get("ttl_timestamp") is None or document["ttl_timestamp"] > now
+        }
+
+
+def document_of(tool: str, name: str, fields: dict[str, Any], now: int) -> Document:
+    document = {"id": name, "tool_id": tool, **fields}
+    lifetime = document.pop("lifetime", None)
+    return document if lifetime is None else {**document, "ttl_timestamp": now + lifetime}
+
+
+def plain(document: Document) -> Document:
+    return {name: value for name, value in document.items() if name not in ("_etag", "_ts")}
+
+
+async def take(step: tuple[str, str, str, Any], store: Store, model: Model, etags: dict[tuple[str, str], str]) -> None:
+    what, tool, name, given_value = step
+    key, there, now = (tool, name), (tool, name) in model.alive(), model.clock.seconds()
+    held = await store.read("mentions", *key)
+    assert (held is not None) == there
+    etag = held["_etag"] if held is not None else "none"
+    if held is not None:
+        etags[key] = etag
+    if what == "wait":
+        model.clock.forward(given_value)
+    elif what == "increment":
+        await add(key, given_value, store, model)
+    elif what.startswith("delete"):
+        assert await store.delete("mentions", *key, etag if what == "delete if" else None) is there
+        model.documents.pop(key, None)
+    else:
+        document = document_of(tool, name, given_value, now)
+        try:
+            if what == "create":
+                await store.create("mentions", document)
+            elif what == "upsert":
+                await store.upsert("mentions", document)
+            else:
+                await store.replace("mentions", document, etag if what == "replace" else etags.get(key, "") + "0")
+        except Conflict:
+            assert what == "create"
+            assert there
+        except ChangedMeanwhile:
+            assert what == "stale" or not there
+        else:
+            assert what == "upsert" or there == (what == "replace")
+            model.documents[key] = document
+
+
+async def add(key: tuple[str, str], amount: int, store: Store, model: Model) -> None:
+    await store.increment("mentions", {"id": key[1], "tool_id": key[0]}, {"hits": amount})
+    held = model.alive().get(key, {"id": key[1], "tool_id": key[0]})
+    model.documents[key] = {**held, "hits": held.get("hits", 0) + amount}
+
+
+async def all_pages(store: Store, query: dict[str, Any], limit: int) -> list[Document]:
+    found: list[Document] = []
+    after = None
+    while True:
+        page = await store.query("mentions", Query(**query, limit=limit, after=after))
+        found += [plain(item) for item in page.items]
+        if page.next is None:
+            return found
+        after = page.next
+
+
+async def compare(store: Store, model: Model, limit: int, number: int) -> None:
+    alive = model.alive()
+    for key in {(tool, name) for tool in ("a", "b", "ü") for name in ("1", "2", "3")}:
+        held = await store.read("mentions", *key)
+        assert (held and plain(held)) == alive.get(key)
+    everything = [alive[key] for key in sorted(alive)]
+    dated = sorted(
+        (document for document in everything if document.get("published_at")),
+        key=lambda document: (document["published_at"], document["tool_id"], document["id"]),
+    )
+    for reverse in (False, True):
+        way = -1 if reverse else 1
+        assert await all_pages(store, {"reverse": reverse}, limit) == everything[::way]
+        assert await all_pages(store, {"reverse": reverse, "order": "by_published"}, limit) == dated[::way]
+        within = [document for document in dated if document["tool_id"] == "a"]
+        query = {"reverse": reverse, "order": "by_published", "partition": "a"}
+        assert await all_pages(store, query, limit) == within[::way]
+    larger = [
+        document
+        for document in everything
+        if isinstance(document.get("n"), int | float) and not isinstance(document["n"], bool) and document["n"] > number
+    ]
+    assert await all_pages(store, {"where": (Where("n", "gt", number),)}, limit) == larger
+    assert await store.count("mentions", (Where("n", "gt", number),)) == len(larger)
+
+
+async def run(make: Callable[[], Store], clock: SettableClock, steps: Any, limit: int, number: int) -> None:
+    store = make()
+    try:
+        await store.ensure_containers()  # type: ignore[attr-defined]
+        left = (await store.query("mentions", Query(limit=1000))).items
+        for document in left:
+            await store.delete("mentions", document["tool_id"], document["id"])
+        model, etags = Model(clock), dict[tuple[str, str], str]()
+        for step in steps:
+            await take(step, store, model, etags)
+        await compare(store, model, limit, number)
+    finally:
+        await store.close()
+
+
+def test_a_store_behaves_like_a_dict(kind: str, another: Callable[[], Store], clock: SettableClock) -> None:
+    with asyncio.Runner() as runner:
+
+        @settings(max_examples=60 if kind == "sqlite" else 15, deadline=None, database=None)
+        @given(steps=st.lists(STEPS, max_size=12), limit=st.integers(1, 4), number=st.integers(-5, 5))
+        def check(steps: Any, limit: int, number: int) -> None:
+            runner.run(run(another, clock, steps, limit, number))
+
+        check()

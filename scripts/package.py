@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Builds the zip that Azure runs as it is: the app, its packages, and bytecode for both.
+
+    python3.13 scripts/dev.py package [--output FOLDER]     build dist/toolpulse-<version>.zip
+
+What is in it is what `func azure functionapp publish` would send (.funcignore decides), plus the wheels that
+requirements.txt pins, for Azure's Python on Linux, in `.python_packages/lib/site-packages`. The folder in Azure is
+read-only, so bytecode that is not in the package is compiled anew at every cold start. The same commit gives the same
+bytes. Building needs the Python version that Azure runs, since bytecode is of one version; deploying is not done here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from models.version import VERSION  # noqa: E402
+
+AZURE_PYTHON = "3.13"
+AZURE_PLATFORM = "x86_64-manylinux_2_28"
+AZURE_FOLDER = "/home/site/wwwroot"
+SITE_PACKAGES = Path(".python_packages/lib/site-packages")
+NOT_RUN = GitIgnoreSpec.from_lines(["/bin/", "__pycache__/", "*.dist-info/RECORD", "*.dist-info/REQUESTED", "/.lock"])
+"""Console scripts, and records of them: they name the interpreter that installed them, and nothing reads them."""
+
+FIXED_TIME = (2020, 1, 1, 0, 0, 0)
+PLAIN_FILE = 0o100644 << 16
+
+
+def app_files(root: Path) -> list[Path]:
+    """The files of the app that .funcignore lets through, relative to `root`."""
+    ignored = GitIgnoreSpec.from_lines((root / ".funcignore").read_text().splitlines())
+    return sorted(_kept(root, ignored))
+
+
+def _kept(root: Path, ignored: GitIgnoreSpec) -> Iterator[Path]:
+    for folder, folders, files in os.walk(root):
+        here = Path(folder).relative_to(root)
+        folders[:] = [name for name in folders if not ignored.match_file(f"{(here / name).as_posix()}/")]
+        yield from (here / name for name in files if not ignored.match_file((here / name).as_posix()))
+
+
+def copy_app(root: Path, folder: Path) -> None:
+    for file in app_files(root):
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(root / file, folder / file)
+
+
+def install(requirements: Path, folder: Path) -> None:
+    """Wheels for Azure, whatever this machine is. uv, since pip judges markers by the interpreter that it runs on."""
+    command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", sys.executable]
+    command += ["--python-version", AZURE_PYTHON, "--python-platform", AZURE_PLATFORM, "--target", str(folder)]
+    command += ["--only-binary", ":all:", "--require-hashes", "--no-deps", "-r", str(requirements)]
+    _run(command)
+    for file in NOT_RUN.match_tree_files(folder):
+        (folder / file).unlink()
+
+
+def compile_bytecode(folder: Path) -> None:
+    """Unchecked: what is deployed does not change, and its times are those of the unpacking."""
+    command = [sys.executable, "-m", "compileall", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash"]
+    command += ["-s", str(folder), "-p", AZURE_FOLDER, str(folder)]
+    _run(command, PYTHONHASHSEED="0")
+
+
+def write_zip(folder: Path, target: Path) -> None:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(each.relative_to(folder).as_posix() for each in folder.rglob("*") if each.is_file()):
+            entry = zipfile.ZipInfo(file, FIXED_TIME)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = PLAIN_FILE
+            archive.writestr(entry, (folder / file).read_bytes())
+
+
+def build(root: Path, target: Path) -> None:
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        copy_app(root, folder)
+        install(root / "requirements.txt", folder / SITE_PACKAGES)
+        compile_bytecode(folder)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_zip(folder, target)
+
+
+def _run(command: list[str], **environment: str) -> None:
+    if subprocess.run(command, env={**os.environ, **environment}, check=False).returncode:
+        raise SystemExit(f"{' '.join(command[1:4])} failed: its own words are above.")
+
+
+def main(argv: list[str]) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--output", type=Path, default=ROOT / "dist", metavar="FOLDER", help="default dist")
+    arguments = parser.parse_args(argv)
+    if f"{sys.version_info.major}.{sys.version_info.minor}" != AZURE_PYTHON:
+        raise SystemExit(f"Packages are built with the Python that Azure runs: python{AZURE_PYTHON} scripts/dev.py package")
+    target = arguments.output / f"toolpulse-{VERSION}.zip"
+    build(ROOT, target)
+    print(f"{target} ({target.stat().st_size / 1e6:.1f} MB)")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -138,7 +138,10 @@ FEEDS = Container(
 RUNS = Container(
     "runs",
     "run_id",
-    orders={"by_start": (("started_at", ASCENDING),)},
+    orders={
+        "by_start": (("started_at", ASCENDING),),
+        "by_subject": (("subject", ASCENDING), ("started_at", ASCENDING)),
+    },
     unindexed=("errors", "metrics"),
 )
 QUARANTINE = Container(

@@ -1,0 +1,228 @@
+"""What people say of a feed, checked for its form only and named by field: new feeds and changes to known ones.
+
+Whether there is a feed behind the URL shows at its first fetch. Nothing here asks a store or a network.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from models.article import LOWEST_PRIORITY
+from models.errors import InvalidInput
+from models.feed import API_SOURCES, Feed, feed_id_of
+from services.ingest.urls import normalize_url
+
+FIELDS = ("url", "source_name", "id", "priority", "source_priority", "enabled", "credential")
+CHANGEABLE = tuple(name for name in FIELDS if name != "id")
+RESERVED_IDS = (*API_SOURCES, "import", "export")
+DISABLED_BY_HAND = "disabled by an administrator"
+
+LONGEST_URL = 2000
+LONGEST_NAME = 200
+HIGHEST_PRIORITY = 1000.0
+
+_UNPRINTABLE = r"\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
+_NAME = re.compile(rf"[^{_UNPRINTABLE}]{{1,{LONGEST_NAME}}}")
+_NOT_IN_URLS = re.compile(rf"[\s{_UNPRINTABLE}<>\"\\]")
+_FEED_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_CREDENTIAL = re.compile(r"FEED_CREDENTIAL_[A-Z0-9_]{1,80}")
+
+
+@dataclass(frozen=True, slots=True)
+class NewFeed:
+    """One feed that somebody wants. `feed_id` follows from the URL unless it was given."""
+
+    url: str
+    source_name: str
+    feed_id: str
+    priority: float = 1.0
+    source_priority: int = LOWEST_PRIORITY
+    enabled: bool = True
+    credential: str | None = None
+
+    @property
+    def address(self) -> str:
+        return normalize_url(self.url)
+
+    def feed(self, feed_id: str, now: datetime) -> Feed:
+        """As it is stored, due at once."""
+        return Feed(
+            created_at=now,
+            updated_at=now,
+            feed_id=feed_id,
+            feed_url=self.url,
+            source_name=self.source_name,
+            source_priority=self.source_priority,
+            priority_score=self.priority,
+            enabled=self.enabled,
+            disabled_reason=None if self.enabled else DISABLED_BY_HAND,
+            disabled_at=None if self.enabled else now,
+            credential=self.credential,
+            next_fetch_time=now,
+        )
+
+
+def new_feed(fields: Mapping[str, Any]) -> NewFeed:
+    """Raises InvalidInput that names the field and what is allowed."""
+    _refuse_unknown(fields, FIELDS)
+    for name in ("url", "source_name"):
+        if fields.get(name) is None:
+            raise InvalidInput(name, "is needed")
+    checked = {name: _CHECKS[name](value) for name, value in fields.items() if value is not None}
+    feed_id = checked.pop("id", None) or feed_id_of(checked["url"])
+    return NewFeed(feed_id=feed_id, **checked)
+
+
+def feed_change(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields to change, by their posted names. A credential may be taken away with null, the others not."""
+    if "id" in fields:
+        raise InvalidInput("id", "never changes: delete the feed and add another")
+    _refuse_unknown(fields, CHANGEABLE)
+    return {
+        name: None if name == "credential" and value is None else _CHECKS[name](value) for name, value in fields.items()
+    }
+
+
+def changed_feed(feed: Feed, change: Mapping[str, Any], now: datetime) -> Feed:
+    """`feed` with what `feed_change` let through. Enabling one that was disabled forgives it and makes it due."""
+    if feed.feed_id in API_SOURCES and {"url", "credential"} & change.keys():
+        raise InvalidInput("url", f"of {feed.feed_id} comes from the settings, and so does its token")
+    wanted: dict[str, Any] = {
+        stored: change[posted]
+        for posted, stored in (
+            ("source_name", "source_name"),
+            ("priority", "priority_score"),
+            ("source_priority", "source_priority"),
+            ("credential", "credential"),
+        )
+        if posted in change
+    }
+    moved = change.get("url", feed.feed_url) != feed.feed_url
+    enabled = change.get("enabled", feed.enabled)
+    if moved:
+        wanted |= {"feed_url": change["url"], **_NOTHING_LEARNT}
+    if enabled and (moved or not feed.enabled):
+        wanted |= {"next_fetch_time": now, **_FORGIVEN}
+    if enabled != feed.enabled:
+        wanted |= {"enabled": enabled, "disabled_reason": None if enabled else DISABLED_BY_HAND}
+        wanted |= {"disabled_at": None if enabled else now}
+    if all(getattr(feed, name) == value for name, value in wanted.items()):
+        return feed
+    return feed.changed(now, **wanted)
+
+
+_NOTHING_LEARNT: Mapping[str, Any] = {
+    "redirect_url": None,
+    "etag": None,
+    "last_modified": None,
+    "body_hash": None,
+    "validators_trusted": True,
+    "last_unconditional_fetch": None,
+    "max_age_seconds": None,
+    "ttl_minutes": None,
+    "skip_hours": (),
+    "skip_days": (),
+}
+"""Of another URL."""
+
+_FORGIVEN: Mapping[str, Any] = {
+    "consecutive_errors": 0,
+    "last_error": None,
+    "last_error_fingerprint": None,
+    "retry_after_until": None,
+    # Whoever holds a claim now works on what no longer counts.
+    "claim_id": None,
+    "claimed_until": None,
+}
+
+
+def checked_url(value: Any) -> str:
+    allowed = f"an http:// or https:// URL with a host, without spaces, of at most {LONGEST_URL:,} characters"
+    if not isinstance(value, str):
+        raise InvalidInput("url", f"must be {allowed}")
+    url = value.strip()
+    try:
+        parts = urlsplit(url)
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        user = parts.username is not None or parts.password is not None
+        normalize_url(url)
+    except ValueError:
+        fits, user = False, False
+    if not fits or len(url) > LONGEST_URL or _NOT_IN_URLS.search(url):
+        raise InvalidInput("url", f"must be {allowed}")
+    if user:
+        raise InvalidInput(
+            "url",
+            "must not have a user or password in it: put them into a setting named FEED_CREDENTIAL_… and give that "
+            "name as credential",
+        )
+    return url
+
+
+def _checked_name(value: Any) -> str:
+    name = value.strip() if isinstance(value, str) else ""
+    if not _NAME.fullmatch(name):
+        raise InvalidInput("source_name", f"must be text of 1 to {LONGEST_NAME} characters on one line")
+    return name
+
+
+def _checked_id(value: Any) -> str:
+    if not is_feed_id(value):
+        raise InvalidInput("id", "must be 1 to 64 letters, digits, dots, hyphens or underscores, no sign first")
+    if value.lower() in RESERVED_IDS:
+        raise InvalidInput("id", f"must not be one of {', '.join(RESERVED_IDS)}, which mean something else")
+    return str(value)
+
+
+def is_feed_id(value: Any) -> bool:
+    """Whether a feed could have this id at all."""
+    return isinstance(value, str) and bool(_FEED_ID.fullmatch(value))
+
+
+def _checked_priority(value: Any) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or not 0 < value <= HIGHEST_PRIORITY:
+        raise InvalidInput("priority", f"must be a number over 0, at most {HIGHEST_PRIORITY:,.0f}; higher goes first")
+    return float(value)
+
+
+def _checked_source_priority(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LOWEST_PRIORITY:
+        raise InvalidInput("source_priority", f"must be a whole number from 1, the best, to {LOWEST_PRIORITY}")
+    return value
+
+
+def _checked_flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidInput("enabled", "must be true or false")
+    return value
+
+
+def _checked_credential(value: Any) -> str:
+    # Only settings of this kind, or a feed could be made to send out any other secret of the app.
+    if not isinstance(value, str) or not _CREDENTIAL.fullmatch(value):
+        raise InvalidInput("credential", "must be the name of a setting: FEED_CREDENTIAL_ and capitals, digits or _")
+    return value
+
+
+_CHECKS: Mapping[str, Callable[[Any], Any]] = {
+    "url": checked_url,
+    "source_name": _checked_name,
+    "id": _checked_id,
+    "priority": _checked_priority,
+    "source_priority": _checked_source_priority,
+    "enabled": _checked_flag,
+    "credential": _checked_credential,
+}
+
+
+def _refuse_unknown(fields: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for name in fields:
+        if name not in known:
+            raise InvalidInput(str(name), f"no such field; there are {', '.join(known)}")

@@ -1,0 +1,1 @@
+"""Every article once, from everywhere: sources, fetching, deduplication, schedule."""

@@ -7,7 +7,6 @@ with a correlation id; the traceback goes to the log under it. No service knows 
 from __future__ import annotations
 
 import functools
-import hmac
 import json
 import logging
 import math
@@ -152,15 +151,6 @@ def choice(req: func.HttpRequest, field: str, default: str, allowed: Sequence[st
 def page_of(req: func.HttpRequest) -> tuple[int, str | None]:
     """`limit` and `cursor` of a list request."""
     return integer(req.params.get("limit"), "limit", DEFAULT_LIMIT, 1, MAX_LIMIT), req.params.get("cursor")
-
-
-def require_management(req: func.HttpRequest, management_key: str) -> None:
-    """Management takes this key besides the function key, since a host key opens every function. Unset: no check."""
-    if not management_key:
-        return
-    given = req.headers.get("X-Management-Key", "")
-    if not hmac.compare_digest(given.encode(), management_key.encode()):
-        raise NotAllowed("X-Management-Key: the management key of this app is wanted in this header")
 
 
 def _shown(value: Any) -> str:

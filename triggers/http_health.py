@@ -4,12 +4,13 @@ import azure.functions as func
 
 from models.errors import InvalidInput
 from services import container
+from triggers.access import OPEN
 from triggers.http_codec import answering, json_answer, problem
 
 health_http = func.Blueprint()
 
 
-@health_http.route(route="v1/health", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)
+@health_http.route(route="v1/health", methods=["GET"], auth_level=OPEN)
 @answering
 async def health(req: func.HttpRequest) -> func.HttpResponse:
     try:

@@ -5,7 +5,8 @@ import azure.functions as func
 from models.errors import NotFound
 from services import container
 from services.topology import QUEUES
-from triggers.http_codec import answering, integer, json_answer, json_body, list_answer, require_management
+from triggers.access import MANAGE, require_management
+from triggers.http_codec import answering, integer, json_answer, json_body, list_answer
 
 queues_http = func.Blueprint()
 
@@ -13,7 +14,7 @@ SAMPLES = 5
 MOST_REDRIVEN = 1000
 
 
-@queues_http.route(route="v1/queues", methods=["GET"], auth_level=func.AuthLevel.FUNCTION)
+@queues_http.route(route="v1/queues", methods=["GET"], auth_level=MANAGE)
 @answering
 async def list_queues(req: func.HttpRequest) -> func.HttpResponse:
     services = await container.get()
@@ -27,7 +28,7 @@ async def list_queues(req: func.HttpRequest) -> func.HttpResponse:
     return list_answer(items, None)
 
 
-@queues_http.route(route="v1/queues/{name}/redrive", methods=["POST"], auth_level=func.AuthLevel.FUNCTION)
+@queues_http.route(route="v1/queues/{name}/redrive", methods=["POST"], auth_level=MANAGE)
 @answering
 async def redrive_queue(req: func.HttpRequest) -> func.HttpResponse:
     services = await container.get()

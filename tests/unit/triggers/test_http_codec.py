@@ -17,7 +17,7 @@ from models.errors import (
     ToolpulseError,
     Unavailable,
 )
-from triggers.http_codec import answering, choice, integer, json_answer, json_body, page_of, require_management
+from triggers.http_codec import answering, choice, integer, json_answer, json_body, page_of
 
 
 def request(body: bytes = b"", headers: dict[str, str] | None = None, **params: str) -> func.HttpRequest:
@@ -122,11 +122,3 @@ def test_a_choice_outside_the_list_is_refused_with_the_list() -> None:
     assert choice(request(), "layer", "canonical", ["canonical", "raw"]) == "canonical"
     with pytest.raises(InvalidInput, match="layer: one of canonical, raw, not 'cooked'"):
         choice(request(layer="cooked"), "layer", "canonical", ["canonical", "raw"])
-
-
-def test_the_management_key_is_wanted_only_where_one_is_set() -> None:
-    require_management(request(), "")
-    require_management(request(headers={"x-management-key": "sesame"}), "sesame")
-    for headers in ({}, {"X-Management-Key": ""}, {"X-Management-Key": "sesam"}, {"X-Management-Key": "ключ"}):
-        with pytest.raises(NotAllowed):
-            require_management(request(headers=headers), "sesame")

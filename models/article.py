@@ -36,13 +36,20 @@ LOWEST_PRIORITY = 999
 
 
 class SourceAttribution(Value):
-    """What one source calls the article. `source_name` is the publisher behind it (a wire service, a site)."""
+    """What one source calls the article. `source_name` is the publisher behind it (a wire service, a site).
+
+    The rest is what choosing the canonical reading takes; `scraped_at` is when the present `revision` was first seen.
+    """
 
     article_id: Text
     url: WebUrl
     crawl_timestamp: Time
     original_headline: Text
     source_name: Text | None = None
+    source_priority: Count | None = None
+    published_at: Time | None = None
+    scraped_at: Time | None = None
+    revision: Text | None = None
 
 
 class CanonicalReading(Value):

@@ -41,7 +41,8 @@ HourlyDistribution = Annotated[
 class Feed(StoredDocument):
     """Schedule, claim, validators, statistics and health of one source.
 
-    `next_fetch_time` is authoritative. `claim_id` and `claimed_until` are a lease: whoever holds the id may save.
+    `next_fetch_time` is authoritative. `claim_id` (the run that claimed it) and `claimed_until` are a lease: whoever
+    holds the id may save. `claim_delivery` says which delivery of the run's message took the work up; 0 is none yet.
     `credential` names the setting that holds a private feed's secret, and is never the secret.
     """
 
@@ -65,6 +66,7 @@ class Feed(StoredDocument):
     next_fetch_time: Time
     claim_id: IdPart | None = None
     claimed_until: Time | None = None
+    claim_delivery: Count = 0
     retry_after_until: Time | None = None
 
     etag: Text | None = None

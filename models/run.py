@@ -118,7 +118,10 @@ class IngestionBatch(JobRun):
 
 
 class Attempt(_InRun):
-    """One try of one task on one subject. Of a fetch, `subject` is the feed, and this is its row of fetch_history."""
+    """One try of one task on one subject. Of a fetch, `subject` is the feed, and this is its row of fetch_history.
+
+    `changed_source_ids` are the analysed articles that it changed: their events are sent again if the run is.
+    """
 
     STATES: ClassVar[Mapping[str, Machine]] = {"status": ATTEMPT}
 
@@ -135,6 +138,9 @@ class Attempt(_InRun):
     status_code: Count | None = None
     articles_found: Count | None = None
     articles_new: Count | None = None
+    articles_stored: Count | None = None
+    collisions_detected: Count | None = None
+    changed_source_ids: tuple[IdPart, ...] = ()
 
     @property
     def id(self) -> str:

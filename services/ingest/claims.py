@@ -1,0 +1,144 @@
+"""Which feeds are fetched now, and by whom: claims, as leases that are taken conditionally and run out by themselves.
+
+A claim is the id of the run that it was made for. What is due, in which order and how fairly, is decided purely
+(`chosen`); fetching, and renewing a claim when a worker takes it up, are services/ingest/pipeline.py's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timedelta
+from urllib.parse import urlsplit
+
+from models.errors import ChangedMeanwhile, Conflict, NotFound
+from models.feed import Feed
+from models.run import IngestionBatch
+from models.values import format_time
+from services.ingest.messages import MOST_FEEDS, Claimed, FeedBatch
+from services.ports import Document, Query, Store, Where
+from services.settings import Settings
+from services.store.containers import FEEDS, RUNS
+
+LEASE = timedelta(minutes=10)
+"""Of a claim that waits in the queue. A worker that takes it up makes it as long as a fetch may take."""
+
+TICK_SECONDS = 30
+SCANNED_PAGES = 5
+PER_HOST = 8
+"""Feeds of one host in each round of choosing, so that its backlog does not keep all others waiting."""
+
+CLAIMING_AT_ONCE = 16
+
+
+class Claims:
+    def __init__(self, store: Store, settings: Settings, new_id: Callable[[], str]) -> None:
+        self._store = store
+        self._settings = settings
+        self._new_id = new_id
+
+    async def claim_due(self, now: datetime) -> list[FeedBatch]:
+        """Claims what is due, and says how it is to be queued. Writes nothing if nothing is due.
+
+        A feed that somebody else claims meanwhile is left out.
+        """
+        interval = self._settings.fetch_cycle_interval_seconds // TICK_SECONDS
+        if int(now.timestamp()) // TICK_SECONDS % interval:
+            return []
+        due = await self._due(now)
+        if not due:
+            return []
+        waiting = await self._store.count(FEEDS.name, (Where("claimed_until", "gt", format_time(now)),))
+        wanted = chosen(due, max(0, self._settings.max_queue_size - waiting))
+        batches = []
+        for start in range(0, len(wanted), MOST_FEEDS):
+            batch = await self._claim(wanted[start : start + MOST_FEEDS], now)
+            if batch.feeds:
+                batches.append(batch)
+        if batches:
+            runs = [_queued(batch.run_id, [each.feed_id for each in batch.feeds], now) for batch in batches]
+            await self._store.write_many(RUNS.name, [run.to_document() for run in runs])
+        return batches
+
+    async def claim(self, feed_id: str, now: datetime) -> FeedBatch:
+        """Claims one feed whether it is due or not. If it is being fetched already: that run, and no feeds to queue.
+
+        Raises NotFound, and Conflict for a feed that is disabled.
+        """
+        while True:
+            document = await self._store.read(FEEDS.name, feed_id, Feed.ID)
+            if document is None:
+                raise NotFound(f"feed: there is none with the id {feed_id!r}")
+            if not document["enabled"]:
+                raise Conflict(f"feed: {feed_id} is disabled ({document.get('disabled_reason')}); enable it first")
+            if is_claimed(document, now):
+                return FeedBatch(document["claim_id"])
+            batch = await self._claim([document], now)
+            if batch.feeds:
+                await self._store.upsert(RUNS.name, _queued(batch.run_id, [feed_id], now).to_document())
+                return batch
+
+    async def _due(self, now: datetime) -> list[Document]:
+        """What is due and claimed by nobody, by priority, then due time. Much more than is wanted, to choose from."""
+        due: list[Document] = []
+        where = (Where("enabled", "eq", True), Where("next_fetch_time", "le", format_time(now)))
+        after = None
+        for _ in range(SCANNED_PAGES):
+            query = Query(where=where, order="by_priority", limit=1000, after=after)
+            page = await self._store.query(FEEDS.name, query)
+            due += [each for each in page.items if not is_claimed(each, now) and self._is_switched_on(each)]
+            after = page.next
+            if after is None:
+                break
+        return due
+
+    def _is_switched_on(self, feed: Document) -> bool:
+        kind = feed.get("kind", "feed")
+        tokens = {"tiingo": self._settings.tiingo_token, "finnhub": self._settings.finnhub_token}
+        return bool(tokens.get(kind, True))
+
+    async def _claim(self, feeds: Sequence[Document], now: datetime) -> FeedBatch:
+        run_id = self._new_id()
+        lease = {"claim_id": run_id, "claimed_until": format_time(now + LEASE), "claim_delivery": 0}
+        gate = asyncio.Semaphore(CLAIMING_AT_ONCE)
+
+        async def take(feed: Document) -> bool:
+            async with gate:
+                try:
+                    await self._store.replace(FEEDS.name, {**feed, **lease}, feed["_etag"])
+                except ChangedMeanwhile:
+                    return False
+                return True
+
+        taken = await asyncio.gather(*(take(feed) for feed in feeds))
+        ids = [feed["feed_id"] for feed, won in zip(feeds, taken, strict=True) if won]
+        return FeedBatch(run_id, tuple(Claimed(feed_id, run_id) for feed_id in ids))
+
+
+def is_claimed(feed: Document, now: datetime) -> bool:
+    """Feed.is_claimed, of a document that is not worth reading whole."""
+    return feed.get("claimed_until", "") > format_time(now)
+
+
+def chosen(due: Iterable[Document], most: int) -> list[Document]:
+    """At most `most` of what is due, in rounds of PER_HOST from each host; within a round the order is kept."""
+    seen: Counter[str] = Counter()
+    rounds: list[tuple[int, int, Document]] = []
+    for place, feed in enumerate(due):
+        host = urlsplit(feed.get("redirect_url") or feed["feed_url"]).netloc
+        rounds.append((seen[host] // PER_HOST, place, feed))
+        seen[host] += 1
+    rounds.sort(key=lambda each: each[:2])
+    return [feed for _, _, feed in rounds[:most]]
+
+
+def _queued(run_id: str, feed_ids: Sequence[str], now: datetime) -> IngestionBatch:
+    return IngestionBatch(
+        run_id=run_id,
+        started_at=now,
+        created_at=now,
+        updated_at=now,
+        subject=feed_ids[0] if len(feed_ids) == 1 else None,
+        parameters={"feeds": list(feed_ids)},
+    )

@@ -1,7 +1,7 @@
 """Who may call what: the auth levels of the endpoint groups, and the management key that goes beside them.
 
-Decorators need a level when a module is imported, so READ_AUTH_LEVEL is the one setting that is read then. A value that is
-not allowed means the safer one; services/settings.py reports it.
+Decorators need a level when a module is imported, so READ_AUTH_LEVEL is the one setting that is read then. A value that
+is not allowed means the safer one; services/settings.py reports it.
 """
 
 import hmac

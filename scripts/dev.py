@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""The two commands of a fresh clone, and the two that keep it in order. Standard library only.
+"""The two commands of a fresh clone, and those that keep it in order and ship it. Standard library only.
 
     python3 scripts/dev.py run [options]       set up once, then run the whole app at http://127.0.0.1:7071
     python3 scripts/dev.py test [pytest args]  set up once, then run every test
     python3 scripts/dev.py check               ruff and mypy (strict), then every test
+    python3 scripts/dev.py infra               checkov and azure-functions-doctor over what is deployed
+    python3 scripts/dev.py package             build dist/toolpulse-<version>.zip (with the Python that Azure runs)
     python3 scripts/dev.py lock                resolve requirements*.in anew into requirements*.txt
 
 Setting up is making a virtual environment and installing pinned, hashed requirements into it; it is done again only
@@ -69,31 +71,8 @@ def set_up(development: bool) -> Path:
 
     started = time.monotonic()
     if not python.exists():
-        say(f"Making the virtual environment {folder.name} (Python {sys.version.split()[0]}) ...")
-        try:
-            venv.create(folder, with_pip=True, clear=True)
-        except subprocess.CalledProcessError as error:
-            raise SystemExit(
-                f"The virtual environment could not be made: {error}\n"
-                "On Debian and Ubuntu its parts are a package of their own: apt install python3-venv"
-            ) from None
-    requirements = everything if development else runtime
-    say(f"Installing {requirements.name} (once; again only when it changes) ...")
-    install = [
-        str(python),
-        "-m",
-        "pip",
-        "install",
-        "--disable-pip-version-check",
-        "--no-input",
-        "-r",
-        str(requirements),
-    ]
-    if subprocess.run(install, cwd=ROOT, check=False).returncode:
-        raise SystemExit(
-            f"Installing failed: pip's own words are above. Is a package index within reach?\n"
-            f"What is there is kept; run the same command again, or remove {folder.name} to start afresh."
-        )
+        make_environment(folder)
+    install(folder, everything if development else runtime)
     stamp.write_text(wanted)
     if development:
         full_stamp.write_text(full)
@@ -101,6 +80,38 @@ def set_up(development: bool) -> Path:
         full_stamp.unlink(missing_ok=True)
     say(f"Ready after {time.monotonic() - started:.0f} s.")
     return python
+
+
+def set_up_infra() -> Path:
+    """The interpreter of an environment for the infrastructure checks alone: they pin what the tests want newer."""
+    folder, requirements = ROOT / ".venv-infra", ROOT / "requirements-infra.txt"
+    stamp, wanted = folder / "installed", fingerprint(requirements)
+    if not is_current(stamp, wanted):
+        make_environment(folder)
+        install(folder, requirements)
+        stamp.write_text(wanted)
+    return python_in(folder)
+
+
+def make_environment(folder: Path) -> None:
+    say(f"Making the virtual environment {folder.name} (Python {sys.version.split()[0]}) ...")
+    try:
+        venv.create(folder, with_pip=True, clear=True)
+    except subprocess.CalledProcessError as error:
+        raise SystemExit(
+            f"The virtual environment could not be made: {error}\n"
+            "On Debian and Ubuntu its parts are a package of their own: apt install python3-venv"
+        ) from None
+
+
+def install(folder: Path, requirements: Path) -> None:
+    say(f"Installing {requirements.name} (once; again only when it changes) ...")
+    pip = [str(python_in(folder)), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
+    if subprocess.run([*pip, "-r", str(requirements)], cwd=ROOT, check=False).returncode:
+        raise SystemExit(
+            f"Installing failed: pip's own words are above. Is a package index within reach?\n"
+            f"What is there is kept; run the same command again, or remove {folder.name} to start afresh."
+        )
 
 
 def set_up_cosmos_server() -> None:
@@ -156,6 +167,14 @@ def check(arguments: list[str]) -> None:
     test(arguments)
 
 
+def infra() -> None:
+    become([str(set_up_infra()), "-m", "pytest", "tests/infra/tools"])
+
+
+def package(arguments: list[str]) -> None:
+    become([str(set_up(development=True)), "scripts/package.py", *arguments])
+
+
 def lock() -> None:
     python = str(set_up(development=True))
     compile_ = [python, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"]
@@ -163,11 +182,12 @@ def lock() -> None:
     compile_ += ["--custom-compile-command", "python3 scripts/dev.py lock"]
     execute(*compile_, "requirements.in", "-o", "requirements.txt")
     execute(*compile_, "requirements-dev.in", "-c", "requirements.txt", "-o", "requirements-dev.txt")
+    execute(*compile_, "requirements-infra.in", "-o", "requirements-infra.txt")
 
 
 def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    commands = parser.add_subparsers(dest="command", required=True, metavar="run | test | check | lock")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     serve = commands.add_parser("run", help="run the whole app on this machine")
     serve.add_argument("--port", type=int, default=7071, help="the port on 127.0.0.1 (default 7071)")
     serve.add_argument(
@@ -179,9 +199,11 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     serve.add_argument("--once", action="store_true", help="run every timer once, drain the queues, exit 0 or 1")
     commands.add_parser("test", help="run every test; further arguments go to pytest", add_help=False)
     commands.add_parser("check", help="ruff, mypy, then every test; further arguments go to pytest", add_help=False)
+    commands.add_parser("infra", help="checkov and azure-functions-doctor over what is deployed")
+    commands.add_parser("package", help="build the zip that Azure runs; --output FOLDER", add_help=False)
     commands.add_parser("lock", help="resolve the requirements anew")
     arguments, rest = parser.parse_known_args(argv)
-    if rest and arguments.command not in ("test", "check"):
+    if rest and arguments.command not in ("test", "check", "package"):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     return arguments, rest
 
@@ -196,6 +218,10 @@ def main(argv: list[str]) -> None:
         test(rest)
     elif arguments.command == "check":
         check(rest)
+    elif arguments.command == "infra":
+        infra()
+    elif arguments.command == "package":
+        package(rest)
     else:
         lock()
 

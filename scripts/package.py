@@ -104,7 +104,9 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--output", type=Path, default=ROOT / "dist", metavar="FOLDER", help="default dist")
     arguments = parser.parse_args(argv)
     if f"{sys.version_info.major}.{sys.version_info.minor}" != AZURE_PYTHON:
-        raise SystemExit(f"Packages are built with the Python that Azure runs: python{AZURE_PYTHON} scripts/dev.py package")
+        raise SystemExit(
+            f"Packages are built with the Python that Azure runs: python{AZURE_PYTHON} scripts/dev.py package"
+        )
     target = arguments.output / f"toolpulse-{VERSION}.zip"
     build(ROOT, target)
     print(f"{target} ({target.stat().st_size / 1e6:.1f} MB)")

@@ -4,6 +4,8 @@ import ipaddress
 import sys
 from typing import Any
 
+from tests.contract import cosmos_server
+
 
 def _stay_on_this_machine(event: str, arguments: tuple[Any, ...]) -> None:
     if event not in ("socket.connect", "socket.sendto"):
@@ -20,3 +22,7 @@ def _stay_on_this_machine(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 sys.addaudithook(_stay_on_this_machine)
+
+
+def pytest_report_header() -> str:
+    return cosmos_server.notice()

@@ -15,6 +15,7 @@ from services.store.sqlite import SqliteStore
 from tests.contract import cosmos_server
 from tests.contract.cosmos_server import CosmosServer
 
+collect_ignore = [] if cosmos_server.available() else ["test_cosmos_faults.py"]
 KINDS = ("sqlite", "cosmos") if cosmos_server.available() else ("sqlite",)
 
 

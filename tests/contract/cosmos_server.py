@@ -46,21 +46,26 @@ def notice() -> str:
 
 
 @contextmanager
-def running(*, own: bool = False) -> Iterator[CosmosServer]:
-    """A server; `own` asks for one that is not shared with anybody."""
+def running(*, tls: bool = False) -> Iterator[CosmosServer]:
+    """A server; with `tls`, which an identity needs, always npm's."""
     named = _named()
-    if named is not None and not own:
+    if named is not None and not tls:
         yield named
         return
     node = shutil.which("node")
     assert node is not None
     with subprocess.Popen(
-        [node, str(FOLDER / "server.js")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [node, str(FOLDER / "server.js"), *(["--tls"] if tls else [])],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            yield CosmosServer(f"http://127.0.0.1:{int(process.stdout.readline())}", EMULATOR_KEY)
+            yield CosmosServer(
+                f"{'https' if tls else 'http'}://127.0.0.1:{int(process.stdout.readline())}", EMULATOR_KEY
+            )
         finally:
             process.stdin.close()  # its sign to end
             process.wait(10)

@@ -27,9 +27,11 @@ readDocument.default = (account, req, res, params) => {
   return read(account, req, res, params);
 };
 
-const { createHttpServer } = require("@vercel/cosmosdb-server");
+const { createHttpServer, createHttpsServer } = require("@vercel/cosmosdb-server");
 
-const server = createHttpServer({ keepAlive: true });
+// --tls: the SDK sends an identity's token over nothing else.
+const create = process.argv.includes("--tls") ? createHttpsServer : createHttpServer;
+const server = create({ keepAlive: true });
 server.keepAliveTimeout = 60000;
 server.listen(0, "127.0.0.1", () => process.stdout.write(`${server.address().port}\n`));
 process.stdin.resume();

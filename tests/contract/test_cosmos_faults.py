@@ -1,0 +1,344 @@
+"""What CosmosStore makes of a service that throttles, stumbles, hangs up and stays silent: over the wire."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from models.errors import ChangedMeanwhile, Conflict, InvalidInput, Unavailable
+from services.ports import Document, Query
+from services.store.cosmos import CosmosStore
+from tests.contract import cosmos_server, faulty_proxy
+from tests.contract.conftest import SettableClock
+from tests.contract.cosmos_server import EMULATOR_KEY, CosmosServer
+from tests.contract.faulty_proxy import CUT_AFTER, CUT_BEFORE, LOST_ANSWER, Fault, FaultyProxy
+
+DATABASE = "faults"
+
+
+def item(name: str = "a", **fields: Any) -> Document:
+    return {"id": name, "tool_id": "t", **fields}
+
+
+@pytest.fixture
+async def proxy(cosmos: CosmosServer) -> AsyncIterator[FaultyProxy]:
+    async with faulty_proxy.running(cosmos.endpoint) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+async def store(proxy: FaultyProxy, clock: SettableClock) -> AsyncIterator[CosmosStore]:
+    """A store that has opened and knows its container, so that scripts meet items only."""
+    store = CosmosStore(proxy.endpoint, DATABASE, clock, key=EMULATOR_KEY, budget_seconds=1.5)
+    await store.ensure_containers()
+    for held in (await store.query("mentions", Query(limit=1000))).items:
+        await store.delete("mentions", held["tool_id"], held["id"])
+    proxy.item_requests.clear()
+    store.counters["mentions"].operations = 0
+    yield store
+    proxy.always = None
+    await store.close()
+
+
+@pytest.fixture(scope="module")
+def tls() -> Iterator[CosmosServer]:
+    with cosmos_server.running(tls=True) as server:
+        yield server
+
+
+Operation = Callable[[CosmosStore], Awaitable[Any]]
+OPERATIONS: dict[str, Operation] = {
+    "read": lambda store: store.read("mentions", "t", "a"),
+    "query": lambda store: store.query("mentions", Query()),
+    "query within": lambda store: store.query("mentions", Query(partition="t")),
+    "count": lambda store: store.count("mentions"),
+    "create": lambda store: store.create("mentions", item("new")),
+    "upsert": lambda store: store.upsert("mentions", item()),
+    "delete": lambda store: store.delete("mentions", "t", "a"),
+    "increment": lambda store: store.increment("mentions", item(), {"n": 1}),
+    "write many": lambda store: store.write_many("mentions", [item()]),
+}
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault.answer(429, retry_after_ms=5),
+        Fault.answer(449),
+        Fault.answer(503),
+        Fault.answer(408),
+        Fault.answer(404, 1002),
+        CUT_BEFORE,
+    ],
+    ids=["429", "449", "503", "408", "404-1002", "cut"],
+)
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+async def test_what_passes_is_asked_again(
+    store: CosmosStore, proxy: FaultyProxy, fault: Fault, operation: Operation
+) -> None:
+    await store.upsert("mentions", item(n=1))
+    proxy.script = [fault, fault]
+    await operation(store)
+    assert proxy.script == []
+    # aiohttp itself sends a GET or DELETE once more when an idle line breaks.
+    assert store.counters["mentions"].retries in ((1, 2) if fault is CUT_BEFORE else (2,))
+
+
+async def test_a_throttled_request_waits_for_as_long_as_it_is_told(store: CosmosStore, proxy: FaultyProxy) -> None:
+    proxy.script = [Fault.answer(429, 3200, retry_after_ms=150)] * 2
+    clock = asyncio.get_running_loop().time
+    start = clock()
+    await store.read("mentions", "t", "a")
+    assert 0.3 <= clock() - start < 1.0
+    counted = store.counters["mentions"]
+    assert (counted.operations, counted.retries, counted.throttles) == (1, 2, 2)
+    assert len(proxy.item_requests) == 3
+
+
+async def test_the_budget_ends_retries_and_says_when_to_come_back(store: CosmosStore, proxy: FaultyProxy) -> None:
+    proxy.always = Fault.answer(429, 3200, retry_after_ms=1000)
+    async with asyncio.timeout(2):
+        with pytest.raises(Unavailable) as refused:
+            await store.upsert("mentions", item())
+    assert refused.value.retry_after == 1.0
+    assert "429" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "fault", [Fault.answer(429, retry_after_ms=1), Fault.answer(503), Fault.answer(408), CUT_BEFORE]
+)
+async def test_the_sdk_does_not_retry_behind_our_back(proxy: FaultyProxy, store: CosmosStore, fault: Fault) -> None:
+    await store.ping()
+    proxy.item_requests.clear()
+    proxy.always = fault
+    with pytest.raises(Unavailable):
+        await store.ping()
+    assert len(proxy.item_requests) <= (2 if fault is CUT_BEFORE else 1)  # aiohttp repeats a GET when a line breaks
+
+
+@pytest.mark.parametrize("fault", [CUT_AFTER, LOST_ANSWER], ids=["cut", "503"])
+async def test_a_create_whose_answer_is_lost_is_still_our_success(
+    store: CosmosStore, proxy: FaultyProxy, fault: Fault
+) -> None:
+    proxy.script = [fault]
+    created = await store.create("mentions", item(n=1))
+    assert created == await store.read("mentions", "t", "a")
+    with pytest.raises(Conflict):
+        await store.create("mentions", item(n=1))
+
+
+@pytest.mark.parametrize("fault", [CUT_AFTER, LOST_ANSWER], ids=["cut", "503"])
+async def test_a_replace_whose_answer_is_lost_is_still_our_success(
+    store: CosmosStore, proxy: FaultyProxy, fault: Fault
+) -> None:
+    first = await store.create("mentions", item(n=1))
+    proxy.script = [fault]
+    replaced = await store.replace("mentions", item(n=2), first["_etag"])
+    assert replaced == await store.read("mentions", "t", "a")
+    with pytest.raises(ChangedMeanwhile):
+        await store.replace("mentions", item(n=3), first["_etag"])
+
+
+@pytest.mark.parametrize("fault", [CUT_AFTER, LOST_ANSWER], ids=["cut", "503"])
+async def test_a_delete_whose_answer_is_lost_was_there(store: CosmosStore, proxy: FaultyProxy, fault: Fault) -> None:
+    await store.create("mentions", item())
+    proxy.script = [Fault(), fault]  # the look before, the delete
+    deleted = await store.delete("mentions", "t", "a")
+    assert await store.read("mentions", "t", "a") is None
+    # aiohttp itself sends a DELETE again when an idle line breaks, and then nobody knows whose it was.
+    assert deleted or fault is CUT_AFTER
+
+
+async def test_a_create_that_cannot_tell_who_won_says_so(
+    store: CosmosStore, proxy: FaultyProxy, cosmos: CosmosServer, clock: SettableClock
+) -> None:
+    other = CosmosStore(cosmos.endpoint, DATABASE, clock, key=cosmos.key)
+    proxy.script = [Fault(503, hold=0.3)]
+    ours = asyncio.create_task(store.create("mentions", item(by="us")))
+    await asyncio.sleep(0.1)
+    await other.create("mentions", item(by="them"))
+    with pytest.raises(Unavailable):
+        await ours
+    with pytest.raises(Conflict):
+        await store.create("mentions", item(by="us"))
+    await other.close()
+
+
+async def test_a_throttled_create_knows_that_it_lost(
+    store: CosmosStore, proxy: FaultyProxy, cosmos: CosmosServer, clock: SettableClock
+) -> None:
+    other = CosmosStore(cosmos.endpoint, DATABASE, clock, key=cosmos.key)
+    proxy.script = [Fault(429, hold=0.3)]
+    ours = asyncio.create_task(store.create("mentions", item(by="us")))
+    await asyncio.sleep(0.1)
+    await other.create("mentions", item(by="them"))
+    with pytest.raises(Conflict):
+        await ours
+    await other.close()
+
+
+async def test_an_increment_whose_answer_is_lost_counts_once_or_twice(store: CosmosStore, proxy: FaultyProxy) -> None:
+    for name, fault in (("lost", LOST_ANSWER), ("cut", CUT_AFTER)):
+        proxy.script = [Fault(), fault]  # nothing to patch yet, the seed
+        await store.increment("mentions", item(name), {"n": 1})
+        proxy.script = [fault]
+        await store.increment("mentions", item(name), {"n": 1})
+        held = await store.read("mentions", "t", name)
+        assert held is not None
+        assert 2 <= held["n"] <= 4
+
+
+@pytest.mark.parametrize("status", [400, 413, 500, 501])
+async def test_a_final_answer_is_not_asked_for_again(store: CosmosStore, proxy: FaultyProxy, status: int) -> None:
+    proxy.always = Fault.answer(status)
+    with pytest.raises(Unavailable, match=str(status)):
+        await store.upsert("mentions", item())
+    assert len(proxy.item_requests) == 1
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_refused_sign_in_says_what_to_do(store: CosmosStore, proxy: FaultyProxy, status: int) -> None:
+    proxy.always = Fault.answer(status)
+    with pytest.raises(Unavailable, match="Data Contributor"):
+        await store.read("mentions", "t", "a")
+
+
+async def test_a_container_that_is_gone_is_not_an_absent_document(store: CosmosStore, proxy: FaultyProxy) -> None:
+    proxy.always = Fault.answer(404, 1003)
+    with pytest.raises(Unavailable, match="create_cache_container"):
+        await store.read("mentions", "t", "a")
+
+
+async def test_a_database_that_was_never_made_is_not_an_absent_document(
+    cosmos: CosmosServer, clock: SettableClock
+) -> None:
+    store = CosmosStore(cosmos.endpoint, "never-made", clock, key=cosmos.key)
+    for ask in (store.read("mentions", "t", "a"), store.ping(), store.query("mentions", Query())):
+        with pytest.raises(Unavailable, match="create_cache_container"):
+            await ask
+    await store.close()
+
+
+async def test_silence_ends_with_the_budget(store: CosmosStore, proxy: FaultyProxy) -> None:
+    proxy.always = Fault(hold=1.8)
+    async with asyncio.timeout(1.75):
+        with pytest.raises(Unavailable, match="did not answer"):
+            await store.read("mentions", "t", "a")
+
+
+async def test_cancelled_calls_give_their_connections_back(store: CosmosStore, proxy: FaultyProxy) -> None:
+    proxy.always = Fault(hold=0.2)
+    calls = [asyncio.create_task(store.read("mentions", "t", f"{n}")) for n in range(150)]  # more than the pool holds
+    await asyncio.sleep(0.1)
+    for call in calls:
+        call.cancel()
+    outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    assert all(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes)
+    proxy.always = None
+    async with asyncio.timeout(2):
+        await asyncio.gather(*(store.upsert("mentions", item(f"{n}")) for n in range(20)))
+    await store.close()
+    async with asyncio.timeout(2):
+        await proxy.idle.wait()
+    assert proxy.open == 0
+
+
+async def test_opening_that_is_cancelled_can_be_done_again(
+    proxy: FaultyProxy, clock: SettableClock, store: CosmosStore
+) -> None:
+    other = CosmosStore(proxy.endpoint, DATABASE, clock, key=EMULATOR_KEY)
+    for delay in (0, 0.001, 0.003, 0.01):
+        opening = asyncio.create_task(other.ping())
+        await asyncio.sleep(delay)
+        opening.cancel()
+        await asyncio.gather(opening, return_exceptions=True)
+    await other.ping()
+    await other.close()
+
+
+async def test_requests_share_their_connections(store: CosmosStore, proxy: FaultyProxy) -> None:
+    before = proxy.accepted
+    for n in range(20):
+        await store.upsert("mentions", item(f"{n}"))
+    assert proxy.accepted == before
+
+
+async def test_requests_and_their_charge_are_counted_by_container(store: CosmosStore, cosmos: CosmosServer) -> None:
+    before = store.counters["mentions"].request_units
+    for _ in range(3):
+        await store.read("mentions", "t", "a")
+    assert store.counters["mentions"].request_units == before + 3
+    assert store.counters["mentions"].operations == 3
+    assert store.counters["articles"].operations == 0
+
+
+async def test_proxies_of_the_environment_are_used_only_if_asked_for(
+    cosmos: CosmosServer, proxy: FaultyProxy, store: CosmosStore, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", proxy.endpoint)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    for used in (False, True):
+        proxy.item_requests.clear()
+        direct = CosmosStore(cosmos.endpoint, DATABASE, clock, key=cosmos.key, use_proxy_environment=used)
+        await direct.ping()
+        await direct.close()
+        assert bool(proxy.item_requests) is used
+
+
+async def test_a_key_or_a_credential_is_needed(clock: SettableClock) -> None:
+    with pytest.raises(InvalidInput):
+        CosmosStore("http://127.0.0.1:9", DATABASE, clock)
+
+
+async def test_with_an_identity_nothing_is_created(tls: CosmosServer, clock: SettableClock) -> None:
+    store = CosmosStore(tls.endpoint, DATABASE, clock, credential=Identity())
+    assert await store.ensure_containers() == []
+    assert await store.container_properties("mentions") is None
+    with_key = CosmosStore(tls.endpoint, DATABASE, clock, key=tls.key)
+    await with_key.ensure_containers()
+    await store.create("mentions", item())
+    assert await with_key.read("mentions", "t", "a") is not None
+    await asyncio.gather(store.close(), with_key.close())
+
+
+async def test_an_identity_that_gets_no_token_is_told_what_to_do(tls: CosmosServer, clock: SettableClock) -> None:
+    store = CosmosStore(tls.endpoint, DATABASE, clock, credential=Identity(refused=True))
+    with pytest.raises(Unavailable, match="Data Contributor"):
+        await store.ping()
+    await store.close()
+
+
+class Identity:
+    """A credential whose tokens this server does not look at."""
+
+    def __init__(self, *, refused: bool = False) -> None:
+        self.refused = refused
+
+    async def get_token(self, *scopes: str, **_: Any) -> Any:
+        from azure.core.credentials import AccessToken
+        from azure.core.exceptions import ClientAuthenticationError
+
+        if self.refused:
+            raise ClientAuthenticationError("no identity here")
+        return AccessToken("token", 4_000_000_000)
+
+    async def close(self) -> None:
+        pass
+
+    async def __aenter__(self) -> "Identity":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+def test_a_cold_start_does_not_load_azure() -> None:
+    program = (
+        "import services.store.cosmos, sys; print([name for name in sys.modules if name.split('.')[0] == 'azure'])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -159,11 +159,12 @@ class Invoker:
             messages += [(function.outputs[name], text) for text in queue_texts(outs[name].get(), is_list)]
         if "$return" in function.outputs:
             messages += [(function.outputs["$return"], text) for text in queue_texts(result, isinstance(result, list))]
-        elif function.route is not None:
-            outcome.reply = make_reply(result, method)
+        reply = None
+        if function.route is not None and "$return" not in function.outputs:
+            reply = make_reply(result, method)
         if messages:
             self._send([(queue, encoded(text, queue, self._is_base64)) for queue, text in messages])
-        outcome.sent = messages
+        outcome.reply, outcome.sent = reply, messages
 
     def _told(self, category: str, error: BaseException | None) -> str:
         if error is None:

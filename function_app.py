@@ -2,10 +2,24 @@
 
 import azure.functions as func
 
+from triggers.http_articles import articles_http
+from triggers.http_export import export_http
+from triggers.http_feeds import feeds_http
 from triggers.http_health import health_http
+from triggers.http_quarantine import quarantine_http
 from triggers.http_queues import queues_http
+from triggers.http_runs import runs_http
 from triggers.timers import timers
 
 app = func.FunctionApp()
-for blueprint in (health_http, queues_http, timers):
+for blueprint in (
+    articles_http,
+    export_http,
+    feeds_http,
+    health_http,
+    quarantine_http,
+    queues_http,
+    runs_http,
+    timers,
+):
     app.register_functions(blueprint)

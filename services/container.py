@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import uuid
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -16,9 +17,15 @@ from typing import TYPE_CHECKING
 from models.errors import InvalidInput
 from models.version import VERSION
 from services import logs
+from services.feeds.registry import FeedRegistry
 from services.health import Health
 from services.heartbeats import Heartbeats
+from services.ingest.claims import Claims
 from services.ports import Clock, Queues, Store, utc_now
+from services.quarantine import Quarantine
+from services.reading.articles import Articles
+from services.reading.overview import Overview
+from services.reading.runs import Runs
 from services.settings import Settings
 from services.upkeep import Upkeep
 
@@ -40,6 +47,12 @@ class Container:
     heartbeats: Heartbeats
     health: Health
     upkeep: Upkeep
+    feeds: FeedRegistry
+    claims: Claims
+    articles: Articles
+    runs: Runs
+    overview: Overview
+    quarantine: Quarantine
     resources: AsyncExitStack
 
     async def close(self) -> None:
@@ -91,6 +104,7 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
         queues = _queues(settings, credential)
         resources.push_async_callback(queues.close)
         heartbeats = Heartbeats(store, clock)
+        feeds = FeedRegistry(store, clock)
         return Container(
             settings=settings,
             clock=clock,
@@ -99,8 +113,18 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
             heartbeats=heartbeats,
             health=Health(store, queues, heartbeats, clock, VERSION, started=clock()),
             upkeep=Upkeep(queues),
+            feeds=feeds,
+            claims=Claims(store, settings, _new_id),
+            articles=Articles(store, clock),
+            runs=Runs(store),
+            overview=Overview(store, feeds, clock),
+            quarantine=Quarantine(store, clock, _new_id),
             resources=resources.pop_all(),
         )
+
+
+def _new_id() -> str:
+    return uuid.uuid4().hex
 
 
 class _Credential:

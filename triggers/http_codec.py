@@ -13,7 +13,7 @@ import math
 import re
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypeVar
 
 import azure.functions as func
 
@@ -29,6 +29,7 @@ from models.errors import (
 )
 
 P = ParamSpec("P")
+Choice = TypeVar("Choice", bound=str)
 Handler = Callable[P, Awaitable[func.HttpResponse]]
 
 MAX_BODY_BYTES = 1024 * 1024
@@ -105,6 +106,15 @@ def json_answer(body: Any, status: int = 200, headers: Mapping[str, str] | None 
     )
 
 
+def no_content() -> func.HttpResponse:
+    return func.HttpResponse(status_code=204, headers={"Cache-Control": "no-store"})
+
+
+def accepted(run_id: str, **more: Any) -> func.HttpResponse:
+    """What was asked for is done as a run, which tells how it goes."""
+    return json_answer({"run_id": run_id, **more}, 202, {"Location": f"/api/v1/runs/{run_id}"})
+
+
 def list_answer(items: Sequence[Any], cursor: str | None) -> func.HttpResponse:
     """The one shape of every list."""
     return json_answer({"items": list(items), "next": cursor})
@@ -141,11 +151,25 @@ def integer(given: Any, field: str, default: int, low: int, high: int) -> int:
     return int(given)
 
 
-def choice(req: func.HttpRequest, field: str, default: str, allowed: Sequence[str]) -> str:
+def choice(req: func.HttpRequest, field: str, default: Choice, allowed: Sequence[Choice]) -> Choice:
     value: str = req.params.get(field, default)
-    if value not in allowed:
-        raise InvalidInput(field, f"one of {', '.join(allowed)}, not {_shown(value)}")
-    return value
+    for each in allowed:
+        if each == value:
+            return each
+    raise InvalidInput(field, f"one of {', '.join(allowed)}, not {_shown(value)}")
+
+
+# How a function key may come, and what the portal adds to it.
+_KEY_PARAMETERS = ("code", "clientId")
+
+
+def query_of(req: func.HttpRequest, *known: str) -> dict[str, str]:
+    """The query parameters, none but `known`: a misspelt filter must not look like an answer."""
+    given = {name: value for name, value in req.params.items() if name not in _KEY_PARAMETERS}
+    for name in given:
+        if name not in known:
+            raise InvalidInput(name, f"no such query parameter; there are {', '.join(known)}" if known else "none here")
+    return given
 
 
 def page_of(req: func.HttpRequest) -> tuple[int, str | None]:

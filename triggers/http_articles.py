@@ -1,0 +1,45 @@
+"""Articles over HTTP: lists by what they have in common, one with what each source said, and deleting one."""
+
+import azure.functions as func
+
+from services import container
+from services.reading.articles import LAYERS, ArticleFilter, article_filter
+from services.reading.shown import shown
+from triggers.access import MANAGE, READ, require_management
+from triggers.http_codec import answering, choice, json_answer, list_answer, no_content, page_of, query_of
+
+articles_http = func.Blueprint()
+
+
+@articles_http.route(route="v1/articles", methods=["GET"], auth_level=READ)
+@answering
+async def list_articles(req: func.HttpRequest) -> func.HttpResponse:
+    services = await container.get()
+    names = ArticleFilter.names()
+    given = query_of(req, *names, "limit", "cursor")
+    wanted = article_filter({name: given[name] for name in names if name in given}, services.clock())
+    articles, cursor = await services.articles.page(wanted, *page_of(req))
+    return list_answer([shown(article) for article in articles], cursor)
+
+
+@articles_http.route(route="v1/articles/{article_id}", methods=["GET"], auth_level=READ)
+@answering
+async def get_article(req: func.HttpRequest) -> func.HttpResponse:
+    services = await container.get()
+    query_of(req, "layer")
+    layer = choice(req, "layer", "canonical", LAYERS)
+    article = await services.articles.get(req.route_params["article_id"])
+    body = shown(article)
+    if layer == "raw":
+        body["observations"] = [shown(each) for each in await services.articles.observations(article)]
+    return json_answer(body)
+
+
+@articles_http.route(route="v1/articles/{article_id}", methods=["DELETE"], auth_level=MANAGE)
+@answering
+async def delete_article(req: func.HttpRequest) -> func.HttpResponse:
+    services = await container.get()
+    require_management(req, services.settings.management_key)
+    query_of(req)
+    await services.articles.delete(req.route_params["article_id"])
+    return no_content()

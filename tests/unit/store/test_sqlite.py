@@ -1,0 +1,271 @@
+"""What is the embedded store's alone: waiting for locks, its background thread, old files, and indexes that serve."""
+
+import asyncio
+import shutil
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models.errors import Unavailable
+from services.ports import Document, Query, Where
+from services.store import rules, sqlite_sql
+from services.store.containers import CONTAINERS
+from services.store.sqlite import SqliteStore
+
+NOW = datetime(2026, 2, 21, 20, tzinfo=UTC)
+
+
+def item(name: str = "a", **fields: Any) -> Document:
+    return {"id": name, "tool_id": "t", **fields}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+async def open_store(path: Path) -> AsyncIterator[Callable[..., SqliteStore]]:
+    opened: list[SqliteStore] = []
+
+    def make(**options: Any) -> SqliteStore:
+        opened.append(SqliteStore(path, **{"clock": lambda: NOW, **options}))
+        return opened[-1]
+
+    yield make
+    for store in opened:
+        await store.close()
+
+
+@pytest.fixture
+def raw(path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as connection:
+        yield connection
+
+
+async def until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(5):
+        while not true():  # noqa: ASYNC110 - another thread or process changes it, and tells nobody
+            await asyncio.sleep(0.01)
+
+
+async def test_writes_wait_for_another_process_and_reads_do_not(
+    open_store: Callable[..., SqliteStore], raw: sqlite3.Connection
+) -> None:
+    store = open_store()
+    await store.upsert("mentions", item(n=1))
+    raw.execute("BEGIN IMMEDIATE")
+    writes = [
+        asyncio.create_task(store.upsert("mentions", item(n=2))),
+        asyncio.create_task(store.create("mentions", item("b"))),
+        asyncio.create_task(store.write_many("mentions", [item("c")])),
+        asyncio.create_task(store.increment("mentions", item("d"), {"n": 1})),
+    ]
+    await asyncio.sleep(0.2)
+    assert not any(write.done() for write in writes)
+    held = await store.read("mentions", "t", "a")
+    assert held is not None
+    assert held["n"] == 1
+    assert len((await store.query("mentions", Query())).items) == 1
+    await store.ping()
+    raw.execute("COMMIT")
+    await asyncio.gather(*writes)
+    assert await store.count("mentions") == 4
+
+
+async def test_a_lock_that_outlasts_the_budget_is_unavailable(
+    open_store: Callable[..., SqliteStore], raw: sqlite3.Connection
+) -> None:
+    store = open_store(wait_seconds=0.2)
+    await store.ensure_containers()
+    raw.execute("BEGIN IMMEDIATE")
+    outcomes = await asyncio.gather(
+        store.upsert("mentions", item()),
+        store.write_many("mentions", [item()]),
+        store.delete("mentions", "t", "a"),
+        return_exceptions=True,
+    )
+    assert all(isinstance(outcome, Unavailable) for outcome in outcomes)
+    raw.execute("COMMIT")
+    await store.upsert("mentions", item())
+
+
+async def test_the_event_loop_goes_on_while_writes_wait(
+    open_store: Callable[..., SqliteStore], raw: sqlite3.Connection
+) -> None:
+    store = open_store()
+    await store.ensure_containers()
+    raw.execute("BEGIN IMMEDIATE")
+    write = asyncio.create_task(store.upsert("mentions", item()))
+    for _ in range(20):
+        async with asyncio.timeout(0.1):
+            await asyncio.sleep(0.001)
+    raw.execute("COMMIT")
+    await write
+
+
+async def test_many_readers_and_writers_in_one_process_and_two_stores(open_store: Callable[..., SqliteStore]) -> None:
+    stores = [open_store(purge_seconds=0.01), open_store(purge_seconds=0.01)]
+
+    async def work(n: int) -> None:
+        store = stores[n % 2]
+        for m in range(20):
+            await store.create("mentions", item(f"{n}-{m}"))
+            await store.write_many("mentions", [item(f"{n}-{m}-{k}") for k in range(5)])
+            await store.increment("mentions", item("counter"), {"n": 1})
+            assert await store.read("mentions", "t", f"{n}-{m}") is not None
+            await store.query("mentions", Query(partition="t", limit=5))
+
+    await asyncio.gather(*(work(n) for n in range(16)))
+    assert await stores[0].count("mentions") == 16 * 20 * 6 + 1
+    held = await stores[1].read("mentions", "t", "counter")
+    assert held is not None
+    assert held["n"] == 320
+
+
+async def test_what_has_expired_is_purged_from_the_file(
+    open_store: Callable[..., SqliteStore], raw: sqlite3.Connection
+) -> None:
+    now = NOW
+    store = open_store(clock=lambda: now, purge_seconds=0.02)
+    deadline = int(NOW.timestamp()) + 60
+    await store.write_many("mentions", [item(f"{n}", ttl_timestamp=deadline) for n in range(1200)])
+    await store.upsert("mentions", item("stays", ttl_timestamp=deadline + 1))
+    now = NOW + timedelta(seconds=60)
+    await store.upsert("articles", {"id": "article", "source_id": "a write brings the housekeeper"})
+    await until(lambda: raw.execute("SELECT count(*) FROM mentions").fetchone() == (1,))
+    assert await store.read("mentions", "t", "stays") is not None
+
+
+async def test_the_log_is_copied_into_the_file_soon_after(
+    open_store: Callable[..., SqliteStore], path: Path, tmp_path: Path
+) -> None:
+    store = open_store(purge_seconds=0.02)
+    await store.upsert("mentions", item())
+
+    def arrived() -> bool:
+        shutil.copy(path, tmp_path / "copy.db")  # without its log
+        with closing(sqlite3.connect(tmp_path / "copy.db")) as copy:
+            try:
+                return bool(copy.execute("SELECT count(*) FROM mentions").fetchone() == (1,))
+            except sqlite3.Error:
+                return False
+
+    await until(arrived)
+
+
+async def test_the_log_starts_afresh_under_writes_without_pause(
+    open_store: Callable[..., SqliteStore], path: Path
+) -> None:
+    store = open_store(purge_seconds=0.02)
+    await store.ensure_containers()
+
+    def rounds() -> bytes:
+        return path.with_name("store.db-wal").read_bytes()[12:16]  # how often the log began anew
+
+    async with asyncio.timeout(30):
+        batch = 0
+        while batch == 0 or await asyncio.to_thread(rounds) == b"\0\0\0\0":
+            batch += 1
+            documents = [{"id": "a", "locator": f"{batch}-{n}", "text": "x" * 4000} for n in range(500)]
+            await store.write_many("locators", documents)
+
+
+async def test_closing_leaves_one_file_and_no_thread(open_store: Callable[..., SqliteStore], path: Path) -> None:
+    store = open_store()
+    await store.upsert("mentions", item())
+    await store.query("mentions", Query())
+    await store.close()
+    assert [each.name for each in path.parent.iterdir()] == ["store.db"]
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("store-")]
+
+
+async def test_calls_that_wait_when_the_store_closes_are_unavailable(
+    open_store: Callable[..., SqliteStore], raw: sqlite3.Connection
+) -> None:
+    store = open_store(wait_seconds=0.5)
+    await store.ensure_containers()
+    raw.execute("BEGIN IMMEDIATE")
+    calls = [asyncio.create_task(store.upsert("mentions", item(f"{n}"))) for n in range(5)]
+    await asyncio.sleep(0.05)
+    await store.close()
+    raw.execute("COMMIT")
+    outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    assert all(isinstance(outcome, Unavailable) for outcome in outcomes)
+
+
+async def test_an_older_file_gets_what_it_lacks(
+    open_store: Callable[..., SqliteStore], raw: sqlite3.Connection
+) -> None:
+    store = open_store()
+    await store.upsert("articles", {"id": "article", "source_id": "a", "timestamp": "2026", "status": "pending"})
+    await store.close()
+    orders = [name for name in sqlite_sql.schema() if name.startswith("articles_status")]
+    for name in orders:
+        raw.execute(f"DROP INDEX {name}")
+    raw.execute("DROP TABLE signals")
+    again = open_store()
+    page = await again.query("articles", Query(order="by_status"))
+    assert [each["source_id"] for each in page.items] == ["a"]
+    assert await again.count("signals") == 0
+    there = {name for (name,) in raw.execute("SELECT name FROM sqlite_master")}
+    assert there.issuperset(sqlite_sql.schema())
+
+
+async def test_a_file_of_a_newer_program_is_refused(
+    open_store: Callable[..., SqliteStore], raw: sqlite3.Connection
+) -> None:
+    raw.execute(f"PRAGMA user_version = {sqlite_sql.SCHEMA_VERSION + 1}")
+    with pytest.raises(Unavailable, match="newer version"):
+        await open_store().read("mentions", "t", "a")
+
+
+@pytest.fixture
+def not_a_database(path: Path) -> None:
+    path.write_text("these are not the bytes that you are looking for" * 100)
+
+
+@pytest.mark.usefixtures("not_a_database")
+async def test_a_file_that_is_no_database_is_unavailable(open_store: Callable[..., SqliteStore]) -> None:
+    with pytest.raises(Unavailable, match="not a database"):
+        await open_store().ping()
+
+
+ORDERS = [(name, order) for name, container in CONTAINERS.items() for order in container.orders]
+
+
+@pytest.mark.parametrize(("container", "order"), ORDERS)
+@pytest.mark.parametrize("reverse", [False, True])
+async def test_an_index_serves_every_order(
+    open_store: Callable[..., SqliteStore], raw: sqlite3.Connection, container: str, order: str, reverse: bool
+) -> None:
+    await open_store().ensure_containers()
+    spec = CONTAINERS[container]
+    first = spec.orders[order][0][0]
+    value: Any = 1 if first in spec.numbers else "x"
+    shapes = [
+        Query(order=order, reverse=reverse),
+        Query(order=order, reverse=reverse, where=(Where(first, "eq", value),)),
+    ]
+    if spec.crowded:
+        shapes.append(Query(order=order, reverse=reverse, partition="p", where=(Where(first, "ge", value),)))
+    for shape in shapes:
+        plan = rules.plan(spec, shape)
+        statement, parameters = sqlite_sql.select(plan, 0)
+        steps = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+        assert not any("TEMP B-TREE" in step for step in steps)
+        assert all("USING INDEX" in step for step in steps)
+
+
+async def test_a_partition_is_read_by_its_key(open_store: Callable[..., SqliteStore], raw: sqlite3.Connection) -> None:
+    await open_store().ensure_containers()
+    for name, container in CONTAINERS.items():
+        statement, parameters = sqlite_sql.select(rules.plan(container, Query(partition="p")), 0)
+        steps = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+        assert steps == [f"SEARCH {name} USING INDEX {name}_key (pk=?)"]

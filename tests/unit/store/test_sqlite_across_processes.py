@@ -1,0 +1,109 @@
+"""The embedded store under kill -9, and under several processes at once."""
+
+import asyncio
+import random
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+from services.ports import Query, utc_now
+from services.store.sqlite import SqliteStore
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+class Writer:
+    """See writing_process.py."""
+
+    def __init__(self, path: Path, name: str, what: str, count: int) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.unit.store.writing_process", str(path), name, what, str(count)],
+            cwd=ROOT,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.stdin, self.stdout = self.process.stdin, self.process.stdout
+        assert self.stdout.readline() == "ready\n"
+
+    def go(self) -> None:
+        self.stdin.write("go\n")
+        self.stdin.flush()
+
+    def finish(self) -> str:
+        said, _ = self.process.communicate(timeout=60)
+        assert self.process.returncode == 0
+        return str(said)
+
+    def kill(self) -> list[int]:
+        """Kills it in mid-work; what it had acknowledged."""
+        self.process.kill()
+        said, _ = self.process.communicate(timeout=60)
+        lines = said.split("\n")
+        return [int(line) for line in lines[:-1]]  # the last one may be half a number
+
+
+def intact(path: Path) -> bool:
+    with closing(sqlite3.connect(path)) as connection:
+        return bool(connection.execute("PRAGMA integrity_check").fetchone() == ("ok",))
+
+
+async def test_nothing_acknowledged_is_lost_to_kill_9(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    acknowledged: dict[str, int] = {}
+    for turn in range(4):
+        writer = Writer(path, f"p{turn}", "ids", 1_000_000)
+        writer.go()
+        said = [int(writer.stdout.readline()) for _ in range(random.randint(5, 400))]
+        acknowledged[f"p{turn}"] = max(said + writer.kill())
+    assert intact(path)
+    store = SqliteStore(path, utc_now)
+    for name, last in acknowledged.items():
+        for n in range(last + 1):
+            held = await store.read("mentions", name, f"{n}")
+            assert held is not None
+            assert held["text"] == "x" * (n % 997)
+            assert n % 4 != 3 or held["hits"] == 3
+            assert n % 4 != 2 or await store.read("mentions", f"{name}-2", f"{n}") is not None
+    await store.upsert("mentions", {"id": "after", "tool_id": "t"})
+    await store.close()
+
+
+async def test_two_processes_count_and_race_exactly(tmp_path: Path) -> None:
+    path = tmp_path / "fresh" / "store.db"
+    rounds = 300
+    writers = [Writer(path, name, "race", rounds) for name in ("one", "two")]
+    for writer in writers:
+        writer.go()
+    won = {name: int(writer.finish()) for name, writer in zip(("one", "two"), writers, strict=True)}
+    assert sum(won.values()) == rounds
+    assert intact(path)
+    store = SqliteStore(path, utc_now)
+    counter = await store.read("mentions", "t", "counter")
+    assert counter is not None
+    assert (counter["hits"], counter["one"], counter["two"]) == (2 * rounds, rounds, rounds)
+    found = Counter[str]()
+    after = None
+    while True:
+        page = await store.query("mentions", Query(partition="t", limit=1000, after=after))
+        found.update(item.get("by", "batch") for item in page.items)
+        if (after := page.next) is None:
+            break
+    assert {name: found[name] for name in won} == won
+    assert found["batch"] == 1 + 2 * (rounds // 10) * 20
+    await store.close()
+
+
+async def test_processes_that_open_a_fresh_file_together_all_get_it(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    writers = [Writer(path, f"p{n}", "ids", 8) for n in range(3)]
+    for writer in writers:
+        writer.go()
+    said = await asyncio.gather(*(asyncio.to_thread(writer.finish) for writer in writers))
+    assert all(each.split() == [str(n) for n in range(8)] for each in said)
+    assert intact(path)

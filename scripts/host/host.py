@@ -120,7 +120,7 @@ class Host:
     async def start(self, port: socket.socket, *, timers: bool) -> None:
         freed = self._queues.recover()
         if freed:
-            self._console.print(f"{freed} messages that an earlier host left in work are free again.\n")
+            self._console.print(f"Messages that an earlier host left in work are free again: {freed}.\n")
         await self._runner.setup()
         await web.SockSite(self._runner, port).start()
         for consumer in self._consumers:

@@ -117,6 +117,8 @@ class Invoker:
             outcome.error = str(refusal)
         except _Failed as failed:
             outcome.error = self._told(category, failed.__cause__)
+        except Exception as error:  # what it gave back cannot be converted: as in the worker, it has failed
+            outcome.error = self._told(category, error)
         finally:
             if limit is not None:
                 limit.cancel()

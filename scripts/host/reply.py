@@ -15,6 +15,7 @@ import azure.functions as func
 from scripts.host.values import Refusal, converter, net_text
 
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e]*")
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _EXPIRES = "%a, %d %b %Y %H:%M:%S GMT"
 
 
@@ -41,8 +42,8 @@ def make_reply(value: Any, method: str) -> Reply:
     for cookie in fields["cookies"] or ():
         headers += [("set-cookie", _cookie(morsel)) for morsel in cookie.values()]
     for name, text in headers:
-        if not _HEADER_VALUE.fullmatch(text):
-            raise Refusal(f"the header {name} has a control or non-ASCII character: {text!r}")
+        if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(text):
+            raise Refusal(f"the header {name!r} has a character that is not allowed: {text!r}")
     status = int(value.status_code)
     body = value.get_body()
     if body and status in (204, 205, 304) and method != "HEAD":

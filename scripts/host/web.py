@@ -119,7 +119,7 @@ class Front:
                 body = b""
         return HttpRequest(
             method=request.method,
-            url=f"http://{request.host}{request.raw_path}",
+            url=f"http://{_authority(request)}{request.raw_path}",
             headers=headers,
             params=query_parameters(query) if query else {},
             route_params=parameters,
@@ -141,11 +141,22 @@ def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) 
     return web.BaseRequest(message, payload, protocol, writer, task, task.get_loop(), client_max_size=BODY_BYTES)
 
 
+def _authority(request: web.BaseRequest) -> str:
+    return request.headers.get(hdrs.HOST, "localhost")
+
+
 def _is_local(request: web.BaseRequest) -> bool:
     """Whether it comes from this machine and by its name, and not from a page of another site in a browser."""
     origin = request.headers.get(hdrs.ORIGIN)
-    names = [urlsplit(f"//{request.host}").hostname, request.remote]
-    return all(_is_loopback(name) for name in names) and (origin is None or _is_loopback(urlsplit(origin).hostname))
+    here = _is_loopback(request.remote) and _is_loopback(_hostname(f"//{_authority(request)}"))
+    return here and (origin is None or _is_loopback(_hostname(origin)))
+
+
+def _hostname(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
 
 
 def _is_loopback(name: str | None) -> bool:

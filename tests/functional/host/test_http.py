@@ -73,6 +73,9 @@ async def test_a_response_leaves_as_the_real_host_sends_it(sample: Sample) -> No
         ("GET", "/api/v1/wrong/header", 500),
         ("GET", "/api/v1/wrong/body", 500),
         ("GET", "/api/v1/wrong/number", 500),
+        ("GET", "/api/v1/wrong/name", 500),
+        ("GET", "/api/v1/wrong/cookie", 500),
+        ("GET", "/api/v1/wrong/status", 500),
     ],
 )
 async def test_the_status_is_the_real_hosts(sample: Sample, method: str, path: str, status: int) -> None:
@@ -207,7 +210,9 @@ async def test_the_host_tells_what_it_runs(sample: Sample) -> None:
     assert (await sample.client.get("/admin/else")).status == 404
 
 
-@pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "https://evil.example"}])
+@pytest.mark.parametrize(
+    "headers", [{"Host": "evil.example"}, {"Host": "["}, {"Origin": "https://evil.example"}, {"Origin": "null"}]
+)
 @pytest.mark.parametrize("path", ["/admin/functions", "/devstoreaccount1?comp=list"])
 async def test_a_page_of_another_site_cannot_use_the_hosts_own_addresses(
     sample: Sample, path: str, headers: dict[str, str]

@@ -56,6 +56,12 @@ async def wrong(req: func.HttpRequest) -> func.HttpResponse:
             await asyncio.sleep(30)
         case "header":
             return func.HttpResponse("x", headers={"x": "é"})
+        case "name":
+            return func.HttpResponse("x", headers={"x y": "z"})
+        case "cookie":
+            return func.HttpResponse("x", headers={"Set-Cookie": "a=b; Expires=tomorrow"})
+        case "status":
+            return func.HttpResponse("x", status_code="what")
         case "body":
             return func.HttpResponse("x", status_code=204)
         case "number":
@@ -104,6 +110,8 @@ async def work(msg: func.QueueMessage, done: func.Out[str]) -> None:
     done.set(f"done {text}")
     if text.startswith("fail") or (text.startswith("once") and msg.dequeue_count == 1):
         raise RuntimeError(f"will not do {text}")
+    if text.startswith("surrogate") and msg.dequeue_count == 1:
+        done.set("\ud800")
     if text.startswith("slow"):
         await asyncio.sleep(0.3)
     if text.startswith("stuck"):

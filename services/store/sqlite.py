@@ -14,10 +14,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import secrets
 import sqlite3
 import threading
 import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -57,7 +57,8 @@ class SqliteStore:
         self._clock = clock
         self._wait_seconds = wait_seconds
         self._purge_seconds = purge_seconds
-        self._etags = (f"{uuid.uuid4().hex}-{n:x}" for n in itertools.count())
+        instance = secrets.token_hex(8)
+        self._etags = (f"{instance}-{n:x}" for n in itertools.count())
         self._closed = False
         self._inline: sqlite3.Connection | None = None
         self._write_lock = threading.Lock()

@@ -1,0 +1,77 @@
+"""Alerts count on what the app really says, and never sooner than it can say it."""
+
+import json
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from scripts.bicep_data import WINDOWS_MINUTES
+from services.topology import CLEAN_UP, QUEUES, TIMERS
+from tests.hosting import running_host
+from tests.infra.bicep import Bicep
+
+BICEP = Path(__file__).resolve().parents[2] / "infra" / "bicep"
+
+
+@pytest.fixture(scope="module")
+def alerts() -> Bicep:
+    return Bicep(BICEP / "modules" / "alerts.bicep")
+
+
+def rule(alerts: Bicep, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(each for each in alerts.all("variable")["ownRules"].body if each["name"] == name)
+    return found
+
+
+def minutes(window: str) -> int:
+    found = re.fullmatch(r"PT(\d+)M", window)
+    assert found
+    return int(found[1])
+
+
+async def test_the_queue_query_reads_the_line_that_clean_up_writes(alerts: Bicep, tmp_path: Path) -> None:
+    async with running_host(data=tmp_path) as host, aiohttp.ClientSession(host.url) as session:
+        async with session.post("/admin/functions/clean_up?wait=1", json={}) as answer:
+            assert answer.status == 200
+        await host.stop()
+        printed = host.printed()
+    found = re.findall(r"\{[^{}]*\"queue_depth\"[^{}]*\}", printed)
+    assert found, printed
+    line = json.loads(found[0])
+    query = alerts.all("variable")["queueDepths"].body
+    assert f"== '{line['event']}'" in query
+    assert set(re.findall(r"line\.(\w+)", query)) <= line.keys()
+    assert {json.loads(each)["queue"] for each in found} == set(QUEUES)
+
+
+@pytest.mark.parametrize("name", ["poison-messages", "queue-depths-unknown"])
+def test_the_queue_alerts_look_back_over_two_runs_of_clean_up(alerts: Bicep, name: str) -> None:
+    assert timedelta(minutes=minutes(rule(alerts, name)["window"])) >= 2 * CLEAN_UP.every
+    assert rule(alerts, name)["query"].startswith("${queueDepths}")
+
+
+def test_every_timer_has_an_alert_for_its_silence_after_two_runs_at_least() -> None:
+    watched = {
+        each["name"]: each["silentAfter"] for each in json.loads((BICEP / "topology.json").read_text())["timers"]
+    }
+    assert watched.keys() == {timer.name for timer in TIMERS}
+    for timer in TIMERS:
+        assert timedelta(minutes=minutes(watched[timer.name])) > 2 * timer.every
+
+
+def test_log_alerts_look_at_windows_that_azure_offers(alerts: Bicep) -> None:
+    windows = [each["window"] for each in alerts.all("variable")["ownRules"].body]
+    assert {minutes(window) for window in windows} <= set(WINDOWS_MINUTES)
+
+
+def test_every_alert_is_explained_to_whoever_is_woken(alerts: Bicep) -> None:
+    names = [each["name"] for each in alerts.all("variable")["ownRules"].body]
+    names.append(alerts.all("variable")["timerRules"].body["name"].split("${")[0])
+    metrics = alerts.resources("Microsoft.Insights/metricAlerts")
+    names += [each.body["name"].removeprefix("${appName}-") for each in metrics]
+    text = (BICEP.parents[1] / "docs" / "operations.md").read_text()
+    assert [name for name in names if f"`{name}" not in text] == []

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Asks a deployed app, right after publishing, whether it is the one that was published and answers as it should.
+
+    python3 scripts/smoke.py https://<app>.azurewebsites.net [--version 0.1.0] [--wait 180]
+
+It waits for health to show the wanted version (this checkout's, if none is named), then looks at a few answers. With
+FUNCTION_KEY, and MANAGEMENT_KEY if the app has one, it reads the queues as well; without, it sees to it that nobody
+can. It changes nothing. Exit code 0: all well; 1: what is not. Standard library only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from models.version import VERSION
+
+TIMEOUT_SECONDS = 30
+PAUSE_SECONDS = 5
+HEADERS = {"x-content-type-options": "nosniff", "x-frame-options": "DENY"}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`status` 0: nobody answered, and `body` says why. Names of headers are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: str
+
+    def json(self) -> Any:
+        try:
+            return json.loads(self.body)
+        except ValueError:
+            return {}
+
+
+def get(url: str, headers: Mapping[str, str] | None = None) -> Answer:
+    request = urllib.request.Request(url, headers=dict(headers or {}))  # noqa: S310 (main takes http and https only)
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310
+            return _read(answer.status, answer)
+    except urllib.error.HTTPError as error:
+        return _read(error.code, error)
+    except OSError as error:
+        return Answer(0, {}, str(error))
+
+
+def _read(status: int, answer: Any) -> Answer:
+    headers = {name.lower(): value for name, value in answer.headers.items()}
+    return Answer(status, headers, answer.read().decode("utf-8", "replace"))
+
+
+def wait_for(url: str, version: str, seconds: float) -> Answer:
+    """Health's answer once it shows the version; after `seconds`, whatever it is then."""
+    deadline = time.monotonic() + seconds
+    while True:
+        health = get(f"{url}/api/v1/health")
+        if (health.status == 200 and health.json().get("version") == version) or time.monotonic() >= deadline:
+            return health
+        time.sleep(PAUSE_SECONDS)
+
+
+def wrong_with_health(health: Answer, version: str) -> Iterator[str]:
+    report = health.json()
+    if health.status != 200:
+        yield f"health answers {health.status}: {health.body[:500]}"
+    elif report.get("version") != version:
+        yield f"health shows version {report.get('version')}, not {version}"
+    for name, value in HEADERS.items():
+        if health.status == 200 and health.headers.get(name) != value:
+            yield f"health lacks the header {name}: {value}"
+
+
+def wrong_with_access(url: str, function_key: str, management_key: str) -> Iterator[str]:
+    """Queues are for whoever has the keys, and for nobody else."""
+    unasked = get(f"{url}/api/v1/queues")
+    if unasked.status != 401:
+        yield f"queues answer {unasked.status} without a key, not 401"
+    if not function_key:
+        return
+    keys = {"x-functions-key": function_key, "X-Management-Key": management_key}
+    asked = get(f"{url}/api/v1/queues", keys)
+    if asked.status != 200 or not asked.json().get("items"):
+        yield f"queues answer {asked.status} with the keys: {asked.body[:500]}"
+
+
+def wrong_with_routes(url: str) -> Iterator[str]:
+    if (unknown := get(f"{url}/api/v1/no-such-thing")).status != 404:
+        yield f"an unknown route answers {unknown.status}, not 404"
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("url", help="of the app, without /api")
+    parser.add_argument("--version", default=VERSION, help=f"what health must show (default {VERSION})")
+    parser.add_argument("--wait", type=float, default=180, metavar="SECONDS", help="for that version (default 180)")
+    arguments = parser.parse_args(argv)
+    url = arguments.url.rstrip("/")
+    if not url.startswith(("https://", "http://")):
+        parser.error("the URL starts with https://")
+    health = wait_for(url, arguments.version, arguments.wait)
+    wrong = [*wrong_with_health(health, arguments.version), *wrong_with_routes(url)]
+    wrong += wrong_with_access(url, os.environ.get("FUNCTION_KEY", ""), os.environ.get("MANAGEMENT_KEY", ""))
+    for name, check in health.json().get("checks", {}).items():
+        print(f"{name}: {check['status']}, {check['detail']}")
+    for each in wrong:
+        print(f"wrong: {each}", file=sys.stderr)
+    print("not well" if wrong else f"well: version {arguments.version}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

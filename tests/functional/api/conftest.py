@@ -1,0 +1,80 @@
+"""The app's functions, called with real requests against a store of their own."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import azure.functions as func
+import pytest
+
+import function_app
+from services import container
+from services.container import Container
+
+Handler = Callable[..., Awaitable[func.HttpResponse]]
+FUNCTIONS: dict[str, Handler] = {
+    str(each.get_function_name()): each.get_user_function() for each in function_app.app.get_functions()
+}
+
+
+class Sent(func.Out[list[str]]):
+    """What a function puts on its queue."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+
+    def set(self, val: list[str]) -> None:
+        self.messages += val
+
+    def get(self) -> list[str]:
+        return self.messages
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+    sent: list[dict[str, Any]]
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def mimetype(self) -> str:
+        return self.headers["Content-Type"]
+
+
+async def call(name: str, query: str = "", body: Any = None, *, key: str | None = None, **route_params: str) -> Answer:
+    """Calls the function of that name. A `body` that is no bytes is sent as JSON."""
+    content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+    request = func.HttpRequest(
+        method="GET",
+        url=f"http://localhost/api/v1/x?{query}",
+        headers={"X-Management-Key": key} if key is not None else {},
+        params=dict(parse_qsl(urlsplit(f"?{query}").query, keep_blank_values=True)),
+        route_params=route_params,
+        body=content,
+    )
+    queues = [each for each in ("fetch_feed", "review_quarantine") if each == name]
+    sent = Sent()
+    response = await FUNCTIONS[name](request, *([sent] if queues else []))
+    headers = {**response.headers, "Content-Type": response.mimetype}
+    return Answer(response.status_code, headers, response.get_body(), [json.loads(each) for each in sent.messages])
+
+
+@pytest.fixture
+async def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Container]:
+    """The container that the functions use."""
+    for name in ("STORE", "COSMOS_ENDPOINT", "MANAGEMENT_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("AzureWebJobsStorage", "UseDevelopmentStorage=true")
+    yield await container.get()
+    await container.close()

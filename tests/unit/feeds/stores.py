@@ -1,0 +1,69 @@
+"""Stores that behave badly on purpose, around one that works."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+from services.ports import Store
+
+WRITES = ("create", "replace", "upsert", "delete", "create_many", "write_many")
+Wrapped = Callable[..., Awaitable[Any]]
+
+
+class Crash(Exception):
+    """The process died here."""
+
+
+class _Around:
+    """Every call of a method goes through `_call`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Wrapped:
+        method: Wrapped = getattr(self._store, name)
+
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            return await self._call(name, lambda: method(*args, **kwargs))
+
+        return call
+
+    async def _call(self, name: str, call: Callable[[], Awaitable[Any]]) -> Any:
+        raise NotImplementedError
+
+
+class _Hesitant(_Around):
+    def __init__(self, store: Store, seed: int) -> None:
+        super().__init__(store)
+        self._random = random.Random(seed)
+
+    async def _call(self, name: str, call: Callable[[], Awaitable[Any]]) -> Any:
+        for _ in range(self._random.randrange(4)):
+            await asyncio.sleep(0)
+        return await call()
+
+
+class _Mortal(_Around):
+    def __init__(self, store: Store, writes: int) -> None:
+        super().__init__(store)
+        self._left = writes
+
+    async def _call(self, name: str, call: Callable[[], Awaitable[Any]]) -> Any:
+        if name in WRITES:
+            if not self._left:
+                raise Crash
+            self._left -= 1
+        return await call()
+
+
+def hesitant(store: Store, seed: int) -> Store:
+    """Lets others go first before each operation, as a network would."""
+    return cast("Store", _Hesitant(store, seed))
+
+
+def mortal(store: Store, writes: int) -> Store:
+    """Takes that many writes, then dies at the next."""
+    return cast("Store", _Mortal(store, writes))

@@ -1,0 +1,203 @@
+"""What may be said of a feed."""
+
+import hashlib
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.errors import InvalidInput
+from models.feed import Feed
+from services.feeds.form import DISABLED_BY_HAND, changed_feed, feed_change, new_feed
+from tests.documents import NOW, feed
+
+URL = "https://example.com/rss.xml"
+LATER = NOW + timedelta(hours=1)
+
+
+def posted(**fields: Any) -> dict[str, Any]:
+    return {"url": URL, "source_name": "Example"} | fields
+
+
+def test_an_id_that_is_not_given_follows_from_the_url() -> None:
+    assert new_feed(posted()).feed_id == hashlib.md5(URL.encode()).hexdigest()[:16]
+    assert new_feed(posted(id="example-news")).feed_id == "example-news"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.com/feed",
+        "http://example.com:8080/feed?format=rss&x=1#top",
+        "https://bücher.example/neu",
+        "https://例え.テスト/フィード",
+        "http://127.0.0.1:9000/rss",
+        "http://[2001:db8::1]/rss",
+        "  https://example.com/feed\n",
+        "HTTPS://EXAMPLE.com/feed",
+        "https://example.com/a|b",
+    ],
+)
+def test_web_urls_of_every_kind_are_taken_as_they_are(url: str) -> None:
+    new = new_feed(posted(url=url))
+    assert new.url == url.strip()
+    assert new.feed(new.feed_id, NOW).feed_url == url.strip()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("url", None),
+        ("url", ""),
+        ("url", 7),
+        ("url", ["https://example.com"]),
+        ("url", "example.com/feed"),
+        ("url", "ftp://example.com/feed"),
+        ("url", "file:///etc/passwd"),
+        ("url", "javascript:alert(1)"),
+        ("url", "feed:https://example.com/feed"),
+        ("url", "https://"),
+        ("url", "https:///feed"),
+        ("url", "https://example.com/a b"),
+        ("url", "https://example.com/\x00"),
+        ("url", "https://example.com/\ud800"),
+        ("url", "https://example.com:99999/feed"),
+        ("url", "https://example.com:x/feed"),
+        ("url", "http://[::1/feed"),
+        ("url", "https://./feed"),
+        ("url", "https://example.com/" + "a" * 2000),
+        ("url", "https://user:secret@example.com/feed"),
+        ("url", "https://user@example.com/feed"),
+        ("source_name", None),
+        ("source_name", "  "),
+        ("source_name", 5),
+        ("source_name", "two\nlines"),
+        ("source_name", "\ud800"),
+        ("source_name", "x" * 201),
+        ("id", ""),
+        ("id", "-x"),
+        ("id", "a/b"),
+        ("id", "a" * 65),
+        ("id", "tiingo"),
+        ("id", "Export"),
+        ("id", 5),
+        ("priority", 0),
+        ("priority", -1),
+        ("priority", "1.0"),
+        ("priority", True),
+        ("priority", float("nan")),
+        ("priority", float("inf")),
+        ("priority", 1e9),
+        ("source_priority", 0),
+        ("source_priority", 1000),
+        ("source_priority", 1.5),
+        ("enabled", "yes"),
+        ("enabled", 1),
+        ("credential", "COSMOS_KEY"),
+        ("credential", "FEED_CREDENTIAL_"),
+        ("colour", "blue"),
+    ],
+)
+def test_what_breaks_a_rule_is_refused_by_the_name_of_its_field(field: str, value: Any) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        new_feed(posted(**{field: value}))
+    assert caught.value.field == field
+
+
+def test_a_secret_in_a_url_is_refused_with_a_word_on_where_it_belongs_and_is_not_repeated() -> None:
+    with pytest.raises(InvalidInput, match="FEED_CREDENTIAL_") as caught:
+        new_feed(posted(url="https://me:hunter2@example.com/feed"))
+    assert "hunter2" not in str(caught.value)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["url", "source_name", "id", "priority", "enabled", "credential"]),
+        st.none() | st.text() | st.integers() | st.floats() | st.booleans() | st.just(URL),
+    )
+)
+def test_whatever_is_posted_is_a_feed_that_can_be_stored_or_is_refused(fields: dict[str, Any]) -> None:
+    try:
+        new = new_feed(fields)
+    except InvalidInput:
+        return
+    document = new.feed(new.feed_id, NOW).to_document()
+    assert Feed.from_document(document).feed_url == new.url
+
+
+@given(st.text())
+def test_whatever_is_behind_the_scheme_is_a_url_that_can_be_stored_or_is_refused(rest: str) -> None:
+    try:
+        new = new_feed(posted(url=f"https://{rest}"))
+    except InvalidInput:
+        return
+    assert Feed.from_document(new.feed(new.feed_id, NOW).to_document()).feed_url == new.url
+
+
+def test_a_new_feed_is_due_at_once_and_one_that_is_added_disabled_says_why() -> None:
+    assert new_feed(posted()).feed("x", NOW).next_fetch_time == NOW
+    disabled = new_feed(posted(enabled=False)).feed("x", NOW)
+    assert (disabled.enabled, disabled.disabled_reason, disabled.disabled_at) == (False, DISABLED_BY_HAND, NOW)
+
+
+def test_an_id_never_changes() -> None:
+    with pytest.raises(InvalidInput, match="never changes"):
+        feed_change({"id": "other"})
+
+
+@pytest.mark.parametrize("name", ["url", "source_name", "priority", "source_priority", "enabled"])
+def test_null_is_no_value_of_a_change_but_for_a_credential(name: str) -> None:
+    with pytest.raises(InvalidInput, match=name):
+        feed_change({name: None})
+    assert feed_change({"credential": None}) == {"credential": None}
+
+
+def test_a_change_to_what_is_so_already_changes_nothing() -> None:
+    before = feed(priority_score=2.0)
+    change = feed_change({"priority": 2, "enabled": True, "source_name": "Reuters", "url": before.feed_url})
+    assert changed_feed(before, change, LATER) is before
+
+
+def test_enabling_a_disabled_feed_forgives_it_and_makes_it_due_at_once() -> None:
+    gone = feed(
+        enabled=False,
+        disabled_reason="410 Gone",
+        disabled_at=NOW,
+        consecutive_errors=7,
+        last_error="410",
+        retry_after_until=NOW + timedelta(days=1),
+        next_fetch_time=NOW + timedelta(days=1),
+        etag='"1"',
+    )
+    after = changed_feed(gone, {"enabled": True}, LATER)
+    assert (after.enabled, after.disabled_reason, after.disabled_at) == (True, None, None)
+    assert (after.consecutive_errors, after.last_error, after.retry_after_until) == (0, None, None)
+    assert after.next_fetch_time == LATER
+    assert after.etag == '"1"'
+
+
+def test_disabling_says_that_it_was_by_hand_and_keeps_what_was_learnt() -> None:
+    after = changed_feed(feed(articles_per_hour=3.0), {"enabled": False}, LATER)
+    assert (after.disabled_reason, after.disabled_at, after.articles_per_hour) == (DISABLED_BY_HAND, LATER, 3.0)
+
+
+def test_another_url_forgets_what_was_learnt_of_the_old_one_and_ends_a_fetch_that_runs() -> None:
+    before = feed(etag='"1"', last_modified="x", redirect_url="https://b.example/", consecutive_errors=3)
+    before = before.changed(NOW, claim_id="c", claimed_until=LATER)
+    after = changed_feed(before, {"url": "https://new.example/feed"}, LATER)
+    assert (after.feed_url, after.redirect_url, after.etag, after.last_modified) == (
+        "https://new.example/feed",
+        None,
+        None,
+        None,
+    )
+    assert (after.consecutive_errors, after.claim_id, after.next_fetch_time) == (0, None, LATER)
+
+
+def test_an_api_source_keeps_the_url_that_its_settings_give() -> None:
+    tiingo = feed(feed_id="tiingo", kind="tiingo")
+    with pytest.raises(InvalidInput, match="settings"):
+        changed_feed(tiingo, {"url": "https://example.com/"}, LATER)
+    assert changed_feed(tiingo, {"source_priority": 5}, LATER).source_priority == 5

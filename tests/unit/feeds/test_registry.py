@@ -1,0 +1,210 @@
+"""One address, one feed, whatever happens at once or breaks off in between."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from models.errors import Conflict, NotFound, ToolpulseError
+from models.feed import Feed, FeedSeen
+from models.feed_address import FeedAddress
+from services.feeds.form import NewFeed, new_feed
+from services.feeds.registry import Added, FeedRegistry
+from services.ports import Query, Store
+from services.store.containers import FEEDS
+from services.store.sqlite import SqliteStore
+from tests.builders import Watch
+from tests.documents import NOW, feed, feed_seen
+from tests.unit.feeds.stores import Crash, hesitant, mortal
+
+URL = "https://example.com/feed"
+SPELLINGS = [URL, "http://example.com/feed", "https://EXAMPLE.com:443/feed/", "https://example.com/feed?utm_source=x"]
+
+
+def wanted(url: str = URL, **fields: Any) -> NewFeed:
+    return new_feed({"url": url, "source_name": "Example", **fields})
+
+
+async def feeds_in(store: Store) -> list[Feed]:
+    return [feed async for feed in FeedRegistry(store, lambda: NOW).every()]
+
+
+async def test_a_feed_is_added_once_and_known_ever_after(registry: FeedRegistry) -> None:
+    first = await registry.add(wanted(priority=2.0))
+    assert first.is_new
+    for spelling in SPELLINGS:
+        again = await registry.add(wanted(spelling, source_name="Another name"))
+        assert (again.is_new, again.feed) == (False, first.feed)
+
+
+async def test_an_id_of_another_feed_is_a_conflict_and_leaves_the_address_free(registry: FeedRegistry) -> None:
+    await registry.add(wanted(id="news"))
+    with pytest.raises(Conflict, match="id: news"):
+        await registry.add(wanted("https://other.example/", id="news"))
+    assert (await registry.add(wanted("https://other.example/", id="other"))).is_new
+
+
+async def test_where_a_feed_was_redirected_to_is_that_feed(registry: FeedRegistry, store: SqliteStore) -> None:
+    added = (await registry.add(wanted())).feed
+    moved = added.changed(NOW, redirect_url="https://cdn.example/rss")
+    await store.upsert(FEEDS.name, moved.to_document())
+    again = await registry.add(wanted("https://cdn.example/rss"))
+    assert (again.is_new, again.feed.feed_id) == (False, added.feed_id)
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_many_that_add_one_address_at_once_get_one_feed(store: SqliteStore, watch: Watch, seed: int) -> None:
+    several = [FeedRegistry(hesitant(store, seed * 100 + n), watch) for n in range(8)]
+    results = await asyncio.gather(
+        *(each.add(wanted(SPELLINGS[n % 4], id=f"id-{n}")) for n, each in enumerate(several))
+    )
+    assert len({result.feed.feed_id for result in results}) == 1
+    assert sum(result.is_new for result in results) == 1
+    assert len(await feeds_in(store)) == 1
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_adding_an_address_while_another_feed_moves_there_leaves_one_feed_with_it(
+    store: SqliteStore, watch: Watch, seed: int
+) -> None:
+    registry = FeedRegistry(hesitant(store, seed), watch)
+    await registry.add(wanted("https://old.example/", id="a"))
+    await asyncio.gather(registry.change("a", {"url": URL}), registry.add(wanted(id="b")), return_exceptions=True)
+    at_the_address = [feed for feed in await feeds_in(store) if feed.feed_url == URL]
+    assert len(at_the_address) == 1
+
+
+@pytest.mark.parametrize("writes", range(3))
+async def test_an_add_that_broke_off_is_finished_by_the_next(store: SqliteStore, watch: Watch, writes: int) -> None:
+    try:
+        await FeedRegistry(mortal(store, writes), watch).add(wanted(id="first"))
+    except Crash:
+        assert writes < 2
+    added = await FeedRegistry(store, watch).add(wanted(id="second"))
+    assert [feed.feed_id for feed in await feeds_in(store)] == [added.feed.feed_id]
+
+
+@pytest.mark.parametrize("writes", range(4))
+async def test_a_move_that_broke_off_can_be_done_again(store: SqliteStore, watch: Watch, writes: int) -> None:
+    registry = FeedRegistry(store, watch)
+    await registry.add(wanted("https://old.example/", id="a"))
+    try:
+        await FeedRegistry(mortal(store, writes), watch).change("a", {"url": URL})
+    except Crash:
+        assert writes < 3
+    assert (await registry.change("a", {"url": URL})).feed_url == URL
+    assert not (await registry.add(wanted())).is_new
+
+
+async def test_an_address_whose_feed_never_moved_there_is_free_again_after_a_minute(
+    store: SqliteStore, watch: Watch
+) -> None:
+    registry = FeedRegistry(store, watch)
+    await registry.add(wanted("https://old.example/", id="a"))
+    with pytest.raises(Crash):
+        await FeedRegistry(mortal(store, 1), watch).change("a", {"url": URL})
+    with pytest.raises(Conflict, match="just now"):
+        await registry.add(wanted(id="b"))
+    watch.now += timedelta(minutes=2)
+    assert (await registry.add(wanted(id="b"))).feed.feed_id == "b"
+
+
+@pytest.mark.parametrize("writes", range(4))
+async def test_a_removal_that_broke_off_can_be_done_again_and_the_feed_added_anew(
+    store: SqliteStore, watch: Watch, writes: int
+) -> None:
+    registry = FeedRegistry(store, watch)
+    await registry.add(wanted())
+    try:
+        await FeedRegistry(mortal(store, writes), watch).remove(wanted().feed_id)
+        assert writes == 3
+    except Crash:
+        pass
+    try:
+        await registry.remove(wanted().feed_id)
+    except NotFound:
+        assert writes >= 2
+    assert (await registry.add(wanted())).is_new
+    assert len(await feeds_in(store)) == 1
+
+
+async def test_what_is_removed_leaves_nothing_behind(registry: FeedRegistry, store: SqliteStore) -> None:
+    added = (await registry.add(wanted(id="news"))).feed
+    await store.upsert(FEEDS.name, feed_seen(feed_id="news").to_document())
+    await registry.remove(added.feed_id)
+    assert (await store.query(FEEDS.name, Query())).items == []
+    with pytest.raises(NotFound):
+        await registry.remove(added.feed_id)
+
+
+async def test_a_url_that_is_another_feeds_is_a_conflict(registry: FeedRegistry) -> None:
+    await registry.add(wanted())
+    await registry.add(wanted("https://other.example/", id="other"))
+    with pytest.raises(Conflict, match="url"):
+        await registry.change("other", {"url": "http://example.com/feed/"})
+    assert (await registry.get("other")).feed_url == "https://other.example/"
+
+
+async def test_a_feed_that_moved_frees_the_address_it_had(registry: FeedRegistry) -> None:
+    await registry.add(wanted(id="a"))
+    await registry.change("a", {"url": "https://new.example/"})
+    assert (await registry.add(wanted(id="b"))).is_new
+    assert not (await registry.add(wanted("https://new.example/"))).is_new
+
+
+async def test_a_change_survives_a_worker_that_saves_at_the_same_moment(store: SqliteStore, watch: Watch) -> None:
+    registry = FeedRegistry(hesitant(store, 3), watch)
+    await registry.add(wanted(id="a"))
+
+    async def save() -> None:
+        for count in range(20):
+            found = Feed.from_document(await store.read(FEEDS.name, "a", Feed.ID) or {})
+            saved = found.changed(watch(), fetch_count=count + 1)
+            try:
+                await store.replace(FEEDS.name, saved.to_document(), found.stored_etag or "")
+            except ToolpulseError:
+                continue
+            await asyncio.sleep(0)
+
+    await asyncio.gather(save(), registry.change("a", {"priority": 5}))
+    after = await registry.get("a")
+    assert (after.priority_score, after.fetch_count) == (5.0, 20)
+
+
+async def test_an_api_source_cannot_be_removed(registry: FeedRegistry, store: SqliteStore) -> None:
+    await store.create(FEEDS.name, feed(feed_id="tiingo", kind="tiingo").to_document())
+    with pytest.raises(Conflict, match="disable"):
+        await registry.remove("tiingo")
+
+
+@pytest.mark.parametrize("feed_id", ["", "nobody", "a/b", "..", "url:0000", "x" * 300])
+async def test_no_feed_of_that_id_is_not_found(registry: FeedRegistry, feed_id: str) -> None:
+    with pytest.raises(NotFound):
+        await registry.get(feed_id)
+
+
+async def test_lists_page_through_feeds_only_and_miss_none(registry: FeedRegistry, store: SqliteStore) -> None:
+    results = await registry.add_all([wanted(f"https://example.com/{n}") for n in range(25)])
+    await store.upsert(FEEDS.name, feed_seen(feed_id=wanted("https://example.com/1").feed_id).to_document())
+    assert all(isinstance(result, Added) and result.is_new for result in results)
+    found: list[str] = []
+    after: str | None = None
+    while True:
+        feeds, after = await registry.page(10, after)
+        found += [feed.feed_id for feed in feeds]
+        if after is None:
+            break
+    assert sorted(found) == sorted(wanted(f"https://example.com/{n}").feed_id for n in range(25))
+
+
+async def test_of_two_in_one_list_the_first_counts(registry: FeedRegistry) -> None:
+    results = await registry.add_all([wanted(source_name="A"), wanted(SPELLINGS[1], source_name="B")])
+    assert [(result.is_new, result.feed.source_name) for result in results if isinstance(result, Added)] == [
+        (True, "A"),
+        (False, "A"),
+    ]
+
+
+def test_an_address_and_what_was_seen_are_told_from_feeds_by_their_ids() -> None:
+    assert len({Feed.ID, FeedSeen.ID, FeedAddress.ID}) == 3

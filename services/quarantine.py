@@ -17,7 +17,6 @@ from services.store.containers import QUARANTINE, RUNS
 STATUSES: tuple[ReviewStatus, ...] = get_args(ReviewStatus)
 DECISIONS = tuple(status for status in STATUSES if status != "PENDING")
 _LONGEST_NOTE = 2000
-_LONGEST_ID = 255
 _TRIES = 8
 
 
@@ -65,9 +64,10 @@ class Quarantine:
         raise ChangedMeanwhile(f"quarantine item {quarantine_id} keeps changing: try again")
 
     async def _get(self, quarantine_id: str) -> QuarantineItem:
-        found = None
-        if len(quarantine_id) <= _LONGEST_ID:
+        try:
             found = await self._store.read(QUARANTINE.name, quarantine_id, quarantine_id)
+        except InvalidInput:  # no store would take such an id
+            found = None
         if found is None:
             raise NotFound(f"quarantine: there is nothing with the id {quarantine_id!r}")
         return QuarantineItem.from_document(found)

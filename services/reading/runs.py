@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from models.errors import NotFound
+from models.errors import InvalidInput, NotFound
 from models.run import Attempt, IngestionBatch, JobRun
 from services.ports import Document, Query, Store, Where
 from services.store.containers import RUNS
 
 _PAGE = 500
 _ATTEMPTS = Where("entity_type", "eq", "Attempt")
-_LONGEST_ID = 255
 
 
 class Runs:
@@ -25,7 +24,10 @@ class Runs:
         return [_run(document) for document in page.items], page.next
 
     async def get(self, run_id: str) -> JobRun:
-        document = await self._store.read(RUNS.name, run_id, JobRun.ID) if len(run_id) <= _LONGEST_ID else None
+        try:
+            document = await self._store.read(RUNS.name, run_id, JobRun.ID)
+        except InvalidInput:  # no store would take such an id
+            document = None
         if document is None:
             raise NotFound(f"run: there is none with the id {run_id!r}; runs are kept for 14 days")
         return _run(document)

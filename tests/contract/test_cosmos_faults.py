@@ -15,6 +15,7 @@ from tests.contract import cosmos_server, faulty_proxy
 from tests.contract.conftest import SettableClock
 from tests.contract.cosmos_server import EMULATOR_KEY, CosmosServer
 from tests.contract.faulty_proxy import CUT_AFTER, CUT_BEFORE, LOST_ANSWER, Fault, FaultyProxy
+from tests.contract.identity import Identity
 
 DATABASE = "faults"
 
@@ -310,30 +311,6 @@ async def test_an_identity_that_gets_no_token_is_told_what_to_do(tls: CosmosServ
     with pytest.raises(Unavailable, match="Data Contributor"):
         await store.ping()
     await store.close()
-
-
-class Identity:
-    """A credential whose tokens this server does not look at."""
-
-    def __init__(self, *, refused: bool = False) -> None:
-        self.refused = refused
-
-    async def get_token(self, *scopes: str, **_: Any) -> Any:
-        from azure.core.credentials import AccessToken
-        from azure.core.exceptions import ClientAuthenticationError
-
-        if self.refused:
-            raise ClientAuthenticationError("no identity here")
-        return AccessToken("token", 4_000_000_000)
-
-    async def close(self) -> None:
-        pass
-
-    async def __aenter__(self) -> "Identity":
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
 
 
 def test_a_cold_start_does_not_load_azure() -> None:

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Brings what is stored up to this version: runs the migrations that have not been run.
+
+    .venv/bin/python scripts/migrate.py [--list] [--data DIR]
+
+Works on the store that the settings name, in the environment or in local.settings.json. Running it again does nothing;
+after a crash it goes on. --list shows each migration and when it was run, and runs none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from models.errors import ToolpulseError  # noqa: E402
+from scripts.host import Refused  # noqa: E402
+from scripts.host.settings import app_settings  # noqa: E402
+from services import container  # noqa: E402
+from services.migrations.runner import known, records, run_pending  # noqa: E402
+from services.ports import Store  # noqa: E402
+
+
+async def show(store: Store) -> None:
+    begun = await records(store)
+    for migration in known():
+        record = begun.pop(migration.number, None)
+        state = "pending"
+        if record is not None:
+            state = "interrupted" if record.completed_at is None else f"done {record.completed_at:%Y-%m-%d %H:%M} UTC"
+        print(f"{migration.number:04d}  {migration.name:24}  {state:22}  {migration.about}")
+    for number, record in sorted(begun.items()):
+        print(f"{number:04d}  {record.name:24}  {'unknown here':22}  run by a newer version")
+
+
+async def migrate(settings: Mapping[str, str], *, only_list: bool) -> None:
+    built = await container.build(settings)
+    try:
+        if only_list:
+            await show(built.store)
+            return
+        count = 0
+        async for migration in run_pending(built.store, built.clock, known()):
+            print(f"{migration.number:04d}  {migration.name}: done")
+            count += 1
+        print(f"{count} run" if count else "nothing to do: every migration has been run")
+    finally:
+        await built.close()
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true", help="show what has been run and what has not")
+    parser.add_argument("--data", metavar="DIR", help="folder of the embedded store (default: the setting DATA_DIR)")
+    given = parser.parse_args(arguments)
+    chosen = {} if given.data is None else {"DATA_DIR": given.data}
+    try:
+        settings, _ = app_settings(ROOT, chosen, os.environ)
+        asyncio.run(migrate({**settings, **os.environ, **chosen}, only_list=given.list))
+    except (ToolpulseError, Refused) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -118,7 +118,7 @@ class Claims:
 
 def is_claimed(feed: Document, now: datetime) -> bool:
     """Feed.is_claimed, of a document that is not worth reading whole."""
-    return feed.get("claimed_until", "") > format_time(now)
+    return str(feed.get("claimed_until") or "") > format_time(now)
 
 
 def chosen(due: Iterable[Document], most: int) -> list[Document]:

@@ -1,0 +1,132 @@
+"""The ladder for what a feed's own memory does not know: stored hashes, locators, floods; then the articles.
+
+Decides nothing about articles (dedup.py) and writes none (settlement.py); knows nothing of schedules, of fetching, or
+of when the feed's own memory is saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from models.locator import seen_key
+from models.values import parse_time
+from services.ingest.canonical import ALIAS_SECONDS, ARTICLE_SECONDS, Moment
+from services.ingest.dedup import Folded, Target
+from services.ingest.flood import flood_of
+from services.ingest.identity import Candidate, Source, examined
+from services.ingest.recent import Recent
+from services.ingest.settlement import Settlement
+from services.ports import Document, Store
+from services.store.containers import LOCATORS
+
+NEARLY_SECONDS = 3_600
+"""A locator whose article has expired, or is about to, is not completed: it is old, not left behind by a crash."""
+
+
+@dataclass(slots=True)
+class Taken:
+    """What came of one document's entries. Articles by id, so that none is counted twice."""
+
+    first: set[str] = field(default_factory=set)
+    stored: set[str] = field(default_factory=set)
+    joined: set[str] = field(default_factory=set)
+    pending: set[str] = field(default_factory=set)
+    """Whose events are due; `clean_up` would find these too, as they wait for their first analysis."""
+    changed: set[str] = field(default_factory=set)
+    """Whose events are due, and which nothing else would bring back."""
+    held: list[Candidate] = field(default_factory=list)
+    published: list[datetime] = field(default_factory=list)
+    """When what is new to the source was published, as far as the source says so."""
+
+    def count(self, source_id: str, folded: Folded) -> None:
+        if folded.announced:
+            article = folded.article or folded.before or {}
+            (self.pending if article.get("status") == "pending" else self.changed).add(source_id)
+        if folded.first and source_id not in self.first:
+            self.first.add(source_id)
+            candidate = folded.settled[0].candidate
+            if candidate.flag is None:
+                self.published.append(candidate.published)
+            if folded.stored:
+                self.stored.add(source_id)
+            if folded.joined:
+                self.joined.add(source_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the store knows of a candidate that goes on to the articles."""
+
+    candidate: Candidate
+    alias: Document | None
+
+
+class Intake:
+    def __init__(self, store: Store, hashes_kept: timedelta) -> None:
+        self._store = store
+        self._kept_seconds = int(hashes_kept.total_seconds())
+
+    async def take_in(
+        self, source: Source, candidates: Sequence[Candidate], recent: Recent, now: Moment, counted_until: str
+    ) -> Taken:
+        """Stores what is new or changed among the candidates, each of which is another form of an entry.
+
+        `counted_until` is the `now` of the processing that saved the feed last.
+        """
+        taken = Taken()
+        settlement = Settlement(self._store, source, now, counted_until, self._kept_seconds)
+        waiting = list(candidates)
+        while waiting:
+            # Two entries under one locator are one: the second meets what the first has left.
+            turn = {each.locator_id: each for each in reversed(waiting)}
+            later = [each for each in waiting if turn[each.locator_id] is not each]
+            known, renewed = await self._known(settlement, list(turn.values()))
+            known = _without_flood(known, recent, taken)
+            targets = [_targeted(each, source, now) for each in known if not _is_over(each, recent, now)]
+            for source_id, folded in (await settlement.settle(targets, renewed)).items():
+                taken.count(source_id, folded)
+            waiting = later
+        return taken
+
+    async def _known(self, work: Settlement, candidates: list[Candidate]) -> tuple[list[Known], list[Document]]:
+        """The candidates whose hash is not stored in this form; and the locators that live on, seen again."""
+        keys = [seen_key(work.source.key, each.entry.content_hash) for each in candidates]
+        keys += [each.locator_id for each in candidates]
+        found = await self._store.read_many(LOCATORS.name, [(key, key) for key in keys])
+        hashes, aliases = found[: len(candidates)], found[len(candidates) :]
+        going_on: list[Known] = []
+        renewed: list[Document] = []
+        for candidate, hashed, alias in zip(candidates, hashes, aliases, strict=True):
+            if hashed is None or hashed["revision"] != candidate.entry.form or work.is_in_doubt(hashed):
+                going_on.append(Known(candidate, alias))
+            elif hashed["ttl_timestamp"] - work.now.seconds < self._kept_seconds // 2:
+                renewed.append({**hashed, "ttl_timestamp": work.now.seconds + self._kept_seconds})
+                if alias is not None:
+                    renewed.append({**alias, "ttl_timestamp": work.now.seconds + ALIAS_SECONDS})
+        return going_on, renewed
+
+
+def _without_flood(known: list[Known], recent: Recent, taken: Taken) -> list[Known]:
+    held = flood_of([each.candidate for each in known if each.alias is None], recent)
+    taken.held += held
+    marks = {each.entry.mark for each in held}
+    return [each for each in known if each.candidate.entry.mark not in marks]
+
+
+def _is_over(known: Known, recent: Recent, now: Moment) -> bool:
+    """An entry that has outlived its article: its locator is gone, though the feed had it all along."""
+    return known.alias is None and recent.knows(known.candidate.id_mark)
+
+
+def _targeted(known: Known, source: Source, now: Moment) -> Target:
+    candidate, alias = known.candidate, known.alias
+    if alias is None:
+        return Target(candidate, candidate.target())
+    if candidate.flag is not None:
+        # When it was first seen is kept by what was stored of it then.
+        first_seen = min(now.at, parse_time(alias["created_at"]))
+        candidate = examined(candidate.entry, source, now.at, first_seen)
+    over = now.at - parse_time(alias["created_at"]) > timedelta(seconds=ARTICLE_SECONDS - NEARLY_SECONDS)
+    return Target(candidate, alias["source_id"], fixed=True, claimed=True, over=over)

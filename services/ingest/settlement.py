@@ -1,0 +1,166 @@
+"""Writing what dedup.py decides: locators are claimed, articles created or joined, observations and hashes kept.
+
+In an order that a crash anywhere leaves fit to be done again: locators, articles, observations, hashes. A race is
+settled by the store: who comes second reads what is there, and decides anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from models.errors import ChangedMeanwhile, Unavailable
+from services.ingest import canonical
+from services.ingest.canonical import Moment
+from services.ingest.dedup import Folded, Target, fold
+from services.ingest.identity import Mark, Source
+from services.ports import Document, Store
+from services.store.containers import ARTICLES, LOCATORS
+
+ROUNDS = 20
+"""Of writing one article that others write too; in each, somebody got on."""
+
+Groups = dict[str, list[Target]]
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """One processing of one source's entries."""
+
+    store: Store
+    source: Source
+    now: Moment
+    counted_until: str
+    hashes_kept_seconds: int
+
+    def is_in_doubt(self, document: Document) -> bool:
+        """Whether a try wrote it that may have died before it saved the feed."""
+        return str(document["updated_at"]) > self.counted_until
+
+    async def settle(self, targets: Iterable[Target], renewed: Sequence[Document]) -> dict[str, Folded]:
+        """Stores all of them, each under another locator. What came of each article, by its id."""
+        groups = _grouped(targets)
+        articles = await self._read(groups)
+        folded = self._folded(groups, articles)
+        separate = {each.entry.mark for one in folded.values() for each in one.separate}
+        if separate:
+            groups = _moved(groups, separate)
+            articles |= await self._read(groups.keys() - articles.keys())
+            folded = self._folded(groups, articles)
+        groups = await self._claimed(groups)
+        articles |= await self._read(groups.keys() - articles.keys())
+        folded = await self._written(groups, articles)
+        await self._observe([each for one in folded.values() for each in one.observations])
+        hashes = [self._hash(key, target) for key, one in folded.items() for target in one.settled]
+        if hashes or renewed:
+            await self.store.write_many(LOCATORS.name, [*hashes, *renewed])
+        return folded
+
+    async def _read(self, source_ids: Iterable[str]) -> dict[str, Document | None]:
+        wanted = list(source_ids)
+        if not wanted:
+            return {}
+        found = await self.store.read_many(ARTICLES.name, [(each, canonical.ARTICLE_ID) for each in wanted])
+        return dict(zip(wanted, found, strict=True))
+
+    def _folded(self, groups: Groups, articles: Mapping[str, Document | None]) -> dict[str, Folded]:
+        return {
+            key: fold(articles[key], group, self.source, self.now, self.counted_until) for key, group in groups.items()
+        }
+
+    async def _claimed(self, groups: Groups) -> Groups:
+        """The groups with every locator claimed; one that somebody else claimed first says where its entry goes."""
+        wanted = [target for group in groups.values() for target in group if not target.claimed]
+        if not wanted:
+            return groups
+        aliases = [canonical.alias(each.candidate, self.source, each.source_id, self.now) for each in wanted]
+        won = await self.store.create_many(LOCATORS.name, aliases)
+        lost = [alias["id"] for alias, created in zip(aliases, won, strict=True) if not created]
+        theirs = await self.store.read_many(LOCATORS.name, [(each, each) for each in lost]) if lost else []
+        elsewhere = {name: alias["source_id"] for name, alias in zip(lost, theirs, strict=True) if alias is not None}
+        return _grouped(
+            replace(
+                target,
+                source_id=elsewhere.get(target.candidate.locator_id, target.source_id),
+                fixed=True,
+                claimed=True,
+            )
+            for group in groups.values()
+            for target in group
+        )
+
+    async def _written(self, groups: Groups, articles: Mapping[str, Document | None]) -> dict[str, Folded]:
+        """Creates and replaces the articles, again from what is there wherever somebody else wrote meanwhile."""
+        done: dict[str, Folded] = {}
+        for _ in range(ROUNDS):
+            folded = self._folded(groups, articles)
+            raced = await self._write(folded)
+            done |= {key: one for key, one in folded.items() if key not in raced}
+            if not raced:
+                return done
+            groups = {key: groups[key] for key in raced}
+            articles = await self._read(raced)
+        raise Unavailable(f"{len(groups)} articles kept changing", retry_after=1.0)
+
+    async def _write(self, folded: Mapping[str, Folded]) -> list[str]:
+        """The ids of the articles that somebody else was quicker to write."""
+        raced: list[str] = []
+        new: list[Document] = []
+        for key, one in folded.items():
+            if one.article is None:
+                continue
+            if one.before is None:
+                new.append(one.article)
+                continue
+            article = one.article if one.text_of is None else await self._with_text(one.article, one.text_of)
+            try:
+                await self.store.replace(ARTICLES.name, article, one.before["_etag"])
+            except ChangedMeanwhile:
+                raced.append(key)
+        if new:
+            created = await self.store.create_many(ARTICLES.name, new)
+            raced += [each["source_id"] for each, won in zip(new, created, strict=True) if not won]
+        return raced
+
+    async def _with_text(self, article: Document, observation_id: str) -> Document:
+        """The article with the text of the source that it now reads, which is in none of the hands here."""
+        observed = await self.store.read(ARTICLES.name, article["source_id"], observation_id)
+        return {**article, "text_for_analysis": observed.get("text") if observed else None}
+
+    async def _observe(self, observations: list[Document]) -> None:
+        """One a day: the first is created; a later edit of the day, or a repeated try, writes over it."""
+        if not observations:
+            return
+        created = await self.store.create_many(ARTICLES.name, observations)
+        again = [each for each, won in zip(observations, created, strict=True) if not won]
+        if not again:
+            return
+        there = await self.store.read_many(ARTICLES.name, [(each["source_id"], each["id"]) for each in again])
+        changed = [
+            {**new, "created_at": old["created_at"], "ttl_timestamp": old["ttl_timestamp"]} if old else new
+            for new, old in zip(again, there, strict=True)
+            if old is None or old["revision"] != new["revision"]
+        ]
+        if changed:
+            await self.store.write_many(ARTICLES.name, changed)
+
+    def _hash(self, source_id: str, target: Target) -> Document:
+        return canonical.seen_hash(target.candidate, self.source, source_id, self.now, self.hashes_kept_seconds)
+
+
+def _grouped(targets: Iterable[Target]) -> Groups:
+    groups: Groups = {}
+    for target in targets:
+        groups.setdefault(target.source_id, []).append(target)
+    return groups
+
+
+def _moved(groups: Groups, separate: set[Mark]) -> Groups:
+    """The groups with these entries under the article that their URL makes."""
+    return _grouped(
+        replace(target, source_id=target.candidate.target(with_url=True), fixed=True)
+        if target.candidate.entry.mark in separate
+        else target
+        for group in groups.values()
+        for target in group
+    )

@@ -28,7 +28,7 @@ from scripts.host.host import Command, Host, run  # noqa: E402
 
 del sys.path[0]
 
-_LAST_SECONDS = 1.5
+_LAST_SECONDS = 1.0
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -143,11 +143,11 @@ async def test_once_fails_if_a_timer_did(tmp_path: Path) -> None:
 
 
 async def test_a_timer_runs_when_it_is_due_and_never_overlaps_itself(tmp_path: Path) -> None:
-    async with running_sample(tmp_path, settings={"TICK": "00:00:00.2", "TICK_TAKES": "0.5"}) as sample:
-        await sample.until(lambda: len(sample.recorded(timer="tick")) == 4)
+    async with running_sample(tmp_path, settings={"TICK": "00:00:00.1", "TICK_TAKES": "0.3"}) as sample:
+        await sample.until(lambda: len(sample.recorded(timer="tick")) >= 4)
         assert not any(each["past_due"] for each in sample.recorded(timer="tick"))
         times = [each["at"] for each in sample.recorded(timer="tick")]
-        assert all(0.5 <= after - before < 0.8 for before, after in itertools.pairwise(times))
+        assert all(0.29 <= after - before < 0.8 for before, after in itertools.pairwise(times))
 
 
 async def test_a_timer_fires_on_the_second_that_its_expression_says(tmp_path: Path) -> None:

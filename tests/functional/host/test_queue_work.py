@@ -27,7 +27,7 @@ def tried(folder: Path, times: int) -> bool:
 async def test_messages_go_from_function_to_function_at_once(tmp_path: Path) -> None:
     slow_polling = {"AzureFunctionsJobHost__extensions__queues__maxPollingInterval": "00:00:30"}
     async with running_sample(tmp_path, settings=slow_polling) as sample:
-        await asyncio.sleep(1)  # until the next look at the idle queue is far off
+        await asyncio.sleep(1.3)  # the idle queue is looked at after 1.1 s, then after 2 s
         began = time.monotonic()
         assert await sample.send(many=["a", '{"b": 2}'], one='["c", {"d":1}]') == 202
         await sample.until(lambda: len(sample.recorded()) >= 5)

@@ -70,11 +70,26 @@ async def call(name: str, query: str = "", body: Any = None, *, key: str | None 
 
 
 @pytest.fixture
-async def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Container]:
-    """The container that the functions use."""
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """What the app's settings are read from, before it is first asked for."""
     for name in ("STORE", "COSMOS_ENDPOINT", "MANAGEMENT_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("DATA_DIR", str(tmp_path))
     monkeypatch.setenv("AzureWebJobsStorage", "UseDevelopmentStorage=true")
+    return monkeypatch
+
+
+@pytest.fixture
+async def app(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
+    """The container that the functions use."""
     yield await container.get()
+    await container.close()
+
+
+@pytest.fixture
+async def locked(environment: pytest.MonkeyPatch) -> AsyncIterator[None]:
+    """An app whose management key is `sesame`."""
+    environment.setenv("MANAGEMENT_KEY", "sesame")
+    await container.get()
+    yield
     await container.close()

@@ -1,0 +1,36 @@
+"""What changes things takes the management key besides the function key; what reads does not."""
+
+import pytest
+
+from tests.functional.api.conftest import FUNCTIONS, call
+
+MANAGEMENT = (
+    "add_feed",
+    "change_feed",
+    "delete_article",
+    "delete_feed",
+    "fetch_feed",
+    "import_feeds",
+    "list_quarantine",
+    "review_quarantine",
+)
+READING = ("export_articles", "export_feeds", "get_article", "get_feed", "get_run", "list_articles", "list_feeds")
+IDS = {"feed_id": "nobody", "article_id": "nobody", "run_id": "nobody", "quarantine_id": "nobody"}
+
+
+@pytest.mark.parametrize("name", MANAGEMENT)
+async def test_management_without_the_key_or_with_a_wrong_one_is_401(locked: None, name: str) -> None:
+    for key in (None, "", "sesamo"):
+        answer = await call(name, key=key, **IDS)
+        assert (answer.status, answer.mimetype, answer.sent) == (401, "application/problem+json", [])
+    assert (await call(name, key="sesame", **IDS)).status != 401
+
+
+@pytest.mark.parametrize("name", READING)
+async def test_reading_takes_no_management_key(locked: None, name: str) -> None:
+    assert (await call(name, **IDS)).status != 401
+
+
+def test_every_function_of_the_api_is_in_one_of_the_lists() -> None:
+    ours = {name for name in FUNCTIONS if name.endswith(("feed", "feeds", "article", "articles", "quarantine"))}
+    assert ours - {"ingest_feeds", "ingest_due_feeds", "analyze_articles"} == {*MANAGEMENT, *READING} - {"get_run"}

@@ -1,0 +1,142 @@
+"""Articles, runs, the quarantine and the export over HTTP."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from models.stored import StoredDocument
+from services.container import Container
+from tests.documents import alias, article, attempt, attribution, ingestion_batch, observation, quarantined, reading
+from tests.functional.api.conftest import call
+
+# The app's clock is the real one, and what was stored long ago has expired.
+NOW = datetime.now(UTC).replace(microsecond=0)
+AGES: dict[str, Any] = {"created_at": NOW, "updated_at": NOW}
+
+
+async def put(app: Container, *documents: StoredDocument) -> None:
+    for document in documents:
+        await app.store.upsert(document.CONTAINER, document.to_document())
+
+
+async def test_an_article_is_the_specifications_with_its_canonical_reading_and_on_demand_its_observations(
+    app: Container,
+) -> None:
+    both = {
+        "sources": ("tiingo", "finnhub"),
+        "source_attribution": {
+            "tiingo": attribution(),
+            "finnhub": attribution(article_id="abc", url="https://f.example/1"),
+        },
+        "canonical": reading(),
+    }
+    stored = article(**both, **AGES)
+    await put(app, stored, alias(**AGES), observation(**AGES), observation(source="finnhub", **AGES))
+    answer = await call("get_article", article_id=stored.source_id)
+    body = answer.json
+    assert answer.status == 200
+    assert (body["source_id"], body["sources"]) == (stored.source_id, ["tiingo", "finnhub"])
+    assert body["source_attribution"]["tiingo"]["article_id"] == "91144751"
+    assert body["canonical"]["source"] == "tiingo"
+    assert "observations" not in body
+    raw = await call("get_article", "layer=raw", article_id="tiingo:91144751")
+    assert sorted(each["source"] for each in raw.json["observations"]) == ["finnhub", "tiingo"]
+    listed = await call("list_articles")
+    assert listed.json == {"items": [body], "next": None}
+
+
+async def test_a_deleted_article_is_204_twice_and_404_to_readers(app: Container) -> None:
+    stored = article(**AGES)
+    await put(app, stored, observation(**AGES))
+    for _ in range(2):
+        gone = await call("delete_article", article_id=stored.source_id)
+        assert (gone.status, gone.body) == (204, b"")
+    assert (await call("get_article", article_id=stored.source_id)).status == 404
+    assert (await call("list_articles")).json["items"] == []
+    assert (await call("delete_article", article_id="dedup:" + "0" * 32)).status == 404
+
+
+@pytest.mark.parametrize(
+    ("function", "query", "field"),
+    [
+        ("list_articles", "sentiment=angry", "sentiment"),
+        ("list_articles", "text=x", "since"),
+        ("list_articles", "sort=asc", "sort"),
+        ("list_articles", "cursor=abc", "cursor"),
+        ("list_articles", "limit=1e3", "limit"),
+        ("list_runs", "cursor=abc", "cursor"),
+        ("list_runs", "status=x", "status"),
+        ("list_quarantine", "status=x", "status"),
+        ("export_articles", "layer=cooked", "layer"),
+        ("export_articles", "cursor=abc", "cursor"),
+        ("export_articles", "format=csv", "format"),
+    ],
+)
+async def test_what_a_query_may_not_say_is_400_with_its_name(
+    app: Container, function: str, query: str, field: str
+) -> None:
+    answer = await call(function, query)
+    assert (answer.status, answer.mimetype, answer.json["field"]) == (400, "application/problem+json", field)
+
+
+async def test_a_cursor_of_another_query_is_400(app: Container) -> None:
+    for n in range(2):
+        await put(app, article(dedup_key=f"{n:032x}", **AGES))
+    cursor = (await call("list_articles", "limit=1")).json["next"]
+    assert (await call("list_articles", f"limit=1&cursor={cursor}")).status == 200
+    assert (await call("list_articles", f"limit=1&tag=x&cursor={cursor}")).status == 400
+
+
+async def test_runs_are_listed_and_each_has_its_attempts(app: Container) -> None:
+    await put(app, ingestion_batch(**AGES), attempt(**AGES, status="SUCCEEDED", duration_ms=12, status_code=200))
+    (listed,) = (await call("list_runs")).json["items"]
+    assert (listed["run_id"], listed["metrics"]["collisions_detected"], listed["errors"]) == ("5a4fce02", 20, [])
+    alone = (await call("get_run", run_id="5a4fce02")).json
+    assert alone == listed | {"attempts": alone["attempts"]}
+    assert (alone["attempts"][0]["subject"], alone["attempts"][0]["status_code"]) == ("reuters-world", 200)
+    assert (await call("get_run", run_id="nobody")).status == 404
+
+
+async def test_each_layer_is_exported_as_lines_of_json_with_a_cursor_to_the_next_page(app: Container) -> None:
+    for n in range(5):
+        each = article(dedup_key=f"{n:032x}", timestamp=NOW - timedelta(minutes=n), **AGES)
+        await put(app, each, observation(source_id=each.source_id, **AGES))
+    for layer in ("canonical", "raw"):
+        lines: list[dict[str, Any]] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            page = await call("export_articles", f"layer={layer}&limit=2" + (f"&cursor={cursor}" if cursor else ""))
+            assert (page.status, page.mimetype) == (200, "application/x-ndjson")
+            lines += [json.loads(line) for line in page.body.decode().splitlines()]
+            cursor = page.headers.get("X-Next-Cursor")
+        assert sorted(line["source_id"] for line in lines) == [f"dedup:{n:032x}" for n in range(5)]
+        assert all(line["entity_type"] == ("Article" if layer == "canonical" else "Observation") for line in lines)
+
+
+async def test_an_empty_export_is_empty(app: Container) -> None:
+    page = await call("export_articles")
+    assert (page.status, page.body, page.headers.get("X-Next-Cursor")) == (200, b"", None)
+
+
+async def test_a_held_batch_is_listed_without_its_payload_and_queued_when_it_is_approved(app: Container) -> None:
+    held = quarantined(**AGES)
+    await put(app, held)
+    (listed,) = (await call("list_quarantine", "status=PENDING")).json["items"]
+    assert (listed["quarantine_id"], listed["reason_code"], listed["item_count"]) == (held.quarantine_id, "FLOOD", 60)
+    assert "payload" not in listed
+    wrong = await call("review_quarantine", body={"decision": "YES"}, quarantine_id=held.quarantine_id)
+    assert (wrong.status, wrong.json["field"], wrong.sent) == (400, "decision", [])
+    approved = await call(
+        "review_quarantine",
+        body={"decision": "CLEARED_RETRY_APPROVED", "note": "fine"},
+        quarantine_id=held.quarantine_id,
+    )
+    assert (approved.status, approved.json["manual_review_status"]) == (200, "CLEARED_RETRY_APPROVED")
+    assert approved.sent == [{"run_id": approved.json["run_id"], "held": held.quarantine_id}]
+    assert (await call("get_run", run_id=approved.json["run_id"])).status == 200
+    other = await call("review_quarantine", body={"decision": "CLEARED_TERMINAL"}, quarantine_id=held.quarantine_id)
+    assert (other.status, other.sent) == (409, [])
+    nobody = await call("review_quarantine", body={"decision": "CLEARED_TERMINAL"}, quarantine_id="nobody")
+    assert nobody.status == 404

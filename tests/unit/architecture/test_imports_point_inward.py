@@ -22,6 +22,9 @@ ADAPTERS: dict[str, set[str]] = {
     "services/container.py": {"azure.identity", "azure.core"},
     "services/store/cosmos.py": {"azure.cosmos", "azure.core", "aiohttp"},
     "services/store/cosmos_connection.py": {"azure.cosmos", "azure.core", "aiohttp"},
+    "services/ingest/fetcher.py": {"aiohttp.abc", "yarl"},
+    "services/ingest/fetching/addresses.py": {"yarl"},
+    "services/ingest/fetching/wire.py": {"aiohttp", "yarl"},
     "services/queues/storage.py": {"azure.storage", "azure.core", "aiohttp"},
 }
 

@@ -27,7 +27,7 @@ async def test_a_stop_lets_what_is_in_flight_finish(tmp_path: Path, signum: sign
     async with running_sample(tmp_path) as sample:
         slow = asyncio.create_task(sample.client.post("/api/v1/sleep", data="0.3"))
         await sample.send(many=["slow"])
-        await sample.until(lambda: sample.recorded(text="slow"))
+        await sample.until(lambda: sample.recorded(text="slow") and "'Functions.sleep'" in sample.host.printed())
         assert await sample.host.stop(signum) == 0
         response = await slow
         assert (response.status, await response.text()) == (200, "slept")

@@ -39,6 +39,10 @@ param operatorPrincipalId string = ''
 ])
 param operatorPrincipalType string = 'Group'
 
+@description('An account that was restored from a backup, to go on with. Empty: the one of this environment.')
+@maxLength(44)
+param cosmosAccountName string = ''
+
 @description('0: serverless. Else request units per second that all containers share, at most. Cannot be changed later.')
 @minValue(0)
 @maxValue(1000000)
@@ -146,7 +150,7 @@ module cosmos 'modules/cosmos.bicep' = {
   name: 'cosmos'
   scope: group
   params: {
-    name: 'cosmos-toolpulse-${token}'
+    name: empty(cosmosAccountName) ? 'cosmos-toolpulse-${token}' : cosmosAccountName
     location: location
     tags: tags
     databaseName: databaseName

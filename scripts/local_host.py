@@ -15,6 +15,7 @@ import signal
 import sys
 import threading
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,24 @@ def _command(arguments: list[str]) -> Command:
     )
     parser.add_argument("--once", action="store_true", help="run every timer once, drain the queues, stop")
     given = parser.parse_args(arguments)
-    return Command(given.app.resolve(), given.data.resolve(), given.port, dict(given.set), given.once)
+    app = given.app.resolve()
+    check = _check_settings if app == _ROOT else _take_any
+    return Command(app, given.data.resolve(), given.port, dict(given.set), given.once, check)
+
+
+def _check_settings(environment: Mapping[str, str]) -> None:
+    """In Azure the first call that needs a wrong setting says so; here nobody needs to wait for it."""
+    from models.errors import InvalidInput
+    from services.settings import Settings
+
+    try:
+        Settings.from_environment(environment)
+    except InvalidInput as error:
+        raise Refused("these settings are wrong:\n  " + error.allowed.replace("; ", "\n  ")) from None
+
+
+def _take_any(environment: Mapping[str, str]) -> None:
+    """Another app's settings are its own."""
 
 
 def main(arguments: list[str]) -> int:

@@ -38,13 +38,17 @@ _FINISH_SECONDS = 6
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What the command line asks for; paths are absolute. Port 0 is any free one."""
+    """What the command line asks for; paths are absolute. Port 0 is any free one.
+
+    `check` looks at the app's settings once the app is loaded, and raises Refused for wrong ones.
+    """
 
     app: Path
     data: Path
     port: int
     settings: Mapping[str, str]
     once: bool
+    check: Callable[[Mapping[str, str]], None]
 
 
 class Host:
@@ -192,6 +196,7 @@ async def run(command: Command, on_ready: Callable[[Host], None]) -> int:
         _log_to(console)
         with contextlib.closing(DataFolder(command.data)) as folder:
             functions = load_functions(command.app, options, os.environ)
+            command.check(os.environ)
             console.print(listing(functions, origin, notes))
             host = Host([each for each in functions if not each.disabled], options, folder, console)
             on_ready(host)

@@ -1,0 +1,153 @@
+"""What every adapter does alike with an entry: plain headline, usable link, limits, and counts of what was wrong."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from models.raw_item import PublishedFlag, RawItem
+from services.ingest.text import headline_text, looks_like_html, one_line
+
+MAX_ITEMS = 20_000
+MAX_HEADLINE = 1_000
+MAX_URL = 4_096
+MAX_ID = 1_024
+MAX_HTML = 200_000
+MAX_TAGS = 100
+MAX_TAG = 200
+
+_COMMON_URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][!-~]*)?")
+
+
+class Collected:
+    """The items of one document so far. `finished` closes it."""
+
+    __slots__ = ("_items", "skipped", "warnings")
+
+    def __init__(self) -> None:
+        self._items: list[RawItem] = []
+        self.warnings: Counter[str] = Counter()
+        self.skipped: Counter[str] = Counter()
+
+    def take(
+        self,
+        headline: str,
+        url: str,
+        article_id: str | None,
+        published: datetime,
+        summary: str,
+        content: str,
+        tags: list[str],
+    ) -> bool:
+        """Takes an entry in which nothing is to be mended. False if something is to be cut, which `add` does."""
+        if not headline or len(headline) + len(url) + len(article_id or "") > MAX_HEADLINE:
+            return False
+        if len(summary) + len(content) > MAX_HTML or len(self._items) >= MAX_ITEMS:
+            return False
+        self._items.append(
+            RawItem(article_id, url, headline, published, None, summary, content, self._tags(tags) if tags else ())
+        )
+        return True
+
+    def add(
+        self,
+        *,
+        title: str,
+        title_is_html: bool,
+        link: str,
+        article_id: str,
+        published: datetime | None,
+        dated: bool,
+        summary: str = "",
+        content: str = "",
+        tags: Sequence[str] = (),
+        publisher: str = "",
+        tickers: tuple[str, ...] = (),
+    ) -> None:
+        """Takes an entry as an item, or counts why not. `dated` says whether a date was given, readable or not."""
+        headline = headline_text(title, is_html=title_is_html)
+        if not headline:
+            self.skipped["no_title"] += 1
+            return
+        url = link if _COMMON_URL.fullmatch(link) else self._usable(link)
+        if not url or len(url) > MAX_URL:
+            self.skipped["link_refused" if link else "no_link"] += 1
+            return
+        if len(headline) > MAX_HEADLINE:
+            self.warnings["headline_cut"] += 1
+            headline = headline[:MAX_HEADLINE].rstrip()
+        if len(article_id) > MAX_ID:
+            self.warnings["id_ignored"] += 1
+            article_id = ""
+        if len(summary) > MAX_HTML or len(content) > MAX_HTML:
+            self.warnings["text_cut"] += 1
+            summary, content = summary[:MAX_HTML], content[:MAX_HTML]
+        flag: PublishedFlag | None = None
+        if published is None:
+            flag = "unparsable" if dated else "missing"
+            self.warnings[f"date_{flag}"] += 1
+        if len(self._items) >= MAX_ITEMS:
+            self.skipped["too_many"] += 1
+            return
+        self._items.append(
+            RawItem(
+                article_id or None,
+                url,
+                headline,
+                published,
+                flag,
+                summary,
+                content,
+                self._tags(tags) if tags else (),
+                tickers,
+                one_line(publisher) or None if publisher else None,
+            )
+        )
+
+    def finished(self) -> tuple[RawItem, ...]:
+        """All items. An id that repeats identifies none of those that have it."""
+        ids = [item.article_id for item in self._items if item.article_id is not None]
+        if len(set(ids)) == len(ids):
+            return tuple(self._items)
+        repeated = {each for each, count in Counter(ids).items() if count > 1}
+        items = tuple(replace(item, article_id=None) if item.article_id in repeated else item for item in self._items)
+        self.warnings["id_repeated"] += sum(1 for each in ids if each in repeated)
+        return items
+
+    def _tags(self, tags: Sequence[str]) -> tuple[str, ...]:
+        """Each once, in order, on one line."""
+        all_of_them = "".join(tags)
+        if not all_of_them.isprintable() or len(all_of_them) > MAX_TAG:
+            tags = [one_line(tag) for tag in tags if len(tag) <= MAX_TAG]
+        kept = dict.fromkeys(tags)
+        kept.pop("", None)
+        if len(kept) > MAX_TAGS:
+            self.warnings["tags_cut"] += 1
+            return tuple(kept)[:MAX_TAGS]
+        return tuple(kept)
+
+    def _usable(self, link: str) -> str:
+        """An absolute http or https URL without spaces, or nothing."""
+        link = one_line(link)
+        if not link or len(link) > MAX_URL:
+            return ""
+        try:
+            parts = urlsplit(link)
+            host, _ = parts.hostname, parts.port
+        except ValueError:
+            return ""
+        if parts.scheme not in ("http", "https") or not host or any(c.isspace() or c in '<>"\\' for c in parts.netloc):
+            return ""
+        return link.replace(" ", "%20")
+
+
+def as_html(text: str, *, is_html: bool) -> str:
+    """Text of a summary or content as HTML, whatever it says that it is."""
+    if is_html or ("<" not in text and "&" not in text) or looks_like_html(text):
+        return text
+    return html.escape(text, quote=False)

@@ -1,0 +1,179 @@
+"""feedparser, for every document that the fast reader will not swear to: malformed, old, or written in its own way.
+
+Its own two parsers with a few limits put in, since they keep quadratic time in store for hostile documents. It is
+handed bytes, never a URL; HTML is neither cleaned nor resolved here, as only what is shown needs it.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import xml.sax
+from collections.abc import Mapping
+from typing import Any
+
+from feedparser import api
+from feedparser.encodings import convert_to_utf8
+from feedparser.exceptions import CharacterEncodingOverride, CharacterEncodingUnknown
+from feedparser.sanitizer import replace_doctype
+
+from services.ingest.sources.collected import MAX_ITEMS, MAX_TAGS, Collected, as_html
+from services.ingest.sources.dates import from_time_tuple
+from services.ingest.sources.unreadable import Unreadable
+from services.ingest.sources.xml_fast import Feed
+
+MAX_BYTES = 3_000_000
+MAX_MARKS = 100_000
+"""How many "<" are read: some two seconds' work, and more than any feed of this kind is known to have."""
+MAX_PROLOG = 20_000
+LONGEST_ENTITY = 64
+
+_HTML_TYPES = ("text/html", "application/xhtml+xml")
+_FIRST_ELEMENT = re.compile(rb"<[A-Za-z]")
+_WHITE_SPACE = re.compile(rb"\s+")
+_LONG_ENTITY = re.compile(rb"<!ENTITY[^>]{%d,}>" % (LONGEST_ENTITY + 40))
+_LOOKS_LIKE_FEED = re.compile(rb"<(?:[\w.-]{1,20}:)?(?:rss|rdf|feed|channel)\b", re.IGNORECASE)
+
+_DATES = ("published_parsed", "updated_parsed", "created_parsed")
+
+
+class _Enough(Exception):
+    pass
+
+
+class _Limits:
+    """Mixed into feedparser's parsers: what is not read here is not worked out, what has no end gets one."""
+
+    entries: list[Any]
+
+    def _add_tag(self, term: str | None, scheme: str | None, label: str | None) -> None:
+        if len(self._get_context().get("tags", ())) < MAX_TAGS:  # type: ignore[attr-defined]
+            super()._add_tag(term, scheme, label)  # type: ignore[misc]
+
+    def _sync_author_detail(self, key: str = "author") -> None:
+        """Nothing: authors are not read, and the search for an address in a long name is quadratic."""
+
+    def _start_item(self, attrs_d: dict[str, str]) -> None:
+        if len(self.entries) >= MAX_ITEMS:
+            raise _Enough
+        super()._start_item(attrs_d)  # type: ignore[misc]
+
+    _start_entry = _start_item
+
+    def _end_guid(self) -> None:
+        super()._end_guid()  # type: ignore[misc]
+        if self.guidislink and self.inentry:  # type: ignore[attr-defined]
+            self.entries[-1]["permalink"] = dict.get(self.entries[-1], "id", "")
+
+    _end_id = _end_guid
+
+
+class _Strict(_Limits, api.StrictFeedParser):  # type: ignore[misc]
+    pass
+
+
+class _Loose(_Limits, api.LooseFeedParser):  # type: ignore[misc]
+    pass
+
+
+def read_as_feedparser(body: bytes, base: str, content_type: str) -> Feed:
+    """Reads what feedparser can make of it. Unreadable if that is no feed in any format that it knows."""
+    collected = Collected()
+    found: dict[str, Any] = {}
+    data = convert_to_utf8({"content-type": content_type, "content-location": base}, body, found)
+    if isinstance(found.get("bozo_exception"), CharacterEncodingOverride | CharacterEncodingUnknown):
+        collected.warnings["encoding_guessed"] += 1
+    data = _bounded(data, collected)
+    if not _LOOKS_LIKE_FEED.search(data):
+        raise Unreadable("not_a_feed", "neither RSS, Atom nor JSON Feed")
+    version, data, entities = replace_doctype(data)
+    parser: Any = _Strict(base, None, "utf-8")
+    well_formed = bool(found.get("encoding")) and _run_strict(parser, data)
+    if not well_formed:
+        collected.warnings["malformed"] += 1
+        parser = _Loose(base, None, "utf-8", entities)
+        _run_loose(parser, data, collected)
+    version = version or parser.version
+    if not version:
+        raise Unreadable("not_a_feed", "neither RSS, Atom nor JSON Feed")
+    for entry in parser.entries:
+        _collect(entry, collected)
+    head = parser.feeddata
+    return Feed(version, str(dict.get(head, "title", "")), str(dict.get(head, "link", "")), collected)
+
+
+def _bounded(data: bytes, collected: Collected) -> bytes:
+    """Cut where it becomes too much work, and without what only hostile documents have."""
+    end = len(data)
+    end = min(end, MAX_BYTES)
+    if data.count(b"<", 0, end) > MAX_MARKS:
+        position = -1
+        for _ in range(MAX_MARKS):
+            position = data.find(b"<", position + 1)
+        end = position
+    if end < len(data):
+        collected.warnings["document_cut"] += 1
+        data = data[:end]
+    first = _FIRST_ELEMENT.search(data)
+    start = first.start() if first else len(data)
+    # feedparser searches the prolog with expressions that are quadratic in its white space.
+    prolog = _WHITE_SPACE.sub(lambda match: b"\n" if b"\n" in match[0] else b" ", data[:start][:MAX_PROLOG])
+    return _LONG_ENTITY.sub(b"", prolog) + data[start:]
+
+
+def _run_strict(parser: Any, data: bytes) -> bool:
+    """Whether it is well-formed XML."""
+    parser.resolve_relative_uris = parser.sanitize_html = False
+    reader = xml.sax.make_parser()  # noqa: S317 - external entities are off, and nested ones have been removed
+    reader.setFeature(xml.sax.handler.feature_namespaces, True)
+    reader.setFeature(xml.sax.handler.feature_external_ges, False)
+    reader.setContentHandler(parser)
+    reader.setErrorHandler(parser)
+    source = xml.sax.xmlreader.InputSource()
+    source.setByteStream(io.BytesIO(data))
+    try:
+        reader.parse(source)
+    except _Enough:
+        return True
+    except (xml.sax.SAXException, *_BREAKS):
+        return False
+    return not parser.bozo
+
+
+_BREAKS = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RuntimeError)
+"""What feedparser raises on some garbage that it does not foresee; what it had read until then stands."""
+
+
+def _run_loose(parser: Any, data: bytes, collected: Collected) -> None:
+    parser.resolve_relative_uris = parser.sanitize_html = False
+    try:
+        parser.feed(data.decode("utf-8", "replace"))
+    except _Enough:
+        pass
+    except _BREAKS:
+        collected.warnings["broken_off"] += 1
+
+
+def _collect(found: dict[str, Any], collected: Collected) -> None:
+    # A plain dictionary: feedparser's own answers for keys that are not there.
+    entry = dict(found.items())
+    moments = [from_time_tuple(entry[name]) for name in _DATES if entry.get(name)]
+    contents = entry.get("content") or []
+    # Without a summary of its own, an entry has its content for one.
+    detail = entry.get("summary_detail") or (contents[0] if contents else {"type": "text/html"})
+    collected.add(
+        title=entry.get("title") or "",
+        title_is_html=(entry.get("title_detail") or {}).get("type") in _HTML_TYPES,
+        link=entry.get("link") or entry.get("permalink") or "",
+        article_id=entry.get("id") or "",
+        published=next((moment for moment in moments if moment), None),
+        dated=any(entry.get(name.removesuffix("_parsed")) for name in _DATES),
+        summary=_markup(entry.get("summary"), detail),
+        content=max((_markup(each.get("value"), each) for each in contents), key=len, default=""),
+        tags=[tag["term"] for tag in entry.get("tags") or () if tag.get("term")],
+        publisher=str((entry.get("source") or {}).get("title") or ""),
+    )
+
+
+def _markup(text: str | None, detail: Mapping[str, Any]) -> str:
+    return as_html(text or "", is_html=detail.get("type") in _HTML_TYPES)

@@ -1,0 +1,107 @@
+"""URLs as identity: which spellings are one page. Not for fetching: a normalised URL need not answer.
+
+Only what practically never separates two pages is folded: scheme, case of the host, default ports, fragments, tracking
+parameters, the order of parameters, percent-encoding, a last slash. Paths keep their case.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote, unquote_to_bytes, urlsplit
+
+_TRACKING = re.compile(
+    r"utm_.*|at_(?:medium|campaign|link_.*|format|ptr_.*|bbc_team|custom\d)|mc_[ce]id|pk_.*|mtm_.*|matomo_.*|piwik_.*|"
+    r"hsa_.*|_hs(?:enc|mi)|__hs(?:sc|tc|fp)|hsctatracking|vero_(?:id|conv)|oly_(?:enc|anon)_id|"
+    r"fb(?:clid|_.*)|gclid|gclsrc|dclid|gbraid|wbraid|msclkid|yclid|ymclid|twclid|ttclid|li_fat_id|igshid?|"
+    r"s_?cid|ncid|ocid|cmpid|icid|mkt_tok|mkwid|ftag|xtor|smid|smtyp|wt[._]mc(?:_id)?|wt\.rss_.*|_ga|_gl|"
+    r"guce_.*|guccounter|spm|_openstat|trk(?:campaign)?|recip_id|mbid|cndid|sr_share",
+    re.IGNORECASE,
+)
+_RSS_MARKS = frozenset({"ref", "source", "src", "from", "via", "partner", "mod", "feed", "output", "format", "rss"})
+_RSS_VALUES = frozenset({"rss", "rss20", "rss2", "feed", "rssfeed", "atom", "rss_feed"})
+
+_UNRESERVED = "-._~"
+_PATH_SAFE = "/!$&'()*+,;=:@" + _UNRESERVED
+_QUERY_SAFE = "/?!$'()*,;:@=" + _UNRESERVED
+_ESCAPE = re.compile("%[0-9A-Fa-f]{2}|%")
+_HOST = re.compile("[a-z0-9._~%-]+")
+_DEFAULT_PORTS = (80, 443)
+
+
+def normalize_url(url: str) -> str:
+    """One spelling for all that name the same page; http and https are one. Normalising again changes nothing.
+
+    ValueError if there is no host to be found.
+    """
+    parts = urlsplit(url.strip())
+    host = _host(parts.hostname or "")
+    if not host:
+        raise ValueError("a URL without a host identifies nothing")
+    port = parts.port
+    authority = host if port is None or port in _DEFAULT_PORTS else f"{host}:{port}"
+    path = _without_dots(_encoded(parts.path, _PATH_SAFE)).rstrip("/") or "/"
+    query = _query(parts.query)
+    # A single-page application's address is behind "#!".
+    fragment = f"#{_encoded(parts.fragment, _QUERY_SAFE + '&+')}" if parts.fragment.startswith("!") else ""
+    return f"https://{authority}{path}{'?' if query else ''}{query}{fragment}"
+
+
+def _host(host: str) -> str:
+    host = host.lower()
+    if ":" in host:
+        return f"[{host}]"
+    if not host.isascii():
+        try:
+            host = host.encode("idna").decode("ascii").lower()
+        except UnicodeError:
+            host = _encoded(host, _UNRESERVED).lower()
+    host = host.rstrip(".")
+    return host if _HOST.fullmatch(host) else ""
+
+
+def _query(query: str) -> str:
+    kept = []
+    for pair in _encoded(query, _QUERY_SAFE + "&+").split("&"):
+        name, _, value = pair.partition("=")
+        if not pair or _TRACKING.fullmatch(name):
+            continue
+        if name.lower() in _RSS_MARKS and value.lower() in _RSS_VALUES:
+            continue
+        kept.append(pair)
+    # By name only: `a=2&a=1` may mean another page than `a=1&a=2`.
+    kept.sort(key=lambda pair: pair.partition("=")[0])
+    return "&".join(kept)
+
+
+def _encoded(text: str, safe: str) -> str:
+    """Each character in its one spelling: unreserved ones plain, reserved ones as they came, all others as %XX."""
+    if text.isalnum() and text.isascii():
+        return text
+    pieces = []
+    position = 0
+    for match in _ESCAPE.finditer(text):
+        pieces.append(quote(text[position : match.start()], safe=safe, errors="replace"))
+        pieces.append(_escape(match[0]))
+        position = match.end()
+    pieces.append(quote(text[position:], safe=safe, errors="replace"))
+    return "".join(pieces)
+
+
+def _escape(escape: str) -> str:
+    if escape == "%":
+        return "%25"
+    character = unquote_to_bytes(escape)
+    plain = character.isalnum() or character in (b"-", b".", b"_", b"~")
+    return character.decode("ascii") if plain else escape.upper()
+
+
+def _without_dots(path: str) -> str:
+    if "/." not in path:
+        return path
+    kept: list[str] = []
+    for segment in path.split("/")[1:]:
+        if segment == "..":
+            del kept[-1:]
+        elif segment != ".":
+            kept.append(segment)
+    return "/" + "/".join(kept)

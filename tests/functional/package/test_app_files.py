@@ -1,0 +1,46 @@
+"""What goes into a package is what .funcignore lets through."""
+
+from pathlib import Path
+
+import pytest
+
+from scripts.package import ROOT, app_files
+
+TREE = {
+    "function_app.py": True,
+    "host.json": True,
+    "requirements.txt": True,
+    "services/store/cosmos.py": True,
+    "triggers/timers.py": True,
+    "README.md": False,
+    "services/notes.md": False,
+    "services/__pycache__/store.cpython-313.pyc": False,
+    "local.settings.json": False,
+    "requirements-dev.txt": False,
+    "requirements-infra.in": False,
+    "azure.yaml": False,
+    ".git/config": False,
+    ".github/workflows/test.yml": False,
+    ".data/toolpulse.db": False,
+    ".venv-3.13/bin/python": False,
+    "tests/conftest.py": False,
+    "scripts/dev.py": False,
+    "infra/bicep/main.bicep": False,
+    "docs/operations.md": False,
+    "dist/toolpulse-0.1.0.zip": False,
+}
+
+
+def test_only_what_runs_is_let_through(tmp_path: Path) -> None:
+    for name in TREE:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / ".funcignore").write_text((ROOT / ".funcignore").read_text())
+    assert {file.as_posix() for file in app_files(tmp_path)} == {name for name, wanted in TREE.items() if wanted}
+
+
+@pytest.mark.parametrize(
+    "needed", ["function_app.py", "host.json", "requirements.txt", "services", "triggers", "models"]
+)
+def test_this_checkout_sends_what_azure_needs(needed: str) -> None:
+    assert needed in {file.parts[0] for file in app_files(ROOT)}

@@ -149,6 +149,7 @@ def run(arguments: argparse.Namespace) -> None:
     command = [str(python), str(ROOT / "scripts" / "local_host.py")]
     command += ["--port", str(arguments.port), "--data", data]
     command += [part for setting in settings for part in ("--set", setting)]
+    command += ["--demo"] if arguments.demo else []
     command += ["--once"] if arguments.once else []
     become(command)
 

@@ -9,7 +9,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -184,8 +184,8 @@ class Host:
         await self._runner.cleanup()
 
 
-async def run(command: Command, on_ready: Callable[[Host], None]) -> int:
-    """The exit code. Raises Refused. `on_ready` gets the host, once it can be told to stop."""
+async def run(command: Command, on_ready: Callable[[Host], Awaitable[None]]) -> int:
+    """The exit code. Raises Refused. `on_ready` gets the host once it can be told to stop, before it begins."""
     values, kept = app_settings(command.app, command.settings, os.environ)
     with _bound(command.port) as port:
         origin = f"http://127.0.0.1:{port.getsockname()[1]}"
@@ -199,7 +199,7 @@ async def run(command: Command, on_ready: Callable[[Host], None]) -> int:
             command.check(os.environ)
             console.print(listing(functions, origin, notes))
             host = Host([each for each in functions if not each.disabled], options, folder, console)
-            on_ready(host)
+            await on_ready(host)
             await host.start(port, timers=not command.once)
             console.print(f"Ready on {origin} with its data in {command.data}. Ctrl-C stops it.\n")
             try:

@@ -1,0 +1,35 @@
+"""Demo feeds from this machine: a dozen invented outlets that keep publishing about invented developer tools.
+
+newsroom.py decides what has been published by a given moment, formats.py writes it as a feed, server.py serves it over
+HTTP, session.py brings feeds and app together. Every product, company, ticker and outlet is made up. This module is
+what the local host sees; the rest, which needs the app's own modules, is imported when the demo runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+SETTINGS = {"ALLOW_PRIVATE_ADDRESSES": "true"}
+"""Without it the app refuses to fetch from this machine."""
+
+MARK = "demo.json"
+
+
+@asynccontextmanager
+async def running(data: Path, environment: Mapping[str, str], tell: Callable[[str], None]) -> AsyncIterator[None]:
+    """The demo for the app whose settings are in `environment`, for as long as this is entered."""
+    from scripts.demo import session
+
+    async with session.running(data / MARK, environment) as base:
+        tell(f"Demo feeds are served on {base}; --no-demo takes them away again.")
+        yield
+
+
+async def cleared(data: Path, environment: Mapping[str, str]) -> None:
+    """Takes away the feeds that an earlier run with the demo left; their articles stay."""
+    if (data / MARK).exists():
+        from scripts.demo import session
+
+        await session.cleared(data / MARK, environment)

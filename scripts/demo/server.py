@@ -1,0 +1,109 @@
+"""The demo's outlets over HTTP, on 127.0.0.1 only: good ones with validators, and each kind of bad one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import socket
+from collections.abc import AsyncIterator, Callable
+from datetime import datetime, timedelta
+
+from aiohttp import web
+
+from scripts.demo.formats import FORMATS, article_page, front_page
+from scripts.demo.newsroom import OUTLETS, Outlet, entries, entry_of, is_failing, outlet_of
+
+Clock = Callable[[], datetime]
+SLOW_SECONDS = 6.0
+GONE_AFTER = timedelta(minutes=5)
+
+
+class Newsstand:
+    """`opened` is when the demo first ran with this data: some time after it, one outlet closes for good."""
+
+    def __init__(self, clock: Clock, opened: datetime, slow_seconds: float = SLOW_SECONDS) -> None:
+        self._clock = clock
+        self._opened = opened
+        self._slow_seconds = slow_seconds
+
+    def application(self) -> web.Application:
+        application = web.Application()
+        application.router.add_get("/", self._directory)
+        application.router.add_get("/{outlet}/", self._front)
+        application.router.add_get("/{outlet}/feed", self._feed)
+        application.router.add_get("/{outlet}/{slug}", self._article)
+        return application
+
+    async def _directory(self, request: web.Request) -> web.Response:
+        lines = "".join(f'<li><a href="/{each.id}/">{each.name}</a></li>' for each in OUTLETS)
+        return _page(f"<!doctype html><title>toolpulse demo</title><ul>{lines}</ul>")
+
+    async def _front(self, request: web.Request) -> web.Response:
+        outlet = _outlet(request)
+        return _page(front_page(outlet, entries(outlet, self._clock()), _base(request)))
+
+    async def _article(self, request: web.Request) -> web.Response:
+        number = request.match_info["slug"].rpartition("-")[2]
+        entry = entry_of(_outlet(request), int(number), self._clock()) if number.isdecimal() else None
+        if entry is None:
+            raise web.HTTPNotFound
+        return _page(article_page(entry))
+
+    async def _feed(self, request: web.Request) -> web.Response:
+        outlet, now = _outlet(request), self._clock()
+        if outlet.behaviour == "not_a_feed":
+            return _page(front_page(outlet, [], _base(request)))
+        if outlet.behaviour == "failing" and is_failing(now):
+            raise web.HTTPServiceUnavailable(text="The presses are being oiled.")
+        if outlet.behaviour == "gone" and now - self._opened > GONE_AFTER:
+            raise web.HTTPGone(text="This was the last post.")
+        if outlet.behaviour == "slow":
+            await asyncio.sleep(self._slow_seconds)
+        kind, write = FORMATS[outlet.form]
+        body = write(outlet, entries(outlet, now), _base(request)).encode()
+        response = web.Response(body=body, content_type=kind, charset="utf-8")
+        if outlet.behaviour == "no_validators":
+            return response
+        etag = hashlib.sha256(body).hexdigest()[:16]
+        if any(each.value == etag for each in request.if_none_match or ()):
+            response = web.Response(status=304)
+        response.etag = etag
+        return response
+
+
+def _outlet(request: web.Request) -> Outlet:
+    outlet = outlet_of(request.match_info["outlet"])
+    if outlet is None:
+        raise web.HTTPNotFound
+    return outlet
+
+
+def _base(request: web.Request) -> str:
+    """By the address that feeds are registered with, however the demo was called."""
+    port = request.url.port
+    return f"http://127.0.0.1:{port}"
+
+
+def _page(html: str) -> web.Response:
+    return web.Response(text=html, content_type="text/html")
+
+
+@contextlib.asynccontextmanager
+async def served(newsstand: Newsstand, port: int) -> AsyncIterator[str]:
+    """At that port if it is free, else at another, until it is left. Gives the URL, without a slash at its end."""
+    runner = web.AppRunner(newsstand.application(), access_log=None, handle_signals=False, shutdown_timeout=0.5)
+    await runner.setup()
+    try:
+        listener = _listening(port)
+        await web.SockSite(runner, listener).start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        await runner.cleanup()
+
+
+def _listening(port: int) -> socket.socket:
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except OSError:
+        return socket.create_server(("127.0.0.1", 0))

@@ -1,0 +1,109 @@
+"""A run of the app with the demo: its feeds are served, registered once, and fetched at once.
+
+A mark in the data folder remembers the port, so that a restart finds the same feeds, and when the demo first ran. A
+run without the demo takes the demo's feeds away again; their articles stay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import aiohttp
+
+from models.errors import Conflict, NotFound
+from models.values import format_time, parse_time
+from scripts.demo.newsroom import OUTLETS, Outlet
+from scripts.demo.server import Newsstand, served
+from services import container
+from services.feeds.form import new_feed
+from services.feeds.registry import FeedRegistry
+from services.ports import Clock, utc_now
+
+FIRST_PORT = 7072
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    port: int
+    opened: datetime
+
+    def write(self, path: Path) -> None:
+        path.write_text(json.dumps({"port": self.port, "opened": format_time(self.opened)}), "utf-8")
+
+
+def _marked(path: Path, now: datetime) -> _Mark:
+    try:
+        said = json.loads(path.read_text("utf-8"))
+        return _Mark(int(said["port"]), parse_time(said["opened"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return _Mark(FIRST_PORT, now)
+
+
+def _forget(path: Path) -> None:
+    path.unlink()
+
+
+def feed_url(outlet: Outlet, base: str) -> str:
+    """One is registered by its front page, as people do."""
+    return f"{base}/{outlet.id}/" if outlet.behaviour == "page" else f"{base}/{outlet.id}/feed"
+
+
+async def register(registry: FeedRegistry, base: str) -> None:
+    """Adds the demo's feeds, or moves them to where they are served now. Whatever else was changed stays so."""
+    for outlet in OUTLETS:
+        url = feed_url(outlet, base)
+        said = {"url": url, "source_name": outlet.name, "id": outlet.id}
+        wanted = new_feed(said | {"priority": outlet.priority, "source_priority": outlet.source_priority})
+        try:
+            await registry.add(wanted)
+        except Conflict:
+            await registry.change(outlet.id, {"url": url})
+
+
+async def unregister(registry: FeedRegistry) -> None:
+    for outlet in OUTLETS:
+        with contextlib.suppress(NotFound):
+            await registry.remove(outlet.id)
+
+
+@contextlib.asynccontextmanager
+async def running(mark: Path, environment: Mapping[str, str], clock: Clock = utc_now) -> AsyncIterator[str]:
+    """Gives the URL that the demo is served on. `mark` is the file that remembers it."""
+    known = _marked(mark, clock())
+    async with served(Newsstand(clock, known.opened), known.port) as base:
+        _Mark(int(base.rpartition(":")[2]), known.opened).write(mark)
+        await _with_registry(environment, lambda registry: register(registry, base))
+        first_fetch = asyncio.create_task(_fetch_soon(environment["WEBSITE_HOSTNAME"]))
+        try:
+            yield base
+        finally:
+            first_fetch.cancel()
+
+
+async def cleared(mark: Path, environment: Mapping[str, str]) -> None:
+    await _with_registry(environment, unregister)
+    _forget(mark)
+
+
+async def _with_registry(environment: Mapping[str, str], work: Callable[[FeedRegistry], Awaitable[None]]) -> None:
+    app = await container.build(environment)
+    try:
+        await work(app.feeds)
+    finally:
+        await app.close()
+
+
+async def _fetch_soon(host: str) -> None:
+    """Fires the app's timer as soon as the app answers, since the next tick may be half a minute away."""
+    async with aiohttp.ClientSession(f"http://{host}") as session:
+        for _ in range(100):
+            with contextlib.suppress(aiohttp.ClientError):
+                async with session.post("/admin/functions/ingest_due_feeds", json={}):
+                    return
+            await asyncio.sleep(0.1)

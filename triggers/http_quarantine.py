@@ -4,7 +4,6 @@ import typing
 
 import azure.functions as func
 
-from models.quarantine import QuarantineItem
 from services import container
 from services.quarantine import STATUSES
 from services.reading.shown import shown
@@ -23,7 +22,7 @@ async def list_quarantine(req: func.HttpRequest) -> func.HttpResponse:
     given = query_of(req, "status", "limit", "cursor")
     status = choice(req, "status", "PENDING", STATUSES) if "status" in given else None
     items, cursor = await services.quarantine.page(status, *page_of(req))
-    return list_answer([_without_payload(item) for item in items], cursor)
+    return list_answer([shown(item) for item in items], cursor)
 
 
 @quarantine_http.route(route="v1/quarantine/{quarantine_id}/review", methods=["POST"], auth_level=MANAGE)
@@ -40,10 +39,4 @@ async def review_quarantine(req: func.HttpRequest, messages: func.Out[typing.Lis
     if reviewed.batch is not None:
         messages.set([reviewed.batch.to_message()])
     run_id = reviewed.batch.run_id if reviewed.batch else None
-    return json_answer({**_without_payload(reviewed.item), "run_id": run_id})
-
-
-def _without_payload(item: QuarantineItem) -> typing.Dict[str, typing.Any]:
-    fields = shown(item)
-    del fields["payload"]
-    return fields
+    return json_answer({**shown(reviewed.item), "run_id": run_id})

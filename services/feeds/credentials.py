@@ -1,7 +1,7 @@
 """What a private feed is asked with: read from the setting that the feed names, which may be a Key Vault reference.
 
-The setting says `basic USER:PASSWORD` or `header NAME: VALUE`. Only settings named FEED_CREDENTIAL_… are read, so that no
-feed can be made to send out another secret of the app.
+The setting says `basic USER:PASSWORD` or `header NAME: VALUE`. Only settings named FEED_CREDENTIAL_… are read, so that
+no feed can be made to send out another secret of the app.
 """
 
 from __future__ import annotations

@@ -24,9 +24,17 @@ def test_a_setting_says_user_and_password_or_a_header(said: str, credential: Cre
 
 @pytest.mark.parametrize(
     "said",
-    ["", "hunter2", "reader:hunter2", "basic hunter2", "header hunter2", "header X Y: hunter2", "header X: hunter2\r\nY: 1",
-     "@Microsoft.KeyVault(SecretUri=https://hunter2.example/)"],
-)  # fmt: skip
+    [
+        "",
+        "hunter2",
+        "reader:hunter2",
+        "basic hunter2",
+        "header hunter2",
+        "header X Y: hunter2",
+        "header X: hunter2\r\nY: 1",
+        "@Microsoft.KeyVault(SecretUri=https://hunter2.example/)",
+    ],
+)
 def test_what_says_neither_is_refused_without_quoting_it(said: str) -> None:
     with pytest.raises(InvalidInput, match=NAME) as caught:
         credential_named(NAME, {NAME: said})

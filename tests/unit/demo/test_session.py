@@ -1,0 +1,49 @@
+"""Demo feeds are registered once, follow the demo when it moves, and go when it goes."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from scripts.demo.newsroom import OUTLETS
+from scripts.demo.session import register, unregister
+from services.feeds.form import new_feed
+from services.feeds.registry import FeedRegistry
+from services.store.sqlite import SqliteStore
+from tests.builders import Watch
+
+IDS = sorted(each.id for each in OUTLETS)
+
+
+@pytest.fixture
+async def registry(tmp_path: Path) -> AsyncIterator[FeedRegistry]:
+    store = SqliteStore(tmp_path / "toolpulse.db", Watch())
+    yield FeedRegistry(store, Watch())
+    await store.close()
+
+
+async def ids(registry: FeedRegistry) -> list[str]:
+    return [feed.feed_id async for feed in registry.every()]
+
+
+async def test_a_restart_registers_nothing_twice_and_leaves_what_was_changed(registry: FeedRegistry) -> None:
+    await register(registry, "http://127.0.0.1:7072")
+    await registry.change("demo-dev-wire", {"enabled": False})
+    await register(registry, "http://127.0.0.1:7072")
+    assert await ids(registry) == IDS
+    assert not (await registry.get("demo-dev-wire")).enabled
+
+
+async def test_feeds_follow_the_demo_to_another_port(registry: FeedRegistry) -> None:
+    await register(registry, "http://127.0.0.1:7072")
+    await register(registry, "http://127.0.0.1:8000")
+    assert await ids(registry) == IDS
+    assert (await registry.get("demo-frontier")).feed_url == "http://127.0.0.1:8000/demo-frontier/"
+
+
+async def test_without_the_demo_only_its_feeds_go(registry: FeedRegistry) -> None:
+    await registry.add(new_feed({"url": "https://example.com/", "source_name": "Mine", "id": "mine"}))
+    await register(registry, "http://127.0.0.1:7072")
+    await unregister(registry)
+    await unregister(registry)
+    assert await ids(registry) == ["mine"]

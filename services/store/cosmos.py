@@ -29,6 +29,8 @@ PING_SECONDS = 3.0
 PARALLEL = 16
 ROUNDS = 8  # of a write that finds the document changed under its hands
 
+LONGEST_TTL = 2**31 - 1
+
 _OWN_FIELDS = frozenset({"_rid", "_self", "_attachments", "_write", "ttl"})
 
 
@@ -302,7 +304,7 @@ async def _in_parallel(call: Callable[[A], Awaitable[B]], given: Sequence[A]) ->
 
 def _body(prepared: rules.Prepared, now: int) -> Document:
     # Cosmos counts a lifetime from the last write.
-    ttl = {} if prepared.expires is None else {"ttl": max(1, prepared.expires - now)}
+    ttl = {} if prepared.expires is None else {"ttl": min(max(1, prepared.expires - now), LONGEST_TTL)}
     return {**prepared.body, **ttl}
 
 

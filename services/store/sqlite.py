@@ -209,8 +209,7 @@ class SqliteStore:
         """Runs in the one writing thread, so that callers who come together, or are cancelled, open it once."""
         if self._inline is not None:
             return
-        open_file(self._path, self._wait_seconds)
-        connection = open_connection(self._path, self._wait_seconds)
+        connection = open_file(self._path, self._wait_seconds)
         connection.execute("PRAGMA busy_timeout = 0")
         self._housekeeper = Housekeeper(self._path, self._clock, self._write_lock, self._purge_seconds)
         self._housekeeper.start()

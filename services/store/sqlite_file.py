@@ -51,24 +51,33 @@ def open_connection(path: Path, wait_seconds: float) -> sqlite3.Connection:
     return connection
 
 
-def open_file(path: Path, wait_seconds: float) -> None:
-    """Makes the file and all that it must hold. Several processes may do so at once."""
+def open_file(path: Path, wait_seconds: float) -> sqlite3.Connection:
+    """A connection to the file, made or brought up to date if need be. Several processes may do so at once."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Unavailable(f"the store's folder could not be made: {error}") from error
     deadline = time.monotonic() + wait_seconds
     pause = 0.002
     while True:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(open_connection(path, wait_seconds)) as connection:
-                _bring_up_to_date(connection)
-            return
-        except OSError as error:
-            raise Unavailable(f"the store's folder could not be made: {error}") from error
+            return _up_to_date(path, wait_seconds)
         except sqlite3.Error as error:
             # The switch to a write-ahead log does not wait for others as statements do.
             if not is_busy(error) or time.monotonic() + pause > deadline:
                 raise translated(error) from error
         time.sleep(pause)
         pause = min(pause * 2, 0.1)
+
+
+def _up_to_date(path: Path, wait_seconds: float) -> sqlite3.Connection:
+    connection = open_connection(path, wait_seconds)
+    try:
+        _bring_up_to_date(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 @contextmanager

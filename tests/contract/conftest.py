@@ -1,7 +1,6 @@
 """Both stores, empty, for every test of the contract."""
 
 import asyncio
-import itertools
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from services.ports import Store
+from services.store.containers import CONTAINERS, DEFAULT_TTL
 from services.store.cosmos import CosmosStore
 from services.store.sqlite import SqliteStore
 from tests.contract import cosmos_server
@@ -51,7 +51,7 @@ def cosmos() -> Iterator[CosmosServer]:
         yield server
 
 
-_databases = (f"contract-{number}" for number in itertools.count(1))
+DATABASE = "contract"
 
 
 @pytest.fixture
@@ -60,35 +60,59 @@ async def another(
 ) -> AsyncIterator[Callable[[], Store]]:
     """Makes stores that look at the same, at first empty, data."""
     made: list[Store] = []
-    database = next(_databases)
 
     def make() -> Store:
         if kind == "sqlite":
             made.append(SqliteStore(tmp_path / "data" / "store.db", clock))
         else:
             server: CosmosServer = request.getfixturevalue("cosmos")
-            made.append(CosmosStore(server.endpoint, database, clock, key=server.key))
+            made.append(CosmosStore(server.endpoint, DATABASE, clock, key=server.key))
         return made[-1]
 
     yield make
-    if kind == "cosmos" and made:
-        assert isinstance(made[0], CosmosStore)
-        await _drop(request.getfixturevalue("cosmos"), database)
+    written = {
+        name
+        for store in made
+        if isinstance(store, CosmosStore)
+        for name, counted in store.counters.items()
+        if counted.operations
+    }
     await asyncio.gather(*(store.close() for store in made))
+    if written:
+        await _empty(request.getfixturevalue("cosmos"), written)
 
 
-async def _drop(server: CosmosServer, database: str) -> None:
+async def _empty(server: CosmosServer, containers: set[str]) -> None:
+    """Makes these anew: making all of them for each test would take longer than the tests."""
+    from azure.cosmos import PartitionKey
     from azure.cosmos.aio import CosmosClient
 
     async with CosmosClient(server.endpoint, server.key, enable_endpoint_discovery=False) as client:
-        await client.delete_database(database)
+        database = client.get_database_client(DATABASE)
+        for name in containers:
+            key, policy = PartitionKey(f"/{CONTAINERS[name].partition_key}"), CONTAINERS[name].indexing_policy()
+            await database.delete_container(name)
+            await database.create_container(name, key, indexing_policy=policy, default_ttl=DEFAULT_TTL)
+
+
+_with_containers: set[str] = set()
+
+
+async def ensured(store: CosmosStore, endpoint: str, database: str) -> None:
+    """Makes the containers of a database once for each run."""
+    if f"{endpoint} {database}" not in _with_containers:
+        await store.ensure_containers()
+        _with_containers.add(f"{endpoint} {database}")
 
 
 @pytest.fixture
-async def store(another: Callable[[], Store]) -> Store:
+async def store(another: Callable[[], Store], request: pytest.FixtureRequest) -> Store:
     store = another()
     assert isinstance(store, SqliteStore | CosmosStore)
-    await store.ensure_containers()
+    if isinstance(store, CosmosStore):
+        await ensured(store, request.getfixturevalue("cosmos").endpoint, DATABASE)
+    else:
+        await store.ensure_containers()
     return store
 
 

@@ -146,7 +146,6 @@ async def compare(store: Store, model: Model, limit: int, number: int) -> None:
 async def run(make: Callable[[], Store], clock: SettableClock, steps: Any, limit: int, number: int) -> None:
     store = make()
     try:
-        await store.ensure_containers()  # type: ignore[attr-defined]
         left = (await store.query("mentions", Query(limit=1000))).items
         for document in left:
             await store.delete("mentions", document["tool_id"], document["id"])
@@ -158,7 +157,9 @@ async def run(make: Callable[[], Store], clock: SettableClock, steps: Any, limit
         await store.close()
 
 
-def test_a_store_behaves_like_a_dict(kind: str, another: Callable[[], Store], clock: SettableClock) -> None:
+def test_a_store_behaves_like_a_dict(
+    kind: str, store: Store, another: Callable[[], Store], clock: SettableClock
+) -> None:
     with asyncio.Runner() as runner:
 
         @settings(max_examples=60 if kind == "sqlite" else 15, deadline=None, database=None)

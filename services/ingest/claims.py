@@ -50,16 +50,19 @@ class Claims:
         if not due:
             return []
         waiting = await self._store.count(FEEDS.name, (Where("claimed_until", "gt", format_time(now)),))
-        wanted = chosen(due, max(0, self._settings.max_queue_size - waiting))
-        batches = []
-        for start in range(0, len(wanted), MOST_FEEDS):
-            batch = await self._claim(wanted[start : start + MOST_FEEDS], now)
-            if batch.feeds:
-                batches.append(batch)
-        if batches:
-            runs = [_queued(batch.run_id, [each.feed_id for each in batch.feeds], now) for batch in batches]
-            await self._store.write_many(RUNS.name, [run.to_document() for run in runs])
-        return batches
+        return await self._claim_in_batches(chosen(due, max(0, self._settings.max_queue_size - waiting)), now)
+
+    async def claim_every(self, now: datetime) -> list[FeedBatch]:
+        """Claims all that are enabled, due or not, but for those that are being fetched already."""
+        wanted: list[Document] = []
+        after = None
+        while True:
+            query = Query((Where("enabled", "eq", True),), order="by_priority", limit=1000, after=after)
+            page = await self._store.query(FEEDS.name, query)
+            wanted += [each for each in page.items if not is_claimed(each, now) and self._is_switched_on(each)]
+            after = page.next
+            if after is None:
+                return await self._claim_in_batches(chosen(wanted, len(wanted)), now)
 
     async def claim(self, feed_id: str, now: datetime) -> FeedBatch:
         """Claims one feed whether it is due or not. If it is being fetched already: that run, and no feeds to queue.
@@ -97,6 +100,17 @@ class Claims:
         kind = feed.get("kind", "feed")
         tokens = {"tiingo": self._settings.tiingo_token, "finnhub": self._settings.finnhub_token}
         return bool(tokens.get(kind, True))
+
+    async def _claim_in_batches(self, wanted: Sequence[Document], now: datetime) -> list[FeedBatch]:
+        batches = []
+        for start in range(0, len(wanted), MOST_FEEDS):
+            batch = await self._claim(wanted[start : start + MOST_FEEDS], now)
+            if batch.feeds:
+                batches.append(batch)
+        if batches:
+            runs = [_queued(batch.run_id, [each.feed_id for each in batch.feeds], now) for batch in batches]
+            await self._store.write_many(RUNS.name, [run.to_document() for run in runs])
+        return batches
 
     async def _claim(self, feeds: Sequence[Document], now: datetime) -> FeedBatch:
         run_id = self._new_id()

@@ -15,7 +15,8 @@ Document = dict[str, Any]
 
 `ttl_timestamp` (Unix seconds, absent or null for never) is the one way to say when it expires: the adapter turns it
 into what its store wants, and no read returns a document whose time has passed. Reads add `_etag` and `_ts`
-(Unix seconds of the last write); writes ignore them.
+(Unix seconds of the last write). Top-level names that begin with `_` are the store's own: writes ignore them; `ttl` is
+refused. Fields that an order sorts by hold text, or numbers where the container says so, or null.
 """
 
 Scalar = str | int | float | bool
@@ -105,8 +106,8 @@ class Store(Protocol):
     async def increment(self, container: str, seed: Document, amounts: Mapping[str, int | float]) -> None:
         """Adds `amounts` to top-level fields of the document with `seed`'s key, atomically; a missing field is 0.
 
-        If there is no such document, `seed` is created first. For counters that may be a little off: a retry after a
-        time-out may count twice.
+        If there is no such document, `seed` is created first. 1 to 10 amounts; a field that holds no number is
+        InvalidInput. For counters that may be a little off: a retry after a time-out may count twice.
         """
         ...
 

@@ -18,6 +18,7 @@ from services.store import sqlite_sql
 from services.store.containers import CONTAINERS
 
 CHECKPOINT_SECONDS = 1.0
+PATIENCE_SECONDS = 0.25  # with another process, while our own writers may have to wait for this thread
 LARGE_LOG_PAGES = 4096  # 16 MB
 PURGE_BATCH = 500
 
@@ -133,7 +134,7 @@ class Housekeeper(threading.Thread):
 
     def run(self) -> None:
         purge_at = 0.0
-        with closing(open_connection(self._path, 1.0)) as connection:
+        with closing(open_connection(self._path, PATIENCE_SECONDS)) as connection:
             while self._written.wait() and not self._stopping.wait(min(CHECKPOINT_SECONDS, self._purge_seconds)):
                 self._written.clear()
                 try:

@@ -26,7 +26,8 @@ def quarantine_id(kind: HeldKind, subject: str, what: str) -> str:
 class QuarantineItem(StoredDocument):
     """One held thing, alone in its partition. `subject` is the feed or the article; `payload` is what is held.
 
-    CLEARED_RETRY_APPROVED lets it in, CLEARED_TERMINAL drops it. Until then it does not expire.
+    CLEARED_RETRY_APPROVED lets it in, CLEARED_TERMINAL drops it. Until then it does not expire. Of a batch,
+    `payload` is a sample and the whole is in `parts` beside it; `released_at` is when it was let in.
     """
 
     CONTAINER: ClassVar[str] = "quarantine"
@@ -40,6 +41,8 @@ class QuarantineItem(StoredDocument):
     reason: Text
     item_count: Count = 0
     payload: JsonValue = None
+    parts: Count = 0
+    released_at: Time | None = None
     manual_review_status: ReviewStatus = "PENDING"
     reviewed_at: Time | None = None
     review_note: Text | None = None
@@ -69,3 +72,22 @@ class QuarantineItem(StoredDocument):
         if pending != (self.ttl_timestamp is None) or pending != (self.reviewed_at is None):
             raise ValueError("reviewed_at and ttl_timestamp must be there if, and only if, it was reviewed")
         return self
+
+
+class QuarantinePart(StoredDocument):
+    """A piece of what a QuarantineItem holds, in the item's partition; gone once the item is let in or dropped."""
+
+    CONTAINER: ClassVar[str] = "quarantine"
+
+    entity_type: Literal["QuarantinePart"] = "QuarantinePart"
+    quarantine_id: IdPart
+    number: Count
+    items: tuple[dict[str, JsonValue], ...]
+
+    @property
+    def partition(self) -> str:
+        return self.quarantine_id
+
+    @property
+    def id(self) -> str:
+        return f"part:{self.number:04}"

@@ -1,8 +1,9 @@
-"""What waits in `ingest-feeds`: which feeds a run is to fetch, or which held batch it is to let in. Ids only."""
+"""The messages of ingestion: which feeds to fetch, or which held batch to let in; which articles to analyse."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -49,3 +50,14 @@ class FeedBatch:
         if not all(isinstance(part, str) and part for part in texts) or not isinstance(held, str | None):
             raise InvalidInput("message", "must name its run, feeds and claims by their ids")
         return cls(run_id, feeds, held)
+
+
+MOST_ARTICLES = 100
+
+
+def article_messages(source_ids: Sequence[str], most: int = MOST_ARTICLES) -> list[str]:
+    """For `analyze-articles`: the articles that are new or changed, at most `most` a message."""
+    return [
+        json.dumps({"source_ids": source_ids[start : start + most]}, separators=(",", ":"))
+        for start in range(0, len(source_ids), most)
+    ]

@@ -50,8 +50,9 @@ class Recent:
             )
         return mark in self._others
 
-    def group(self, mark: Mark) -> str:
-        return self._groups[mark]
+    def group(self, mark: Mark) -> str | None:
+        """All marks of the entry in this form, to be kept on."""
+        return self._groups.get(mark)
 
     def with_entries(self, groups: Iterable[str]) -> str:
         """The hashes with the entries of the present document as the newest; of older ones, as many as are kept."""

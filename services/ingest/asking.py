@@ -1,0 +1,160 @@
+"""Asking a source for what it has: one conditional fetch, and the document read out of what came back.
+
+Whatever happens is an `Answer`; only bugs are exceptions. Stores nothing, and decides nothing about
+articles or schedules.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Protocol
+
+from models.errors import InvalidInput
+from models.feed import Feed
+from models.raw_item import ParsedDocument
+from services.ingest.api_feeds import NewsApi, merged, nothing_asked, together
+from services.ingest.fetching.outcome import Credential, FetchRequest, FetchResult, FetchStatus
+from services.ingest.sources.feed import discover, parse
+from services.ingest.sources.unreadable import Unreadable
+
+CHECKED_EVERY = 24
+"""Fetches of a feed. One in as many is unconditional: validators lie, and only the body can tell."""
+
+IN_THREAD_BYTES = 150_000
+"""A larger body may take more than two milliseconds to read, or a hundred if feedparser must: others go on."""
+
+
+class Fetches(Protocol):
+    """The fetcher, as far as it is needed here."""
+
+    async def fetch(self, request: FetchRequest) -> FetchResult:
+        """What came of it; raises nothing that is to be foreseen."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`document` is there if there is something to look at; `problem` if what came was no feed. An API of which only
+    some requests failed may have both.
+
+    `lied`: the server called a body unmodified that was not. `found_at` is the feed that a web page named.
+    """
+
+    result: FetchResult
+    document: ParsedDocument | None = None
+    problem: Unreadable | None = None
+    found_at: str | None = None
+    lied: bool = False
+    unconditional: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return self.result.ok and self.problem is None
+
+
+class Asking:
+    """`credentials` finds what a private feed's setting holds: InvalidInput if it is missing or says nothing usable."""
+
+    def __init__(self, fetcher: Fetches, apis: Mapping[str, NewsApi], credentials: Callable[[str], Credential]) -> None:
+        self._fetcher = fetcher
+        self._apis = apis
+        self._credentials = credentials
+
+    async def ask(self, feed: Feed, now: datetime) -> Answer:
+        if feed.kind != "feed":
+            return await self._ask_api(feed, now)
+        try:
+            return await self._ask_feed(feed)
+        except InvalidInput as error:
+            result = FetchResult(FetchStatus.UNAUTHORIZED, feed.feed_url, error=str(error), fingerprint="credential")
+            return Answer(result)
+
+    def tickers(self, feeds: Iterable[str]) -> tuple[str, ...]:
+        """What the news APIs among these feeds were asked about."""
+        return next((self._apis[feed].tickers for feed in feeds if feed in self._apis), ())
+
+    async def _ask_feed(self, feed: Feed) -> Answer:
+        credential = self._credentials(feed.credential) if feed.credential else None
+        request = request_for(feed, credential)
+        answer = await self._answer(request)
+        if answer.problem is not None and answer.problem.kind == "html" and feed.last_successful_fetch is None:
+            answer = await self._follow_page(answer, request)
+        unconditional = request.etag is None and request.last_modified is None
+        lied = False
+        if unconditional and answer.document is not None and _has_validators(feed) and feed.validators_trusted:
+            lied = await self._is_lying(feed, request, answer.result)
+        return replace(answer, lied=lied, unconditional=unconditional)
+
+    async def _ask_api(self, feed: Feed, now: datetime) -> Answer:
+        """All its requests, one after the other: the limits of these APIs are counted in requests."""
+        api = self._apis.get(feed.kind)
+        if api is None:
+            error = f"{feed.kind} has no token"
+            return Answer(FetchResult(FetchStatus.UNAUTHORIZED, feed.feed_url, error=error, fingerprint="no_token"))
+        results: list[FetchResult] = []
+        documents: list[ParsedDocument] = []
+        problem: Unreadable | None = None
+        for request in api.asked(feed, now):
+            result = await self._fetcher.fetch(request)
+            results.append(replace(result, body=None))
+            if result.body is not None:
+                try:
+                    documents.append(api.parse(result.body))
+                except Unreadable as unreadable:
+                    problem = unreadable
+            if not result.ok or problem is not None:
+                break
+        result = together(feed, results) if results else nothing_asked(feed)
+        if not documents or (result.status is FetchStatus.UNCHANGED and problem is None):
+            return Answer(result, problem=problem)
+        return Answer(result, merged(documents, now), problem)
+
+    async def _answer(self, request: FetchRequest) -> Answer:
+        result = await self._fetcher.fetch(request)
+        if result.status is not FetchStatus.FETCHED or result.body is None:
+            return Answer(result)
+        try:
+            if len(result.body) > IN_THREAD_BYTES:
+                document = await asyncio.to_thread(parse, result.body, result.url, result.content_type)
+            else:
+                document = parse(result.body, result.url, result.content_type)
+        except Unreadable as problem:
+            return Answer(result, problem=problem)
+        return Answer(replace(result, body=None), document)
+
+    async def _follow_page(self, page: Answer, request: FetchRequest) -> Answer:
+        """What the first feed says that a web page names as its own; the page itself if that is none."""
+        body = page.result.body or b""
+        for link in (await asyncio.to_thread(discover, body, page.result.url))[:1]:
+            found = await self._answer(replace(request, url=link.url, etag=None, last_modified=None, body_hash=None))
+            if found.document is not None:
+                return replace(found, found_at=found.result.moved_to or link.url)
+        return page
+
+    async def _is_lying(self, feed: Feed, request: FetchRequest, result: FetchResult) -> bool:
+        """Whether the server would have called this body, which is not the last one, unmodified."""
+        if feed.etag is not None and result.etag == feed.etag:
+            return True
+        conditional = replace(request, etag=feed.etag, last_modified=feed.last_modified)
+        again = await self._fetcher.fetch(conditional)
+        return again.status is FetchStatus.NOT_MODIFIED
+
+
+def request_for(feed: Feed, credential: Credential | None = None) -> FetchRequest:
+    """Conditional, unless the feed's validators are not trusted or are to be checked."""
+    checking = feed.fetch_count % CHECKED_EVERY == CHECKED_EVERY - 1
+    conditional = feed.validators_trusted and not checking
+    return FetchRequest(
+        feed.fetch_url,
+        etag=feed.etag if conditional else None,
+        last_modified=feed.last_modified if conditional else None,
+        body_hash=feed.body_hash,
+        credential=credential,
+    )
+
+
+def _has_validators(feed: Feed) -> bool:
+    return feed.etag is not None or feed.last_modified is not None

@@ -1,0 +1,115 @@
+"""A worker's hold on a feed: taken up once, kept while it works, and given back with the save. Store only, no rules.
+
+Whatever the worker stored meanwhile is right without it; the lease only keeps a feed from being fetched twice at once,
+and the save from being done by somebody whose claim is another's by now.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from models.errors import ChangedMeanwhile
+from models.feed import Feed
+from models.values import format_time
+from services.ingest.bookkeeping import RELEASED
+from services.ingest.messages import Claimed
+from services.ports import Clock, Document, Store
+from services.store.containers import FEEDS
+
+WORK_LEASE = timedelta(minutes=3)
+"""Longer than the longest fetch, with all its attempts and pauses, and all that follows it."""
+
+TRIES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The feed as it was when this delivery took it up, and as it is stored since."""
+
+    feed: Feed
+    document: Document
+
+
+class Leases:
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def take_up(
+        self, document: Document | None, claim: Claimed, delivery: int, *, even_disabled: bool = False
+    ) -> Lease | None:
+        """The feed, if it is this delivery's to work on: its claim still holds, and nobody is at work on it.
+
+        A message that is delivered again takes over from its delivery before, which has failed or died.
+        """
+        for _ in range(TRIES):
+            now = self._clock()
+            if document is None or not _may_take(document, claim, delivery, now):
+                return None
+            taken = {
+                **document,
+                "claimed_until": format_time(now + WORK_LEASE),
+                "claim_delivery": delivery,
+                "updated_at": format_time(now),
+            }
+            wanted = even_disabled or document["enabled"]
+            if not wanted:
+                taken = without_nulls({**document, **RELEASED})
+            try:
+                stored = await self._store.replace(FEEDS.name, taken, document["_etag"])
+            except ChangedMeanwhile:
+                document = await self._store.read(FEEDS.name, claim.feed_id, Feed.ID)
+                continue
+            return Lease(Feed.from_document(stored), stored) if wanted else None
+        return None
+
+    async def claim_for(self, run_id: str, feed_id: str) -> Document | None:
+        """Claims a feed for a run that is no fetch; None if it is gone. ChangedMeanwhile while it is another's."""
+        document = await self._store.read(FEEDS.name, feed_id, Feed.ID)
+        if document is None or document.get("claim_id") == run_id:
+            return document
+        now = self._clock()
+        if str(document.get("claimed_until") or "") > format_time(now):
+            raise ChangedMeanwhile(f"feed {feed_id} is being fetched")
+        claim = {"claim_id": run_id, "claimed_until": format_time(now + WORK_LEASE), "claim_delivery": 0}
+        return await self._store.replace(FEEDS.name, {**document, **claim}, document["_etag"])
+
+    async def save(self, lease: Lease, after: Feed) -> bool:
+        """Writes the feed and gives it back; False if it is no longer ours.
+
+        What a person changed meanwhile stays as that person wanted it.
+        """
+        wanted, held = after.to_document(), lease.document
+        document, etag = wanted, held["_etag"]
+        for _ in range(TRIES):
+            try:
+                await self._store.replace(FEEDS.name, document, etag)
+            except ChangedMeanwhile:
+                fresh = await self._store.read(FEEDS.name, lease.feed.feed_id, Feed.ID)
+                if fresh is None or any(fresh.get(name) != held.get(name) for name in _OURS):
+                    return False
+                document, etag = _merged(wanted, held, fresh), fresh["_etag"]
+                continue
+            return True
+        return False
+
+
+_OURS = ("claim_id", "claim_delivery", "feed_url")
+
+
+def _may_take(document: Document, claim: Claimed, delivery: int, now: datetime) -> bool:
+    if document.get("claim_id") != claim.claim_id:
+        return False
+    begun = document.get("claim_delivery") or 0
+    return begun < delivery or str(document.get("claimed_until") or "") <= format_time(now)
+
+
+def _merged(wanted: Document, before: Document, fresh: Document) -> Document:
+    """Our changes to `before`, and everybody else's, which win."""
+    theirs = {name for name in before.keys() | fresh.keys() if before.get(name) != fresh.get(name)}
+    return without_nulls({**wanted, **{name: fresh.get(name) for name in theirs if name != "updated_at"}})
+
+
+def without_nulls(document: Document) -> Document:
+    return {name: value for name, value in document.items() if value is not None}

@@ -1,0 +1,338 @@
+"""Ingesting what a message names: each feed asked, its document taken in, and the feed saved; then the run closed.
+
+The feeds of a message are worked on side by side; one that fails is a value in the report, and one that breaks never
+keeps the others from being saved. What is saved comes in this order: what was in the document, the attempt, the feed,
+its `seen` document, this process's memory. So whatever a crash leaves undone is met undone by the next try.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from models.errors import ToolpulseError
+from models.feed import Feed
+from models.quarantine import QuarantineItem
+from models.run import Attempt, IngestionBatch
+from models.values import format_time
+from services.ingest import runs
+from services.ingest.asking import Answer, Asking
+from services.ingest.bookkeeping import Failure, after_failure, after_let_in, after_success, failure_of
+from services.ingest.canonical import Moment
+from services.ingest.held import HeldBatches
+from services.ingest.leases import Lease, Leases
+from services.ingest.messages import Claimed, FeedBatch, article_messages
+from services.ingest.processing import Processed, Processing
+from services.ingest.schedule import Policy
+from services.logs import log_event
+from services.ports import Clock, Document, Query, Store, Where
+from services.store.containers import FEEDS, RUNS
+
+log = logging.getLogger("toolpulse.ingest")
+
+LAST_DELIVERY = 5
+"""host.json's maxDequeueCount. What breaks once more then is an error of the feed, for somebody to see."""
+
+SAVED_EVERY_SECONDS = 0.5
+"""Feeds that are through are saved together, and do not wait longer than this for the slow ones."""
+
+SLOW_MS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class IngestOutcome:
+    """`article_ids`: the articles that are new or changed, all of them stored."""
+
+    run_id: str
+    article_ids: tuple[str, ...] = ()
+
+    def messages(self, most: int) -> list[str]:
+        """For `analyze-articles`, with at most so many articles each."""
+        return article_messages(self.article_ids, most)
+
+
+@dataclass(frozen=True, slots=True)
+class _Through:
+    """A feed that has been worked on, and what is still to be saved of it."""
+
+    lease: Lease
+    after: Feed
+    attempt: Attempt
+    processed: Processed = field(default_factory=Processed)
+    let_in: QuarantineItem | None = None
+
+
+class Ingestion:
+    def __init__(
+        self,
+        store: Store,
+        asking: Asking,
+        processing: Processing,
+        policy: Policy,
+        clock: Clock,
+        chance: Callable[[], float],
+        *,
+        at_once: int,
+    ) -> None:
+        self._store = store
+        self._asking = asking
+        self._processing = processing
+        self._policy = policy
+        self._clock = clock
+        self._chance = chance
+        self._leases = Leases(store, clock)
+        self._held = HeldBatches(store)
+        self._gate = asyncio.Semaphore(at_once)
+
+    async def ingest(self, batch: FeedBatch, delivery: int = 1) -> IngestOutcome:
+        """Does what the message says; `delivery` is how often it has been delivered, this time included.
+
+        A feed whose claim is another's, or that another delivery is at work on, is left alone. Raises what was not
+        foreseen, or Unavailable, once all else is saved: the message is to be delivered again.
+        """
+        run, attempts = await self._begin(batch, delivery)
+        announced = [name for attempt in attempts for name in attempt.changed_source_ids]
+        if batch.held is not None:
+            work = [asyncio.ensure_future(self._let_in(batch, batch.held, delivery))]
+        else:
+            documents = await self._store.read_many(FEEDS.name, [(each.feed_id, Feed.ID) for each in batch.feeds])
+            work = [
+                asyncio.ensure_future(self._fetch(batch.run_id, claim, document, delivery))
+                for claim, document in zip(batch.feeds, documents, strict=True)
+            ]
+        through, errors = await self._all_saved(work)
+        for each in through:
+            taken = each.processed.taken
+            announced += [*taken.pending, *taken.changed]
+        if errors:
+            raise _one_of(errors)
+        await self._end(run, [*attempts, *(each.attempt for each in through)])
+        return IngestOutcome(batch.run_id, tuple(dict.fromkeys(announced)))
+
+    async def _begin(self, batch: FeedBatch, delivery: int) -> tuple[IngestionBatch, list[Attempt]]:
+        """The run, and what deliveries before this one have left of it."""
+        document = await self._store.read(RUNS.name, batch.run_id, IngestionBatch.ID)
+        before = IngestionBatch.from_document(document) if document else None
+        run = runs.begun(before, batch.run_id, self._clock())
+        if run is not before:
+            await self._store.upsert(RUNS.name, run.to_document())
+        return run, await self._attempts(batch.run_id) if delivery > 1 else []
+
+    async def _attempts(self, run_id: str) -> list[Attempt]:
+        found: list[Attempt] = []
+        after: str | None = None
+        while True:
+            query = Query((Where("entity_type", "eq", "Attempt"),), partition=run_id, limit=500, after=after)
+            page = await self._store.query(RUNS.name, query)
+            found += [Attempt.from_document(document) for document in page.items]
+            after = page.next
+            if after is None:
+                return found
+
+    async def _end(self, run: IngestionBatch, attempts: Sequence[Attempt]) -> None:
+        tickers = self._asking.tickers(each.subject for each in attempts)
+        ended = runs.closed(run, attempts, tickers, max(self._clock(), run.started_at))
+        await self._store.upsert(RUNS.name, ended.to_document())
+
+    async def _fetch(self, run_id: str, claim: Claimed, document: Document | None, delivery: int) -> _Through | None:
+        async with self._gate:
+            lease = await self._leases.take_up(document, claim, delivery)
+            if lease is None:
+                return None
+            now = self._processing.moment(lease.feed)
+            try:
+                return await self._fetched(run_id, lease, now, delivery)
+            except ToolpulseError:
+                raise
+            except Exception as error:
+                if delivery < LAST_DELIVERY:
+                    raise
+                log.exception("feed %s breaks what reads it", claim.feed_id)
+                name = type(error).__name__
+                return self._failed(run_id, lease, now, delivery, Failure("internal_error", name, name))
+
+    async def _fetched(self, run_id: str, lease: Lease, now: Moment, delivery: int) -> _Through:
+        feed = lease.feed
+        answer = await self._asking.ask(feed, now.at)
+        processed = Processed()
+        if answer.document is not None:
+            processed = await self._processing.process(feed, answer.document.items, now)
+        failure = failure_of(answer)
+        if failure is not None:
+            return self._failed(run_id, lease, now, delivery, failure, processed)
+        taken = processed.taken
+        after = after_success(
+            feed,
+            _as_processed(answer, processed),
+            len(taken.first),
+            taken.published,
+            now.at,
+            self._policy,
+            self._chance(),
+            quarantine_id=processed.quarantine_id,
+        )
+        attempt = runs.succeeded(
+            run_id,
+            feed.feed_id,
+            runs.FETCH,
+            delivery,
+            now.at,
+            found=processed.found,
+            taken=taken,
+            duration_ms=answer.result.duration_ms,
+            status_code=answer.result.status_code,
+        )
+        return _Through(lease, after, attempt, processed)
+
+    def _failed(
+        self,
+        run_id: str,
+        lease: Lease,
+        now: Moment,
+        delivery: int,
+        failure: Failure,
+        processed: Processed | None = None,
+    ) -> _Through:
+        processed = processed or Processed()
+        new = len(processed.taken.first)
+        after = after_failure(lease.feed, failure, now.at, self._policy, self._chance(), new=new)
+        attempt = runs.failed(run_id, lease.feed.feed_id, delivery, now.at, failure, processed.found, processed.taken)
+        return _Through(lease, after, attempt, processed)
+
+    async def _let_in(self, batch: FeedBatch, held: str, delivery: int) -> _Through | None:
+        """Takes in a held batch, under the feed's claim: its figures are written by one at a time."""
+        item = await self._held.approved(held)
+        if item is None:
+            return None
+        document = await self._leases.claim_for(batch.run_id, item.subject)
+        if document is None:
+            await self._held.done(item, self._clock())  # the feed is gone, and its news with it
+            return None
+        claim = Claimed(item.subject, batch.run_id)
+        lease = await self._leases.take_up(document, claim, delivery, even_disabled=True)
+        if lease is None:
+            return None
+        now = self._processing.moment(lease.feed)
+        processed = await self._processing.let_in(lease.feed, await self._held.items(item), now)
+        attempt = runs.succeeded(
+            batch.run_id,
+            item.subject,
+            runs.LET_IN,
+            delivery,
+            now.at,
+            found=processed.found,
+            taken=processed.taken,
+            duration_ms=0,
+            status_code=None,
+        )
+        after = after_let_in(lease.feed, len(processed.taken.first), now.at, held)
+        return _Through(lease, after, attempt, processed, item)
+
+    async def _all_saved(
+        self, work: Sequence[asyncio.Future[_Through | None]]
+    ) -> tuple[list[_Through], list[BaseException]]:
+        """What came of all the work, saved as it gets through, and what went wrong."""
+        through: list[_Through] = []
+        errors: list[BaseException] = []
+        pending = set(work)
+        try:
+            while pending:
+                done, pending = await asyncio.wait(pending, timeout=SAVED_EVERY_SECONDS)
+                errors += [error for each in done if (error := each.exception()) is not None]
+                ready = [each.result() for each in done if each.exception() is None]
+                saved, failed = await self._save([each for each in ready if each is not None])
+                through += saved
+                errors += failed
+        finally:
+            for each in pending:
+                each.cancel()
+            await asyncio.gather(*pending, return_exceptions=True)
+        return through, errors
+
+    async def _save(self, ready: Sequence[_Through]) -> tuple[list[_Through], list[BaseException]]:
+        """Those that were saved, and why others could not be; one whose claim is another's by now is neither."""
+        if not ready:
+            return [], []
+        try:
+            await self._store.write_many(RUNS.name, [each.attempt.to_document() for each in ready])
+            results = await asyncio.gather(
+                *(self._leases.save(each.lease, each.after) for each in ready), return_exceptions=True
+            )
+            saved = [each for each, result in zip(ready, results, strict=True) if result is True]
+            seen = [each.processed.seen for each in saved if each.processed.seen is not None]
+            if seen:
+                await self._store.write_many(FEEDS.name, seen)
+        except ToolpulseError as error:
+            return [], [error]
+        for each in saved:
+            self._processing.remember(each.processed)
+            if each.let_in is not None:
+                await self._held.done(each.let_in, self._clock())
+            _report(each)
+        return saved, [result for result in results if isinstance(result, BaseException)]
+
+
+def _as_processed(answer: Answer, processed: Processed) -> Answer:
+    """The answer as it turned out: with the entries that were refused later, and a lie only if it hid news."""
+    lied = answer.lied and bool(processed.taken.first or processed.taken.changed)
+    document = answer.document
+    if document is not None and processed.refused:
+        document = replace(document, skipped={**document.skipped, "refused": processed.refused})
+    return replace(answer, document=document, lied=lied)
+
+
+def _report(each: _Through) -> None:
+    """One line for each outcome, and one more for whatever a person should know."""
+    attempt, feed, before = each.attempt, each.after, each.lease.feed
+    fields = {"feed_id": feed.feed_id, "duration_ms": attempt.duration_ms}
+    if attempt.status == "SUCCEEDED":
+        found, new = attempt.articles_found, attempt.articles_new
+        log_event(
+            log,
+            logging.INFO,
+            "feed_fetched",
+            articles_found=found,
+            articles_new=new,
+            status_code=attempt.status_code,
+            **fields,
+        )
+    else:
+        log_event(
+            log,
+            logging.WARNING,
+            "feed_fetch_failed",
+            error_type=attempt.error_type,
+            error=attempt.error_message,
+            attempt=attempt.attempt_no,
+            **fields,
+        )
+    if (attempt.duration_ms or 0) > SLOW_MS:
+        log_event(log, logging.WARNING, "slow_fetch_detected", threshold_ms=SLOW_MS, **fields)
+    if each.processed.quarantine_id is not None:
+        held = len(each.processed.taken.held)
+        log_event(
+            log,
+            logging.WARNING,
+            "flood_held",
+            feed_id=feed.feed_id,
+            quarantine_id=each.processed.quarantine_id,
+            articles=held,
+        )
+    if before.enabled and not feed.enabled:
+        log_event(log, logging.ERROR, "feed_disabled", feed_id=feed.feed_id, reason=feed.disabled_reason)
+    elif attempt.status == "FAILED":
+        log_event(
+            log,
+            logging.WARNING,
+            "feed_error_retry_scheduled",
+            feed_id=feed.feed_id,
+            error_count=feed.consecutive_errors,
+            next_retry=format_time(feed.next_fetch_time),
+        )
+
+
+def _one_of(errors: Sequence[BaseException]) -> BaseException:
+    """The error to raise: a bug before an outage, for that is what somebody must see."""
+    return next((each for each in errors if not isinstance(each, ToolpulseError)), errors[0])

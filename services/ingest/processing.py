@@ -1,0 +1,128 @@
+"""One feed, from its answer to what its document will say: entries hashed, the unknown ones taken in, floods held.
+
+Everything that it finds is stored when it returns, but for what services/ingest/pipeline.py saves last: the attempt,
+the feed, its `seen` document and this process's memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from models.feed import Feed, FeedSeen
+from models.raw_item import RawItem
+from models.values import format_time
+from services.ingest.canonical import Moment
+from services.ingest.held import HeldBatches
+from services.ingest.identity import Candidate, Entry, Mark, Source, entry_of, examined
+from services.ingest.intake import Intake, Taken
+from services.ingest.memory import Memory
+from services.ingest.recent import Recent, seen_document
+from services.ports import Clock, Document, Store
+from services.store.containers import FEEDS
+
+T = TypeVar("T")
+
+IN_THREAD_ENTRIES = 300
+"""More take longer than the others should wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Processed:
+    """What came of a document. `seen` is to be saved after the feed; `marks` are to be remembered after that."""
+
+    found: int = 0
+    refused: int = 0
+    taken: Taken = field(default_factory=Taken)
+    seen: Document | None = None
+    marks: tuple[Mark, ...] = ()
+    quarantine_id: str | None = None
+
+
+class Processing:
+    def __init__(self, store: Store, memory: Memory, hashes_kept: timedelta, clock: Clock) -> None:
+        self._store = store
+        self._memory = memory
+        self._intake = Intake(store, hashes_kept)
+        self._held = HeldBatches(store)
+        self._clock = clock
+
+    def moment(self, feed: Feed) -> Moment:
+        """The one time of a processing: later than that of the save before, not earlier than that of a dead try."""
+        now = self._clock().replace(microsecond=0)
+        if feed.last_fetch_time is not None:
+            now = max(now, feed.last_fetch_time + timedelta(seconds=1))
+        return Moment(max(now, feed.updated_at))
+
+    async def process(self, feed: Feed, items: Sequence[RawItem], now: Moment) -> Processed:
+        """Takes in what is new or changed in the feed's document."""
+        source = source_of(feed)
+        entries = await _apart_if_many(items, lambda: _entries(source, items))
+        marks = tuple(each.mark for each in entries)
+        refused = len(items) - len(entries)
+        if self._memory.has_all(marks):
+            return Processed(len(entries), refused, marks=marks)
+        recent = Recent.of(await self._store.read(FEEDS.name, feed.feed_id, FeedSeen.ID))
+        unknown = [each for each in entries if not recent.has(each.mark)]
+        if not unknown:
+            return Processed(len(entries), refused, marks=marks)
+        candidates = await _apart_if_many(unknown, lambda: _candidates(source, unknown, now.at))
+        taken = await self._intake.take_in(source, candidates, recent, now, counted_until(feed))
+        quarantine_id = await self._held.hold(feed.feed_id, taken.held, now.at) if taken.held else None
+        fresh = {each.entry.mark: "".join(each.marks()) for each in candidates}
+        groups = {mark: group for mark in marks if (group := fresh.get(mark) or recent.group(mark)) is not None}
+        return Processed(
+            len(entries),
+            refused + len(unknown) - len(candidates),
+            taken,
+            seen_document(feed.feed_id, recent.with_entries(groups.values()), now.at),
+            tuple(groups),
+            quarantine_id,
+        )
+
+    async def let_in(self, feed: Feed, items: Sequence[RawItem], now: Moment) -> Processed:
+        """Takes in a batch that was held. That the feed had it lately is no reason to hold it again."""
+        source = source_of(feed)
+        candidates = await _apart_if_many(items, lambda: _candidates(source, _entries(source, items), now.at))
+        taken = await self._intake.take_in(source, candidates, Recent(), now, counted_until(feed))
+        return Processed(len(candidates), len(items) - len(candidates), taken)
+
+    def remember(self, processed: Processed) -> None:
+        self._memory.add(processed.marks)
+
+
+async def _apart_if_many(items: Sequence[object], work: Callable[[], T]) -> T:
+    return await asyncio.to_thread(work) if len(items) > IN_THREAD_ENTRIES else work()
+
+
+def source_of(feed: Feed) -> Source:
+    return Source(feed.feed_id, feed.source_name, feed.source_priority)
+
+
+def counted_until(feed: Feed) -> str:
+    return format_time(feed.last_fetch_time) if feed.last_fetch_time is not None else ""
+
+
+def _entries(source: Source, items: Sequence[RawItem]) -> list[Entry]:
+    """All that are text; one that is not never loses the others."""
+    entries = []
+    for item in items:
+        try:
+            entries.append(entry_of(source, item))
+        except ValueError:
+            continue
+    return entries
+
+
+def _candidates(source: Source, unknown: Sequence[Entry], now: datetime) -> list[Candidate]:
+    """Each form once, and none whose URL identifies nothing."""
+    candidates = []
+    for entry in {each.mark: each for each in unknown}.values():
+        try:
+            candidates.append(examined(entry, source, now))
+        except ValueError:
+            continue
+    return candidates

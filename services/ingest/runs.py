@@ -1,0 +1,116 @@
+"""The records of a run: one attempt for each feed that was tried, and the sum that they make. Pure.
+
+A run is summed up from its attempts, the last of each feed counting, so that a message that was delivered again sums up
+to the same as one that went well at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from models.run import Attempt, CollisionMetrics, IngestionBatch
+from models.states import RunStatus
+from services.ingest.bookkeeping import Failure
+from services.ingest.intake import Taken
+
+FETCH = "fetch_feed"
+LET_IN = "let_in_held_batch"
+MOST_ERRORS_SHOWN = 50
+
+
+def succeeded(
+    run_id: str,
+    feed_id: str,
+    task: str,
+    delivery: int,
+    started_at: datetime,
+    *,
+    found: int,
+    taken: Taken,
+    duration_ms: int,
+    status_code: int | None,
+) -> Attempt:
+    return Attempt(
+        created_at=started_at,
+        updated_at=started_at,
+        run_id=run_id,
+        task_name=task,
+        subject=feed_id,
+        attempt_no=delivery,
+        status="SUCCEEDED",
+        started_at=started_at,
+        duration_ms=duration_ms,
+        status_code=status_code,
+        articles_found=found,
+        articles_new=len(taken.first),
+        articles_stored=len(taken.stored),
+        collisions_detected=len(taken.joined),
+        changed_source_ids=tuple(sorted(taken.changed)),
+    )
+
+
+def failed(
+    run_id: str, feed_id: str, delivery: int, started_at: datetime, failure: Failure, found: int, taken: Taken
+) -> Attempt:
+    return Attempt(
+        created_at=started_at,
+        updated_at=started_at,
+        run_id=run_id,
+        task_name=FETCH,
+        subject=feed_id,
+        attempt_no=delivery,
+        status="FAILED",
+        started_at=started_at,
+        duration_ms=failure.duration_ms,
+        status_code=failure.status_code,
+        error_type=failure.kind,
+        error_message=failure.error,
+        error_fingerprint=failure.fingerprint,
+        articles_found=found,
+        articles_new=len(taken.first),
+        articles_stored=len(taken.stored),
+        collisions_detected=len(taken.joined),
+        changed_source_ids=tuple(sorted(taken.changed)),
+    )
+
+
+def begun(run: IngestionBatch | None, run_id: str, now: datetime) -> IngestionBatch:
+    """The run, under way. One that nobody recorded is recorded now; one that has finished stays so."""
+    if run is None:
+        return IngestionBatch(
+            run_id=run_id, status="RUNNING", started_at=now, running_since=now, created_at=now, updated_at=now
+        )
+    if run.status not in ("QUEUED", "FAILED"):
+        return run
+    return run.changed(now, status="RUNNING", running_since=now, ended_at=None)
+
+
+def closed(run: IngestionBatch, attempts: Iterable[Attempt], tickers: Sequence[str], now: datetime) -> IngestionBatch:
+    """The run with what came of it. PARTIAL: some feeds failed; FAILED: all that were tried."""
+    last: dict[str, Attempt] = {}
+    for attempt in sorted(attempts, key=lambda each: (each.started_at, each.attempt_no)):
+        last[attempt.subject] = attempt
+    failures = [each for each in last.values() if each.status == "FAILED"]
+    status: RunStatus = "SUCCEEDED"
+    if failures:
+        status = "FAILED" if len(failures) == len(last) else "PARTIAL"
+    since = run.running_since or run.started_at
+    metrics = CollisionMetrics(
+        invocation_id=run.run_id,
+        timestamp=since,
+        articles_fetched={each.subject: each.articles_found or 0 for each in last.values()},
+        articles_stored=sum(each.articles_stored or 0 for each in last.values()),
+        collisions_detected=sum(each.collisions_detected or 0 for each in last.values()),
+        duration_ms=max(0, round((now - since).total_seconds() * 1000)),
+    )
+    changes = {} if run.is_finished else {"status": status, "ended_at": max(now, since)}
+    return run.changed(
+        now,
+        **changes,
+        metrics=metrics,
+        progress=len(last),
+        sources_queried=tuple(sorted(last)),
+        tickers_processed=tuple(tickers),
+        errors=tuple(f"{each.subject}: {each.error_message}" for each in failures)[:MOST_ERRORS_SHOWN],
+    )

@@ -206,14 +206,9 @@ def _checked_flag(value: Any) -> bool:
 
 def _checked_credential(value: Any) -> str:
     # Only settings of this kind, or a feed could be made to send out any other secret of the app.
-    if not is_credential_name(value):
+    if not isinstance(value, str) or not _CREDENTIAL.fullmatch(value):
         raise InvalidInput("credential", "must be the name of a setting: FEED_CREDENTIAL_ and capitals, digits or _")
-    return str(value)
-
-
-def is_credential_name(value: Any) -> bool:
-    """Whether a setting of this name may hold what a private feed is asked with."""
-    return isinstance(value, str) and bool(_CREDENTIAL.fullmatch(value))
+    return value
 
 
 _CHECKS: Mapping[str, Callable[[Any], Any]] = {

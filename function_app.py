@@ -9,6 +9,7 @@ from triggers.http_health import health_http
 from triggers.http_quarantine import quarantine_http
 from triggers.http_queues import queues_http
 from triggers.http_runs import runs_http
+from triggers.queues import queues
 from triggers.timers import timers
 
 app = func.FunctionApp()
@@ -18,6 +19,7 @@ for blueprint in (
     feeds_http,
     health_http,
     quarantine_http,
+    queues,
     queues_http,
     runs_http,
     timers,

@@ -98,6 +98,8 @@ class Article(StoredDocument):
     analyzed_revision: Text | None = None
     analysis_attempts: Count = 0
     last_error_fingerprint: Text | None = None
+    resent_at: Time | None = None
+    resends: Count | None = None
     matched_tickers: tuple[Text, ...] = ()
     detected_tool_ids: tuple[IdPart, ...] = ()
     tags: tuple[Text, ...] = ()

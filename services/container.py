@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import uuid
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +22,14 @@ from services import logs
 from services.feeds.registry import FeedRegistry
 from services.health import Health
 from services.heartbeats import Heartbeats
+from services.ingest.api_feeds import news_apis
+from services.ingest.asking import Asking
 from services.ingest.claims import Claims
+from services.ingest.credentials import credentials_in
+from services.ingest.memory import Memory
+from services.ingest.pipeline import Ingestion
+from services.ingest.processing import Processing
+from services.ingest.schedule import Policy
 from services.ports import Clock, Queues, Store, utc_now
 from services.quarantine import Quarantine
 from services.reading.articles import Articles
@@ -32,8 +41,13 @@ from services.upkeep import Upkeep
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
 
+    from services.ingest.fetcher import Fetcher
     from services.store.cosmos import CosmosStore
     from services.store.sqlite import SqliteStore
+
+
+WORKED_ON_PER_FETCH = 3
+"""Feeds in hand at once for each fetch in flight: some wait for their next attempt, some for the store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +63,7 @@ class Container:
     upkeep: Upkeep
     feeds: FeedRegistry
     claims: Claims
+    ingestion: Ingestion
     articles: Articles
     runs: Runs
     overview: Overview
@@ -103,6 +118,8 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
         await store.ensure_containers()
         queues = _queues(settings, credential)
         resources.push_async_callback(queues.close)
+        fetcher = _fetcher(settings, clock)
+        resources.push_async_callback(fetcher.close)
         heartbeats = Heartbeats(store, clock)
         feeds = FeedRegistry(store, clock)
         return Container(
@@ -112,9 +129,10 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
             queues=queues,
             heartbeats=heartbeats,
             health=Health(store, queues, heartbeats, clock, VERSION, started=clock()),
-            upkeep=Upkeep(queues),
+            upkeep=Upkeep(queues, store, clock),
             feeds=feeds,
             claims=Claims(store, settings, _new_id),
+            ingestion=_ingestion(settings, environment, store, fetcher, clock),
             articles=Articles(store, clock),
             runs=Runs(store),
             overview=Overview(store, feeds, clock),
@@ -125,6 +143,43 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
 
 def _new_id() -> str:
     return uuid.uuid4().hex
+
+
+def _fetcher(settings: Settings, clock: Clock) -> Fetcher:
+    from services.ingest.fetcher import Fetcher, FetcherSettings
+
+    return Fetcher(
+        FetcherSettings(
+            user_agents=settings.fetch_user_agent,
+            timeout_seconds=settings.request_timeout_seconds,
+            attempts=settings.retry_attempts,
+            backoff_base=settings.retry_backoff_base,
+            concurrent=settings.max_concurrent_requests,
+            allow_private_addresses=settings.allow_private_addresses,
+        ),
+        clock=clock,
+    )
+
+
+def _ingestion(
+    settings: Settings, environment: Mapping[str, str], store: Store, fetcher: Fetcher, clock: Clock
+) -> Ingestion:
+    kept = timedelta(days=settings.dedup_retention_days)
+    policy = Policy(
+        fetches_per_feed_hour=settings.fetch_budget_per_feed_hour,
+        min_interval=timedelta(minutes=settings.min_refresh_interval_minutes),
+        max_interval=timedelta(minutes=settings.max_refresh_interval_minutes),
+        target_articles=settings.target_articles_per_fetch,
+    )
+    return Ingestion(
+        store,
+        Asking(fetcher, news_apis(settings), credentials_in(environment)),
+        Processing(store, Memory(settings.dedup_cache_size), kept, clock),
+        policy,
+        clock,
+        random.random,
+        at_once=WORKED_ON_PER_FETCH * settings.max_concurrent_requests,
+    )
 
 
 class _Credential:

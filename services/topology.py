@@ -17,7 +17,9 @@ class Timer:
 
 CLEAN_UP = Timer("clean_up", "0 */5 * * * *", timedelta(minutes=5))
 
-TIMERS = (CLEAN_UP,)
+INGEST_DUE_FEEDS = Timer("ingest_due_feeds", "*/30 * * * * *", timedelta(seconds=30))
+
+TIMERS = (CLEAN_UP, INGEST_DUE_FEEDS)
 
 INGEST_FEEDS = "ingest-feeds"
 ANALYZE_ARTICLES = "analyze-articles"

@@ -1,4 +1,4 @@
-"""What `clean_up` does every five minutes: says how deep the queues are, so that alerts have something to count.
+"""What `clean_up` does every five minutes: says how deep the queues are, and sends again what was lost on its way.
 
 Silence is an alert of its own: the line comes whether or not there is anything in a queue.
 """
@@ -8,24 +8,45 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
+from services.ingest.held import HeldBatches
+from services.ingest.loose_ends import LooseEnds, Waiting
+from services.ingest.messages import FeedBatch
 from services.logs import log_event
-from services.ports import QueueDepth, Queues
-from services.topology import QUEUES
+from services.ports import Clock, QueueDepth, Queues, Store
+from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, QUEUES
 
 log = logging.getLogger("toolpulse.upkeep")
 
 
 @dataclass(frozen=True, slots=True)
 class UpkeepReport:
+    """`articles` and `batches` are to be queued."""
+
     depths: tuple[QueueDepth, ...]
+    articles: tuple[str, ...] = ()
+    batches: tuple[FeedBatch, ...] = ()
 
 
 class Upkeep:
-    def __init__(self, queues: Queues) -> None:
+    def __init__(self, queues: Queues, store: Store, clock: Clock) -> None:
         self._queues = queues
+        self._clock = clock
+        self._loose_ends = LooseEnds(store)
+        self._held = HeldBatches(store)
 
     async def run(self) -> UpkeepReport:
-        report = UpkeepReport(tuple(await self._queues.depths(QUEUES)))
+        depths = tuple(await self._queues.depths(QUEUES))
+        now = self._clock()
+        waits = {depth.name: depth.messages for depth in depths}
+        waiting = Waiting(articles=waits[ANALYZE_ARTICLES], feeds=waits[INGEST_FEEDS])
+        await self._held.sweep()
+        report = UpkeepReport(
+            depths,
+            tuple(await self._loose_ends.articles(waiting, now)),
+            tuple(await self._loose_ends.batches(waiting, now)),
+        )
+        if report.articles or report.batches:
+            log_event(log, logging.WARNING, "sent_again", articles=len(report.articles), batches=len(report.batches))
         for depth in report.depths:
             level = logging.ERROR if depth.poison else logging.INFO
             log_event(log, level, "queue_depth", queue=depth.name, messages=depth.messages, poison=depth.poison)

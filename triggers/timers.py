@@ -4,16 +4,19 @@ A timer is not retried; its next tick is the retry.
 """
 
 import functools
+import typing
 from collections.abc import Awaitable, Callable
 
 import azure.functions as func
 
 from services import container
-from services.topology import CLEAN_UP, Timer
+from services.ingest.messages import article_messages
+from services.topology import ANALYZE_ARTICLES, CLEAN_UP, INGEST_DUE_FEEDS, INGEST_FEEDS, Timer
 
 timers = func.Blueprint()
 
-Handler = Callable[[func.TimerRequest], Awaitable[None]]
+Handler = Callable[..., Awaitable[None]]
+CONNECTION = "AzureWebJobsStorage"
 
 
 def beating(timer: Timer) -> Callable[[Handler], Handler]:
@@ -21,11 +24,11 @@ def beating(timer: Timer) -> Callable[[Handler], Handler]:
 
     def decorate(handler: Handler) -> Handler:
         @functools.wraps(handler)
-        async def run(timer_request: func.TimerRequest) -> None:
+        async def run(**arguments: typing.Any) -> None:
             services = await container.get()
             started = services.clock()
             try:
-                await handler(timer_request)
+                await handler(**arguments)
             except Exception as error:
                 await services.heartbeats.record(timer.name, started, error=type(error).__name__)
                 raise
@@ -37,7 +40,25 @@ def beating(timer: Timer) -> Callable[[Handler], Handler]:
 
 
 @timers.timer_trigger(arg_name="timer_request", schedule=CLEAN_UP.schedule, run_on_startup=False)
+@timers.queue_output(arg_name="articles", queue_name=ANALYZE_ARTICLES, connection=CONNECTION)
+@timers.queue_output(arg_name="batches", queue_name=INGEST_FEEDS, connection=CONNECTION)
 @beating(CLEAN_UP)
-async def clean_up(timer_request: func.TimerRequest) -> None:
+async def clean_up(
+    timer_request: func.TimerRequest, articles: func.Out[typing.List[str]], batches: func.Out[typing.List[str]]
+) -> None:
     services = await container.get()
-    await services.upkeep.run()
+    report = await services.upkeep.run()
+    if report.articles:
+        articles.set(article_messages(report.articles, services.settings.batch_size))
+    if report.batches:
+        batches.set([batch.to_message() for batch in report.batches])
+
+
+@timers.timer_trigger(arg_name="timer_request", schedule=INGEST_DUE_FEEDS.schedule, run_on_startup=False)
+@timers.queue_output(arg_name="batches", queue_name=INGEST_FEEDS, connection=CONNECTION)
+@beating(INGEST_DUE_FEEDS)
+async def ingest_due_feeds(timer_request: func.TimerRequest, batches: func.Out[typing.List[str]]) -> None:
+    services = await container.get()
+    claimed = await services.claims.claim_due(services.clock())
+    if claimed:
+        batches.set([batch.to_message() for batch in claimed])

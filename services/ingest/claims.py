@@ -16,6 +16,7 @@ from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.feed import Feed
 from models.run import IngestionBatch
 from models.values import format_time
+from services.ingest.api_feeds import news_apis
 from services.ingest.messages import MOST_FEEDS, Claimed, FeedBatch
 from services.ports import Document, Query, Store, Where
 from services.settings import Settings
@@ -37,6 +38,8 @@ class Claims:
         self._store = store
         self._settings = settings
         self._new_id = new_id
+        self._apis = news_apis(settings)
+        self._apis_are_feeds = not self._apis
 
     async def claim_due(self, now: datetime) -> list[FeedBatch]:
         """Claims what is due, and says how it is to be queued. Writes nothing if nothing is due.
@@ -46,6 +49,7 @@ class Claims:
         interval = self._settings.fetch_cycle_interval_seconds // TICK_SECONDS
         if int(now.timestamp()) // TICK_SECONDS % interval:
             return []
+        await self._make_feeds_of_apis(now)
         due = await self._due(now)
         if not due:
             return []
@@ -54,6 +58,7 @@ class Claims:
 
     async def claim_every(self, now: datetime) -> list[FeedBatch]:
         """Claims all that are enabled, due or not, but for those that are being fetched already."""
+        await self._make_feeds_of_apis(now)
         wanted: list[Document] = []
         after = None
         while True:
@@ -98,8 +103,7 @@ class Claims:
 
     def _is_switched_on(self, feed: Document) -> bool:
         kind = feed.get("kind", "feed")
-        tokens = {"tiingo": self._settings.tiingo_token, "finnhub": self._settings.finnhub_token}
-        return bool(tokens.get(kind, True))
+        return kind == "feed" or kind in self._apis
 
     async def _claim_in_batches(self, wanted: Sequence[Document], now: datetime) -> list[FeedBatch]:
         batches = []
@@ -111,6 +115,15 @@ class Claims:
             runs = [_queued(batch.run_id, [each.feed_id for each in batch.feeds], now) for batch in batches]
             await self._store.write_many(RUNS.name, [run.to_document() for run in runs])
         return batches
+
+    async def _make_feeds_of_apis(self, now: datetime) -> None:
+        """An API that has a token is a feed; made once, and left as people have changed it since."""
+        if not self._apis_are_feeds:
+            known = await self._store.read_many(FEEDS.name, [(name, Feed.ID) for name in self._apis])
+            missing = [api for api, document in zip(self._apis.values(), known, strict=True) if document is None]
+            if missing:
+                await self._store.create_many(FEEDS.name, [api.feed(now).to_document() for api in missing])
+            self._apis_are_feeds = True
 
     async def _claim(self, feeds: Sequence[Document], now: datetime) -> FeedBatch:
         run_id = self._new_id()

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import logging
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
@@ -163,23 +164,18 @@ async def ingest(app: Container, given: argparse.Namespace) -> int:
     runs = await asyncio.gather(*(one(batch) for batch in batches))
     for error in (error for run in runs for error in run.errors):
         say(f"  {error}")
-    print(f"{total} feeds fetched, {_stored(*runs)} articles stored, {_joined(*runs)} known from another source")
+    print(f"feeds: {total}, {_summed(*runs)}")
     if given.export is not None:
         layer: Layer = "raw" if given.raw_all_sources else "canonical"
-        print(f"{await export(app, layer, given.export)} of the {layer} layer are in {given.export}")
+        print(f"exported from the {layer} layer: {await export(app, layer, given.export)}, to {given.export}")
     return 0
 
 
-def _summed(run: IngestionBatch) -> str:
-    return f"{_stored(run)} articles stored, {_joined(run)} known from another source, {len(run.errors)} errors"
-
-
-def _stored(*runs: IngestionBatch) -> int:
-    return sum(run.metrics.articles_stored for run in runs if run.metrics)
-
-
-def _joined(*runs: IngestionBatch) -> int:
-    return sum(run.metrics.collisions_detected for run in runs if run.metrics)
+def _summed(*runs: IngestionBatch) -> str:
+    stored = sum(run.metrics.articles_stored for run in runs if run.metrics)
+    joined = sum(run.metrics.collisions_detected for run in runs if run.metrics)
+    errors = sum(len(run.errors) for run in runs)
+    return f"new articles: {stored}, known from another source: {joined}, errors: {errors}"
 
 
 async def export(app: Container, layer: Layer, path: Path) -> int:
@@ -258,6 +254,8 @@ def settings_of(given: argparse.Namespace) -> Mapping[str, str]:
 
 async def _run(given: argparse.Namespace) -> int:
     app = await container.build(settings_of(given))
+    # What goes wrong with a feed is in the command's own words.
+    logging.disable(logging.WARNING)
     try:
         code: int = await given.run(app, given)
         return code

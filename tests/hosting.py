@@ -61,7 +61,7 @@ def host_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 @asynccontextmanager
 async def running_host(
-    *,
+    *arguments: str,
     app_dir: Path = ROOT,
     data: Path,
     settings: Mapping[str, str] | None = None,
@@ -70,7 +70,9 @@ async def running_host(
     seconds: float = 20,
 ) -> AsyncIterator[RunningHost]:
     """Starts a host on a free port, waits until it answers, and kills it at the end if it still runs."""
-    command = host_command("--port", "0", app_dir=app_dir, data=data, settings=settings or {}, python=python)
+    command = host_command(
+        "--port", "0", *arguments, app_dir=app_dir, data=data, settings=settings or {}, python=python
+    )
     with _new_log(data) as file:
         process = await _started(command, file, host_environment(environment))
     output = Path(file.name)

@@ -1,0 +1,110 @@
+"""The command line, as a person runs it: in a process of its own, on a store of its own, with feeds to fetch."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from scripts.demo.server import Newsstand, served
+from tests.builders import Watch
+from tests.hosting import ROOT, host_environment
+
+NOW = datetime.now(UTC) - timedelta(minutes=5)
+
+
+@dataclass
+class Cli:
+    data: Path
+
+    async def run(self, *arguments: str, code: int = 0) -> str:
+        """What it prints; fails if it ends with another code."""
+        command = [str(ROOT / "scripts" / "cli.py"), "--data", str(self.data), "--set", "ALLOW_PRIVATE_ADDRESSES=true"]
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *command,
+            *arguments,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=host_environment(),
+            cwd=self.data,
+        )
+        out, errors = await asyncio.wait_for(process.communicate(), 30)
+        assert process.returncode == code, errors.decode()
+        self.said = errors.decode()
+        return out.decode()
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+@pytest.fixture
+async def base() -> AsyncIterator[str]:
+    async with served(Newsstand(Watch(NOW), NOW), 0) as base:
+        yield base
+
+
+async def test_feeds_are_added_ingested_and_exported_in_either_layer(cli: Cli, base: str) -> None:
+    for outlet, name, priority in (
+        ("demo-dev-wire", "The Dev Wire", "1"),
+        ("demo-tickerline", "Tickerline", "2"),
+        ("demo-brochure", "Brochureware", "3"),
+    ):
+        said = ["--name", name, "--id", outlet, "--source-priority", priority]
+        assert await cli.run("feeds", "add", f"{base}/{outlet}/feed", *said) == f"{outlet}\n"
+    assert (await cli.run("feeds", "add", f"{base}/demo-dev-wire/feed/")).strip() == "demo-dev-wire"
+
+    exported = cli.data / "canonical.json"
+    summary = await cli.run("ingest", "--all", "--export", str(exported))
+    articles = json.loads(exported.read_text())
+    assert f"new articles: {len(articles)}" in summary
+    assert "demo-brochure: " in cli.said
+    both = [each for each in articles if len(each["sources"]) == 2]
+    assert both
+    assert all(each["canonical"]["source"] == "demo-dev-wire" for each in both)
+
+    raw = cli.data / "raw.json"
+    again = await cli.run("ingest", "--all", "--raw-all-sources", "--export", str(raw))
+    assert "new articles: 0" in again
+    observations = json.loads(raw.read_text())
+    assert len(observations) == 60 == len(articles) + len(both)
+    assert {each["source_id"] for each in observations} == {each["source_id"] for each in articles}
+
+    health = json.loads(await cli.run("feeds", "health", "--json"))
+    assert health[0]["feed_id"] == "demo-brochure"
+    lines = (await cli.run("sources")).splitlines()
+    assert lines[0].split() == ["source_name", "article_count", "avg_age_hours"]
+    assert len({line.rindex(line.split()[-1]) + len(line.split()[-1]) for line in lines}) == 1, "aligned"
+
+
+async def test_lists_go_in_and_out_and_what_is_refused_is_told_by_line(cli: Cli) -> None:
+    assert await cli.run("feeds", "apply") == "3 added, 0 changed, 0 known as they are\n"
+    outlines = (await cli.run("feeds", "export")).encode()
+    assert len(ElementTree.fromstring(outlines).findall("body/outline")) == 3
+    (cli.data / "bad.opml").write_text('<opml><body>\n<outline xmlUrl="nonsense"/></body></opml>')
+    await cli.run("feeds", "import", str(cli.data / "bad.opml"), code=1)
+    assert cli.said.startswith("line 2: nonsense: url: must be")
+    assert len(json.loads(await cli.run("feeds", "list", "--json"))) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["feeds", "add", "ftp://example.com/"], "url: must be"),
+        (["feeds", "import", "nothing.opml"], "nothing.opml: No such file"),
+        (["--set", "LOG_LEVEL=LOUD", "sources"], "LOG_LEVEL must be one of"),
+    ],
+)
+async def test_what_is_wrong_is_said_in_one_line(cli: Cli, arguments: list[str], said: str) -> None:
+    await cli.run(*arguments, code=1)
+    assert said in cli.said
+    assert len(cli.said.splitlines()) == 1

@@ -1,0 +1,42 @@
+"""A newcomer's first minute: articles within seconds, the same feeds after a restart, none of them without the demo."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from scripts.demo.newsroom import OUTLETS
+from tests.hosting import running_host
+
+SECONDS = 20
+
+
+async def listed(session: aiohttp.ClientSession, what: str) -> list[dict[str, Any]]:
+    async with session.get(f"/api/v1/{what}?limit=500") as response:
+        items: list[dict[str, Any]] = (await response.json())["items"]
+        return items
+
+
+async def test_the_demo_brings_articles_within_seconds_and_restarts_with_the_feeds_it_had(tmp_path: Path) -> None:
+    settings = {"DATA_DIR": str(tmp_path)}
+    async with running_host("--demo", data=tmp_path, settings=settings) as host:
+        async with aiohttp.ClientSession(host.url) as session:
+            for _ in range(SECONDS * 5):
+                if any(len(article["sources"]) > 1 for article in await listed(session, "articles")):
+                    break
+                await asyncio.sleep(0.2)
+            else:
+                raise AssertionError(host.printed())
+            before = {feed["feed_id"]: feed["feed_url"] for feed in await listed(session, "feeds")}
+        assert sorted(before) == sorted(each.id for each in OUTLETS)
+        host.kill()
+        await host.process.wait()
+    again = running_host("--demo", data=tmp_path, settings=settings)
+    async with again as host, aiohttp.ClientSession(host.url) as session:
+        after = {feed["feed_id"]: feed["feed_url"] for feed in await listed(session, "feeds")}
+    assert after == before
+    without = running_host(data=tmp_path, settings=settings)
+    async with without as host, aiohttp.ClientSession(host.url) as session:
+        assert await listed(session, "feeds") == []
+        assert await listed(session, "articles")

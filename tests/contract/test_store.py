@@ -362,6 +362,18 @@ async def test_an_expired_counter_begins_afresh(store: Store, clock: SettableClo
     assert plain(await store.read("mentions", "tool", "a")) == {**later, "hits": 5}
 
 
+async def test_an_expired_counter_does_not_live_on_by_its_namesake_elsewhere(
+    store: Store, clock: SettableClock
+) -> None:
+    await store.upsert("mentions", {"id": "a", "tool_id": 'other "\\ ü'})
+    for tool in ("tool", 'to"ol\\ü'):
+        seed = mention(tool, "a", ttl_timestamp=clock.seconds() + 60)
+        await store.increment("mentions", seed, {"hits": 5})
+        clock.forward(60)
+        await store.increment("mentions", mention(tool, "a"), {"hits": 1})
+        assert plain(await store.read("mentions", tool, "a")) == mention(tool, "a", hits=1)
+
+
 async def test_an_expired_field_that_held_no_number_does_not_matter(store: Store, clock: SettableClock) -> None:
     await store.create("mentions", mention("tool", "a", hits="many", ttl_timestamp=clock.seconds() + 60))
     clock.forward(60)

@@ -19,7 +19,7 @@ from services.ingest.identity import Candidate, Source
 from services.ingest.urls import normalize_url
 from services.ports import Document
 
-Verdict = Literal["create", "join", "edit", "same", "gone", "separate"]
+Verdict = Literal["create", "join", "edit", "same", "gone"]
 Doubt = Literal["", "first", "edit"]
 
 
@@ -40,15 +40,14 @@ class Folded:
     """What came of one article. `article` is None if it is to stay as it is.
 
     `first`, `stored`, `joined`: whether it is new to the source, new at all, another source's before. `announced`:
-    analysis has, or may have, something new to see. `separate` are entries that turned out to mean another article.
-    `text_of` names the observation with the text that the article must now show.
+    analysis has, or may have, something new to see. `text_of` names the observation with the text that the article
+    must now show.
     """
 
     before: Document | None
     article: Document | None
     observations: tuple[Document, ...]
-    settled: tuple[Target, ...]
-    separate: tuple[Candidate, ...]
+    targets: tuple[Target, ...]
     first: bool
     stored: bool
     joined: bool
@@ -56,8 +55,25 @@ class Folded:
     text_of: str | None
 
 
+def strangers(article: Document | None, targets: Sequence[Target], source: Source) -> list[Target]:
+    """Those of the entries that mean another article: their source has its own part in this one, under another id and
+    another URL. Merging the wrong articles is worse than missing a duplicate."""
+    own = article["source_attribution"].get(source.key) if article is not None else None
+    if article is not None and article.get("deleted_at"):
+        return []
+    known = (own["article_id"], _normalized(own["url"])) if own is not None else None
+    found = []
+    for target in targets:
+        candidate = target.candidate
+        if known is None:
+            known = (candidate.article_id, candidate.url)
+        elif not target.fixed and known[0] != candidate.article_id and known[1] != candidate.url:
+            found.append(target)
+    return found
+
+
 def decide(target: Target, article: Document | None, source: Source) -> Verdict:
-    """What one entry does to one article."""
+    """What one entry does to the article that it means."""
     if article is None:
         return "gone" if target.over else "create"
     if article.get("deleted_at"):
@@ -65,10 +81,7 @@ def decide(target: Target, article: Document | None, source: Source) -> Verdict:
     own = article["source_attribution"].get(source.key)
     if own is None:
         return "join"
-    candidate = target.candidate
-    if not target.fixed and own["article_id"] != candidate.article_id and not _same_page(own["url"], candidate.url):
-        return "separate"
-    return "same" if own.get("revision") == candidate.revision else "edit"
+    return "same" if own.get("revision") == target.candidate.revision else "edit"
 
 
 def fold(
@@ -77,14 +90,8 @@ def fold(
     doubt = _doubt(article, source, counted_until)
     before = article
     observations: dict[str, Document] = {}
-    settled: list[Target] = []
-    separate: list[Candidate] = []
     for target in targets:
         verdict = decide(target, article, source)
-        if verdict == "separate":
-            separate.append(target.candidate)
-            continue
-        settled.append(target)
         if verdict == "gone":
             continue
         article = _applied(verdict, article, target, source, now)
@@ -100,8 +107,7 @@ def fold(
         before,
         written,
         observations=tuple(observations.values()),
-        settled=tuple(settled),
-        separate=tuple(separate),
+        targets=tuple(targets),
         first=is_new or is_join or doubt == "first",
         stored=is_new or was_first,
         joined=is_join or (doubt == "first" and not was_first),
@@ -130,8 +136,8 @@ def _doubt(article: Document | None, source: Source, counted_until: str) -> Doub
     return "edit" if (own.get("scraped_at") or "") > counted_until else ""
 
 
-def _same_page(url: str, normalized: str) -> bool:
+def _normalized(url: str) -> str:
     try:
-        return normalize_url(url) == normalized
+        return normalize_url(url)
     except ValueError:
-        return False
+        return url

@@ -46,7 +46,7 @@ class Taken:
             (self.pending if article.get("status") == "pending" else self.changed).add(source_id)
         if folded.first and source_id not in self.first:
             self.first.add(source_id)
-            candidate = folded.settled[0].candidate
+            candidate = folded.targets[0].candidate
             if candidate.flag is None:
                 self.published.append(candidate.published)
             if folded.stored:

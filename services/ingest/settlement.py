@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from models.errors import ChangedMeanwhile, Unavailable
 from services.ingest import canonical
 from services.ingest.canonical import Moment
-from services.ingest.dedup import Folded, Target, fold
-from services.ingest.identity import Mark, Source
+from services.ingest.dedup import Folded, Target, fold, strangers
+from services.ingest.identity import Source
 from services.ports import Document, Store
 from services.store.containers import ARTICLES, LOCATORS
 
@@ -41,17 +41,11 @@ class Settlement:
         """Stores all of them, each under another locator. What came of each article, by its id."""
         groups = _grouped(targets)
         articles = await self._read(groups)
-        folded = self._folded(groups, articles)
-        separate = {each.entry.mark for one in folded.values() for each in one.separate}
-        if separate:
-            groups = _moved(groups, separate)
-            articles |= await self._read(groups.keys() - articles.keys())
-            folded = self._folded(groups, articles)
-        groups = await self._claimed(groups)
+        apart = [each for key, group in groups.items() for each in strangers(articles[key], group, self.source)]
+        groups = await self._claimed(_moved(groups, apart))
         articles |= await self._read(groups.keys() - articles.keys())
         folded = await self._written(groups, articles)
-        await self._observe([each for one in folded.values() for each in one.observations])
-        hashes = [self._hash(key, target) for key, one in folded.items() for target in one.settled]
+        hashes = [self._hash(key, target) for key, one in folded.items() for target in one.targets]
         if hashes or renewed:
             await self.store.write_many(LOCATORS.name, [*hashes, *renewed])
         return folded
@@ -62,11 +56,6 @@ class Settlement:
             return {}
         found = await self.store.read_many(ARTICLES.name, [(each, canonical.ARTICLE_ID) for each in wanted])
         return dict(zip(wanted, found, strict=True))
-
-    def _folded(self, groups: Groups, articles: Mapping[str, Document | None]) -> dict[str, Folded]:
-        return {
-            key: fold(articles[key], group, self.source, self.now, self.counted_until) for key, group in groups.items()
-        }
 
     async def _claimed(self, groups: Groups) -> Groups:
         """The groups with every locator claimed; one that somebody else claimed first says where its entry goes."""
@@ -93,7 +82,10 @@ class Settlement:
         """Creates and replaces the articles, again from what is there wherever somebody else wrote meanwhile."""
         done: dict[str, Folded] = {}
         for _ in range(ROUNDS):
-            folded = self._folded(groups, articles)
+            folded = {
+                key: fold(articles[key], group, self.source, self.now, self.counted_until)
+                for key, group in groups.items()
+            }
             raced = await self._write(folded)
             done |= {key: one for key, one in folded.items() if key not in raced}
             if not raced:
@@ -102,24 +94,24 @@ class Settlement:
             articles = await self._read(raced)
         raise Unavailable(f"{len(groups)} articles kept changing", retry_after=1.0)
 
-    async def _write(self, folded: Mapping[str, Folded]) -> list[str]:
+    async def _write(self, folded: Mapping[str, Folded]) -> set[str]:
         """The ids of the articles that somebody else was quicker to write."""
-        raced: list[str] = []
-        new: list[Document] = []
+        raced: set[str] = set()
         for key, one in folded.items():
-            if one.article is None:
-                continue
-            if one.before is None:
-                new.append(one.article)
-                continue
-            article = one.article if one.text_of is None else await self._with_text(one.article, one.text_of)
-            try:
-                await self.store.replace(ARTICLES.name, article, one.before["_etag"])
-            except ChangedMeanwhile:
-                raced.append(key)
-        if new:
-            created = await self.store.create_many(ARTICLES.name, new)
-            raced += [each["source_id"] for each, won in zip(new, created, strict=True) if not won]
+            if one.article is not None and one.before is not None:
+                article = one.article if one.text_of is None else await self._with_text(one.article, one.text_of)
+                try:
+                    await self.store.replace(ARTICLES.name, article, one.before["_etag"])
+                except ChangedMeanwhile:
+                    raced.add(key)
+        new = [one.article for one in folded.values() if one.article is not None and one.before is None]
+        observed = [each for key, one in folded.items() if key not in raced for each in one.observations]
+        if new or observed:
+            # An article goes with its observations: one transaction where the store has such.
+            created = await self.store.create_many(ARTICLES.name, [*new, *observed])
+            raced |= {each["source_id"] for each, won in zip(new, created, strict=False) if not won}
+            there = [each for each, won in zip(observed, created[len(new) :], strict=True) if not won]
+            await self._observe_again([each for each in there if each["source_id"] not in raced])
         return raced
 
     async def _with_text(self, article: Document, observation_id: str) -> Document:
@@ -127,18 +119,14 @@ class Settlement:
         observed = await self.store.read(ARTICLES.name, article["source_id"], observation_id)
         return {**article, "text_for_analysis": observed.get("text") if observed else None}
 
-    async def _observe(self, observations: list[Document]) -> None:
-        """One a day: the first is created; a later edit of the day, or a repeated try, writes over it."""
+    async def _observe_again(self, observations: list[Document]) -> None:
+        """One a day: a later edit of the day, or a repeated try, writes over the first."""
         if not observations:
             return
-        created = await self.store.create_many(ARTICLES.name, observations)
-        again = [each for each, won in zip(observations, created, strict=True) if not won]
-        if not again:
-            return
-        there = await self.store.read_many(ARTICLES.name, [(each["source_id"], each["id"]) for each in again])
+        there = await self.store.read_many(ARTICLES.name, [(each["source_id"], each["id"]) for each in observations])
         changed = [
             {**new, "created_at": old["created_at"], "ttl_timestamp": old["ttl_timestamp"]} if old else new
-            for new, old in zip(again, there, strict=True)
+            for new, old in zip(observations, there, strict=True)
             if old is None or old["revision"] != new["revision"]
         ]
         if changed:
@@ -155,11 +143,14 @@ def _grouped(targets: Iterable[Target]) -> Groups:
     return groups
 
 
-def _moved(groups: Groups, separate: set[Mark]) -> Groups:
+def _moved(groups: Groups, apart: Sequence[Target]) -> Groups:
     """The groups with these entries under the article that their URL makes."""
+    if not apart:
+        return groups
+    marks = {each.candidate.entry.mark for each in apart}
     return _grouped(
         replace(target, source_id=target.candidate.target(with_url=True), fixed=True)
-        if target.candidate.entry.mark in separate
+        if target.candidate.entry.mark in marks
         else target
         for group in groups.values()
         for target in group

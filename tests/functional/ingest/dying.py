@@ -1,0 +1,89 @@
+"""A store that dies at its k-th operation, as a process does that is killed: before it, half-way through, or after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from services.ports import Document, Page, Query, Store, Where
+
+When = Literal["before", "halfway", "after"]
+
+
+class Died(Exception):  # noqa: N818 - it is what happened
+    """The process is gone."""
+
+
+class DyingStore:
+    """A Store. `operations` counts; from the k-th on nothing more happens."""
+
+    def __init__(self, store: Store, k: int, when: When) -> None:
+        self._store = store
+        self._k = k
+        self._when = when
+        self.operations = 0
+
+    @property
+    def is_dead(self) -> bool:
+        return self.operations >= self._k
+
+    async def _do(self, name: str, *arguments: Any, half: tuple[Any, ...] | None = None) -> Any:
+        if self.is_dead:
+            raise Died
+        self.operations += 1
+        if not self.is_dead:
+            return await getattr(self._store, name)(*arguments)
+        if self._when == "after":
+            await getattr(self._store, name)(*arguments)
+        elif self._when == "halfway" and half is not None:
+            await getattr(self._store, name)(*half)
+        raise Died
+
+    async def read(self, container: str, partition: str, id: str) -> Document | None:
+        found: Document | None = await self._do("read", container, partition, id)
+        return found
+
+    async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
+        found: list[Document | None] = await self._do("read_many", container, keys)
+        return found
+
+    async def create(self, container: str, document: Document) -> Document:
+        stored: Document = await self._do("create", container, document)
+        return stored
+
+    async def upsert(self, container: str, document: Document) -> Document:
+        stored: Document = await self._do("upsert", container, document)
+        return stored
+
+    async def replace(self, container: str, document: Document, etag: str) -> Document:
+        stored: Document = await self._do("replace", container, document, etag)
+        return stored
+
+    async def increment(self, container: str, seed: Document, amounts: Mapping[str, int | float]) -> None:
+        await self._do("increment", container, seed, amounts)
+
+    async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
+        was_there: bool = await self._do("delete", container, partition, id, etag)
+        return was_there
+
+    async def query(self, container: str, query: Query) -> Page:
+        page: Page = await self._do("query", container, query)
+        return page
+
+    async def count(self, container: str, where: tuple[Where, ...] = (), partition: str | None = None) -> int:
+        count: int = await self._do("count", container, where, partition)
+        return count
+
+    async def create_many(self, container: str, documents: Sequence[Document]) -> list[bool]:
+        half = (container, documents[: (len(documents) + 1) // 2])
+        created: list[bool] = await self._do("create_many", container, documents, half=half)
+        return created
+
+    async def write_many(self, container: str, documents: Sequence[Document]) -> None:
+        await self._do("write_many", container, documents, half=(container, documents[: (len(documents) + 1) // 2]))
+
+    async def ping(self) -> None:
+        await self._do("ping")
+
+    async def close(self) -> None:
+        """The store that it stands for is closed by whoever opened it."""

@@ -119,7 +119,12 @@ class HourTable(_OfTool):
 
 
 class DirtyHour(_OfTool):
-    """That this hour must be recounted. Each marking changes its ETag: a recount clears only the mark that it saw."""
+    """That this hour must be recounted. Each marking changes its ETag: a recount clears only the mark that it saw.
+
+    `marked_hour` is a field of marks alone, so that an order by it lists the marks of all tools.
+    """
+
+    COMPUTED: ClassVar[tuple[str, ...]] = ("marked_hour",)
 
     entity_type: Literal["DirtyHour"] = "DirtyHour"
     ttl_timestamp: UnixSeconds | None = lives(days=32)
@@ -133,3 +138,7 @@ class DirtyHour(_OfTool):
     @property
     def id(self) -> str:
         return f"DIRTY:{self.hour}"
+
+    @property
+    def marked_hour(self) -> str:
+        return self.hour

@@ -122,7 +122,10 @@ MENTIONS = Container(
 CATALOG = Container(
     "catalog",
     "pk",
-    orders={"by_name": (("primary_name_normalized", ASCENDING),)},
+    orders={
+        "by_name": (("primary_name_normalized", ASCENDING),),
+        "by_mark": (("marked_hour", ASCENDING),),
+    },
     unindexed=("hours", "minutes"),
 )
 FEEDS = Container(

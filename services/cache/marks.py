@@ -1,0 +1,46 @@
+"""Marks on hours that must be recounted: set by whoever changes a mention, after the change; cleared by the recount."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from datetime import datetime
+
+from models.timeline import DirtyHour
+from models.values import hour_key
+from services.ports import Document, Query, Store, Where
+from services.store.containers import CATALOG
+
+_PAGE = 1000
+_PREFIX, _BEYOND = "DIRTY:", "DIRTY;"  # the character after the colon
+
+
+async def mark_hours(store: Store, tool_id: str, moments: Iterable[datetime], now: datetime) -> None:
+    """Marks the hours of these moments. Each marking changes the mark's ETag, also where there was one."""
+    hours = {hour_key(moment): moment for moment in moments}
+    marks = [DirtyHour.mark(tool_id, hours[hour], now).to_document() for hour in sorted(hours)]
+    if len(marks) == 1:
+        await store.upsert(CATALOG.name, marks[0])
+    elif marks:
+        await store.write_many(CATALOG.name, marks)
+
+
+async def marks_of(store: Store, tool_id: str) -> list[Document]:
+    """The tool's marks with their ETags, by hour. Marks expire, so one page holds them all."""
+    within = (Where("id", "ge", _PREFIX), Where("id", "lt", _BEYOND))
+    return (await store.query(CATALOG.name, Query(within, partition=tool_id, limit=_PAGE))).items
+
+
+async def marked_tools(store: Store) -> AsyncIterator[str]:
+    """The ids of all tools with marks, each once."""
+    seen: set[str] = set()
+    after: str | None = None
+    while True:
+        page = await store.query(CATALOG.name, Query(order="by_mark", limit=_PAGE, after=after))
+        for mark in page.items:
+            tool_id = mark[CATALOG.partition_key]
+            if tool_id not in seen:
+                seen.add(tool_id)
+                yield tool_id
+        after = page.next
+        if after is None:
+            return

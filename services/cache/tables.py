@@ -1,0 +1,102 @@
+"""Counting mentions by minute, and the stored tables of counts. Pure.
+
+A timeline has up to 768 hours: checking each as a model takes ten times as long as all else that is done to it, so
+the models check everything but the numbers, and the numbers stay as they are stored: `[positive, negative, neutral,
+polarity_millionths]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from models.timeline import MILLIONTHS, HourTable, Tally, Timeline
+from services.ports import Document
+
+Numbers = list[int]
+Table = dict[str, Numbers]
+"""By hour in a timeline, by minute in an hour's table; nothing is listed where nothing was said."""
+
+_COLUMN = {"positive": 0, "negative": 1, "neutral": 2}
+
+
+def total(tables: Iterable[Numbers]) -> Tally:
+    sums = [0, 0, 0, 0]
+    for numbers in tables:
+        sums[0] += numbers[0]
+        sums[1] += numbers[1]
+        sums[2] += numbers[2]
+        sums[3] += numbers[3]
+    return Tally(*sums)
+
+
+@dataclass(slots=True)
+class Count:
+    """What was counted so far. `removed` are the tombstones that were met; `latest` is the last mention."""
+
+    minutes: dict[str, Table] = field(default_factory=dict)
+    removed: list[Document] = field(default_factory=list)
+    latest: Document | None = None
+
+    def add(self, mentions: Iterable[Document]) -> None:
+        """ValueError for what is no mention."""
+        for mention in mentions:
+            try:
+                if mention.get("removed_at") is not None:
+                    self.removed.append(mention)
+                    continue
+                at: str = mention["published_at"]
+                hour = at[:4] + at[5:7] + at[8:10] + at[11:13]
+                numbers = self.minutes.setdefault(hour, {}).setdefault(at[14:16], [0, 0, 0, 0])
+                numbers[_COLUMN[mention["sentiment"]]] += 1
+                numbers[3] += round(mention["polarity"] * MILLIONTHS)
+            except (KeyError, TypeError) as error:
+                raise ValueError(f"mention {mention.get('id')!r} cannot be counted: {error}") from error
+            self.latest = mention
+
+    def of_hour(self, hour: str) -> Numbers | None:
+        """None if nothing was said."""
+        minutes = self.minutes.get(hour)
+        return list(total(minutes.values())) if minutes else None
+
+
+def numbers_in(document: Document | None, model: type[Timeline | HourTable], payload: str) -> Table:
+    """The table in a stored document. ValueError if it is not one of `model`."""
+    if document is None:
+        return {}
+    model.from_document({**document, payload: {}})
+    table = document.get(payload)
+    if not isinstance(table, dict):
+        raise ValueError(f"{model.__name__}: {payload} must be a table")
+    return table
+
+
+def hours_in(timeline: Document | None) -> Table:
+    return numbers_in(timeline, Timeline, "hours")
+
+
+def minutes_in(hour: Document | None) -> Table:
+    return numbers_in(hour, HourTable, "minutes")
+
+
+def hour_document(tool_id: str, hour: str, before: Document | None, minutes: Table, now: datetime) -> Document:
+    if before is None:
+        table = HourTable(tool_id=tool_id, hour=hour, created_at=now, updated_at=now)
+    else:
+        table = HourTable.from_document({**before, "minutes": {}}).changed(now)
+    return {**table.to_document(), "minutes": minutes}
+
+
+def timeline_document(
+    tool_id: str, before: Document | None, hours: Mapping[str, Numbers], latest: Document | None, now: datetime
+) -> Document:
+    if before is None:
+        timeline = Timeline(tool_id=tool_id, created_at=now, updated_at=now)
+    else:
+        timeline = Timeline.from_document({**before, "hours": {}})
+    changes: dict[str, Any] = {"last_ingestion_at": now, "ingestion_count": timeline.ingestion_count + 1}
+    if latest is not None and latest.get("source"):
+        changes["last_ingestion_source"] = latest["source"]
+    return {**timeline.changed(now, **changes).to_document(), "hours": dict(hours)}

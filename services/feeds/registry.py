@@ -23,6 +23,7 @@ from services.store.containers import FEEDS
 ONLY_FEEDS = Where("entity_type", "eq", "Feed")
 _TRIES = 8
 _AT_ONCE = 16
+_ASKED_AT_ONCE = 100
 _PAGE = 500
 # A change of URL claims the new address, then writes the feed; within this time it is not taken for a crashed one.
 _CLAIM_SETTLES = timedelta(minutes=1)
@@ -67,7 +68,10 @@ class FeedRegistry:
 
         Raises Conflict if the id is another feed's.
         """
-        return await self._moved_there(new) or await self._add(new)
+        (result,) = await self.add_all([new])
+        if isinstance(result, Conflict):
+            raise result
+        return result
 
     async def add_all(self, wanted: Sequence[NewFeed]) -> list[Added | Conflict]:
         """What `add` would do with each, one after the other; one that conflicts does not stop the others."""
@@ -75,18 +79,19 @@ class FeedRegistry:
         firsts: dict[str, NewFeed] = {}
         for new in wanted:
             firsts.setdefault(new.address, new)
+        moved = await self._moved_to([new.url for new in firsts.values()])
 
         async def one(new: NewFeed) -> Added | Conflict:
+            if new.url in moved:
+                return Added(moved[new.url], is_new=False)
             async with gate:
                 try:
-                    return await self.add(new)
+                    return await self._add(new)
                 except Conflict as conflict:
                     return conflict
 
         results = dict(zip(firsts, await asyncio.gather(*(one(new) for new in firsts.values())), strict=True))
-        return [
-            _again(results[new.address]) if new is not firsts[new.address] else results[new.address] for new in wanted
-        ]
+        return [results[new.address] if new is firsts[new.address] else _again(results[new.address]) for new in wanted]
 
     async def change(self, feed_id: str, change: Mapping[str, Any]) -> Feed:
         """The feed with `change`, which `feed_change` let through. Raises Conflict if another has that URL."""
@@ -121,11 +126,15 @@ class FeedRegistry:
         document = await self._store.read(FEEDS.name, feed_id, Feed.ID)
         return Feed.from_document(document) if document else None
 
-    async def _moved_there(self, new: NewFeed) -> Added | None:
-        """A feed that was redirected to this URL, or whose page named it, is this feed already."""
-        there = Where("redirect_url", "eq", new.url)
-        page = await self._store.query(FEEDS.name, Query((ONLY_FEEDS, there), limit=1))
-        return Added(Feed.from_document(page.items[0]), is_new=False) if page.items else None
+    async def _moved_to(self, urls: Sequence[str]) -> dict[str, Feed]:
+        """The feeds that were redirected to one of these URLs, or whose page named it: they are these feeds already."""
+        found: dict[str, Feed] = {}
+        for start in range(0, len(urls), _ASKED_AT_ONCE):
+            there = Where("redirect_url", "in", urls[start : start + _ASKED_AT_ONCE])
+            page = await self._store.query(FEEDS.name, Query((ONLY_FEEDS, there), limit=_ASKED_AT_ONCE))
+            for document in page.items:
+                found.setdefault(document["redirect_url"], Feed.from_document(document))
+        return found
 
     async def _add(self, new: NewFeed) -> Added:
         for _ in range(_TRIES):

@@ -41,6 +41,14 @@ def _uuid(text: str) -> str:
 ToolId = Annotated[str, AfterValidator(_uuid)]
 
 
+def is_tool_id(text: str) -> bool:
+    """Whether a tool could have this id at all."""
+    try:
+        return _uuid(text) == text
+    except ValueError:
+        return False
+
+
 class NameRule(Value):
     """How one name is told from the plain word: as it is written, or only near one of these words."""
 
@@ -51,7 +59,7 @@ class NameRule(Value):
 class Tool(StoredDocument):
     """What is watched. `merged_into` is the tool that answers in its place.
 
-    `discovery_date` is the day of its first reference. `name_rules` are by name as given.
+    `discovery_date` is the day of its first reference, `discovery_reference`. `name_rules` are by name as given.
     """
 
     CONTAINER: ClassVar[str] = "catalog"
@@ -70,6 +78,7 @@ class Tool(StoredDocument):
     excluded: tuple[Text, ...] = ()
     name_rules: dict[str, NameRule] = Field(default_factory=dict)
     discovery_date: Day | None = None
+    discovery_reference: IdPart | None = None
 
     @property
     def partition(self) -> str:
@@ -130,6 +139,25 @@ class ToolName(StoredDocument):
         if not self.name_normalized:
             raise ValueError("name_raw must have something besides spaces")
         return self
+
+
+class CatalogVersion(StoredDocument):
+    """One document, whose `version` changes with what is recognised: the sign that a detector is old."""
+
+    CONTAINER: ClassVar[str] = "catalog"
+    PARTITION: ClassVar[str] = "CATALOG"
+    ID: ClassVar[str] = "VERSION"
+
+    entity_type: Literal["CatalogVersion"] = "CatalogVersion"
+    version: Text
+
+    @property
+    def partition(self) -> str:
+        return self.PARTITION
+
+    @property
+    def id(self) -> str:
+        return self.ID
 
 
 ReferenceRole = Literal["DISCOVERY", "DOCUMENT_SOURCE", "TIMELINE_SOURCE", "OTHER"]

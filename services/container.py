@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from models.errors import InvalidInput
 from models.version import VERSION
 from services import logs
+from services.catalog.registry import Catalog
 from services.feeds.registry import FeedRegistry
 from services.health import Health
 from services.heartbeats import Heartbeats
@@ -62,6 +63,7 @@ class Container:
     health: Health
     upkeep: Upkeep
     feeds: FeedRegistry
+    catalog: Catalog
     claims: Claims
     ingestion: Ingestion
     articles: Articles
@@ -131,6 +133,7 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
             health=Health(store, queues, heartbeats, clock, VERSION, started=clock()),
             upkeep=Upkeep(queues, store, clock),
             feeds=feeds,
+            catalog=Catalog(store, clock, _new_uuid),
             claims=Claims(store, settings, _new_id),
             ingestion=_ingestion(settings, environment, store, fetcher, clock),
             articles=Articles(store, clock),
@@ -143,6 +146,10 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
 
 def _new_id() -> str:
     return uuid.uuid4().hex
+
+
+def _new_uuid() -> str:
+    return str(uuid.uuid4())
 
 
 def _fetcher(settings: Settings, clock: Clock) -> Fetcher:

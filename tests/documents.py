@@ -20,7 +20,7 @@ from models.quarantine import QuarantineItem, quarantine_id
 from models.run import Attempt, BatchDone, CollisionMetrics, IngestionBatch, JobRun
 from models.stored import StoredDocument
 from models.timeline import DirtyHour, HourTable, Tally, Timeline
-from models.tool import NameRule, Reference, Tool, ToolName, ToolReference
+from models.tool import CatalogVersion, NameRule, Reference, Tool, ToolName, ToolReference
 
 NOW = datetime(2026, 2, 21, 20, 0, 0, tzinfo=UTC)
 TOOL_ID = "877eb2d8-661b-4643-ae62-cfc49e74c31e"
@@ -214,6 +214,10 @@ def tool_name(**changes: Any) -> ToolName:
     return _of(ToolName, fields, changes)
 
 
+def catalog_version(**changes: Any) -> CatalogVersion:
+    return _of(CatalogVersion, {"version": "5a4fce02"}, changes)
+
+
 def tool_reference(**changes: Any) -> ToolReference:
     reference = Reference(
         reference_id=ARTICLE_ID, source="tiingo", source_identifier="91144751", published_at=NOW, title=HEADLINE
@@ -320,6 +324,7 @@ EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     batch_done,
     tool,
     tool_name,
+    catalog_version,
     tool_reference,
     timeline,
     hour_table,

@@ -1,0 +1,170 @@
+"""What people say of a tool, checked for its form only and named by field: new tools and changes to known ones.
+
+Whether a name is free shows when it is claimed. Nothing here asks a store.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from models.errors import InvalidInput
+from models.tool import NameRule, Tool, normalize_name
+
+FIELDS = ("name", "aliases", "tickers", "keywords", "excluded", "name_rules")
+CHANGEABLE = (*FIELDS, "status")
+RULE_FIELDS = ("case_sensitive", "context")
+STATUSES = ("ACTIVE", "DEPRECATED")
+
+LONGEST_NAME = 120
+MOST_NAMES = 100
+
+_TEXT = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+")
+_TICKER = re.compile(r"[A-Z0-9][A-Z0-9.\-]{0,14}")
+_STORED = {"name": "primary_name"}
+DETECTED_BY = ("primary_name", "aliases", "tickers", "keywords", "excluded", "name_rules")
+"""The fields on which it depends what is recognised."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewTool:
+    """One tool that somebody wants."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    tickers: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    name_rules: Mapping[str, NameRule] = field(default_factory=dict)
+
+    def tool(self, tool_id: str, now: datetime) -> Tool:
+        return Tool(
+            created_at=now,
+            updated_at=now,
+            tool_id=tool_id,
+            primary_name=self.name,
+            aliases=self.aliases,
+            tickers=self.tickers,
+            keywords=self.keywords,
+            excluded=self.excluded,
+            name_rules=dict(self.name_rules),
+        )
+
+
+def new_tool(fields: Mapping[str, Any]) -> NewTool:
+    """Raises InvalidInput that names the field and what is allowed."""
+    _refuse_unknown(fields, FIELDS)
+    if fields.get("name") is None:
+        raise InvalidInput("name", "is needed")
+    wanted = NewTool(**{name: _CHECKS[name](value) for name, value in fields.items() if value is not None})
+    _check_together((wanted.name, *wanted.aliases), wanted.name_rules)
+    return wanted
+
+
+def tool_change(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields to change, by their stored names."""
+    _refuse_unknown(fields, CHANGEABLE)
+    return {_STORED.get(name, name): _CHECKS[name](value) for name, value in fields.items()}
+
+
+def changed_tool(tool: Tool, change: Mapping[str, Any], now: datetime) -> Tool:
+    """`tool` with what `tool_change` let through; itself if that says nothing new.
+
+    A rule goes with its name, unless rules are given too.
+    """
+    wanted = {name: value for name, value in change.items() if getattr(tool, name) != value}
+    if not wanted:
+        return tool
+    names = (wanted.get("primary_name", tool.primary_name), *wanted.get("aliases", tool.aliases))
+    if "name_rules" not in change:
+        wanted["name_rules"] = {name: rule for name, rule in tool.name_rules.items() if name in names}
+    _check_together(names, wanted.get("name_rules", tool.name_rules))
+    return tool.changed(now, **wanted)
+
+
+def detects_alike(before: Tool, after: Tool) -> bool:
+    """Whether the same articles name both."""
+    return before.status == after.status and all(getattr(before, one) == getattr(after, one) for one in DETECTED_BY)
+
+
+def checked_name(value: Any, field: str = "name") -> str:
+    name = " ".join(value.split()) if isinstance(value, str) else ""
+    if not _TEXT.fullmatch(name) or len(name) > LONGEST_NAME or not normalize_name(name):
+        raise InvalidInput(field, f"must be text of 1 to {LONGEST_NAME} characters")
+    return name
+
+
+def _check_together(names: Iterable[str], rules: Mapping[str, NameRule]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if normalize_name(name) in seen:
+            raise InvalidInput("aliases", f"must each be another name, also than the first: {name!r} is there twice")
+        seen.add(normalize_name(name))
+    for name in rules:
+        if name not in names:
+            raise InvalidInput("name_rules", f"must be for the name or an alias, written alike; {name!r} is neither")
+
+
+def _names(field: str) -> Callable[[Any], tuple[str, ...]]:
+    def check(value: Any) -> tuple[str, ...]:
+        if not isinstance(value, list | tuple) or len(value) > MOST_NAMES:
+            raise InvalidInput(field, f"must be a list of at most {MOST_NAMES}")
+        return tuple(dict.fromkeys(checked_name(each, field) for each in value))
+
+    return check
+
+
+def _tickers(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or len(value) > MOST_NAMES:
+        raise InvalidInput("tickers", f"must be a list of at most {MOST_NAMES}")
+    tickers = [each.strip().lstrip("$").upper() if isinstance(each, str) else "" for each in value]
+    if not all(_TICKER.fullmatch(each) for each in tickers):
+        raise InvalidInput(
+            "tickers", "must be tickers such as AAPL or BRK.B, of up to 15 letters, digits, dots, hyphens"
+        )
+    return tuple(dict.fromkeys(tickers))
+
+
+def _rules(value: Any) -> dict[str, NameRule]:
+    if not isinstance(value, Mapping) or len(value) > MOST_NAMES:
+        raise InvalidInput("name_rules", "must be an object: a rule for each name")
+    return {checked_name(name, "name_rules"): _rule(rule) for name, rule in value.items()}
+
+
+def _rule(value: Any) -> NameRule:
+    if isinstance(value, NameRule):
+        return value
+    allowed = 'must be such as {"case_sensitive": true, "context": ["language", "compiler"]}'
+    if not isinstance(value, Mapping) or not value.keys() <= set(RULE_FIELDS):
+        raise InvalidInput("name_rules", allowed)
+    case_sensitive = value.get("case_sensitive", False)
+    if not isinstance(case_sensitive, bool):
+        raise InvalidInput("name_rules", allowed)
+    context = _names("name_rules")(value.get("context", ()))
+    return NameRule(case_sensitive=case_sensitive, context=context)
+
+
+def _status(value: Any) -> str:
+    if value not in STATUSES:
+        raise InvalidInput("status", f"must be one of {', '.join(STATUSES)}; to merge, post to the tool's merge")
+    return str(value)
+
+
+_CHECKS: Mapping[str, Callable[[Any], Any]] = {
+    "name": checked_name,
+    "aliases": _names("aliases"),
+    "tickers": _tickers,
+    "keywords": _names("keywords"),
+    "excluded": _names("excluded"),
+    "name_rules": _rules,
+    "status": _status,
+}
+
+
+def _refuse_unknown(fields: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for name in fields:
+        if name not in known:
+            raise InvalidInput(str(name), f"no such field; there are {', '.join(known)}")

@@ -18,7 +18,7 @@ from xml.sax.saxutils import escape
 
 from models.feed import Feed
 from services.ingest.api_feeds import news_apis
-from services.ingest.asking import Asking
+from services.ingest.asking import Asking, Fetches
 from services.ingest.claims import Claims
 from services.ingest.credentials import credentials_in
 from services.ingest.fetching.outcome import FetchRequest, FetchResult, FetchStatus
@@ -137,7 +137,7 @@ class Shelf:
 class Worker:
     """One process that claims and ingests."""
 
-    def __init__(self, store: Store, shelf: Shelf, clock: SettableClock, settings: Settings, ids: Any) -> None:
+    def __init__(self, store: Store, shelf: Fetches, clock: SettableClock, settings: Settings, ids: Any) -> None:
         self.claims = Claims(store, settings, lambda: f"run-{next(ids)}")
         kept = timedelta(days=settings.dedup_retention_days)
         self.processing = Processing(store, Memory(settings.dedup_cache_size), kept, clock)
@@ -162,8 +162,8 @@ class World:
         self._ids = itertools.count(1)
         self.worker = self.new_worker()
 
-    def new_worker(self, store: Store | None = None) -> Worker:
-        return Worker(store or self.store, self.shelf, self.clock, self.settings, self._ids)
+    def new_worker(self, store: Store | None = None, shelf: Fetches | None = None) -> Worker:
+        return Worker(store or self.store, shelf or self.shelf, self.clock, self.settings, self._ids)
 
     async def add_feed(self, feed_id: str, items: Iterable[Item] = (), **fields: Any) -> None:
         url = f"https://{feed_id}.example/feed"

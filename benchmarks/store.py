@@ -24,7 +24,7 @@ from services.store import sqlite_sql
 from services.store.containers import CONTAINERS
 from services.store.sqlite import SqliteStore
 
-ROUNDS = 7
+ROUNDS = 21  # short ones, so that what else the machine does hits both sides alike
 BATCH = 500
 SPREAD = 20_000  # documents in each file
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 SEED = 20260221
-STORY_EVERY = timedelta(seconds=25)
+STORY_EVERY = timedelta(seconds=15)
 SHOWN = 30
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _LOOKED_BACK = timedelta(hours=4)

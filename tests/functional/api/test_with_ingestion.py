@@ -1,0 +1,103 @@
+"""Reading and deleting what was really taken in, over the HTTP functions and the app's own ingestion."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from services import container
+from services.container import Container
+from tests.functional.api.conftest import call
+
+NOW = datetime.now(UTC) - timedelta(hours=1)
+
+
+class Press:
+    """Two feeds whose entries a test sets: with guids, and without."""
+
+    def __init__(self) -> None:
+        self.headlines = {
+            "with-guids": ["Quorvia ships a faster planner"],
+            "without": ["Quorvia ships a faster planner"],
+        }
+
+    async def feed(self, request: web.Request) -> web.Response:
+        name = request.match_info["name"]
+        items = "".join(
+            f"<item><title>{headline}</title><link>https://{name}.example/stories/{n}?a=1&amp;b=2</link>"
+            + (f"<guid isPermaLink='false'>https://{name}.example/?p={n}</guid>" if name == "with-guids" else "")
+            + f"<pubDate>{format_datetime(NOW)}</pubDate></item>"
+            for n, headline in enumerate(self.headlines[name])
+        )
+        document = f"<rss version='2.0'><channel><title>{name}</title>{items}</channel></rss>"
+        return web.Response(text=document, content_type="application/rss+xml")
+
+
+@pytest.fixture
+def press() -> Press:
+    return Press()
+
+
+@pytest.fixture
+async def ingesting(environment: pytest.MonkeyPatch, press: Press) -> AsyncIterator[Container]:
+    environment.setenv("ALLOW_PRIVATE_ADDRESSES", "true")
+    site = web.Application()
+    site.router.add_get("/{name}", press.feed)
+    async with TestServer(site) as server:
+        app = await container.get()
+        for name in press.headlines:
+            said = {"url": f"http://127.0.0.1:{server.port}/{name}", "source_name": name, "id": name}
+            assert (await call("add_feed", body=said)).status == 201
+        yield app
+        await container.close()
+
+
+async def fetch_all(app: Container) -> None:
+    for batch in await app.claims.claim_every(app.clock()):
+        await app.ingestion.ingest(batch)
+
+
+async def listed() -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = (await call("list_articles")).json["items"]
+    return items
+
+
+async def test_every_attribution_is_an_old_id_that_leads_to_its_article(ingesting: Container) -> None:
+    await fetch_all(ingesting)
+    (article,) = await listed()
+    assert sorted(article["sources"]) == ["with-guids", "without"]
+    for source, attribution in article["source_attribution"].items():
+        answer = await call("get_article", "layer=raw", article_id=f"{source}:{attribution['article_id']}")
+        assert (answer.status, answer.json["source_id"]) == (200, article["source_id"])
+        assert len(answer.json["observations"]) == 2
+
+
+async def test_what_was_deleted_comes_back_neither_with_the_next_poll_nor_with_an_edit(
+    ingesting: Container, press: Press
+) -> None:
+    await fetch_all(ingesting)
+    (article,) = await listed()
+    assert (await call("delete_article", article_id=article["source_id"])).status == 204
+    press.headlines["with-guids"].append("Another story is told")
+    await fetch_all(ingesting)
+    press.headlines["with-guids"][0] = "Quorvia ships a faster planner (updated)"
+    await fetch_all(ingesting)
+    assert [each["headline"] for each in await listed()] == ["Another story is told"]
+    assert len((await call("export_articles", "layer=raw")).body.splitlines()) == 1
+
+
+async def test_a_feeds_figures_runs_and_history_agree(ingesting: Container, press: Press) -> None:
+    await fetch_all(ingesting)
+    feed = (await call("get_feed", feed_id="with-guids")).json
+    (attempt,) = (await call("list_feed_history", feed_id="with-guids")).json["items"]
+    (run,) = (await call("list_runs")).json["items"]
+    assert feed["total_articles_fetched"] == attempt["articles_new"] == 1
+    assert (run["status"], run["run_id"]) == ("SUCCEEDED", attempt["run_id"])
+    assert run["metrics"]["articles_fetched"] == {"with-guids": 1, "without": 1}
+    assert (run["metrics"]["articles_stored"], run["metrics"]["collisions_detected"]) == (1, 1)

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from urllib.parse import urlsplit
 
 from models.raw_item import PublishedFlag, RawItem
 from services.ingest.text import headline_text, looks_like_html, one_line
+from services.ingest.urls import normalize_url
 
 MAX_ITEMS = 20_000
 MAX_HEADLINE = 1_000
@@ -21,7 +21,9 @@ MAX_HTML = 200_000
 MAX_TAGS = 100
 MAX_TAG = 200
 
-_COMMON_URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][!-~]*)?")
+_WEB_URL = re.compile(
+    r"https?://(?:[^\s/?#@]*@)?(?:\[[0-9A-Fa-f:.]+\]|[^\s/?#@:\[\]]+)(?::[0-9]{1,5})?(?:[/?#]\S*)?", re.I
+)
 
 
 class Collected:
@@ -74,8 +76,8 @@ class Collected:
         if not headline:
             self.skipped["no_title"] += 1
             return
-        url = link if _COMMON_URL.fullmatch(link) else self._usable(link)
-        if not url or len(url) > MAX_URL:
+        url = _usable(link)
+        if not url:
             self.skipped["link_refused" if link else "no_link"] += 1
             return
         if len(headline) > MAX_HEADLINE:
@@ -131,19 +133,17 @@ class Collected:
             return tuple(kept)[:MAX_TAGS]
         return tuple(kept)
 
-    def _usable(self, link: str) -> str:
-        """An absolute http or https URL without spaces, or nothing."""
-        link = one_line(link)
-        if not link or len(link) > MAX_URL:
-            return ""
-        try:
-            parts = urlsplit(link)
-            host, _ = parts.hostname, parts.port
-        except ValueError:
-            return ""
-        if parts.scheme not in ("http", "https") or not host or any(c.isspace() or c in '<>"\\' for c in parts.netloc):
-            return ""
-        return link.replace(" ", "%20")
+
+def _usable(link: str) -> str:
+    """An absolute http or https URL without spaces that names a host; or nothing."""
+    link = one_line(link).replace(" ", "%20")
+    if not link or len(link) > MAX_URL or not _WEB_URL.fullmatch(link):
+        return ""
+    try:
+        normalize_url(link)
+    except ValueError:
+        return ""
+    return link
 
 
 def as_html(text: str, *, is_html: bool) -> str:

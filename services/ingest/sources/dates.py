@@ -23,12 +23,7 @@ def parse_date(text: str) -> datetime | None:
     A date without a zone is UTC.
     """
     try:
-        if text[3:5] == ", ":
-            moment = _parse_rfc822(text)
-        elif text[10] == "T":
-            moment = _parse_iso8601(text)
-        else:
-            moment = None
+        moment = _parse_rfc822(text) if text[3:5] == ", " else _parse_iso8601(text)
     except (ValueError, OverflowError, IndexError):
         moment = None
     return moment or _parse_as_feedparser(text)
@@ -57,7 +52,7 @@ def _parse_rfc822(text: str) -> datetime | None:
 
 def _parse_iso8601(text: str) -> datetime | None:
     """`2025-06-30T12:00:00Z`, with a fraction, or with an offset as `+02:00`; None for any other shape."""
-    if text[4:8:3] != "--" or text[13:17:3] != "::":
+    if text[4:8:3] != "--" or text[13:17:3] != "::" or text[10] != "T":
         return None
     zone = text[19:]
     if zone[:1] == ".":

@@ -28,8 +28,8 @@ _DECLARED = re.compile(rb"^<\?xml[^>]{0,200}?encoding\s{0,9}=\s{0,9}[\"']([A-Za-
 _DECLARATION = re.compile(r"^<\?xml[^>]{0,500}\?>\s*")
 _WEB_PAGE = re.compile(rb"<(?:!doctype\s{1,9}html|html)\b", re.IGNORECASE)
 _UTF8_MARK = b"\xef\xbb\xbf"
-_LONGEST_DECLARATION = 500
-_MOST_BEFORE_ROOT = 20
+_MOST_BEFORE_ROOT = 50_000
+_MOST_COMMENTS = 20
 _UTF8 = frozenset({"", "utf-8", "utf8", "us-ascii", "ascii"})
 _WIDE = (
     (b"\x00\x00\xfe\xff", "utf-32"),
@@ -50,13 +50,11 @@ def parse(body: bytes, base_url: str, content_type: str | None = None) -> Parsed
     """
     content_type = (content_type or "").strip() or DEFAULT_TYPE
     body, content_type = _narrowed(body, content_type)
-    if not body.removeprefix(_UTF8_MARK).strip():
+    plain = body.removeprefix(_UTF8_MARK)
+    if not plain or plain.isspace():
         raise Unreadable("empty", "nothing in it")
-    start = body[:50_000].removeprefix(_UTF8_MARK).lstrip()
-    if start[:1] in (b"{", b"["):
-        feed = read_json_feed(body, base_url)
-    elif _is_web_page(start):
-        raise Unreadable("html", "a web page, not a feed")
+    if plain[:1_000].lstrip()[:1] in (b"{", b"["):
+        feed = read_json_feed(plain, base_url)
     else:
         feed = _read_xml(body, base_url, content_type)
     head = head_of(body)
@@ -81,19 +79,16 @@ def _read_xml(body: bytes, base: str, content_type: str) -> Feed:
     if encoding in _UTF8 and (charset[1].lower() if charset else "") in _UTF8:
         with suppress(Odd):
             return read_fast(plain, base)
+    if _is_web_page(plain[:_MOST_BEFORE_ROOT].lstrip()):
+        raise Unreadable("html", "a web page, not a feed")
     from services.ingest.sources.xml_judge import read_as_feedparser
 
-    # feedparser looks for the encoding all through the first line, which need not end before the document does.
-    end = body.find(b"?>", 0, _LONGEST_DECLARATION) + 2
-    if b"<?" in body[:5]:
-        end = end if end > 1 else _LONGEST_DECLARATION
-        body = body[:end] + b"\n" + body[end:]
     return read_as_feedparser(body, base, content_type)
 
 
 def _is_web_page(start: bytes) -> bool:
     """Whether the first element, after what may come before it, is HTML's."""
-    for _ in range(_MOST_BEFORE_ROOT):
+    for _ in range(_MOST_COMMENTS):
         ending = b"-->" if start.startswith(b"<!--") else b"?>" if start.startswith(b"<?") else None
         if ending is None:
             break

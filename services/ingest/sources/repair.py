@@ -9,7 +9,9 @@ from urllib.parse import urljoin
 _CP1252 = {
     byte: bytes([byte]).decode("cp1252") for byte in range(0x80, 0xA0) if byte not in (0x81, 0x8D, 0x8F, 0x90, 0x9D)
 }
-is_plain_url = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]+)?/[!-\"$-:<->@-~]*(?:\?[!-\"$-:<-~]+)?").fullmatch
+is_plain_url = re.compile(
+    r"https?://[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]{1,4})?/[!-\"$-:<->@-~]*(?:\?[!-\"$-:<-~]+)?"
+).fullmatch
 """Whether a URL is sure to come out of all that follows as it is."""
 is_plain_id = re.compile(r"(?:tag|urn):[A-Za-z0-9.,:_-][A-Za-z0-9/.,:_-]*").fullmatch
 is_token = re.compile("[!-~]+").fullmatch

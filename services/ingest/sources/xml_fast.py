@@ -156,11 +156,7 @@ class _Document:
         _keeps_base(root)
         head = self.kinds.data[:4096]
         if root.tag == "rss":
-            if (
-                [child.tag for child in root] != ["channel"]
-                or b"purl.org/rss/1.0/'" in head
-                or b'purl.org/rss/1.0/"' in head
-            ):
+            if [child.tag for child in root] != ["channel"] or _RSS1_DECLARED.search(head):
                 raise Odd
             version = root.get("version", "")
             version = _VERSIONS.get(version) or ("rss20" if version.startswith("2.") else "rss")
@@ -192,9 +188,12 @@ class _Document:
             if local in ("item", "entry") or (len(child) and _holds_entries(child)):
                 raise Odd
             kind = self.kinds[tag]
-            if kind is TITLE and not title:
-                title = "".join(child.itertext()).strip()
-            elif kind is LINK:
+            if kind == TITLE and not title:
+                if len(child):
+                    raise Odd
+                _is_html(_items(child), TITLE)
+                title = _text(child)
+            elif kind == LINK:
                 link = self._link(child, link) or link
         return Feed(version, title, link, self.collected)
 
@@ -314,19 +313,18 @@ class _Document:
             elif kind == CREATED:
                 created = _text(child)
             elif kind in (SUMMARY, ATOM_SUMMARY, MEDIA_SUMMARY):
-                text = self._markup(child, kind)
                 depth = depths.get(child, 1)
                 if summary is not None and not has_content:
-                    has_content = True
-                    content = max(content, text, key=len)
+                    has_content = True  # a second summary is a content
+                    content = self._markup(child, CONTENT)
                 elif depth <= summary_depth:
-                    summary, summary_depth = text, depth
+                    summary, summary_depth = self._markup(child, kind), depth
             elif kind in (ENCODED, CONTENT):
                 text = self._markup(child, kind)
                 has_content = True
                 content = max(content, text, key=len)
                 summary = text if summary is None else summary
-            elif kind == KEYWORDS:
+            elif kind == KEYWORDS and not child.keys():
                 tags += [word.strip() for word in _text(child).split(",")]
             elif kind in (SOURCE, IMAGE):
                 publisher = _text(child) if kind == SOURCE else publisher

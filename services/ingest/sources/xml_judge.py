@@ -6,6 +6,7 @@ handed bytes, never a URL; HTML is neither cleaned nor resolved here, as only wh
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
 import xml.sax
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from feedparser import api
-from feedparser.encodings import convert_to_utf8
+from feedparser.encodings import RE_XML_PI_ENCODING, convert_to_utf8, parse_content_type
 from feedparser.exceptions import CharacterEncodingOverride, CharacterEncodingUnknown
 from feedparser.sanitizer import replace_doctype
 
@@ -25,6 +26,7 @@ from services.ingest.sources.xml_fast import Feed
 MAX_BYTES = 3_000_000
 MAX_MARKS = 100_000
 """How many "<" are read: some two seconds' work, and more than any feed of this kind is known to have."""
+MAX_DECLARATION = 500
 MAX_PROLOG = 20_000
 LONGEST_ENTITY = 64
 
@@ -32,7 +34,9 @@ _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _FIRST_ELEMENT = re.compile(rb"<[A-Za-z]")
 _WHITE_SPACE = re.compile(rb"\s+")
 _LONG_ENTITY = re.compile(rb"<!ENTITY[^>]{%d,}>" % (LONGEST_ENTITY + 40))
-_LOOKS_LIKE_FEED = re.compile(rb"<(?:[\w.-]{1,20}:)?(?:rss|rdf|feed|channel)\b", re.IGNORECASE)
+_LOOKS_LIKE_FEED = re.compile(rb"<(?:[\w.-]{1,20}:|!doctype\s{1,9})?(?:rss|rdf|feed|channel)\b", re.IGNORECASE)
+_NO_CHARSETS = frozenset({"punycode", "idna", "unicode_escape", "raw-unicode-escape", "unicode-escape", "undefined"})
+"""Codecs that Python has for other purposes; the first two take quadratic time."""
 
 _DATES = ("published_parsed", "updated_parsed", "created_parsed")
 
@@ -80,6 +84,7 @@ def read_as_feedparser(body: bytes, base: str, content_type: str) -> Feed:
     """Reads what feedparser can make of it. Unreadable if that is no feed in any format that it knows."""
     collected = Collected()
     found: dict[str, Any] = {}
+    body, content_type = _with_known_charsets(body, content_type)
     data = convert_to_utf8({"content-type": content_type, "content-location": base}, body, found)
     if isinstance(found.get("bozo_exception"), CharacterEncodingOverride | CharacterEncodingUnknown):
         collected.warnings["encoding_guessed"] += 1
@@ -100,6 +105,30 @@ def read_as_feedparser(body: bytes, base: str, content_type: str) -> Feed:
         _collect(entry, collected)
     head = parser.feeddata
     return Feed(version, str(dict.get(head, "title", "")), str(dict.get(head, "link", "")), collected)
+
+
+def _with_known_charsets(body: bytes, content_type: str) -> tuple[bytes, str]:
+    """Without a declaration or header that asks for a charset which is none, and with an end to the first line.
+
+    feedparser looks for the declaration all through that line, which need not end before the document does.
+    """
+    media_type, charset = parse_content_type(content_type)
+    if charset and not _is_charset(charset):
+        content_type = media_type
+    start = body[:MAX_DECLARATION]
+    if b"<?" not in start[:5]:
+        return body, content_type
+    end = start.find(b"?>") + 2 if b"?>" in start else len(start)
+    declared = RE_XML_PI_ENCODING.match(start[:end].removeprefix(codecs.BOM_UTF8))
+    declaration = b"" if declared and not _is_charset(declared[1].decode("ascii", "replace")) else start[:end] + b"\n"
+    return declaration + body[end:], content_type
+
+
+def _is_charset(name: str) -> bool:
+    try:
+        return name.isascii() and codecs.lookup(name).name not in _NO_CHARSETS
+    except (LookupError, ValueError):
+        return False
 
 
 def _bounded(data: bytes, collected: Collected) -> bytes:
@@ -157,23 +186,41 @@ def _run_loose(parser: Any, data: bytes, collected: Collected) -> None:
 def _collect(found: dict[str, Any], collected: Collected) -> None:
     # A plain dictionary: feedparser's own answers for keys that are not there.
     entry = dict(found.items())
-    moments = [from_time_tuple(entry[name]) for name in _DATES if entry.get(name)]
-    contents = entry.get("content") or []
+    moments = [from_time_tuple(parts) for name in _DATES if isinstance(parts := entry.get(name), tuple)]
+    contents = _details(entry, "content")
     # Without a summary of its own, an entry has its content for one.
-    detail = entry.get("summary_detail") or (contents[0] if contents else {"type": "text/html"})
+    detail = _detail(entry, "summary_detail") or (contents[0] if contents else {"type": "text/html"})
     collected.add(
-        title=entry.get("title") or "",
-        title_is_html=(entry.get("title_detail") or {}).get("type") in _HTML_TYPES,
-        link=entry.get("link") or entry.get("permalink") or "",
-        article_id=entry.get("id") or "",
+        title=_text(entry, "title"),
+        title_is_html=_detail(entry, "title_detail").get("type") in _HTML_TYPES,
+        link=_text(entry, "link") or _text(entry, "permalink"),
+        article_id=_text(entry, "id"),
         published=next((moment for moment in moments if moment), None),
-        dated=any(entry.get(name.removesuffix("_parsed")) for name in _DATES),
-        summary=_markup(entry.get("summary"), detail),
-        content=max((_markup(each.get("value"), each) for each in contents), key=len, default=""),
-        tags=[tag["term"] for tag in entry.get("tags") or () if tag.get("term")],
-        publisher=str((entry.get("source") or {}).get("title") or ""),
+        dated=any(_text(entry, name.removesuffix("_parsed")) for name in _DATES),
+        summary=_markup(_text(entry, "summary"), detail),
+        content=max((_markup(_text(each, "value"), each) for each in contents), key=len, default=""),
+        tags=[term for tag in _details(entry, "tags") if (term := _text(tag, "term"))],
+        publisher=_text(_detail(entry, "source"), "title"),
     )
 
 
-def _markup(text: str | None, detail: Mapping[str, Any]) -> str:
-    return as_html(text or "", is_html=detail.get("type") in _HTML_TYPES)
+# An element that is named as a key of feedparser's result overwrites that key with whatever it holds: `<links>`.
+
+
+def _text(found: Mapping[str, Any], name: str) -> str:
+    value = found.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _detail(found: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = found.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _details(found: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    value = found.get(name)
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _markup(text: str, detail: Mapping[str, Any]) -> str:
+    return as_html(text, is_html=detail.get("type") in _HTML_TYPES)

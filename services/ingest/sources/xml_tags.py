@@ -88,7 +88,7 @@ _HARMLESS_PREFIXES = (
     "creativecommons_",
 )
 _NOT_HARMLESS = frozenset({"itunes_category", "itunes_link"})
-_MEANT_NAMES = "links guidislink tags published_parsed updated_parsed created_parsed title_detail summary_detail"
+_MEANT_NAMES = "links guidislink tags date published_parsed updated_parsed created_parsed title_detail summary_detail"
 _MEANT = frozenset(_MEANT_NAMES.split())
 """Keys of feedparser's own result: an element of that name would write over them."""
 
@@ -165,6 +165,7 @@ KNOWN: dict[str, int] = {
     **{ATOM + name: _BASE[name] for name in _BASE if name not in ("guid", "pubdate", "lastbuilddate", "description")},
     ATOM + "author": IGNORE,
     ATOM + "name": IGNORE,
+    RSS1 + "items": IGNORE,
     **{RSS1 + name: _BASE[name] for name in ("title", "link", "description")},
     _DC + "creator": IGNORE,
     _DC + "date": UPDATED,

@@ -80,7 +80,9 @@ class Intake:
         waiting = list(candidates)
         while waiting:
             # Two entries under one locator are one: the second meets what the first has left.
-            turn = {each.locator_id: each for each in reversed(waiting)}
+            turn: dict[str, Candidate] = {}
+            for each in waiting:
+                turn.setdefault(each.locator_id, each)
             later = [each for each in waiting if turn[each.locator_id] is not each]
             known, renewed = await self._known(settlement, list(turn.values()))
             known = _without_flood(known, recent, taken)

@@ -1,0 +1,141 @@
+"""A feed whose ids all change is held back until a person has looked; both ways out are there."""
+
+from datetime import timedelta
+
+from models.errors import ChangedMeanwhile
+from models.quarantine import QuarantineItem
+from services.ingest.held import PART_BYTES, HeldBatches
+from services.ingest.messages import FeedBatch
+from services.quarantine import Quarantine
+from tests.functional.ingest.world import START, Item, World, item
+
+import pytest
+
+MANY = 30
+KNOWN = [item(number) for number in range(MANY)]
+
+
+def moved(number: int, **changes: object) -> Item:
+    """The same page under a new system: another guid, another date."""
+    return item(number, guid=f"https://new.example/{number}", published=START + timedelta(minutes=1), **changes)
+
+
+FLOOD = [moved(number) for number in range(MANY)]
+
+
+async def _held(world: World) -> QuarantineItem:
+    (document,) = [each for each in await world.all("quarantine") if each["entity_type"] == "QuarantineItem"]
+    return QuarantineItem.from_document(document)
+
+
+async def _flooded(world: World, flood: list[Item] = FLOOD) -> QuarantineItem:
+    await world.add_feed("a", KNOWN)
+    await world.poll("a")
+    world.clock.forward(days=1)
+    world.publish("a", flood)
+    await world.poll("a")
+    return await _held(world)
+
+
+def _quarantine(world: World) -> Quarantine:
+    ids = iter(range(1000))
+    return Quarantine(world.store, world.clock, lambda: f"review-{next(ids)}")
+
+
+async def test_a_flood_is_held_and_changes_nothing_else(world: World) -> None:
+    later = [each for each in FLOOD]
+    item_held = await _flooded(world, [Item(**{**vars(each), "published": START + timedelta(days=1)}) for each in later])
+    assert (item_held.item_count, item_held.reason_code, item_held.subject) == (MANY, "FLOOD", "a")
+    feed = await world.feed("a")
+    assert (feed.total_articles_fetched, feed.quarantine_id, feed.fetch_count) == (MANY, item_held.quarantine_id, 2)
+    assert len(await world.articles()) == MANY
+
+
+async def test_a_flood_is_held_once_however_often_it_comes(world: World) -> None:
+    await _flooded(world)
+    for number in range(3):
+        world.publish("a", [*FLOOD, item(500 + number)])
+        await world.poll("a", world.new_worker())
+    assert (await _held(world)).item_count == MANY
+    assert (await world.feed("a")).total_articles_fetched == MANY + 3
+
+
+async def test_news_over_new_urls_and_headlines_is_no_flood_however_much_it_is(world: World) -> None:
+    await world.add_feed("a", KNOWN)
+    await world.poll("a")
+    world.publish("a", [item(number) for number in range(100, 160)])
+    await world.poll("a")
+    assert len(await world.articles()) == MANY + 60
+    assert await world.all("quarantine") == []
+
+
+async def test_a_few_new_ids_over_known_pages_are_let_in(world: World) -> None:
+    await world.add_feed("a", KNOWN)
+    await world.poll("a")
+    world.publish("a", [moved(number, text="An update.") for number in range(9)])
+    await world.poll("a")
+    assert await world.all("quarantine") == []
+
+
+async def test_an_approved_batch_comes_in_once_and_counts_once(world: World) -> None:
+    flood = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
+    held = await _flooded(world, flood)
+    reviewed = await _quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED", "a new system")
+    assert reviewed.batch is not None
+    batch = FeedBatch.from_message(reviewed.batch.to_message())
+    outcome = await world.worker.ingestion.ingest(batch)
+    assert len(outcome.article_ids) == MANY
+    # Delivered again, and asked for again.
+    assert (await world.new_worker().ingestion.ingest(batch, 2)).article_ids == ()
+    again = await _quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")
+    assert again.batch is not None
+    assert (await world.new_worker().ingestion.ingest(again.batch)).article_ids == ()
+    feed = await world.feed("a")
+    assert (feed.total_articles_fetched, feed.quarantine_id, feed.claim_id) == (2 * MANY, None, None)
+    assert feed.avg_articles_per_fetch == MANY
+    (only,) = await world.all("quarantine")
+    assert QuarantineItem.from_document(only).released_at is not None
+    await world.poll("a", world.new_worker())
+    assert len(await world.articles()) == 2 * MANY
+
+
+async def test_a_dropped_batch_stays_out_and_its_pieces_go(world: World) -> None:
+    held = await _flooded(world)
+    dropped = await _quarantine(world).review(held.quarantine_id, "CLEARED_TERMINAL")
+    assert dropped.batch is None
+    assert await HeldBatches(world.store).approved(held.quarantine_id) is None
+    await HeldBatches(world.store).sweep()
+    assert [each["entity_type"] for each in await world.all("quarantine")] == ["QuarantineItem"]
+    world.publish("a", [*FLOOD, item(700)])
+    await world.poll("a", world.new_worker())
+    assert len(await world.articles()) == MANY + 1
+
+
+async def test_a_batch_waits_while_its_feed_is_being_fetched(world: World) -> None:
+    held = await _flooded(world)
+    reviewed = await _quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")
+    assert reviewed.batch is not None
+    (fetching,) = await world.claimed("a")
+    with pytest.raises(ChangedMeanwhile):
+        await world.worker.ingestion.ingest(reviewed.batch)
+    await world.worker.ingestion.ingest(fetching)
+    await world.worker.ingestion.ingest(reviewed.batch, 2)
+    assert (await _held(world)).released_at is not None
+
+
+async def test_a_batch_of_a_feed_that_is_gone_is_done_with(world: World) -> None:
+    held = await _flooded(world)
+    reviewed = await _quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")
+    assert reviewed.batch is not None
+    await world.store.delete("feeds", "a", "feed")
+    assert (await world.worker.ingestion.ingest(reviewed.batch)).article_ids == ()
+    assert (await _held(world)).released_at is not None
+
+
+async def test_a_batch_that_no_document_could_hold_is_kept_in_pieces(world: World) -> None:
+    text = "long " * 20_000
+    held = await _flooded(world, [moved(number, text=f"{number} {text}") for number in range(MANY)])
+    assert held.parts * PART_BYTES > MANY * len(text) > PART_BYTES
+    items = await HeldBatches(world.store).items(held)
+    assert [each.article_id for each in items] == [each.guid for each in FLOOD]
+    assert items[0].summary_html.startswith("0 long")

@@ -1,0 +1,184 @@
+"""What must hold of ingestion whatever feeds say, and in whatever order they come."""
+
+import asyncio
+import tempfile
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from models.article import Article
+from models.feed import FeedSeen
+from models.locator import LocatorAlias, SeenHash
+from models.observation import Observation
+from models.raw_item import RawItem
+from services.ingest.canonical import chosen_source
+from services.ingest.identity import Mark, Source, entry_of, examined, is_weak
+from services.ingest.memory import Memory
+from services.ingest.messages import MOST_ARTICLES, article_messages
+from services.ingest.recent import GROUP, MOST_KEPT, Recent
+from services.store.sqlite import SqliteStore
+from tests.functional.ingest.world import START, Item, SettableClock, World, item
+
+SLOW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+TITLES = st.sampled_from(
+    ["Rates rise for the third time", "RATES RISE for the third time!", "Live blog", "Rates rise - Reuters", "更新"]
+)
+ITEMS = st.builds(
+    lambda number, title, guid, day, text: Item(
+        title,
+        f"https://news.example/{number}?utm_source=rss",
+        f"guid-{number}" if guid else None,
+        START - timedelta(days=day) if day is not None else None,
+        text,
+    ),
+    st.integers(0, 3),
+    TITLES,
+    st.booleans(),
+    st.sampled_from([0, 1, None]),
+    st.sampled_from(["", "One text.", "<p>Another <b>text</b></p>"]),
+)
+POLLS = st.lists(st.tuples(st.sampled_from("abc"), st.lists(ITEMS, max_size=5)), max_size=6)
+
+
+async def _world(folder: str) -> World:
+    clock = SettableClock()
+    store = SqliteStore(Path(folder) / "store.db", clock)
+    await store.ensure_containers()
+    world = World(store, clock)
+    for number, feed in enumerate("abc"):
+        await world.add_feed(feed, source_priority=number)
+    return world
+
+
+async def _after(polls: Sequence[tuple[str, list[Item]]], *, twice: bool = False) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        world = await _world(folder)
+        for feed, items in polls:
+            world.publish(feed, items)
+            await world.poll(feed)
+            if twice:
+                # As another process, with nothing remembered but what is stored.
+                world.publish(feed, [*reversed(items)])
+                outcome = await world.poll(feed, world.new_worker())
+                assert outcome.article_ids == () or len({each.link for each in items}) < len(items)
+        told = await _told(world)
+        await world.store.close()
+        return told
+
+
+async def _told(world: World) -> dict[str, Any]:
+    articles = [Article.from_document(each) for each in await world.articles()]
+    observations = [Observation.from_document(each) for each in await world.observations()]
+    aliases = [LocatorAlias.from_document(each) for each in await world.locators("LocatorAlias")]
+    hashes = [SeenHash.from_document(each) for each in await world.locators("SeenHash")]
+    ids = {each.source_id for each in articles}
+    assert {each.source_id for each in (*observations, *aliases)} <= ids
+    assert {each.source_id for each in hashes} <= ids
+    feeds = {feed: await world.feed(feed) for feed in "abc"}
+    for feed in "abc":
+        # New to a feed is counted once, and what was counted is there.
+        assert feeds[feed].total_articles_fetched == sum(feed in each.sources for each in articles)
+        seen = await world.store.read("feeds", feed, FeedSeen.ID)
+        assert seen is None or FeedSeen.from_document(seen)
+    for article in articles:
+        canonical = article.canonical
+        best = min(article.sources, key=lambda key: article.source_attribution[key].source_priority or 0)
+        assert canonical.source == best
+        observed = {each.id: each for each in observations if each.source_id == article.source_id}
+        assert {each.source for each in observed.values()} == set(article.sources)
+        assert observed[canonical.observation_id].text == article.text_for_analysis
+    return {
+        "articles": {each.source_id: (set(each.sources), each.canonical.source) for each in articles},
+        "aliases": {each.id: each.source_id for each in aliases},
+        "totals": {feed: feeds[feed].total_articles_fetched for feed in "abc"},
+    }
+
+
+@SLOW
+@given(POLLS)
+def test_whatever_feeds_say_all_that_is_stored_fits_together(polls: list[tuple[str, list[Item]]]) -> None:
+    asyncio.run(_after(polls))
+
+
+@SLOW
+@given(POLLS)
+def test_ingesting_twice_is_ingesting_once(polls: list[tuple[str, list[Item]]]) -> None:
+    once, twice = asyncio.run(_after(polls)), asyncio.run(_after(polls, twice=True))
+    assert once["articles"].keys() == twice["articles"].keys()
+    assert once["totals"] == twice["totals"]
+
+
+@SLOW
+@given(st.permutations([(feed, part) for feed in "abc" for part in range(3)]))
+def test_the_order_in_which_feeds_and_entries_come_does_not_matter(order: list[tuple[str, int]]) -> None:
+    titles = [f"Everybody knows number {number} by now" for number in range(9)]
+    parts: list[tuple[str, list[Item]]] = []
+    for feed, part in order:
+        numbers = [number for number in range(9) if number % 3 == part or number % 4 == 0]
+        parts.append((feed, [item(n, title=titles[n], guid=f"{feed}-{n}") for n in numbers]))
+    told, expected = asyncio.run(_after(parts)), asyncio.run(_after(sorted(parts, key=lambda each: each[0])))
+    assert told == expected
+
+
+@given(st.text(), st.text(min_size=1), st.one_of(st.none(), st.datetimes().map(lambda at: at.replace(tzinfo=START.tzinfo))))
+def test_an_item_is_examined_or_refused_but_never_breaks(article_id: str, headline: str, published: Any) -> None:
+    source = Source("a", "A", 999)
+    raw = RawItem(article_id or None, "https://news.example/1", headline, published and published.replace(microsecond=0))
+    try:
+        entry = entry_of(source, raw)
+        candidate = examined(entry, source, START)
+    except ValueError:
+        return
+    assert len(entry.mark) == len(candidate.id_mark) == 16
+    assert candidate.published <= START + timedelta(minutes=10)
+    assert candidate.target().startswith("dedup:")
+    assert candidate.target(with_url=True) != candidate.target() or is_weak(candidate.normalized_headline)
+
+
+@given(st.lists(st.lists(st.integers(0, 400), min_size=1, max_size=60, unique=True), min_size=1, max_size=12))
+def test_a_feeds_memory_has_all_of_its_last_document_and_stays_bounded(documents: list[list[int]]) -> None:
+    hashes = ""
+    for numbers in documents:
+        recent = Recent(hashes)
+        fresh = {number: "".join(f"{kind}{number:015x}" for kind in "1234") for number in numbers}
+        groups = [recent.group(Mark(group[:16])) or group for group in fresh.values()]
+        hashes = recent.with_entries(groups)
+    recent = Recent(hashes)
+    assert all(recent.has(Mark(group[:16])) and recent.knows(Mark(group[16:32])) for group in fresh.values())
+    assert not recent.knows(Mark(f"1{documents[-1][0]:015x}"))
+    assert len(hashes) // GROUP <= MOST_KEPT
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), st.tuples(st.integers(0, 3), st.integers(0, 9)), min_size=1))
+def test_the_canonical_source_has_the_lowest_priority_then_the_latest_word(told: dict[str, tuple[int, int]]) -> None:
+    attributions = {
+        key: {"source_priority": priority, "scraped_at": f"2026-02-2{day}T00:00:00Z", "crawl_timestamp": ""}
+        for key, (priority, day) in told.items()
+    }
+    chosen = chosen_source(attributions)
+    lowest = min(priority for priority, _ in told.values())
+    latest = max(day for priority, day in told.values() if priority == lowest)
+    assert told[chosen] == (lowest, latest)
+    assert chosen == max(key for key, each in told.items() if each == (lowest, latest))
+
+
+@given(st.lists(st.integers(0, 20)), st.integers(0, 8))
+def test_memory_forgets_the_oldest_first(met: list[int], size: int) -> None:
+    memory = Memory(size)
+    for each in met:
+        memory.add([Mark(str(each))])
+    kept = [*dict.fromkeys(reversed(met))][:size]
+    assert memory.has_all([Mark(str(each)) for each in kept])
+    assert not any(memory.has_all([Mark(str(each))]) for each in set(met) - set(kept))
+
+
+@given(st.integers(0, 350))
+def test_no_message_names_more_articles_than_it_may(count: int) -> None:
+    messages = article_messages([f"dedup:{number:032x}" for number in range(count)])
+    assert len(messages) == -(-count // MOST_ARTICLES)
+    assert all(len(message) < 40_000 for message in messages)

@@ -16,10 +16,11 @@ from pathlib import Path
 
 import aiohttp
 
-from models.errors import Conflict, NotFound
+from models.errors import Conflict, NotFound, ToolpulseError
 from models.values import format_time, parse_time
 from scripts.demo.newsroom import OUTLETS, Outlet
 from scripts.demo.server import Newsstand, served
+from scripts.host import Refused
 from services import container
 from services.feeds.form import new_feed
 from services.feeds.registry import FeedRegistry
@@ -92,11 +93,14 @@ async def cleared(mark: Path, environment: Mapping[str, str]) -> None:
 
 
 async def _with_registry(environment: Mapping[str, str], work: Callable[[FeedRegistry], Awaitable[None]]) -> None:
-    app = await container.build(environment)
     try:
-        await work(app.feeds)
-    finally:
-        await app.close()
+        app = await container.build(environment)
+        try:
+            await work(app.feeds)
+        finally:
+            await app.close()
+    except ToolpulseError as error:
+        raise Refused(f"the demo's feeds cannot be registered: {error}") from error
 
 
 async def _fetch_soon(host: str) -> None:

@@ -1,0 +1,1 @@
+"""What was taken in and done, as callers may read it."""

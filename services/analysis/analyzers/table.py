@@ -1,0 +1,113 @@
+"""The shipped table of words and weights, and how it is read. scripts/train_sentiment.py writes it.
+
+One line per word or phrase: the word, its valence in three word lists (general, market, product), its roles, and its
+own weight for each sentiment. Lines that begin with `=` hold the weights of the signals (signals.py), with `!` what the
+table says of itself. All numbers are whole hundredths, so that the same training gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+(
+    NEGATOR,
+    BOOSTER,
+    DAMPENER,
+    CONTRAST,
+    UP,
+    DOWN,
+    BETTER_WHEN_MORE,
+    WORSE_WHEN_MORE,
+    FIRST_PERSON,
+    SECOND_PERSON,
+    MODAL,
+) = (1 << bit for bit in range(11))
+SHIPPED = Path(__file__).with_name("sentiment_table.tsv")
+UNIT = 100.0
+_FIELDS = 7
+
+Weights = tuple[float, float, float]
+"""For negative, neutral, positive, in that order."""
+
+
+class Word(NamedTuple):
+    """What the table knows of a word. A valence of 0 says nothing."""
+
+    general: float = 0.0
+    market: float = 0.0
+    product: float = 0.0
+    roles: int = 0
+    weights: Weights | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """`phrases` has, by first word, the words that follow it in known phrases, longest first. `version` names the
+    training: the same text judged under the same version gives the same judgement."""
+
+    version: str
+    words: Mapping[str, Word]
+    phrases: Mapping[str, tuple[tuple[tuple[str, ...], Word], ...]]
+    signals: Mapping[str, Weights]
+
+
+def make_table(version: str, entries: Mapping[str, Word], signals: Mapping[str, Weights]) -> Table:
+    """From entries by word or phrase, the words of a phrase parted by one space."""
+    words: dict[str, Word] = {}
+    phrases: dict[str, list[tuple[tuple[str, ...], Word]]] = {}
+    for text, word in entries.items():
+        first, *rest = text.split(" ")
+        if rest:
+            phrases.setdefault(first, []).append((tuple(rest), word))
+        else:
+            words[first] = word
+    longest_first = {first: tuple(sorted(found, key=lambda each: -len(each[0]))) for first, found in phrases.items()}
+    return Table(version, words, longest_first, dict(signals))
+
+
+def parse_table(text: str) -> Table:
+    version = ""
+    entries: dict[str, Word] = {}
+    signals: dict[str, Weights] = {}
+    for line in text.removesuffix("\n").split("\n"):
+        name, *fields = line.split("\t")
+        if name.startswith("!"):
+            version = fields[0] if name == "!version" else version
+        elif name.startswith("="):
+            signals[name[1:]] = _weights(fields)
+        else:
+            values = [int(each or 0) for each in fields] + [0] * (_FIELDS - len(fields))
+            general, market, product, roles = values[:4]
+            own = _weights(fields[4:]) if len(fields) > 4 else None
+            entries[name] = Word(general / UNIT, market / UNIT, product / UNIT, roles, own)
+    return make_table(version, entries, signals)
+
+
+def format_table(version: str, entries: Mapping[str, Word], signals: Mapping[str, Weights]) -> str:
+    """What parse_table reads, in the order of the code points."""
+    lines = [f"!version\t{version}"]
+    lines += ["\t".join([f"={name}", *map(_hundredths, signals[name])]) for name in sorted(signals)]
+    for text in sorted(entries):
+        word = entries[text]
+        values = [_hundredths(word.general), _hundredths(word.market), _hundredths(word.product)]
+        weights = map(_hundredths, word.weights or ())
+        lines.append("\t".join([text, *values, str(word.roles or ""), *weights]).rstrip("\t"))
+    return "\n".join(lines) + "\n"
+
+
+@cache
+def shipped_table() -> Table:
+    return parse_table(SHIPPED.read_text(encoding="utf-8"))
+
+
+def _hundredths(value: float) -> str:
+    return str(round(value * UNIT) or "")
+
+
+def _weights(fields: list[str]) -> Weights:
+    negative, neutral, positive = (int(each or 0) / UNIT for each in (*fields, "", "", "")[:3])
+    return negative, neutral, positive

@@ -16,7 +16,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from aiohttp.abc import AbstractResolver
+import httpx
 from yarl import URL
 
 from services.ingest.fetching.addresses import checked_url, odd_address, same_origin, shown
@@ -30,6 +30,7 @@ from services.ingest.fetching.outcome import (
     FetchResult,
     FetchStatus,
 )
+from services.ingest.fetching.transport import AbstractResolver, CheckedTransport
 from services.ingest.fetching.wire import Answer, Wire
 from services.ports import Clock, utc_now
 
@@ -72,7 +73,10 @@ class FetcherSettings:
 
 
 class Fetcher:
-    """One per worker: it owns the connections, the turns and the breaker, until `close`."""
+    """One per worker: it owns the connections, the turns and the breaker, until `close`.
+
+    A `transport` stands in for the network: no address is then checked, and `tls` and `resolver` are not used.
+    """
 
     def __init__(
         self,
@@ -84,6 +88,7 @@ class Fetcher:
         chance: Callable[[], float] = random.random,
         tls: ssl.SSLContext | None = None,
         resolver: AbstractResolver | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._settings = settings
         self._clock = clock
@@ -93,13 +98,13 @@ class Fetcher:
         self._agents = itertools.cycle(settings.user_agents)
         self._turns = Turns(settings.concurrent, settings.concurrent_per_host)
         self._breaker = Breaker(settings.breaker_threshold, settings.breaker_cooldown_seconds)
-        self._wire = Wire(
+        transport = transport or CheckedTransport(
             connections=settings.concurrent,
-            most_bytes=settings.most_bytes,
             allow_private_addresses=settings.allow_private_addresses,
             tls=tls,
             resolver=resolver,
         )
+        self._wire = Wire(transport, settings.most_bytes)
 
     async def fetch(self, request: FetchRequest) -> FetchResult:
         """What came of it. Cancelling it leaves nothing behind."""
@@ -257,8 +262,7 @@ class _Trip:
 
     def redirected(self, answer: Answer, most: int) -> URL | Failure:
         here = self._seen[-1]
-        location = answer.headers.get("Location", "").strip()
-        location = location.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        location = answer.location.strip()
         if not location:
             text = f"{shown(here)} redirects ({answer.status_code}) without saying where"
             return Failure(FetchStatus.BAD_RESPONSE, text, "bad_response:no_location")

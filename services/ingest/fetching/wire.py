@@ -1,32 +1,30 @@
-"""One GET over the wire: aiohttp behind our own rules. No retries, no redirects, no judgement of the status.
+"""One GET through httpx, within bounds of size and time. No retries, no redirects, no judgement of the status.
 
-Every connection is made by a socket factory that checks the address it is about to connect to, so there is no time
-between the check and the connection in which a name could come to mean something else.
+How bytes travel is the transport's: the real one checks the address of every connection, a test's may make answers up.
 """
 
 from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import socket
 import ssl
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
+import httpx
 from yarl import URL
 
-from services.ingest.fetching.addresses import refused_address, shown
+from services.ingest.fetching.addresses import shown
 from services.ingest.fetching.decoding import BoundedDecoder, Problem
 from services.ingest.fetching.outcome import Failure, FetchStatus
+from services.ingest.fetching.transport import LookupFailed, RefusedAddress
 
-DNS_THREADS = 16
-DNS_CACHE_SECONDS = 60
-KEEP_ALIVE_SECONDS = 15.0
+# Its line for every request holds the whole URL, and a query may be a secret.
+logging.getLogger("httpx").setLevel(logging.WARNING)
 
-_NOTHING_SET = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None)
+_NOTHING = httpx.ByteStream(b"")
 _CONNECTION_WORDS = {
     errno.ECONNREFUSED: ("refused", "nobody listens there"),
     errno.ECONNRESET: ("reset", "the server broke the connection off"),
@@ -39,139 +37,69 @@ _CONNECTION_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response; `body` is there for 2xx only."""
+    """A response; `body` is there for 2xx only, `location` where one is named. `headers` hold all but the location."""
 
     status_code: int
     headers: Mapping[str, str]
+    location: str
     body: bytes | None
     received_bytes: int
 
 
-class RefusedAddress(OSError):
-    """Raised in the middle of connecting, where only an OSError ends one address and goes on to the next."""
-
-
-class Resolver(AbstractResolver):
-    """Names to addresses in threads of its own: lookups that hang must not hold up everybody else's threads."""
-
-    def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(DNS_THREADS, thread_name_prefix="dns")
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self._look_up, host, port, family)
-
-    async def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
-
-    @staticmethod
-    def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:
-        try:
-            found = socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
-        except UnicodeError:
-            raise socket.gaierror(socket.EAI_NONAME, "no name that DNS knows") from None
-        return [
-            ResolveResult(
-                hostname=host, host=str(address[0]), port=port, family=kind, proto=proto, flags=socket.AI_NUMERICHOST
-            )
-            for kind, _, proto, _, address in found
-            if kind in (socket.AF_INET, socket.AF_INET6)
-        ]
-
-
 class Wire:
-    """Owns the connections. `tls` and `resolver` stand in for the system's in tests."""
+    """Owns the transport from now on, and closes it."""
 
-    def __init__(
-        self,
-        *,
-        connections: int,
-        most_bytes: int,
-        allow_private_addresses: bool,
-        tls: ssl.SSLContext | None = None,
-        resolver: AbstractResolver | None = None,
-    ) -> None:
-        self._connections = connections
+    def __init__(self, transport: httpx.AsyncBaseTransport, most_bytes: int) -> None:
         self._most_bytes = most_bytes
-        self._allow_private = allow_private_addresses
-        self._tls = tls
-        self._resolver = resolver
-        self._session: aiohttp.ClientSession | None = None
+        self._client = _Forgetful(
+            transport=transport,
+            trust_env=False,
+            timeout=None,
+            event_hooks={"response": [_set_location_aside]},
+        )
 
     async def get(self, url: URL, headers: Mapping[str, str], seconds: float) -> Answer | Failure:
         """What the server answers within `seconds`, from looking up its name to the last byte."""
         answered = False
         try:
-            async with (
-                asyncio.timeout(seconds),
-                self._opened().get(url, headers=headers, allow_redirects=False) as response,
-            ):
+            request = _request(url, headers)
+            async with asyncio.timeout(seconds):
+                response = await self._client.send(request, stream=True)
                 answered = True
-                if not 200 <= response.status < 300:
-                    return Answer(response.status, response.headers, None, 0)
-                return await self._read(response)
-        except TimeoutError:
+                try:
+                    return await self._read(response)
+                finally:
+                    await response.aclose()
+        except (TimeoutError, httpx.TimeoutException):
             what = "the body took longer" if answered else "no answer"
             return Failure(
                 FetchStatus.TIMEOUT, f"{what} than {seconds:.0f} s from {shown(url)}", "timeout", answered=answered
             )
-        except aiohttp.InvalidURL:
+        except httpx.InvalidURL:
             return Failure(FetchStatus.INVALID_URL, f"{shown(url)}: not a URL", "invalid_url")
-        except (aiohttp.ClientError, ssl.SSLError) as error:
+        except httpx.TransportError as error:
             return _failure(error, url, answered)
 
     async def close(self) -> None:
-        session, self._session = self._session, None
-        resolver, self._resolver = self._resolver, None
-        if session is not None:
-            await session.close()
-        if resolver is not None:
-            await resolver.close()
+        await self._client.aclose()
 
-    def _opened(self) -> aiohttp.ClientSession:
-        """Made inside the loop, at the first use."""
-        if self._session is None:
-            self._resolver = self._resolver or Resolver()
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(
-                    limit=self._connections,
-                    resolver=self._resolver,
-                    ttl_dns_cache=DNS_CACHE_SECONDS,
-                    keepalive_timeout=KEEP_ALIVE_SECONDS,
-                    ssl=self._tls or ssl.create_default_context(),
-                    socket_factory=self._socket,
-                ),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                auto_decompress=False,
-                trust_env=False,
-                timeout=_NOTHING_SET,
-                skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding"),
-            )
-        return self._session
-
-    def _socket(self, target: aiohttp.AddrInfoType) -> socket.socket:
-        family, kind, protocol, _, address = target
-        if reason := refused_address(str(address[0]), self._allow_private):
-            raise RefusedAddress(errno.EACCES, reason)
-        return socket.socket(family, kind, protocol)
-
-    async def _read(self, response: aiohttp.ClientResponse) -> Answer | Failure:
+    async def _read(self, response: httpx.Response) -> Answer | Failure:
+        location = response.extensions.get("location", "")
+        if not response.is_success:
+            return Answer(response.status_code, response.headers, location, None, 0)
         decoder = BoundedDecoder(response.headers.get("Content-Encoding", ""), self._most_bytes)
-        if (response.content_length or 0) > self._most_bytes:
+        announced = response.headers.get("Content-Length", "")
+        if announced.isdecimal() and int(announced[:20]) > self._most_bytes:
             return self._unread("too_large", response)
-        async for chunk in response.content.iter_any():
+        async for chunk in response.aiter_raw():
             if problem := decoder.feed(chunk):
                 return self._unread(problem, response)
         body = decoder.finish()
         if body is None:
             return self._unread(decoder.problem or "corrupt", response)
-        return Answer(response.status, response.headers, body, decoder.received_bytes)
+        return Answer(response.status_code, response.headers, location, body, decoder.received_bytes)
 
-    def _unread(self, problem: Problem, response: aiohttp.ClientResponse) -> Failure:
-        # Not left to the pool: it would first have to read the rest.
-        response.close()
+    def _unread(self, problem: Problem, response: httpx.Response) -> Failure:
         if problem == "too_large":
             text = f"larger than {self._most_bytes / 1e6:.3g} MB, or compressed beyond belief"
             return Failure(FetchStatus.TOO_LARGE, text, "too_large", answered=True)
@@ -180,9 +108,32 @@ class Wire:
         return Failure(FetchStatus.BAD_RESPONSE, text, f"bad_response:{problem}", answered=True)
 
 
-def _failure(error: aiohttp.ClientError | ssl.SSLError, url: URL, answered: bool) -> Failure:
-    cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
-    where = url.raw_host or ""
+class _NoCookies(httpx.Cookies):
+    def extract_cookies(self, response: httpx.Response) -> None:
+        pass
+
+
+class _Forgetful(httpx.AsyncClient):
+    """Keeps no cookies. None would be sent, but httpx by itself reads those of every response, and holds on to them."""
+
+    cookies = _NoCookies()  # type: ignore[override]
+
+
+def _request(url: URL, headers: Mapping[str, str]) -> httpx.Request:
+    # With a stream, though an empty one, httpx adds nothing to the headers: whom to name as Host is the transport's.
+    return httpx.Request(
+        "GET", str(url), headers=[(n.encode(), v.encode()) for n, v in headers.items()], stream=_NOTHING
+    )
+
+
+async def _set_location_aside(response: httpx.Response) -> None:
+    """httpx works out where a redirect leads also if it may not follow it, and stumbles over what is no URL."""
+    if response.has_redirect_location:
+        response.extensions["location"] = response.headers.pop("Location")
+
+
+def _failure(error: httpx.TransportError, url: URL, answered: bool) -> Failure:
+    cause, where = error.__cause__, url.raw_host or ""
     if isinstance(cause, RefusedAddress):
         return Failure(FetchStatus.REFUSED_ADDRESS, f"{where}: {cause.strerror}", "refused_address")
     if isinstance(cause, ssl.SSLCertVerificationError):
@@ -191,11 +142,12 @@ def _failure(error: aiohttp.ClientError | ssl.SSLError, url: URL, answered: bool
     if isinstance(cause, ssl.SSLError):
         reason = (cause.reason or "handshake failed").lower().replace("_", " ")
         return Failure(FetchStatus.TLS, f"{where}: no TLS: {reason}", f"tls:{reason.replace(' ', '_')}"[:60])
-    if isinstance(error, aiohttp.ClientConnectorDNSError):
-        again = getattr(cause, "errno", None) == socket.EAI_AGAIN
+    number = getattr(cause, "errno", None)
+    if isinstance(error, LookupFailed):
+        again = number == socket.EAI_AGAIN
         text = "the name could not be looked up just now" if again else "no such name"
         return Failure(FetchStatus.DNS, f"{where}: {text}", "dns:try_again" if again else "dns:unknown_name")
-    if isinstance(error, aiohttp.ClientResponseError):
+    if isinstance(error, httpx.RemoteProtocolError):
         return Failure(FetchStatus.BAD_RESPONSE, f"{where}: what it answers is not HTTP", "bad_response:http")
-    kind, text = _CONNECTION_WORDS.get(getattr(cause, "errno", None) or 0, ("closed", "the connection ended early"))
+    kind, text = _CONNECTION_WORDS.get(number or 0, ("closed", "the connection ended early"))
     return Failure(FetchStatus.CONNECTION, f"{where}: {text}", f"connection:{kind}", answered=answered)

@@ -1,6 +1,7 @@
 """What servers answer, and what the fetcher makes of it."""
 
 import hashlib
+import logging
 
 import pytest
 
@@ -130,6 +131,26 @@ async def test_credentials_are_sent_and_never_shown(server: Server, make: Make) 
         assert not any(secret in repr(request) for secret in ("pässword", "s3cret"))
     assert server.requests[0].headers["authorization"] == "Basic dXNlcjpww6Rzc3dvcmQ="
     assert server.requests[1].headers["x-api-key"] == "s3cret"
+
+
+async def test_of_a_header_that_came_twice_the_first_counts(server: Server, make: Make) -> None:
+    twice = b'Content-Type: text/xml\r\nContent-Type: text/html\r\nETag: "1"\r\netag: "2"\r\n'
+    server.answers["/feed"] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + twice + b"\r\nok"
+    result = await make().fetch(FetchRequest(server.url()))
+    assert (result.content_type, result.etag) == ("text/xml", '"1"')
+
+
+async def test_a_validator_goes_back_in_the_bytes_it_came_in(server: Server, make: Make) -> None:
+    server.answers["/feed"] = b'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nETag: "caf\xc3\xa9"\r\n\r\nok'
+    first = await make().fetch(FetchRequest(server.url()))
+    await make().fetch(FetchRequest(server.url(), etag=first.etag))
+    assert server.requests[1].headers["if-none-match"].encode("latin-1") == b'"caf\xc3\xa9"'
+
+
+async def test_nothing_of_a_url_is_logged(server: Server, make: Make, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    await make().fetch(FetchRequest(server.url("/feed?key=secret")))
+    assert "feed" not in caplog.text
 
 
 async def test_connections_are_kept_and_cookies_are_not(server: Server, make: Make) -> None:

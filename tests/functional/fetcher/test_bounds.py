@@ -107,11 +107,11 @@ async def test_a_server_that_sends_a_byte_now_and_then_runs_out_of_time(server: 
 
 async def test_redirects_do_not_win_more_time(server: Server, make: Make) -> None:
     async def slowly(request: Request, writer: asyncio.StreamWriter) -> None:
-        await asyncio.sleep(0.15)
+        await asyncio.sleep(0.25)
         writer.write(response(302, b"", Location=f"{request.path}x"))
 
     server.answers |= {"/feed" + "x" * index: slowly for index in range(5)}
-    result = await make(timeout_seconds=0.2, attempts=1).fetch(FetchRequest(server.url()))
+    result = await make(timeout_seconds=0.4, attempts=1).fetch(FetchRequest(server.url()))
     assert (result.status, len(server.requests)) == (FetchStatus.TIMEOUT, 2)
 
 

@@ -1,14 +1,17 @@
 """Connections that fail, TLS that does not hold, and hosts that are left alone for a while."""
 
 import asyncio
+import errno
 import ipaddress
 import socket
 import ssl
+import struct
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from aiohttp.abc import ResolveResult
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -37,6 +40,48 @@ async def test_a_name_that_is_unknown_is_retried_and_named(make: Make) -> None:
     result = await make(tools={"resolver": Names()}).fetch(FetchRequest("http://gone.test/"))
     assert (result.status, result.attempts) == (FetchStatus.DNS, 3)
     assert (result.error, result.fingerprint) == ("gone.test: no such name", "dns:unknown_name")
+
+
+class NoAnswer(Names):
+    """A resolver that fails with what it is told to."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__()
+        self.error = error
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "fingerprint"),
+    [
+        (socket.gaierror(socket.EAI_AGAIN, "later"), "dns:try_again"),
+        (socket.gaierror(socket.EAI_NONAME, "never"), "dns:unknown_name"),
+        (OSError(errno.ECONNREFUSED, "the name server, not the host"), "dns:unknown_name"),
+    ],
+)
+async def test_lookups_that_fail_are_told_from_connections_that_do(
+    make: Make, error: OSError, fingerprint: str
+) -> None:
+    result = await make(attempts=1, tools={"resolver": NoAnswer(error)}).fetch(FetchRequest("http://name.test/"))
+    assert (result.status, result.fingerprint) == (FetchStatus.DNS, fingerprint)
+
+
+async def test_a_connection_that_is_reset_is_told_from_one_that_ends(server: Server, make: Make) -> None:
+    async def reset(_request: Request, writer: asyncio.StreamWriter) -> None:
+        at_once = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+
+    async def end(_request: Request, _writer: asyncio.StreamWriter) -> None:
+        pass
+
+    server.answers |= {"/reset": reset, "/end": end}
+    fetcher = make(attempts=1)
+    results = [await fetcher.fetch(FetchRequest(server.url(path))) for path in ("/reset", "/end")]
+    assert [each.fingerprint for each in results] == ["connection:reset", "connection:closed"]
 
 
 @pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"])

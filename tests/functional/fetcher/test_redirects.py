@@ -5,6 +5,7 @@ import pytest
 from services.ingest.fetcher import FetchRequest, FetchStatus
 from services.ingest.fetching.outcome import BasicCredential, HeaderCredential
 from tests.functional.fetcher.conftest import Make, Server, response
+from tests.functional.fetcher.test_refusals import Names
 
 
 def to(location: str, code: int = 301) -> bytes:
@@ -79,6 +80,25 @@ async def test_a_location_in_raw_utf8_is_understood(server: Server, make: Make) 
         "/caf%C3%A9": response(),
     }
     assert (await make().fetch(FetchRequest(server.url()))).ok
+
+
+async def test_a_location_in_raw_utf8_is_understood_beside_headers_in_no_encoding_at_all(
+    server: Server, make: Make
+) -> None:
+    server.answers |= {
+        "/feed": b"HTTP/1.1 302 x\r\nContent-Length: 0\r\nServer: \xff\r\nLocation: /caf\xc3\xa9\r\n\r\n",
+        "/caf%C3%A9": response(),
+    }
+    assert (await make().fetch(FetchRequest(server.url()))).ok
+
+
+@pytest.mark.parametrize(
+    "location", ["http://xn--.test/", "//xn--a.test/", "http://[::1]x/", "/\xff\xfe", "\xa0://\x85"]
+)
+async def test_no_location_is_too_odd_to_come_to_something(server: Server, make: Make, location: str) -> None:
+    server.answers["/feed"] = to(location)
+    result = await make(attempts=1, tools={"resolver": Names()}).fetch(FetchRequest(server.url()))
+    assert result.status in (FetchStatus.DNS, FetchStatus.INVALID_URL, FetchStatus.NOT_FOUND)
 
 
 @pytest.mark.parametrize("credential", [BasicCredential("u", "p"), HeaderCredential("X-Key", "k")])

@@ -22,9 +22,11 @@ ADAPTERS: dict[str, set[str]] = {
     "services/container.py": {"azure.identity", "azure.core"},
     "services/store/cosmos.py": {"azure.cosmos", "azure.core", "aiohttp"},
     "services/store/cosmos_connection.py": {"azure.cosmos", "azure.core", "aiohttp"},
-    "services/ingest/fetcher.py": {"aiohttp.abc", "yarl"},
+    "services/ingest/fetcher.py": {"httpx", "yarl"},
     "services/ingest/fetching/addresses.py": {"yarl"},
-    "services/ingest/fetching/wire.py": {"aiohttp", "yarl"},
+    "services/ingest/fetching/transport.py": {"aiohttp", "httpx", "yarl"},
+    "services/ingest/fetching/wire.py": {"httpx", "yarl"},
+    "services/analysis/analyzers/azure_language.py": {"azure.ai", "azure.core"},
     "services/queues/storage.py": {"azure.storage", "azure.core", "aiohttp"},
 }
 

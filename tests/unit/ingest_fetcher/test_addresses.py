@@ -1,8 +1,10 @@
 """Which addresses and URLs are refused."""
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from yarl import URL
 
 from services.ingest.fetching.addresses import checked_url, odd_address, refused_address, shown
 
@@ -86,3 +88,23 @@ def test_any_text_is_a_url_or_a_reason(text: str) -> None:
         assert url.scheme in ("http", "https")
         assert url.raw_host
         odd_address(url)
+
+
+HOSTS = [
+    "example.com",
+    "EXAMPLE.com.",
+    "m\xfcnchen.de",
+    "xn--.test",
+    "a_b.test",
+    "127.1",
+    "[::1]:8080",
+    "[fe80::1%25lo]",
+]
+PARTS = st.text(st.sampled_from("/?[]@!$&'()*+,;=:%-._~ \"<>\\^`{|}az09AF%\xe9\u65e5") | st.characters(), max_size=20)
+
+
+@given(st.sampled_from(["http", "https"]), st.sampled_from(HOSTS), PARTS, PARTS)
+def test_a_url_comes_through_httpx_as_it_was_checked(scheme: str, host: str, path: str, query: str) -> None:
+    url = checked_url(f"{scheme}://{host}/{path}?{query}")
+    if not isinstance(url, str):
+        assert URL(str(httpx.URL(str(url))), encoded=True) == url

@@ -17,6 +17,7 @@ from models.feed import Feed
 from models.quarantine import QuarantineItem
 from models.run import Attempt, IngestionBatch
 from models.values import format_time
+from services.cache.coverage import Coverage
 from services.ingest import runs
 from services.ingest.asking import Answer, Asking
 from services.ingest.bookkeeping import Failure, after_failure, after_let_in, after_success, failure_of
@@ -26,6 +27,7 @@ from services.ingest.leases import Lease, Leases
 from services.ingest.messages import Claimed, FeedBatch, article_messages
 from services.ingest.processing import Processed, Processing
 from services.ingest.schedule import Policy
+from services.ingest.totals import add_totals
 from services.logs import log_event
 from services.ports import Clock, Document, Query, Store, Where
 from services.store.containers import FEEDS, RUNS
@@ -84,6 +86,7 @@ class Ingestion:
         self._chance = chance
         self._leases = Leases(store, clock)
         self._held = HeldBatches(store)
+        self._coverage = Coverage(store)
         self._gate = asyncio.Semaphore(at_once)
 
     async def ingest(self, batch: FeedBatch, delivery: int = 1) -> IngestOutcome:
@@ -271,7 +274,18 @@ class Ingestion:
             if each.let_in is not None:
                 await self._held.done(each.let_in, self._clock())
             _report(each)
+        await self._note([each.attempt for each in saved])
         return saved, [result for result in results if isinstance(result, BaseException)]
+
+    async def _note(self, attempts: Sequence[Attempt]) -> None:
+        """For coverage and metrics, neither of which is worth doing the work again."""
+        now = self._clock()
+        try:
+            if any(each.status == "SUCCEEDED" and each.task_name == runs.FETCH for each in attempts):
+                await self._coverage.note(now)
+            await add_totals(self._store, attempts, now)
+        except ToolpulseError as error:
+            log_event(log, logging.WARNING, "attempts_not_noted", error=type(error).__name__)
 
 
 def _as_processed(answer: Answer, processed: Processed) -> Answer:

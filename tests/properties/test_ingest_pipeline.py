@@ -77,7 +77,8 @@ async def _told(world: World) -> dict[str, Any]:
     aliases = [LocatorAlias.from_document(each) for each in await world.locators("LocatorAlias")]
     hashes = [SeenHash.from_document(each) for each in await world.locators("SeenHash")]
     ids = {each.source_id for each in articles}
-    assert {each.source_id for each in (*observations, *aliases)} <= ids
+    assert {each.source_id for each in observations} == ids
+    assert {each.source_id for each in aliases} == ids
     assert {each.source_id for each in hashes} <= ids
     feeds = {feed: await world.feed(feed) for feed in "abc"}
     for feed in "abc":
@@ -125,10 +126,14 @@ def test_the_order_in_which_feeds_and_entries_come_does_not_matter(order: list[t
     assert told == expected
 
 
-@given(st.text(), st.text(min_size=1), st.one_of(st.none(), st.datetimes().map(lambda at: at.replace(tzinfo=START.tzinfo))))
+@given(
+    st.text(), st.text(min_size=1), st.one_of(st.none(), st.datetimes().map(lambda at: at.replace(tzinfo=START.tzinfo)))
+)
 def test_an_item_is_examined_or_refused_but_never_breaks(article_id: str, headline: str, published: Any) -> None:
     source = Source("a", "A", 999)
-    raw = RawItem(article_id or None, "https://news.example/1", headline, published and published.replace(microsecond=0))
+    raw = RawItem(
+        article_id or None, "https://news.example/1", headline, published and published.replace(microsecond=0)
+    )
     try:
         entry = entry_of(source, raw)
         candidate = examined(entry, source, START)

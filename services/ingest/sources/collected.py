@@ -6,7 +6,7 @@ import html
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from models.raw_item import PublishedFlag, RawItem
@@ -26,6 +26,16 @@ _WEB_URL = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """What a reader of feeds found: the entries are in `collected`."""
+
+    version: str
+    title: str
+    link: str
+    collected: Collected
+
+
 class Collected:
     """The items of one document so far. `finished` closes it."""
 
@@ -36,25 +46,12 @@ class Collected:
         self.warnings: Counter[str] = Counter()
         self.skipped: Counter[str] = Counter()
 
-    def take(
-        self,
-        headline: str,
-        url: str,
-        article_id: str | None,
-        published: datetime,
-        summary: str,
-        content: str,
-        tags: list[str],
-    ) -> bool:
-        """Takes an entry in which nothing is to be mended. False if something is to be cut, which `add` does."""
-        if not headline or len(headline) + len(url) + len(article_id or "") > MAX_HEADLINE:
-            return False
-        if len(summary) + len(content) > MAX_HTML or len(self._items) >= MAX_ITEMS:
-            return False
-        self._items.append(
-            RawItem(article_id, url, headline, published, None, summary, content, self._tags(tags) if tags else ())
-        )
-        return True
+    def add_plain(self, item: RawItem) -> None:
+        """Takes an item in which there is nothing to mend or cut."""
+        if len(self._items) < MAX_ITEMS:
+            self._items.append(item)
+        else:
+            self.skipped["too_many"] += 1
 
     def add(
         self,

@@ -10,12 +10,14 @@ import re
 from contextlib import suppress
 
 from models.raw_item import ParsedDocument
+from services.ingest.sources.collected import Feed
 from services.ingest.sources.freshness import head_of, read_freshness, read_new_url
 from services.ingest.sources.json_feed import read_json_feed
 from services.ingest.sources.page_links import FeedLink, discover
 from services.ingest.sources.repair import resolved
 from services.ingest.sources.unreadable import Unreadable
-from services.ingest.sources.xml_fast import Feed, Odd, read_fast
+from services.ingest.sources.xml_elements import Odd
+from services.ingest.sources.xml_fast import read_fast
 from services.ingest.text import headline_text
 
 __all__ = ["FeedLink", "discover", "parse"]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from services.ingest.sources.collected import Collected, as_html
+from services.ingest.sources.collected import Collected, Feed, as_html
 from services.ingest.sources.dates import first_date
 from services.ingest.sources.json_body import load_json
 from services.ingest.sources.repair import resolved
 from services.ingest.sources.unreadable import Unreadable
-from services.ingest.sources.xml_fast import Feed
 
 
 def read_json_feed(body: bytes, base: str) -> Feed:

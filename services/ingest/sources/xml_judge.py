@@ -18,10 +18,9 @@ from feedparser.encodings import RE_XML_PI_ENCODING, convert_to_utf8, parse_cont
 from feedparser.exceptions import CharacterEncodingOverride, CharacterEncodingUnknown
 from feedparser.sanitizer import replace_doctype
 
-from services.ingest.sources.collected import MAX_ITEMS, MAX_TAGS, Collected, as_html
+from services.ingest.sources.collected import MAX_ITEMS, MAX_TAGS, Collected, Feed, as_html
 from services.ingest.sources.dates import from_time_tuple
 from services.ingest.sources.unreadable import Unreadable
-from services.ingest.sources.xml_fast import Feed
 
 MAX_BYTES = 3_000_000
 MAX_MARKS = 100_000

@@ -10,7 +10,7 @@ from services.ports import Document, Page, Query, Store, Where
 When = Literal["before", "halfway", "after"]
 
 
-class Died(Exception):  # noqa: N818 - it is what happened
+class Died(Exception):
     """The process is gone."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from datetime import timedelta
 from pathlib import Path
@@ -100,10 +101,8 @@ async def test_dying_at_any_operation_changes_nothing_in_the_end(
         (batch,) = await world.claimed("a")
         dying = DyingStore(store, k, when)
         announced = set()
-        try:
+        with contextlib.suppress(Died):
             announced |= set((await world.new_worker(dying).ingestion.ingest(batch)).article_ids)
-        except Died:
-            pass
         if recovery == "redelivery":
             world.clock.forward(seconds=30)
             announced |= set((await world.new_worker().ingestion.ingest(batch, 2)).article_ids)

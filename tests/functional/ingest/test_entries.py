@@ -19,7 +19,11 @@ async def test_a_new_entry_costs_four_documents_which_their_models_accept(world:
 
     article = Article.from_document(await world.article())
     assert outcome.article_ids == (article.source_id,)
-    assert (article.status, article.sources, article.text_for_analysis) == ("pending", ("a",), "Something has happened.")
+    assert (article.status, article.sources, article.text_for_analysis) == (
+        "pending",
+        ("a",),
+        "Something has happened.",
+    )
     assert article.canonical.publisher == "Reuters"
     (observation,) = [Observation.from_document(each) for each in await world.observations()]
     assert observation.id == article.canonical.observation_id

@@ -2,14 +2,14 @@
 
 from datetime import timedelta
 
+import pytest
+
 from models.errors import ChangedMeanwhile
 from models.quarantine import QuarantineItem
 from services.ingest.held import PART_BYTES, HeldBatches
 from services.ingest.messages import FeedBatch
 from services.quarantine import Quarantine
 from tests.functional.ingest.world import START, Item, World, item
-
-import pytest
 
 MANY = 30
 KNOWN = [item(number) for number in range(MANY)]
@@ -28,7 +28,7 @@ async def _held(world: World) -> QuarantineItem:
     return QuarantineItem.from_document(document)
 
 
-async def _flooded(world: World, flood: list[Item] = FLOOD) -> QuarantineItem:
+async def flooded(world: World, flood: list[Item] = FLOOD) -> QuarantineItem:
     await world.add_feed("a", KNOWN)
     await world.poll("a")
     world.clock.forward(days=1)
@@ -37,14 +37,14 @@ async def _flooded(world: World, flood: list[Item] = FLOOD) -> QuarantineItem:
     return await _held(world)
 
 
-def _quarantine(world: World) -> Quarantine:
+def quarantine(world: World) -> Quarantine:
     ids = iter(range(1000))
     return Quarantine(world.store, world.clock, lambda: f"review-{next(ids)}")
 
 
 async def test_a_flood_is_held_and_changes_nothing_else(world: World) -> None:
-    later = [each for each in FLOOD]
-    item_held = await _flooded(world, [Item(**{**vars(each), "published": START + timedelta(days=1)}) for each in later])
+    later = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
+    item_held = await flooded(world, later)
     assert (item_held.item_count, item_held.reason_code, item_held.subject) == (MANY, "FLOOD", "a")
     feed = await world.feed("a")
     assert (feed.total_articles_fetched, feed.quarantine_id, feed.fetch_count) == (MANY, item_held.quarantine_id, 2)
@@ -52,7 +52,7 @@ async def test_a_flood_is_held_and_changes_nothing_else(world: World) -> None:
 
 
 async def test_a_flood_is_held_once_however_often_it_comes(world: World) -> None:
-    await _flooded(world)
+    await flooded(world)
     for number in range(3):
         world.publish("a", [*FLOOD, item(500 + number)])
         await world.poll("a", world.new_worker())
@@ -79,15 +79,15 @@ async def test_a_few_new_ids_over_known_pages_are_let_in(world: World) -> None:
 
 async def test_an_approved_batch_comes_in_once_and_counts_once(world: World) -> None:
     flood = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
-    held = await _flooded(world, flood)
-    reviewed = await _quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED", "a new system")
+    held = await flooded(world, flood)
+    reviewed = await quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED", "a new system")
     assert reviewed.batch is not None
     batch = FeedBatch.from_message(reviewed.batch.to_message())
     outcome = await world.worker.ingestion.ingest(batch)
     assert len(outcome.article_ids) == MANY
     # Delivered again, and asked for again.
     assert (await world.new_worker().ingestion.ingest(batch, 2)).article_ids == ()
-    again = await _quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")
+    again = await quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")
     assert again.batch is not None
     assert (await world.new_worker().ingestion.ingest(again.batch)).article_ids == ()
     feed = await world.feed("a")
@@ -100,8 +100,8 @@ async def test_an_approved_batch_comes_in_once_and_counts_once(world: World) -> 
 
 
 async def test_a_dropped_batch_stays_out_and_its_pieces_go(world: World) -> None:
-    held = await _flooded(world)
-    dropped = await _quarantine(world).review(held.quarantine_id, "CLEARED_TERMINAL")
+    held = await flooded(world)
+    dropped = await quarantine(world).review(held.quarantine_id, "CLEARED_TERMINAL")
     assert dropped.batch is None
     assert await HeldBatches(world.store).approved(held.quarantine_id) is None
     await HeldBatches(world.store).sweep()
@@ -112,8 +112,8 @@ async def test_a_dropped_batch_stays_out_and_its_pieces_go(world: World) -> None
 
 
 async def test_a_batch_waits_while_its_feed_is_being_fetched(world: World) -> None:
-    held = await _flooded(world)
-    reviewed = await _quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")
+    held = await flooded(world)
+    reviewed = await quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")
     assert reviewed.batch is not None
     (fetching,) = await world.claimed("a")
     with pytest.raises(ChangedMeanwhile):
@@ -124,8 +124,8 @@ async def test_a_batch_waits_while_its_feed_is_being_fetched(world: World) -> No
 
 
 async def test_a_batch_of_a_feed_that_is_gone_is_done_with(world: World) -> None:
-    held = await _flooded(world)
-    reviewed = await _quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")
+    held = await flooded(world)
+    reviewed = await quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")
     assert reviewed.batch is not None
     await world.store.delete("feeds", "a", "feed")
     assert (await world.worker.ingestion.ingest(reviewed.batch)).article_ids == ()
@@ -134,7 +134,7 @@ async def test_a_batch_of_a_feed_that_is_gone_is_done_with(world: World) -> None
 
 async def test_a_batch_that_no_document_could_hold_is_kept_in_pieces(world: World) -> None:
     text = "long " * 20_000
-    held = await _flooded(world, [moved(number, text=f"{number} {text}") for number in range(MANY)])
+    held = await flooded(world, [moved(number, text=f"{number} {text}") for number in range(MANY)])
     assert held.parts * PART_BYTES > MANY * len(text) > PART_BYTES
     items = await HeldBatches(world.store).items(held)
     assert [each.article_id for each in items] == [each.guid for each in FLOOD]

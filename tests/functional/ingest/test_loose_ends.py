@@ -4,7 +4,7 @@ from services.ingest.loose_ends import MOST_RESENDS
 from services.ports import QueueDepth
 from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, QUEUES
 from services.upkeep import Upkeep
-from tests.functional.ingest.test_floods import _flooded, _quarantine
+from tests.functional.ingest.test_floods import flooded, quarantine
 from tests.functional.ingest.world import World, item
 
 
@@ -54,8 +54,8 @@ async def test_nothing_is_sent_again_while_messages_wait(world: World) -> None:
 async def test_an_approved_batch_whose_message_was_lost_is_queued_again(world: World) -> None:
     queues = Depths()
     upkeep = Upkeep(queues, world.store, world.clock)
-    held = await _flooded(world)
-    lost = (await _quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")).batch
+    held = await flooded(world)
+    lost = (await quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")).batch
     assert lost is not None
     world.clock.forward(minutes=6)
     queues.messages[INGEST_FEEDS] = 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -27,7 +27,7 @@ from services.ingest.messages import FeedBatch
 from services.ingest.pipeline import Ingestion, IngestOutcome
 from services.ingest.processing import Processing
 from services.ingest.schedule import Policy
-from services.ports import Document, Query, Store, Where
+from services.ports import Clock, Document, Query, Store, Where
 from services.settings import Settings
 from services.store.containers import ARTICLES, FEEDS, LOCATORS, RUNS
 
@@ -137,11 +137,11 @@ class Shelf:
 class Worker:
     """One process that claims and ingests."""
 
-    def __init__(self, store: Store, shelf: Fetches, clock: SettableClock, settings: Settings, ids: Any) -> None:
+    def __init__(self, store: Store, shelf: Fetches, clock: Clock, settings: Settings, ids: Iterator[Any]) -> None:
         self.claims = Claims(store, settings, lambda: f"run-{next(ids)}")
         kept = timedelta(days=settings.dedup_retention_days)
         self.processing = Processing(store, Memory(settings.dedup_cache_size), kept, clock)
-        chance = random.Random(1)  # noqa: S311 - jitter
+        chance = random.Random(1)
         self.ingestion = Ingestion(
             store,
             Asking(shelf, news_apis(settings), credentials_in({})),

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from services.ingest.sources.feed import parse
-from services.ingest.sources.xml_fast import Odd, read_fast
+from services.ingest.sources.xml_elements import Odd
+from services.ingest.sources.xml_fast import read_fast
 from services.ingest.sources.xml_judge import read_as_feedparser
 from tests.unit.ingest_sources.judged import BASE, FEEDS, Said, said_by_feedparser, said_by_us
 

@@ -139,8 +139,8 @@ WORDS = st.text(st.sampled_from(LETTERS), min_size=1, max_size=12).map(escape)
 COMMON = {
     "rss": """<title>{0}</title> | <link>https://x.example/{1}</link> | <guid isPermaLink='false'>{2}</guid>
         | <guid>https://x/{2}</guid> | <pubDate>Sat, {1} Feb 2026 20:00:00 +0100</pubDate>
-        | <dc:creator>{0}</dc:creator> | <category>{2}</category> | <category>{3}</category> | <description>{3}</description>
-        | <content:encoded>{0}</content:encoded>""",
+        | <dc:creator>{0}</dc:creator> | <category>{2}</category> | <category>{3}</category>
+        | <description>{3}</description> | <content:encoded>{0}</content:encoded>""",
     "atom": """<title type='text'>{0}</title> | <link rel='alternate' type='text/html' href='https://x.example/{1}'/>
         | <id>tag:x,2026:{1}</id> | <id>{2}</id> | <published>2026-02-{1}T20:00:00+01:00</published>
         | <updated>2026-02-{1}T20:00:00.5Z</updated> | <author><name>{0}</name></author> | <category term='{1}'/>
@@ -155,7 +155,7 @@ COMMON = {
 def common_feeds(draw: st.DrawFn) -> bytes:
     """A feed as they nearly all are, but for the words in it."""
     form = draw(st.sampled_from(sorted(COMMON)))
-    names = draw(st.permutations(COMMON[form].split(" | ")))[: draw(st.integers(5, 9))]
+    names = draw(st.permutations(COMMON[form].split("|")))[: draw(st.integers(5, 9))]
     entries = [
         "".join(names).format(draw(WORDS), draw(st.integers(10, 28)), draw(WORDS), draw(WORDS)) for _ in range(2)
     ]

@@ -9,6 +9,7 @@ from triggers.http_health import health_http
 from triggers.http_quarantine import quarantine_http
 from triggers.http_queues import queues_http
 from triggers.http_runs import runs_http
+from triggers.http_sentiment import sentiment_http
 from triggers.queues import queues
 from triggers.timers import timers
 
@@ -22,6 +23,7 @@ for blueprint in (
     queues,
     queues_http,
     runs_http,
+    sentiment_http,
     timers,
 ):
     app.register_functions(blueprint)

@@ -203,3 +203,19 @@ class CacheCounters(_Cached):
     @property
     def id(self) -> str:
         return f"{METADATA_PARTITION}:{self.hour}"
+
+
+class RefreshAsked(_Cached):
+    """That a refresh of this tool was asked for, less than a minute ago: whoever creates it sends the message."""
+
+    entity_type: Literal["RefreshAsked"] = "RefreshAsked"
+    ttl_timestamp: UnixSeconds | None = lives(minutes=1)
+    tool_id: IdPart
+
+    @property
+    def partition(self) -> str:
+        return self.tool_id
+
+    @property
+    def id(self) -> str:
+        return f"{self.tool_id}:asked"

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from models.errors import InvalidInput
 from models.version import VERSION
 from services import logs
+from services.cache.cache import Cache
 from services.catalog.registry import Catalog
 from services.feeds.registry import FeedRegistry
 from services.health import Health
@@ -31,7 +32,9 @@ from services.ingest.memory import Memory
 from services.ingest.pipeline import Ingestion
 from services.ingest.processing import Processing
 from services.ingest.schedule import Policy
+from services.metrics import Metrics
 from services.ports import Clock, Queues, Store, utc_now
+from services.process import resident_bytes
 from services.quarantine import Quarantine
 from services.reading.articles import Articles
 from services.reading.overview import Overview
@@ -64,6 +67,8 @@ class Container:
     upkeep: Upkeep
     feeds: FeedRegistry
     catalog: Catalog
+    cache: Cache
+    metrics: Metrics
     claims: Claims
     ingestion: Ingestion
     articles: Articles
@@ -124,6 +129,9 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
         resources.push_async_callback(fetcher.close)
         heartbeats = Heartbeats(store, clock)
         feeds = FeedRegistry(store, clock)
+        catalog = Catalog(store, clock, _new_uuid)
+        cache = Cache.build(store, catalog, clock, _new_id, settings.cache_memory_seconds)
+        resources.push_async_callback(cache.close)
         return Container(
             settings=settings,
             clock=clock,
@@ -133,7 +141,9 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
             health=Health(store, queues, heartbeats, clock, VERSION, started=clock()),
             upkeep=Upkeep(queues, store, clock),
             feeds=feeds,
-            catalog=Catalog(store, clock, _new_uuid),
+            catalog=catalog,
+            cache=cache,
+            metrics=Metrics(store, feeds, clock, resident_bytes, store.connections),
             claims=Claims(store, settings, _new_id),
             ingestion=_ingestion(settings, environment, store, fetcher, clock),
             articles=Articles(store, clock),

@@ -19,7 +19,9 @@ CLEAN_UP = Timer("clean_up", "0 */5 * * * *", timedelta(minutes=5))
 
 INGEST_DUE_FEEDS = Timer("ingest_due_feeds", "*/30 * * * * *", timedelta(seconds=30))
 
-TIMERS = (CLEAN_UP, INGEST_DUE_FEEDS)
+REFRESH_SENTIMENT_CACHE = Timer("refresh_sentiment_cache", "0 */15 * * * *", timedelta(minutes=15))
+
+TIMERS = (CLEAN_UP, INGEST_DUE_FEEDS, REFRESH_SENTIMENT_CACHE)
 
 INGEST_FEEDS = "ingest-feeds"
 ANALYZE_ARTICLES = "analyze-articles"

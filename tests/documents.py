@@ -7,13 +7,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from models.article import Article, CanonicalReading, SourceAttribution
-from models.cache import CacheCounters, CacheGeneration, CacheMetadata, SentimentCacheEntry
+from models.cache import CacheCounters, CacheGeneration, CacheMetadata, RefreshAsked, SentimentCacheEntry
+from models.coverage import CoveredHour
 from models.document import CreatedBy, DocumentProduct, FileObject, Locator
 from models.feed import Feed, FeedSeen
 from models.headline import dedup_key, normalize_headline
 from models.heartbeat import Heartbeat
 from models.locator import LocatorAlias, SeenHash
 from models.mention import Match, SentimentScore
+from models.metrics import CacheTotals, IngestionTotals
 from models.migration import MigrationRecord
 from models.observation import Observation
 from models.quarantine import QuarantineItem, quarantine_id
@@ -129,6 +131,22 @@ def cache_metadata(**changes: Any) -> CacheMetadata:
 
 def cache_counters(**changes: Any) -> CacheCounters:
     return _of(CacheCounters, {"hour": "2026022120", "cache_hits": 5}, changes)
+
+
+def refresh_asked(**changes: Any) -> RefreshAsked:
+    return _of(RefreshAsked, {"tool_id": TOOL_ID}, changes)
+
+
+def covered_hour(**changes: Any) -> CoveredHour:
+    return _of(CoveredHour, {"hour": "2026022120"}, changes)
+
+
+def cache_totals(**changes: Any) -> CacheTotals:
+    return _of(CacheTotals, {"cache_hits": 5, "read_microseconds": 1500}, changes)
+
+
+def ingestion_totals(**changes: Any) -> IngestionTotals:
+    return _of(IngestionTotals, {"articles_parsed": 5, "fetches": 2}, changes)
 
 
 def alias(**changes: Any) -> LocatorAlias:
@@ -314,6 +332,10 @@ EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     cache_generation,
     cache_metadata,
     cache_counters,
+    refresh_asked,
+    covered_hour,
+    cache_totals,
+    ingestion_totals,
     alias,
     seen_hash,
     feed,

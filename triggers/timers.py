@@ -11,7 +11,15 @@ import azure.functions as func
 
 from services import container
 from services.ingest.messages import article_messages
-from services.topology import ANALYZE_ARTICLES, CLEAN_UP, INGEST_DUE_FEEDS, INGEST_FEEDS, Timer
+from services.topology import (
+    ANALYZE_ARTICLES,
+    CLEAN_UP,
+    INGEST_DUE_FEEDS,
+    INGEST_FEEDS,
+    REFRESH_SENTIMENT_CACHE,
+    REFRESH_TOOLS,
+    Timer,
+)
 
 timers = func.Blueprint()
 
@@ -62,3 +70,13 @@ async def ingest_due_feeds(timer_request: func.TimerRequest, batches: func.Out[t
     claimed = await services.claims.claim_due(services.clock())
     if claimed:
         batches.set([batch.to_message() for batch in claimed])
+
+
+@timers.timer_trigger(arg_name="timer_request", schedule=REFRESH_SENTIMENT_CACHE.schedule, run_on_startup=False)
+@timers.queue_output(arg_name="batches", queue_name=REFRESH_TOOLS, connection=CONNECTION)
+@beating(REFRESH_SENTIMENT_CACHE)
+async def refresh_sentiment_cache(timer_request: func.TimerRequest, batches: func.Out[typing.List[str]]) -> None:
+    services = await container.get()
+    begun = await services.cache.refresh_runs.tick()
+    if begun.messages:
+        batches.set(begun.messages)

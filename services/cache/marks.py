@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from models.timeline import DirtyHour
@@ -30,17 +30,22 @@ async def marks_of(store: Store, tool_id: str) -> list[Document]:
     return (await store.query(CATALOG.name, Query(within, partition=tool_id, limit=_PAGE))).items
 
 
-async def marked_tools(store: Store) -> AsyncIterator[str]:
-    """The ids of all tools with marks, each once."""
-    seen: set[str] = set()
+async def marked_tools(store: Store) -> list[str]:
+    """The ids of all tools with marks."""
+    return await _marked(store, ())
+
+
+async def marked_among(store: Store, tool_ids: Sequence[str]) -> list[str]:
+    """Those of these tools (100 at most) that have marks."""
+    return await _marked(store, (Where(CATALOG.partition_key, "in", tuple(tool_ids)),)) if tool_ids else []
+
+
+async def _marked(store: Store, where: tuple[Where, ...]) -> list[str]:
+    found: dict[str, None] = {}
     after: str | None = None
     while True:
-        page = await store.query(CATALOG.name, Query(order="by_mark", limit=_PAGE, after=after))
-        for mark in page.items:
-            tool_id = mark[CATALOG.partition_key]
-            if tool_id not in seen:
-                seen.add(tool_id)
-                yield tool_id
+        page = await store.query(CATALOG.name, Query(where, order="by_mark", limit=_PAGE, after=after))
+        found |= dict.fromkeys(mark[CATALOG.partition_key] for mark in page.items)
         after = page.next
         if after is None:
-            return
+            return list(found)

@@ -27,6 +27,7 @@ B = TypeVar("B")
 
 PING_SECONDS = 3.0
 PARALLEL = 16
+MOST_CONNECTIONS = 100  # of aiohttp's pool, which the SDK leaves as it is
 ROUNDS = 8  # of a write that finds the document changed under its hands
 
 LONGEST_TTL = 2**31 - 1
@@ -69,6 +70,11 @@ class CosmosStore:
     def counters(self) -> dict[str, Counters]:
         """By container, since this store was made."""
         return self._connection.counters
+
+    @property
+    def connections(self) -> int:
+        """At most, over HTTP."""
+        return MOST_CONNECTIONS
 
     async def ensure_containers(self) -> list[str]:
         """With a key, makes what is missing, and says which; an identity may not, so with one it does nothing."""

@@ -69,6 +69,11 @@ class SqliteStore:
         self._of_thread = threading.local()
         self._of_all_threads: list[sqlite3.Connection] = []
 
+    @property
+    def connections(self) -> int:
+        """At most: inline, the writer's, the readers' and the housekeeper's."""
+        return READING_THREADS + 3
+
     async def ensure_containers(self) -> None:
         """Makes the file, its tables and indexes, and whatever an older file lacks."""
         await self._opened()

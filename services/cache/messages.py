@@ -1,0 +1,68 @@
+"""The messages of the cache: which tools to refresh, and of which tool the figures have changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from models.errors import InvalidInput
+
+MOST_TOOLS = 50
+"""In one message."""
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshMessage:
+    """For `refresh-tools`. Without a run, it is about tools that were served stale."""
+
+    tool_ids: tuple[str, ...]
+    run_id: str | None = None
+    batch: str | None = None
+
+    def to_message(self) -> str:
+        message: dict[str, Any] = {"tool_ids": self.tool_ids}
+        if self.run_id is not None:
+            message |= {"run_id": self.run_id, "batch": self.batch}
+        return json.dumps(message, separators=(",", ":"))
+
+    @classmethod
+    def from_message(cls, text: str) -> Self:
+        """Raises InvalidInput for what `to_message` never writes."""
+        said = _read(text)
+        tool_ids = said.get("tool_ids") if isinstance(said, dict) else None
+        if not isinstance(tool_ids, list) or not all(isinstance(each, str) and each for each in tool_ids):
+            raise InvalidInput("message", "must be a JSON object with tool_ids")
+        run_id, batch = said.get("run_id"), said.get("batch")
+        if (
+            (run_id is None) != (batch is None)
+            or not isinstance(run_id, str | None)
+            or not isinstance(batch, str | None)
+        ):
+            raise InvalidInput("message", "must name run_id and batch together, or neither")
+        return cls(tuple(tool_ids), run_id, batch)
+
+
+def reanalysed_tool(text: str) -> str:
+    """The tool that a message of `reanalysis-completed` is about."""
+    said = _read(text)
+    tool_id = said.get("tool_id") if isinstance(said, dict) else None
+    if not isinstance(tool_id, str) or not tool_id:
+        raise InvalidInput("message", "must be a JSON object with tool_id")
+    return tool_id
+
+
+def refresh_messages(tool_ids: Sequence[str]) -> list[str]:
+    """For tools that were served stale."""
+    return [
+        RefreshMessage(tuple(tool_ids[start : start + MOST_TOOLS])).to_message()
+        for start in range(0, len(tool_ids), MOST_TOOLS)
+    ]

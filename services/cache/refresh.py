@@ -1,0 +1,127 @@
+"""Refreshing some tools: what is marked recounted, and the entries written that have changed or age too much.
+
+One tool that cannot be refreshed is a value in the report, and stops no other. When all tools are refreshed, and what
+is known of it afterwards, is refresh_runs.py's.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from models.cache import FRESH_FOR, PERIODS, SentimentCacheEntry, entry_id
+from models.errors import ToolpulseError
+from models.values import parse_time
+from services.cache.aggregate import same_figures
+from services.cache.aggregates import Aggregates, Computed
+from services.cache.generations import Generations
+from services.cache.marks import marked_among
+from services.cache.messages import MOST_TOOLS
+from services.cache.recount import Recount
+from services.catalog.registry import Catalog
+from services.logs import log_event
+from services.ports import Clock, Document, Store
+from services.store.containers import SENTIMENT_CACHE
+from services.topology import REFRESH_SENTIMENT_CACHE
+
+log = logging.getLogger("toolpulse.cache")
+
+REWRITTEN_AT = FRESH_FOR - REFRESH_SENTIMENT_CACHE.every - timedelta(minutes=1)
+"""The age at which an entry whose figures are the same is written again: the next refresh would find it stale."""
+
+
+@dataclass(slots=True)
+class Refreshed:
+    """What came of some tools. `failed` says why."""
+
+    done: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    written: int = 0
+
+
+class Refresh:
+    def __init__(
+        self,
+        store: Store,
+        catalog: Catalog,
+        recount: Recount,
+        aggregates: Aggregates,
+        generations: Generations,
+        clock: Clock,
+    ) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._recount = recount
+        self._aggregates = aggregates
+        self._generations = generations
+        self._clock = clock
+
+    async def refresh_tools(self, tool_ids: Sequence[str]) -> Refreshed:
+        """Recounts what is marked and writes the entries that have changed, or would turn stale too soon."""
+        refreshed = Refreshed()
+        for start in range(0, len(tool_ids), MOST_TOOLS):
+            await self._refresh(list(tool_ids[start : start + MOST_TOOLS]), refreshed)
+        for tool_id, error in refreshed.failed.items():
+            log_event(log, logging.ERROR, "tool_not_refreshed", tool_id=tool_id, error=error)
+        return refreshed
+
+    async def _refresh(self, tool_ids: list[str], refreshed: Refreshed) -> None:
+        tools = await self._catalog.known(tool_ids)
+        ids = [each for tool_id in tools for each in (entry_id(tool_id, period) for period in PERIODS)]
+        owners = [tool_id for tool_id in tools for _ in PERIODS]
+        keys = [*(Generations.key(tool_id) for tool_id in tools), *zip(owners, ids, strict=True)]
+        documents = await self._store.read_many(SENTIMENT_CACHE.name, keys)
+        generations = {
+            tool_id: self._generations.learn(tool_id, document)
+            for tool_id, document in zip(tools, documents, strict=False)
+        }
+        stored = {document["id"]: document for document in documents[len(tools) :] if document is not None}
+        failed = await self._recounted(tool_ids)
+        shown = [tool for tool in tools.values() if tool.status != "MERGED" and tool.tool_id not in failed]
+        computed = await self._aggregates.of_tables(shown, generations)
+        failed |= {tool_id: str(error) for tool_id, error in computed.failed.items()}
+        entries = self._to_write(computed, stored)
+        if entries:
+            await self._store.write_many(SENTIMENT_CACHE.name, [entry.to_document() for entry in entries])
+        refreshed.written += len(entries)
+        refreshed.failed |= failed
+        refreshed.done += [tool.tool_id for tool in shown if tool.tool_id not in failed]
+
+    async def _recounted(self, tool_ids: list[str]) -> dict[str, str]:
+        """Why some could not be."""
+        failed: dict[str, str] = {}
+        for tool_id in await marked_among(self._store, tool_ids):
+            try:
+                await self._recount.recount_tool(tool_id, self._clock())
+            except (ToolpulseError, ValueError) as error:
+                failed[tool_id] = str(error)
+        return failed
+
+    def _to_write(self, computed: Computed, stored: dict[str, Document]) -> list[SentimentCacheEntry]:
+        now = self._clock()
+        return [
+            entry
+            for tool_id, entries in computed.entries.items()
+            for entry in entries.values()
+            if not _serves_on(stored.get(entry.id), entry, computed.changed_at[tool_id], now)
+        ]
+
+
+def _serves_on(document: Document | None, entry: SentimentCacheEntry, changed_at: str, now: datetime) -> bool:
+    """Whether what is stored is as good: the same figures, its window's too, and fresh until the next refresh.
+
+    Its own window's figures are still right if the timeline has not changed since.
+    """
+    if document is None:
+        return False
+    try:
+        held = SentimentCacheEntry.from_document(document)
+    except ValueError:
+        return False
+    if held.generation != entry.generation or not same_figures(held, entry):
+        return False
+    if changed_at and parse_time(changed_at) >= parse_time(document["updated_at"]):
+        return False
+    return timedelta(seconds=held.age_seconds(now)) < REWRITTEN_AT

@@ -250,7 +250,8 @@ def training_examples(sets: Mapping[str, Sequence[Labelled]], known: Mapping[str
 def build(sets: Mapping[str, Sequence[Example]], known: Mapping[str, Word], plan: Plan) -> str:
     """The table's text."""
     model = train(sets, plan)
-    entries = {word: each for word, each in known.items() if any(each[:4])}
+    # A phrase that says nothing is kept: it keeps its words from saying something.
+    entries = {word: each for word, each in known.items() if " " in word or any(each[:4])}
     for word, weights in model.words.items():
         entries[word] = known.get(word, Word())._replace(weights=weights)
     content = format_table("", entries, model.signals)

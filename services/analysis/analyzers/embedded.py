@@ -43,7 +43,7 @@ def _judgement(negative: float, neutral: float, positive: float) -> Judgement:
     top = max(negative, neutral, positive)
     chances = (math.exp(negative - top), math.exp(neutral - top), math.exp(positive - top))
     total = sum(chances)
-    sentiment: Sentiment = "negative" if negative == top else "neutral" if neutral == top else "positive"
+    sentiment: Sentiment = "neutral" if neutral == top else "positive" if positive == top else "negative"
     return Judgement(sentiment, round(max(chances) / total, 4), round((chances[2] - chances[0]) / total, 4))
 
 

@@ -31,7 +31,7 @@ from services.analysis.analyzers.table import (
 LONGEST_TEXT = 20_000
 _CODE = re.compile(r"```.*?(?:```|$)|`[^`\n]*`", re.S)
 _PIECE = re.compile(
-    r"https?://\S+|www\.\S+|\S+@\S+|[@$][a-z]\w*"
+    r"https?://\S+|www\.\S+|[^\s@]{1,64}@\S+|[@$][a-z]\w*"
     r"|[:;]-?[()]+(?!\w)|(?<![\w/\"'])(?:[:;=]['o^-]?[()\[\]dp/\\|*]+|\(-?[:;]|<3|\^\^)(?![\w/:\"'])"
     r"|[^\W\d_]+(?:['-][^\W\d_]+)*|\+1\b|\d[\d.,]*|[!?.,;:%]|[\u2190-\U0010ffff]"
 )
@@ -160,6 +160,8 @@ def _valences(reading: _Reading) -> dict[str, float]:
     total = first = last = 0.0
     negated_until = negated_clause = -1
     for place, word in enumerate(reading.words):
+        if word is _PLAIN:
+            continue
         clause = reading.clauses[place]
         roles = word.roles
         if roles:
@@ -191,7 +193,7 @@ def _directed(reading: _Reading) -> Mapping[int, float]:
     found: dict[int, float] = {}
     words, clauses = reading.words, reading.clauses
     for place, word in enumerate(words):
-        if word.roles & _DIRECTION:
+        if word is not _PLAIN and word.roles & _DIRECTION:
             for near in _nearest(place, len(words)):
                 if words[near].roles & _OBJECT and clauses[near] == clauses[place] and near not in found:
                     up = bool(word.roles & UP)

@@ -46,8 +46,8 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`phrases` has, by first word, the words that follow it in known phrases, longest first. `version` names the
-    training: the same text judged under the same version gives the same judgement."""
+    """`words` has phrases too; `phrases` finds them: by first word, the words that follow it, longest first. `version`
+    names the training: the same text judged under the same version gives the same judgement."""
 
     version: str
     words: Mapping[str, Word]
@@ -57,16 +57,13 @@ class Table:
 
 def make_table(version: str, entries: Mapping[str, Word], signals: Mapping[str, Weights]) -> Table:
     """From entries by word or phrase, the words of a phrase parted by one space."""
-    words: dict[str, Word] = {}
     phrases: dict[str, list[tuple[tuple[str, ...], Word]]] = {}
     for text, word in entries.items():
         first, *rest = text.split(" ")
         if rest:
             phrases.setdefault(first, []).append((tuple(rest), word))
-        else:
-            words[first] = word
     longest_first = {first: tuple(sorted(found, key=lambda each: -len(each[0]))) for first, found in phrases.items()}
-    return Table(version, words, longest_first, dict(signals))
+    return Table(version, dict(entries), longest_first, dict(signals))
 
 
 def parse_table(text: str) -> Table:

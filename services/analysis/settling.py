@@ -1,0 +1,337 @@
+"""Makes the stored mentions of articles be what the articles say, whatever was stored before and whoever writes too.
+
+In an order that a crash anywhere leaves fit to be done again:
+    the article lists every tool that may have a mention of it, before there is one (`detected_tool_ids`);
+    mentions are read, then the article is confirmed, then they are written by their ETags: a stale article never wins;
+    hours are marked, also of mentions that were right already, since a crash may have come before the mark;
+    the tools are looked at once more, since a merge may have moved mentions meanwhile; the article is written last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from models.article import Article
+from models.errors import ChangedMeanwhile, Conflict, Unavailable
+from models.mention import SentimentScore
+from models.tool import Tool
+from services.analysis.analyzers.port import Analyzer, Judgement, NotJudged
+from services.analysis.mentions import discovery, mention, named, published_at, removed, source_tickers
+from services.analysis.scoring import Questions, Scores, ask, conclude
+from services.cache.marks import mark_hours
+from services.catalog.detector import Detected, Detector
+from services.catalog.registry import Catalog
+from services.catalog.watchlist import Watchlist
+from services.ports import Clock, Document, Store
+from services.store.containers import ARTICLES, CATALOG, MENTIONS
+
+log = logging.getLogger("toolpulse.analysis")
+
+ROUNDS = 20
+"""Of settling one article that others write too; in each, somebody got on."""
+WRITING_AT_ONCE = 16
+
+MentionKey = tuple[str, str]
+
+
+@dataclass(slots=True)
+class Settled:
+    """What came of the articles, by id. `failed` has why, as a fingerprint fit for logs; `hopeless`: for good."""
+
+    done: set[str] = field(default_factory=set)
+    failed: dict[str, str] = field(default_factory=dict)
+    hopeless: set[str] = field(default_factory=set)
+    written: int = 0
+    removed: int = 0
+
+
+@dataclass(slots=True)
+class _Work:
+    """One article in one round. `tools` are those whose mentions are looked at."""
+
+    article: Article
+    detected: Mapping[str, Detected]
+    tools: frozenset[str]
+    questions: Questions | None
+    scores: Scores | None = None
+
+    @property
+    def id(self) -> str:
+        return self.article.source_id
+
+
+class Settling:
+    def __init__(self, store: Store, catalog: Catalog, watchlist: Watchlist, analyzer: Analyzer, clock: Clock) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._watchlist = watchlist
+        self._analyzer = analyzer
+        self._clock = clock
+
+    async def settle(self, source_ids: Sequence[str], only: frozenset[str] | None = None) -> Settled:
+        """Analyses the articles; with `only`, nothing but what they say about these tools.
+
+        An article that cannot be understood or judged fails alone. Raises Unavailable if nobody could be asked.
+        """
+        settled = Settled()
+        waiting = list(dict.fromkeys(source_ids))
+        detector = await self._watchlist.detector()
+        for _ in range(ROUNDS):
+            works = await self._understood(waiting, detector, only, settled)
+            tools = await self._tools(works)
+            if any(tool.status != "ACTIVE" for tool in tools.values()):
+                detector = await self._watchlist.detector(anew=True)
+                continue
+            waiting = await self._round(works, tools, settled, whole=only is None)
+            if not waiting:
+                return settled
+            detector = await self._watchlist.detector()
+        raise Unavailable(f"{len(waiting)} articles keep changing", retry_after=1.0)
+
+    async def _understood(
+        self, source_ids: Sequence[str], detector: Detector, only: frozenset[str] | None, settled: Settled
+    ) -> list[_Work]:
+        """Without those that are no more, and those that fail."""
+        found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
+        works: list[_Work] = []
+        for source_id, document in zip(source_ids, found, strict=True):
+            if document is None:
+                settled.done.add(source_id)
+                continue
+            try:
+                works.append(_understand(document, detector, only))
+            except Exception as error:
+                # One article, whatever is wrong with it, is not to hold up the others; its id and the traceback tell.
+                log.exception("article_not_understood source_id=%s", source_id)
+                settled.failed[source_id] = fingerprint(type(error).__name__)
+        return works
+
+    async def _tools(self, works: Sequence[_Work]) -> dict[str, Tool]:
+        """The tools that are detected, as they are now."""
+        return await self._catalog.known(sorted({tool_id for work in works for tool_id in work.detected}))
+
+    async def _round(
+        self, works: list[_Work], tools: Mapping[str, Tool], settled: Settled, *, whole: bool
+    ) -> list[str]:
+        """The ids of the articles that somebody else wrote meanwhile: to be understood anew."""
+        await self._judge(works, settled)
+        works = [work for work in works if work.id not in settled.failed]
+        concerned = [work for work in works if work.tools]
+        before = await self._mentions(concerned)
+        raced = await self._confirm(concerned)
+        going = [work for work in concerned if work.id not in raced]
+        tools = await self._with_discoveries(going, tools)
+        raced |= await self._write_mentions(going, tools, before, settled)
+        going = [work for work in going if work.id not in raced]
+        await self._mark(going, before)
+        moved = {tool_id for tool_id, tool in (await self._tools(going)).items() if tool.status != "ACTIVE"}
+        raced |= {work.id for work in going if moved & work.detected.keys()}
+        raced |= await self._finish([work for work in works if work.id not in raced], whole=whole)
+        settled.done |= {work.id for work in works} - raced
+        return sorted(raced)
+
+    async def _judge(self, works: Sequence[_Work], settled: Settled) -> None:
+        """All texts of all articles are asked about at once."""
+        asked = [(work, work.questions) for work in works if work.questions is not None]
+        texts = [text for _, questions in asked for text in questions.texts]
+        answers = await self._analyzer.analyze(texts) if texts else []
+        begin = 0
+        for work, questions in asked:
+            end = begin + len(questions.texts)
+            work.scores = conclude(questions, answers[begin:end])
+            begin = end
+            if isinstance(work.scores.article, NotJudged):
+                settled.failed[work.id] = fingerprint(work.scores.article.reason)
+                settled.hopeless.add(work.id)
+
+    async def _mentions(self, works: Sequence[_Work]) -> dict[MentionKey, SentimentScore]:
+        keys = [(tool_id, work.id) for work in works for tool_id in sorted(work.tools)]
+        found = await self._store.read_many(MENTIONS.name, keys) if keys else []
+        return {
+            key: SentimentScore.from_document(document)
+            for key, document in zip(keys, found, strict=True)
+            if document is not None
+        }
+
+    async def _confirm(self, works: Sequence[_Work]) -> set[str]:
+        """Lists new tools in their articles; sees that the other articles are still the ones that were understood."""
+        raced: set[str] = set()
+        listed = [work for work in works if not work.tools <= set(work.article.detected_tool_ids)]
+        others = [work for work in works if work.tools <= set(work.article.detected_tool_ids)]
+        for work, stored in zip(listed, await self._replace_all(map(_listing, listed)), strict=True):
+            if stored is None:
+                raced.add(work.id)
+            else:
+                work.article = Article.from_document(stored)
+        if others:
+            found = await self._store.read_many(ARTICLES.name, [(work.id, Article.ID) for work in others])
+            raced |= {
+                work.id
+                for work, document in zip(others, found, strict=True)
+                if document is None or document["_etag"] != work.article.stored_etag
+            }
+        return raced
+
+    async def _with_discoveries(self, works: Sequence[_Work], tools: Mapping[str, Tool]) -> dict[str, Tool]:
+        """The tools, each with its first reference: of those that have none yet, the earliest of these articles."""
+        known = dict(tools)
+        for tool_id, tool in tools.items():
+            naming = [work.article for work in works if tool_id in work.detected]
+            if tool.discovery_reference is None and naming:
+                first = min(naming, key=lambda article: (published_at(article), article.source_id))
+                day = published_at(first).date().isoformat()
+                known[tool_id] = await self._catalog.note_discovery(tool_id, first.source_id, day)
+        now = self._clock()
+        references = [
+            discovery(tool_id, work.article, now).to_document()
+            for work in works
+            for tool_id in work.detected
+            if tool_id in known and known[tool_id].discovery_reference == work.id
+        ]
+        if references:
+            await self._store.write_many(CATALOG.name, references)
+        return known
+
+    async def _write_mentions(
+        self,
+        works: Sequence[_Work],
+        tools: Mapping[str, Tool],
+        before: Mapping[MentionKey, SentimentScore],
+        settled: Settled,
+    ) -> set[str]:
+        now = self._clock()
+        new: list[SentimentScore] = []
+        changed: list[SentimentScore] = []
+        for work in works:
+            for tool_id in sorted(work.tools):
+                known = before.get((tool_id, work.id))
+                wanted = self._wanted(work, tools.get(tool_id), known, now)
+                if wanted is None or wanted is known:
+                    continue
+                (new if known is None else changed).append(wanted)
+        raced: set[str] = set()
+        if new:
+            created = await self._store.create_many(MENTIONS.name, [each.to_document() for each in new])
+            raced |= {each.source_id for each, won in zip(new, created, strict=True) if not won}
+        stored = await self._replace_all(changed)
+        raced |= {each.source_id for each, done in zip(changed, stored, strict=True) if done is None}
+        settled.written += sum(each.counts for each in (*new, *changed))
+        settled.removed += sum(not each.counts for each in changed)
+        return raced
+
+    def _wanted(
+        self, work: _Work, tool: Tool | None, known: SentimentScore | None, now: datetime
+    ) -> SentimentScore | None:
+        """The mention of one tool as it should be: none that was never there stays so."""
+        detected = work.detected.get(tool.tool_id) if tool is not None else None
+        if tool is None or detected is None or work.scores is None:
+            return removed(known, now) if known is not None else None
+        judgement = work.scores.tools[tool.tool_id]
+        if isinstance(judgement, NotJudged):
+            judgement = _as_a_whole(work.scores)
+        return mention(known, work.article, tool, detected, judgement, self._version, now)
+
+    @property
+    def _version(self) -> tuple[str, str]:
+        return self._analyzer.name, self._analyzer.version
+
+    async def _mark(self, works: Sequence[_Work], before: Mapping[MentionKey, SentimentScore]) -> None:
+        moments: dict[str, list[datetime]] = {}
+        for work in works:
+            for tool_id in work.tools:
+                known = before.get((tool_id, work.id))
+                if known is not None:
+                    moments.setdefault(tool_id, []).append(known.published_at)
+                elif tool_id in work.detected:
+                    moments.setdefault(tool_id, []).append(published_at(work.article))
+        for tool_id in sorted(moments):
+            await mark_hours(self._store, tool_id, moments[tool_id], self._clock())
+
+    async def _finish(self, works: Sequence[_Work], *, whole: bool) -> set[str]:
+        """Writes the articles that are to say something else now; the ids of those that others wrote first."""
+        now = self._clock()
+        after = [(work, self._finished(work, now, whole=whole)) for work in works]
+        changed = [(work, article) for work, article in after if article is not work.article]
+        stored = await self._replace_all(article for _, article in changed)
+        return {work.id for (work, _), done in zip(changed, stored, strict=True) if done is None}
+
+    def _finished(self, work: _Work, now: datetime, *, whole: bool) -> Article:
+        article, scores = work.article, work.scores
+        others = [each for each in article.detected_tool_ids if each not in work.tools]
+        says: dict[str, object] = {"detected_tool_ids": tuple(sorted({*others, *work.detected}))}
+        if whole and scores is not None and isinstance(scores.article, Judgement):
+            sourced = source_tickers(article)
+            tickers = tuple(
+                dict.fromkeys(one for each in work.detected.values() for one in each.tickers if one not in sourced)
+            )
+            says |= {
+                "status": "analyzed",
+                "sentiment": scores.article.sentiment,
+                "score": scores.article.score,
+                "polarity": scores.article.polarity,
+                "analyzer": self._analyzer.name,
+                "analyzer_version": self._analyzer.version,
+                "analyzed_revision": article.canonical.revision,
+                "matched_tickers": (*sourced, *tickers),
+                "detected_tickers": tickers,
+                "analysis_attempts": 0,
+                "last_error_fingerprint": None,
+            }
+        if all(getattr(article, name) == value for name, value in says.items()):
+            return article
+        if "status" in says:
+            says["analyzed_at"] = now
+            if article.status == "error":
+                article = article.changed(now, status="pending")
+        return article.changed(now, **says)
+
+    async def _replace_all(self, wanted: Iterable[Article | SentimentScore]) -> list[Document | None]:
+        """What is stored of each; None where somebody else wrote meanwhile."""
+        gate = asyncio.Semaphore(WRITING_AT_ONCE)
+
+        async def one(each: Article | SentimentScore) -> Document | None:
+            async with gate:
+                try:
+                    return await self._store.replace(each.CONTAINER, each.to_document(), each.stored_etag or "")
+                except (ChangedMeanwhile, Conflict):
+                    return None
+
+        results = await asyncio.gather(*(one(each) for each in wanted), return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        return [result for result in results if not isinstance(result, BaseException)]
+
+
+def fingerprint(what: str) -> str:
+    """The same for the same failure, short, and without anybody's text."""
+    return f"{what[:40]}:{hashlib.sha256(what.encode()).hexdigest()[:8]}"
+
+
+def _understand(document: Document, detector: Detector, only: frozenset[str] | None) -> _Work:
+    article = Article.from_document(document)
+    text = article.text_for_analysis or ""
+    detected: Mapping[str, Detected] = {}
+    if article.deleted_at is None:
+        detected = detector.find(article.canonical.headline, text, article.tags, source_tickers(article))
+    tools = frozenset({*detected, *article.detected_tool_ids})
+    if only is not None:
+        detected = {tool_id: each for tool_id, each in detected.items() if tool_id in only}
+        tools &= only
+    alive = article.deleted_at is None
+    return _Work(article, detected, tools, ask(article.canonical.headline, text, named(detected)) if alive else None)
+
+
+def _listing(work: _Work) -> Article:
+    listed = {*work.article.detected_tool_ids, *work.tools}
+    return work.article.changed(work.article.updated_at, detected_tool_ids=tuple(sorted(listed)))
+
+
+def _as_a_whole(scores: Scores) -> Judgement:
+    assert isinstance(scores.article, Judgement)
+    return scores.article

@@ -69,6 +69,8 @@ class CanonicalReading(Value):
 class Article(StoredDocument):
     """One article across all sources. `timestamp` is when it was published; it and `headline` are the first source's.
 
+    `matched_tickers` are its sources' own and `detected_tickers`, which analysis found in its words.
+    `detected_tool_ids` has every tool that may have a mention of it, so that none is forgotten.
     `deleted_at` makes it a tombstone: known, so that it is not taken in again, and shown to nobody.
     """
 
@@ -101,6 +103,7 @@ class Article(StoredDocument):
     resent_at: Time | None = None
     resends: Count | None = None
     matched_tickers: tuple[Text, ...] = ()
+    detected_tickers: tuple[Text, ...] = ()
     detected_tool_ids: tuple[IdPart, ...] = ()
     tags: tuple[Text, ...] = ()
     text_for_analysis: str | None = None

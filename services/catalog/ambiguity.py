@@ -1,0 +1,108 @@
+"""Names that are plain words too, and what tells the one from the other where nobody has given a rule. English only.
+
+A word list is a guess: `name_rules` of the tool say better, and switch this off for a name.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+
+from models.tool import NameRule, normalize_name
+
+NEAR = 200
+"""Characters to either side in which a context word counts; a headline stands right before its text."""
+
+_BY_CASE = """
+affirm alphabet amazon apple asana atlas atom basecamp bear bolt brave buffer cassandra circle clay coda confluence
+consul copilot cursor dash delta discord eclipse elastic elixir eureka excel exchange fabric firefly flutter ford gatsby
+gemini ghost intercom julia jupiter lambda lever linear lotus lucid mercury meta mocha monday nomad notion oracle
+outlook palm paint polygon prisma prometheus pulsar ramp raven robin ruby sage safari scala selenium sentry shell sigma
+sketch slack slate snap snowflake square stripe surface target tableau teams terraform tether tornado tower uber unity
+unreal vault visa wave wish zoom
+"""
+BY_CASE = frozenset(_BY_CASE.split())
+"""Capitalised, they are hardly ever the word."""
+
+_BY_CONTEXT = """
+access act ada air an and ant arc are as ask at backbone basic bash bat be beam bottle box brew brick bun chef click
+close cobalt comet cool core crystal dart data deep dog do drill edge elm ember express falcon fast fish flask flow for
+forge fresh front gap gin go grok grunt gulp halo handlebars hack hi hive home hood hub ideal if in insight is it jade
+key keen kite less light like link loop lit make max me mesh meteor mint moment my native nest next night nim no node
+now of on one open or pages phoenix photos pig ping play plot podium point polar pony power puppet pure quick ray react
+reason remix rocket rook root ruff rust salt sass scratch sequel shiny signal slim so solid spark spring stack stone
+storm sun swift switch tap the thrift time to torch unison up us vim void we web why windows wing wink word words work
+yarn you zip
+"""
+BY_CONTEXT = frozenset(_BY_CONTEXT.split())
+"""Also capitalised they may be the word: at the beginning of a sentence, in a headline, in other names."""
+
+CONTEXT = (
+    "programming", "programmer", "programmers", "language", "languages", "compiler", "compilers", "compiles",
+    "library", "libraries", "framework", "frameworks", "developer", "developers", "coding", "codebase", "code",
+    "software", "api", "apis", "sdk", "runtime", "runtimes", "package manager", "open source", "open-source", "github",
+    "gitlab", "repository", "repositories", "backend", "frontend", "database", "databases", "ide", "crate", "crates",
+    "cargo", "goroutine", "goroutines", "async", "microservice", "microservices", "scripting", "engineers",
+    "memory safe", "memory-safe", "memory safety", "borrow checker", "garbage collector", "garbage collection",
+    "type system", "generics", "toolchain", "linter", "kernel", "wasm", "webassembly", "docker", "kubernetes", "linux",
+    "python", "java", "javascript", "typescript", "c++", "c#", "golang", "kotlin", "statistical", "data science",
+    "dataframe", "dataframes", "rstudio", "tidyverse", "cran", "changelog", "release notes", "version", "versions",
+    "plugin", "plugins", "npm", "pypi", "stack overflow", "devops", "cloud", "cve", "vulnerability", "syntax",
+    "standard library", "stdlib", "orm", "sql", "static typing", "rewrite", "rewritten", "rewrote",
+)  # fmt: skip
+
+_VERSION = re.compile(r"\s+v?\d+\.\d+")
+_SENTENCE_GOES_ON = re.compile(r"(?:^|[\s(])[a-z][\w'-]*[,;:]?\s$")
+_CAPITAL_FOLLOWS = re.compile(r"\s+[A-Z]")
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """How one name is told from the plain word. `as_proper_noun`: standing alone within a sentence is enough, too."""
+
+    case_sensitive: bool = False
+    context: tuple[str, ...] = ()
+    as_proper_noun: bool = False
+    version_tells: bool = False
+
+
+def telling(name: str, rule: NameRule | None, own_words: tuple[str, ...]) -> Telling:
+    """`own_words` are the tool's other names and its keywords, which are context of each ambiguous name."""
+    if rule is not None:
+        return Telling(rule.case_sensitive, rule.context)
+    plain = normalize_name(name)
+    if not plain.isalnum() or not plain.isascii() or plain.isdigit():
+        return Telling()
+    written_as_word = name == plain
+    if len(plain) <= 2:
+        return Telling(not written_as_word, (*CONTEXT, *own_words), version_tells=True)
+    if plain in BY_CONTEXT:
+        context = (*CONTEXT, *own_words)
+        return Telling(not written_as_word, context, as_proper_noun=not written_as_word, version_tells=True)
+    if plain in BY_CASE and not written_as_word:
+        return Telling(case_sensitive=True)
+    return Telling()
+
+
+def is_proper_noun(original: str, start: int, end: int) -> bool:
+    """Capitalised alone within a sentence: after a word in lower case, and no capital right after it."""
+    before, after = original[max(0, start - 40) : start], original[end : end + 3]
+    return bool(_SENTENCE_GOES_ON.search(before)) and not _CAPITAL_FOLLOWS.match(after)
+
+
+def has_version(original: str, end: int) -> bool:
+    return bool(_VERSION.match(original[end : end + 12]))
+
+
+def is_near(context: tuple[str, ...], folded: str, start: int, end: int) -> bool:
+    """Whether one of these words stands near, and not just as a part of the name itself."""
+    # Cut by `endpos` and not by slicing, so that what is cut keeps its boundary on the left.
+    window = _any_of(context).finditer(folded, max(0, start - NEAR), min(len(folded), end + NEAR))
+    return any(word.end() <= start or end <= word.start() for word in window)
+
+
+@functools.lru_cache(maxsize=4096)
+def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
+    plain = sorted({normalize_name(word) for word in words}, key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(re.escape(word) for word in plain)})(?!\w)")

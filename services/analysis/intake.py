@@ -53,6 +53,8 @@ class Intake:
 
     async def take(self, source_ids: Sequence[str], delivery: int = 1) -> Taken:
         """Raises AnalysisFailed for an article that was alone and failed, Unavailable if nobody could be asked."""
+        if not source_ids:
+            return Taken(0)
         if len(source_ids) > 1 and delivery >= APART_FROM:
             return Taken(0, tuple(article_messages(source_ids, 1)))
         if delivery >= LAST_DELIVERY:

@@ -59,6 +59,8 @@ class _Work:
     tools: frozenset[str]
     questions: Questions | None
     scores: Scores | None = None
+    staying: frozenset[str] = frozenset()
+    """Tools that are not looked for, whose mentions stay."""
 
     @property
     def id(self) -> str:
@@ -74,7 +76,7 @@ class Settling:
         self._clock = clock
 
     async def settle(self, source_ids: Sequence[str], only: frozenset[str] | None = None) -> Settled:
-        """Analyses the articles; with `only`, nothing but what they say about these tools.
+        """Analyses the articles; with `only`, nothing but what they say about these tools, or those they merged into.
 
         An article that cannot be understood or judged fails alone. Raises Unavailable if nobody could be asked.
         """
@@ -82,9 +84,11 @@ class Settling:
         waiting = list(dict.fromkeys(source_ids))
         detector = await self._watchlist.detector()
         for _ in range(ROUNDS):
+            if only is not None:
+                only = await self._with_targets(only)
             works = await self._understood(waiting, detector, only, settled)
             tools = await self._tools(works)
-            if any(tool.status != "ACTIVE" for tool in tools.values()):
+            if _gone(works, tools):
                 detector = await self._watchlist.detector(anew=True)
                 continue
             waiting = await self._round(works, tools, settled, whole=only is None)
@@ -112,8 +116,17 @@ class Settling:
         return works
 
     async def _tools(self, works: Sequence[_Work]) -> dict[str, Tool]:
-        """The tools that are detected, as they are now."""
-        return await self._catalog.known(sorted({tool_id for work in works for tool_id in work.detected}))
+        """The tools that these works are about, as they are now."""
+        return await self._catalog.known(sorted({tool_id for work in works for tool_id in work.tools}))
+
+    async def _with_targets(self, only: frozenset[str]) -> frozenset[str]:
+        """A merged tool's mentions become the other's."""
+        while True:
+            tools = await self._catalog.known(sorted(only))
+            more = only | {tool.merged_into for tool in tools.values() if tool.merged_into is not None}
+            if more == only:
+                return only
+            only = more
 
     async def _round(
         self, works: list[_Work], tools: Mapping[str, Tool], settled: Settled, *, whole: bool
@@ -125,12 +138,14 @@ class Settling:
         before = await self._mentions(concerned)
         raced = await self._confirm(concerned)
         going = [work for work in concerned if work.id not in raced]
+        for work in going:
+            work.staying = _staying(work, tools)
         tools = await self._with_discoveries(going, tools)
         raced |= await self._write_mentions(going, tools, before, settled)
         going = [work for work in going if work.id not in raced]
         await self._mark(going, before)
-        moved = {tool_id for tool_id, tool in (await self._tools(going)).items() if tool.status != "ACTIVE"}
-        raced |= {work.id for work in going if moved & work.detected.keys()}
+        gone = _gone(going, await self._tools(going))
+        raced |= {work.id for work in going if gone & work.detected.keys()}
         raced |= await self._finish([work for work in works if work.id not in raced], whole=whole)
         settled.done |= {work.id for work in works} - raced
         return sorted(raced)
@@ -230,7 +245,7 @@ class Settling:
         """The mention of one tool as it should be: none that was never there stays so."""
         detected = work.detected.get(tool.tool_id) if tool is not None else None
         if tool is None or detected is None or work.scores is None:
-            return removed(known, now) if known is not None else None
+            return removed(known, now) if known is not None and known.tool_id not in work.staying else None
         judgement = work.scores.tools[tool.tool_id]
         if isinstance(judgement, NotJudged):
             judgement = _as_a_whole(work.scores)
@@ -263,7 +278,7 @@ class Settling:
     def _finished(self, work: _Work, now: datetime, *, whole: bool) -> Article:
         article, scores = work.article, work.scores
         others = [each for each in article.detected_tool_ids if each not in work.tools]
-        says: dict[str, object] = {"detected_tool_ids": tuple(sorted({*others, *work.detected}))}
+        says: dict[str, object] = {"detected_tool_ids": tuple(sorted({*others, *work.detected, *work.staying}))}
         if whole and scores is not None and isinstance(scores.article, Judgement):
             sourced = source_tickers(article)
             tickers = tuple(
@@ -306,6 +321,19 @@ class Settling:
             if isinstance(result, BaseException):
                 raise result
         return [result for result in results if not isinstance(result, BaseException)]
+
+
+def _gone(works: Sequence[_Work], tools: Mapping[str, Tool]) -> set[str]:
+    """The tools that were detected though they are no longer looked for: the detector is old."""
+    detected = {tool_id for work in works for tool_id in work.detected}
+    return {tool_id for tool_id in detected & tools.keys() if tools[tool_id].status != "ACTIVE"}
+
+
+def _staying(work: _Work, tools: Mapping[str, Tool]) -> frozenset[str]:
+    if work.article.deleted_at is not None:
+        return frozenset()
+    unseen = work.tools - work.detected.keys()
+    return frozenset(each for each in unseen & tools.keys() if tools[each].status == "DEPRECATED")
 
 
 def fingerprint(what: str) -> str:

@@ -1,0 +1,150 @@
+"""The last 30 days' articles searched for what some tools are now called: mentions are added, and those that no longer
+match are removed. Also what would be, without changing anything."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from models.article import Article
+from models.run import JobRun
+from models.tool import Tool
+from models.values import format_time
+from services.analysis.mentions import source_tickers
+from services.analysis.settling import Settling
+from services.analysis.workflows import Step
+from services.cache.generations import Generations
+from services.catalog.detector import Detected, Detector
+from services.catalog.form import changed_tool
+from services.catalog.names import owns
+from services.catalog.registry import Catalog
+from services.catalog.watchlist import Watchlist
+from services.ports import Clock, Document, Query, Store, Where
+from services.store.containers import ARTICLES
+
+LOOKED_BACK = timedelta(days=30)
+PAGE = 200
+MOST_PREVIEWED = 20_000
+MOST_SAMPLES = 10
+
+
+class Backfill:
+    """A workflow: `parameters.tools` are the tools. Pages are of articles by the time of their publication."""
+
+    def __init__(
+        self, store: Store, settling: Settling, watchlist: Watchlist, generations: Generations, clock: Clock
+    ) -> None:
+        self._store = store
+        self._settling = settling
+        self._watchlist = watchlist
+        self._generations = generations
+        self._clock = clock
+
+    async def step(self, run: JobRun) -> Step:
+        tools = frozenset(str(each) for each in _list(run.parameters.get("tools")))
+        checkpoint = run.checkpoint or {"since": format_time(run.started_at - LOOKED_BACK)}
+        query = _published_since(str(checkpoint["since"]), _after(checkpoint), newest_first=False)
+        page = await self._store.query(ARTICLES.name, query)
+        detector = await self._watchlist.detector()
+        concerned = await asyncio.to_thread(_concerned, page.items, detector, tools)
+        counts = {"articles": len(page.items)}
+        if concerned:
+            settled = await self._settling.settle(concerned, only=tools)
+            counts |= {"mentions": settled.written, "removed": settled.removed, "failed": len(settled.failed)}
+        if page.next is not None:
+            return Step({**checkpoint, "after": page.next}, len(page.items), counts)
+        for tool_id in sorted(tools):
+            await self._generations.raise_(tool_id)
+        return Step(None, len(page.items), counts, tuple(sorted(tools)))
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    source_id: str
+    headline: str
+    published: datetime
+    matches: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Preview:
+    """What aliases would add. Without `complete` there were more articles than a preview looks at: the newest count."""
+
+    would_add: int = 0
+    articles: int = 0
+    complete: bool = True
+    samples: list[Sample] = field(default_factory=list)
+    taken_by: dict[str, str] = field(default_factory=dict)
+    """The tools that hold an alias already, by alias."""
+
+
+async def preview(
+    store: Store, catalog: Catalog, watchlist: Watchlist, tool: Tool, change: Mapping[str, Any], now: datetime
+) -> Preview:
+    """Which of the last 30 days' articles `tool` would gain by `change`; the newest first among the samples."""
+    found = Preview()
+    after_change = changed_tool(tool, change, now)
+    for name in after_change.names:
+        holder = await catalog.find(name) if not owns(tool, name) else None
+        if holder is not None:
+            found.taken_by[name] = holder.tool_id
+    known = (await watchlist.detector()).tools
+    detector = await asyncio.to_thread(
+        Detector, [*(each for each in known.values() if each.tool_id != tool.tool_id), after_change]
+    )
+    after: str | None = None
+    while True:
+        page = await store.query(
+            ARTICLES.name, _published_since(format_time(now - LOOKED_BACK), after, newest_first=True)
+        )
+        await asyncio.to_thread(_look_at, page.items, detector, tool.tool_id, found)
+        found.articles += len(page.items)
+        after = page.next
+        if after is None or found.articles >= MOST_PREVIEWED:
+            found.complete = after is None
+            return found
+
+
+def _look_at(documents: Iterable[Document], detector: Detector, tool_id: str, found: Preview) -> None:
+    for document in documents:
+        if tool_id in document.get("detected_tool_ids", ()):
+            continue
+        article = Article.from_document(document)
+        detected = _find(article, detector).get(tool_id)
+        if detected is None:
+            continue
+        found.would_add += 1
+        if len(found.samples) < MOST_SAMPLES:
+            matches = tuple(dict.fromkeys(reason.name for reason in detected.reasons))
+            found.samples.append(Sample(article.source_id, article.canonical.headline, article.timestamp, matches))
+
+
+def _concerned(documents: Iterable[Document], detector: Detector, tools: frozenset[str]) -> list[str]:
+    return [
+        document["source_id"]
+        for document in documents
+        if not tools.isdisjoint(document.get("detected_tool_ids", ()))
+        or not tools.isdisjoint(_find(Article.from_document(document), detector))
+    ]
+
+
+def _find(article: Article, detector: Detector) -> dict[str, Detected]:
+    reading = article.canonical
+    return detector.find(reading.headline, article.text_for_analysis or "", article.tags, source_tickers(article))
+
+
+def _published_since(since: str, after: str | None, *, newest_first: bool) -> Query:
+    where = (Where("timestamp", "ge", since), Where("deleted_at", "missing"))
+    return Query(where, order="by_time", reverse=newest_first, limit=PAGE, after=after)
+
+
+def _after(checkpoint: Mapping[str, Any]) -> str | None:
+    after = checkpoint.get("after")
+    return after if isinstance(after, str) else None
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

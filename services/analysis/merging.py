@@ -1,0 +1,219 @@
+"""Making one tool answer as another: its names move, its mentions become the other's, its entries go.
+
+The target lists the names before the source is marked as merged, each by its ETag: of two merges that would make tools
+answer for each other in a circle, one fails at that. Mentions move as settling.py writes them: the article lists the
+target first, mentions are written by their ETags, hours are marked, and only then is the source's mention buried.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from models.article import Article
+from models.errors import ChangedMeanwhile, Conflict, NotFound, Unavailable
+from models.mention import SentimentScore
+from models.run import JobRun
+from models.tool import Tool, ToolReference, normalize_name
+from services.analysis.mentions import removed
+from services.analysis.workflows import RunImpossible, Step
+from services.cache.generations import Generations
+from services.cache.marks import mark_hours
+from services.cache.recount import Recount
+from services.catalog.names import TRIES
+from services.catalog.registry import Catalog
+from services.ports import Clock, Document, Query, Store
+from services.store.containers import ARTICLES, CATALOG, MENTIONS
+
+PAGE = 200
+ROUNDS = 20
+WRITING_AT_ONCE = 16
+
+
+async def to_be_merged(catalog: Catalog, source: str, into: str) -> tuple[Tool, Tool]:
+    """Both tools, if they can be merged as things are. Raises NotFound, Conflict."""
+    one = await catalog.get(source)
+    try:
+        other = await catalog.get(into)
+    except NotFound as error:
+        raise NotFound(f"into: {error}") from None
+    if one.tool_id == other.tool_id:
+        raise Conflict(f"into: {into!r} is the same tool")
+    return one, other
+
+
+class Merging:
+    """A workflow: `subject` is the tool that goes, `parameters.into` the one that answers in its place."""
+
+    def __init__(
+        self, store: Store, catalog: Catalog, recount: Recount, generations: Generations, clock: Clock
+    ) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._recount = recount
+        self._generations = generations
+        self._clock = clock
+
+    async def step(self, run: JobRun) -> Step:
+        source_id, target_id = run.subject or "", str(run.parameters.get("into"))
+        checkpoint = run.checkpoint or {}
+        if not checkpoint:
+            await self._join(source_id, target_id)
+            return Step({"mentions": True})
+        after = checkpoint.get("after")
+        query = Query(partition=source_id, limit=PAGE, after=after if isinstance(after, str) else None)
+        page = await self._store.query(MENTIONS.name, query)
+        await self._move([each["source_id"] for each in page.items], source_id, target_id)
+        counts = {"mentions": len(page.items)}
+        if page.next is not None:
+            return Step({"mentions": True, "after": page.next}, len(page.items), counts)
+        for tool_id in (source_id, target_id):
+            await self._recount.recount_tool(tool_id, self._clock())
+            await self._generations.raise_(tool_id)
+        return Step(None, len(page.items), counts, (source_id, target_id))
+
+    async def _join(self, source_id: str, target_id: str) -> None:
+        for _ in range(TRIES):
+            source = await self._catalog.names.tool(source_id)
+            target = await self._catalog.names.tool(target_id)
+            if source is None or target is None or target.status == "MERGED":
+                raise RunImpossible(f"tool: {target_id} is no more, or has itself been merged")
+            if source.merged_into not in (None, target_id):
+                raise RunImpossible(f"tool: {source_id} has been merged into {source.merged_into}")
+            if source.merged_into is None and not await self._joined(source, target):
+                continue
+            for name in source.names:
+                await self._catalog.names.move(name, "ALIAS", source_id, target_id)
+            await self._move_discovery(source, target_id)
+            await self._catalog.announce()
+            return
+        raise ChangedMeanwhile(f"tool: {source_id} or {target_id} keeps changing")
+
+    async def _joined(self, source: Tool, target: Tool) -> bool:
+        now = self._clock()
+        merged = source.changed(now, status="MERGED", merged_into=target.tool_id)
+        try:
+            # Always written, so that a merge of the target that is under way fails.
+            await self._store.replace(CATALOG.name, joined(target, source, now).to_document(), target.stored_etag or "")
+            await self._store.replace(CATALOG.name, merged.to_document(), source.stored_etag or "")
+        except ChangedMeanwhile:
+            return False
+        return True
+
+    async def _move_discovery(self, source: Tool, target_id: str) -> None:
+        target = await self._catalog.names.tool(target_id)
+        first = source.discovery_reference
+        if target is None or first is None or target.discovery_reference != first:
+            return
+        document = await self._store.read(CATALOG.name, source.tool_id, f"NOVAREF:{first}")
+        if document is not None:
+            reference = ToolReference.from_document(document).changed(self._clock(), tool_id=target_id)
+            await self._store.upsert(CATALOG.name, reference.to_document())
+
+    async def _move(self, source_ids: Sequence[str], source_id: str, target_id: str) -> None:
+        """The mentions of one page, until each is the target's and buried as the source's."""
+        target = await self._catalog.names.tool(target_id)
+        waiting = list(source_ids)
+        for _ in range(ROUNDS):
+            if not waiting or target is None:
+                return
+            waiting = await self._moved(waiting, source_id, target)
+        raise Unavailable(f"{len(waiting)} mentions keep changing", retry_after=1.0)
+
+    async def _moved(self, ids: Sequence[str], source_id: str, target: Tool) -> list[str]:
+        """One round; the ids of the articles that somebody else wrote meanwhile."""
+        target_id = target.tool_id
+        deleted, raced = await self._listed(ids, target_id)
+        going = [each for each in ids if each not in raced]
+        # After the article lists the target: whoever settles it from now on sees to the target's mention as well.
+        theirs = await self._mentions(source_id, going)
+        ours = await self._mentions(target_id, going)
+        now = self._clock()
+        alive = [one for one in theirs.values() if one.counts and one.source_id not in deleted]
+        wanted = {one.source_id: taken_over(one, ours.get(one.source_id), target, now) for one in alive}
+        writes = [each for each in wanted.values() if each is not ours.get(each.source_id)]
+        raced |= await self._write(writes)
+        moments = [each.published_at for each in (*alive, *wanted.values(), *ours.values())]
+        await mark_hours(self._store, target_id, moments, now)
+        buried = [removed(one, now) for key, one in theirs.items() if key not in raced]
+        raced |= await self._write([each for each in buried if each is not theirs[each.source_id]])
+        await mark_hours(self._store, source_id, [one.published_at for one in theirs.values()], now)
+        return sorted(raced)
+
+    async def _listed(self, ids: Sequence[str], target_id: str) -> tuple[set[str], set[str]]:
+        """Makes the articles list the target. Which of them are deleted, and which somebody else wrote meanwhile."""
+        found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in ids])
+        deleted = {each["source_id"] for each in found if each is not None and each.get("deleted_at")}
+        unlisted = [
+            each
+            for each in found
+            if each is not None
+            and each["source_id"] not in deleted
+            and target_id not in each.get("detected_tool_ids", ())
+        ]
+        listed = [
+            {**each, "detected_tool_ids": sorted({*each.get("detected_tool_ids", ()), target_id})} for each in unlisted
+        ]
+        return deleted, await self._replaced(ARTICLES.name, [(each, each["_etag"]) for each in listed])
+
+    async def _mentions(self, tool_id: str, ids: Sequence[str]) -> dict[str, SentimentScore]:
+        found = await self._store.read_many(MENTIONS.name, [(tool_id, each) for each in ids]) if ids else []
+        return {each["source_id"]: SentimentScore.from_document(each) for each in found if each is not None}
+
+    async def _write(self, mentions: Sequence[SentimentScore]) -> set[str]:
+        new = [each for each in mentions if each.stored_etag is None]
+        raced: set[str] = set()
+        if new:
+            created = await self._store.create_many(MENTIONS.name, [each.to_document() for each in new])
+            raced |= {each.source_id for each, won in zip(new, created, strict=True) if not won}
+        known = [(each.to_document(), each.stored_etag) for each in mentions if each.stored_etag is not None]
+        return raced | await self._replaced(MENTIONS.name, known)
+
+    async def _replaced(self, container: str, documents: Sequence[tuple[Document, str]]) -> set[str]:
+        gate = asyncio.Semaphore(WRITING_AT_ONCE)
+
+        async def lost(document: Document, etag: str) -> bool:
+            async with gate:
+                try:
+                    await self._store.replace(container, document, etag)
+                except ChangedMeanwhile:
+                    return True
+                return False
+
+        results = await asyncio.gather(*(lost(*each) for each in documents))
+        return {document["source_id"] for (document, _), raced in zip(documents, results, strict=True) if raced}
+
+
+def joined(target: Tool, source: Tool, now: datetime) -> Tool:
+    """The target, known by what the source was known by as well."""
+    known = {normalize_name(name) for name in target.names}
+    aliases = [name for name in source.names if normalize_name(name) not in known]
+    rules = {name: rule for name, rule in source.name_rules.items() if name in aliases}
+    says: dict[str, Any] = {
+        "aliases": (*target.aliases, *aliases),
+        "name_rules": {**target.name_rules, **rules},
+        **{
+            field: tuple(dict.fromkeys((*getattr(target, field), *getattr(source, field))))
+            for field in ("tickers", "keywords", "excluded")
+        },
+    }
+    theirs, ours = source.discovery_date, target.discovery_date
+    if theirs is not None and (ours is None or theirs < ours):
+        says |= {"discovery_date": theirs, "discovery_reference": source.discovery_reference}
+    return target.changed(now, **says)
+
+
+def taken_over(theirs: SentimentScore, ours: SentimentScore | None, target: Tool, now: datetime) -> SentimentScore:
+    """The target's mention by an article of which the source has one. Its own stays, if it counts."""
+    if ours is not None and ours.counts:
+        matches = tuple(dict.fromkeys((*ours.matches, *theirs.matches)))
+        return ours if matches == ours.matches else ours.changed(now, matches=matches)
+    role = theirs.role
+    if target.discovery_reference == theirs.source_id:
+        role = "DISCOVERY"
+    elif role == "DISCOVERY":
+        role = "TIMELINE_SOURCE"
+    copied = {**theirs.__dict__, "tool_id": target.tool_id, "role": role, "updated_at": now}
+    return SentimentScore(**copied) if ours is None else ours.changed(now, **copied)

@@ -1,0 +1,47 @@
+"""Scoring a tool's mentions anew, page by page; then its timeline is rebuilt and its generation raised.
+
+A mention whose article is no more keeps its score.
+"""
+
+from __future__ import annotations
+
+from models.run import JobRun
+from services.analysis.settling import Settling
+from services.analysis.workflows import RunImpossible, Step
+from services.cache.generations import Generations
+from services.cache.recount import Recount
+from services.catalog.names import Names
+from services.ports import Clock, Query, Store
+from services.store.containers import MENTIONS
+
+PAGE = 200
+
+
+class Reanalysis:
+    """A workflow: `subject` is the tool. Pages are of its mentions by id."""
+
+    def __init__(
+        self, store: Store, names: Names, settling: Settling, recount: Recount, generations: Generations, clock: Clock
+    ) -> None:
+        self._store = store
+        self._names = names
+        self._settling = settling
+        self._recount = recount
+        self._generations = generations
+        self._clock = clock
+
+    async def step(self, run: JobRun) -> Step:
+        tool_id = run.subject or ""
+        tool = await self._names.tool(tool_id)
+        if tool is None or tool.status == "MERGED":
+            raise RunImpossible(f"tool: {tool_id} is no more, or has been merged")
+        after = (run.checkpoint or {}).get("after")
+        query = Query(partition=tool_id, limit=PAGE, after=after if isinstance(after, str) else None)
+        page = await self._store.query(MENTIONS.name, query)
+        settled = await self._settling.settle([each["source_id"] for each in page.items], only=frozenset({tool_id}))
+        counts = {"rescored": settled.written, "removed": settled.removed, "failed": len(settled.failed)}
+        if page.next is not None:
+            return Step({"after": page.next}, len(page.items), counts)
+        await self._recount.rebuild_tool(tool_id, self._clock())
+        await self._generations.raise_(tool_id)
+        return Step(None, len(page.items), counts, (tool_id,))

@@ -92,7 +92,9 @@ class CheckedTransport(httpx.AsyncBaseTransport):
             response = await self._opened().request(request.method, url, headers=headers, allow_redirects=False)
         except (aiohttp.ClientError, ssl.SSLError) as error:
             raise _named(error) from _reason(error)
-        return httpx.Response(response.status, headers=_readable(response.raw_headers), stream=_Body(response))
+        answer = httpx.Response(response.status, headers=_readable(response.raw_headers), stream=_Body(response))
+        answer.headers.encoding = "utf-8"
+        return answer
 
     async def aclose(self) -> None:
         session, self._session = self._session, None
@@ -148,7 +150,7 @@ class _Body(httpx.AsyncByteStream):
 
 
 def _readable(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The first of each name, since httpx joins them and two dates are none; in UTF-8, since httpx guesses for all."""
+    """The first of each name, since httpx joins them and two dates are none; in UTF-8, since httpx else guesses."""
     first: dict[bytes, bytes] = {}
     for name, value in headers:
         first.setdefault(name.lower(), value if value.isascii() else value.decode("utf-8", "replace").encode())

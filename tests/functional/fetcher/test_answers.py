@@ -140,6 +140,13 @@ async def test_of_a_header_that_came_twice_the_first_counts(server: Server, make
     assert (result.content_type, result.etag) == ("text/xml", '"1"')
 
 
+async def test_headers_in_no_encoding_at_all_do_no_harm(server: Server, make: Make) -> None:
+    odd = b"Content-Type: text/xml; charset=\xff\r\nETag: \xff\r\nCache-Control: max-age=60\r\n"
+    server.answers["/feed"] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + odd + b"\r\nok"
+    result = await make().fetch(FetchRequest(server.url()))
+    assert (result.content_type, result.etag, result.max_age) == ("text/xml; charset=\ufffd", None, 60)
+
+
 async def test_a_validator_goes_back_in_the_bytes_it_came_in(server: Server, make: Make) -> None:
     server.answers["/feed"] = b'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nETag: "caf\xc3\xa9"\r\n\r\nok'
     first = await make().fetch(FetchRequest(server.url()))

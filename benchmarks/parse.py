@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import io
 import statistics
+import sys
 import time
 import tracemalloc
 import xml.etree.ElementTree as ET
@@ -20,6 +21,8 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import feedparser
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from services.ingest.sources.feed import parse
 

@@ -13,12 +13,15 @@ from __future__ import annotations
 import argparse
 import math
 import random
+import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean, median
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from services.ingest.schedule import Policy, Rhythm, corrected_price_factor, next_fetch, observe
 

@@ -11,11 +11,14 @@ shipped table is what training on DATA gives. Not a test: it prints, and judges 
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.train_sentiment import DATA, LABELS, Labelled, Plan, build, known_words, read_sets, training_examples
 from services.analysis.analyzers.embedded import judge

@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import sqlite3
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
@@ -18,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import pydantic_core
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from services.ports import Document, utc_now
 from services.store import sqlite_sql

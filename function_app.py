@@ -10,6 +10,7 @@ from triggers.http_quarantine import quarantine_http
 from triggers.http_queues import queues_http
 from triggers.http_runs import runs_http
 from triggers.http_sentiment import sentiment_http
+from triggers.http_tools import tools_http
 from triggers.queues import queues
 from triggers.timers import timers
 
@@ -25,5 +26,6 @@ for blueprint in (
     runs_http,
     sentiment_http,
     timers,
+    tools_http,
 ):
     app.register_functions(blueprint)

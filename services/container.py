@@ -19,8 +19,16 @@ from typing import TYPE_CHECKING
 from models.errors import InvalidInput
 from models.version import VERSION
 from services import logs
+from services.analysis.backfill import Backfill
+from services.analysis.changes import ToolChanges
+from services.analysis.intake import Intake
+from services.analysis.merging import Merging
+from services.analysis.reanalysis import Reanalysis
+from services.analysis.settling import Settling
+from services.analysis.workflows import BACKFILL, MERGE, REANALYZE, Workflows
 from services.cache.cache import Cache
 from services.catalog.registry import Catalog
+from services.catalog.watchlist import Watchlist
 from services.feeds.registry import FeedRegistry
 from services.health import Health
 from services.heartbeats import Heartbeats
@@ -45,6 +53,7 @@ from services.upkeep import Upkeep
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
 
+    from services.analysis.analyzers.port import Analyzer
     from services.ingest.fetcher import Fetcher
     from services.store.cosmos import CosmosStore
     from services.store.sqlite import SqliteStore
@@ -67,6 +76,10 @@ class Container:
     upkeep: Upkeep
     feeds: FeedRegistry
     catalog: Catalog
+    watchlist: Watchlist
+    tool_changes: ToolChanges
+    intake: Intake
+    workflows: Workflows
     cache: Cache
     metrics: Metrics
     claims: Claims
@@ -132,6 +145,21 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
         catalog = Catalog(store, clock, _new_uuid)
         cache = Cache.build(store, catalog, clock, _new_id, settings.cache_memory_seconds)
         resources.push_async_callback(cache.close)
+        watchlist = Watchlist(catalog, clock)
+        analyzer = _analyzer(settings, credential)
+        resources.push_async_callback(analyzer.close)
+        settling = Settling(store, catalog, watchlist, analyzer, clock)
+        intake = Intake(store, settling, clock)
+        workflows = Workflows(
+            store,
+            {
+                BACKFILL: Backfill(store, catalog, settling, watchlist, cache.generations),
+                REANALYZE: Reanalysis(store, catalog.names, settling, cache.recount, cache.generations, clock),
+                MERGE: Merging(store, catalog, cache.recount, cache.generations, clock),
+            },
+            clock,
+            _new_id,
+        )
         return Container(
             settings=settings,
             clock=clock,
@@ -139,9 +167,13 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
             queues=queues,
             heartbeats=heartbeats,
             health=Health(store, queues, heartbeats, clock, VERSION, started=clock()),
-            upkeep=Upkeep(queues, store, clock),
+            upkeep=Upkeep(queues, store, clock, intake.second_chances, workflows.overdue),
             feeds=feeds,
             catalog=catalog,
+            watchlist=watchlist,
+            tool_changes=ToolChanges(catalog, workflows),
+            intake=intake,
+            workflows=workflows,
             cache=cache,
             metrics=Metrics(store, feeds, clock, resident_bytes, store.connections),
             claims=Claims(store, settings, _new_id),
@@ -196,6 +228,21 @@ def _ingestion(
         clock,
         random.random,
         at_once=WORKED_ON_PER_FETCH * settings.max_concurrent_requests,
+    )
+
+
+def _analyzer(settings: Settings, credential: _Credential) -> Analyzer:
+    if settings.analyzer == "embedded":
+        from services.analysis.analyzers.embedded import EmbeddedAnalyzer
+
+        return EmbeddedAnalyzer()
+    from services.analysis.analyzers.azure_language import AzureLanguageAnalyzer
+
+    return AzureLanguageAnalyzer(
+        settings.azure_language_endpoint,
+        key=settings.azure_language_key or None,
+        credential=None if settings.azure_language_key else credential.get(),
+        model_version=settings.azure_language_model_version,
     )
 
 

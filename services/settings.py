@@ -122,6 +122,7 @@ def _is_secure(text: str) -> bool:
 _URL = Form(_is_secure, "an https:// URL (http:// only for this machine) without user, query or fragment")
 _DATABASE = Form(re.compile(r"[^/\\?#\s]{1,255}").fullmatch, r"1 to 255 characters without spaces or / \ ? #")
 _TICKERS = Form(re.compile(r"[A-Z0-9][A-Z0-9.\-]{0,14}").fullmatch, "tickers in upper case, such as AAPL,MSFT,BRK.B")
+_MODEL = Form(re.compile(r"[\w.\-]{1,40}").fullmatch, "a model version, such as latest or 2022-11-01")
 _AGENTS = Form(re.compile(r"[\x20-\x7e]{1,300}").fullmatch, "printable ASCII, several separated by |")
 
 
@@ -195,6 +196,12 @@ class Settings:
     grouping_threshold_articles: int = _is(10, "Ungrouped articles that set off grouping", between=(1, 10_000))
     grouping_interval_minutes: int = _is(5, "Grouping also runs this often if there are any", between=(1, 1440))
 
+    # Analysis
+    analyzer: str = _is("embedded", "What judges texts", choices=("embedded", "azure-language"))
+    azure_language_endpoint: str = _is("", "URL of the Azure AI Language resource", form=_URL)
+    azure_language_key: str = _is("", "Its key; without one, the app's identity is used", secret=True)
+    azure_language_model_version: str = _is("latest", "Its model; pin it, or a new one goes unseen", form=_MODEL)
+
     # Cache
     cache_memory_seconds: float = _is(2.0, "How long memory serves an aggregate; 0: never", between=(0, 60))
 
@@ -256,6 +263,8 @@ class Settings:
             yield "COSMOS_KEY", "must not be set for an account in Azure: the app's identity is used"
         if self.min_refresh_interval_minutes > self.max_refresh_interval_minutes:
             yield "MIN_REFRESH_INTERVAL_MINUTES", "must be at most MAX_REFRESH_INTERVAL_MINUTES"
+        if self.analyzer == "azure-language" and not self.azure_language_endpoint:
+            yield "AZURE_LANGUAGE_ENDPOINT", "must be set where ANALYZER is azure-language"
         if not self.fetch_user_agent:
             yield "FETCH_USER_AGENT", "must name at least one"
 

@@ -6,33 +6,53 @@ Silence is an alert of its own: the line comes whether or not there is anything 
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 
 from services.ingest.held import HeldBatches
 from services.ingest.loose_ends import LooseEnds, Waiting
 from services.ingest.messages import FeedBatch
 from services.logs import log_event
 from services.ports import Clock, QueueDepth, Queues, Store
-from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, QUEUES
+from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, QUEUES, REANALYZE_TOOLS
 
 log = logging.getLogger("toolpulse.upkeep")
+
+Found = Callable[[datetime], Awaitable[list[str]]]
+
+
+async def _nothing(now: datetime) -> list[str]:
+    return []
 
 
 @dataclass(frozen=True, slots=True)
 class UpkeepReport:
-    """`articles` and `batches` are to be queued."""
+    """`articles`, `batches` and `runs` are to be queued."""
 
     depths: tuple[QueueDepth, ...]
     articles: tuple[str, ...] = ()
     batches: tuple[FeedBatch, ...] = ()
+    runs: tuple[str, ...] = ()
 
 
 class Upkeep:
-    def __init__(self, queues: Queues, store: Store, clock: Clock) -> None:
+    """`second_chances` gives articles that failed and may be tried again, `overdue_runs` the runs that got lost."""
+
+    def __init__(
+        self,
+        queues: Queues,
+        store: Store,
+        clock: Clock,
+        second_chances: Found = _nothing,
+        overdue_runs: Found = _nothing,
+    ) -> None:
         self._queues = queues
         self._clock = clock
         self._loose_ends = LooseEnds(store)
         self._held = HeldBatches(store)
+        self._second_chances = second_chances
+        self._overdue_runs = overdue_runs
 
     async def run(self) -> UpkeepReport:
         depths = tuple(await self._queues.depths(QUEUES))
@@ -42,11 +62,19 @@ class Upkeep:
         await self._held.sweep()
         report = UpkeepReport(
             depths,
-            tuple(await self._loose_ends.articles(waiting, now)),
+            (*await self._loose_ends.articles(waiting, now), *await self._second_chances(now)),
             tuple(await self._loose_ends.batches(waiting, now)),
+            tuple(await self._overdue_runs(now)) if not waits[REANALYZE_TOOLS] else (),
         )
-        if report.articles or report.batches:
-            log_event(log, logging.WARNING, "sent_again", articles=len(report.articles), batches=len(report.batches))
+        if report.articles or report.batches or report.runs:
+            log_event(
+                log,
+                logging.WARNING,
+                "sent_again",
+                articles=len(report.articles),
+                batches=len(report.batches),
+                runs=len(report.runs),
+            )
         for depth in report.depths:
             level = logging.ERROR if depth.poison else logging.INFO
             log_event(log, level, "queue_depth", queue=depth.name, messages=depth.messages, poison=depth.poison)

@@ -8,9 +8,10 @@ import typing
 import azure.functions as func
 
 from services import container
+from services.analysis.messages import completed_message, run_message, run_of, source_ids_of
 from services.cache.messages import RefreshMessage, reanalysed_tool
 from services.ingest.messages import FeedBatch
-from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, REANALYSIS_COMPLETED, REFRESH_TOOLS
+from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, REANALYSIS_COMPLETED, REANALYZE_TOOLS, REFRESH_TOOLS
 
 queues = func.Blueprint()
 
@@ -25,6 +26,31 @@ async def ingest_feeds(message: func.QueueMessage, articles: func.Out[typing.Lis
     outcome = await services.ingestion.ingest(batch, message.dequeue_count or 1)
     if outcome.article_ids:
         articles.set(outcome.messages(services.settings.batch_size))
+
+
+@queues.queue_trigger(arg_name="message", queue_name=ANALYZE_ARTICLES, connection=CONNECTION)
+@queues.queue_output(arg_name="alone", queue_name=ANALYZE_ARTICLES, connection=CONNECTION)
+async def analyze_articles(message: func.QueueMessage, alone: func.Out[typing.List[str]]) -> None:
+    services = await container.get()
+    source_ids = source_ids_of(message.get_body().decode())
+    taken = await services.intake.take(source_ids, message.dequeue_count or 1)
+    if taken.alone:
+        alone.set(list(taken.alone))
+
+
+@queues.queue_trigger(arg_name="message", queue_name=REANALYZE_TOOLS, connection=CONNECTION)
+@queues.queue_output(arg_name="again", queue_name=REANALYZE_TOOLS, connection=CONNECTION)
+@queues.queue_output(arg_name="completed", queue_name=REANALYSIS_COMPLETED, connection=CONNECTION)
+async def reanalyze_tools(
+    message: func.QueueMessage, again: func.Out[typing.List[str]], completed: func.Out[typing.List[str]]
+) -> None:
+    services = await container.get()
+    run_id = run_of(message.get_body().decode())
+    turn = await services.workflows.advance(run_id, message.dequeue_count or 1)
+    if turn.goes_on:
+        again.set([run_message(run_id)])
+    if turn.changed:
+        completed.set([completed_message(tool_id, run_id) for tool_id in turn.changed])
 
 
 @queues.queue_trigger(arg_name="message", queue_name=REFRESH_TOOLS, connection=CONNECTION)

@@ -10,12 +10,14 @@ from collections.abc import Awaitable, Callable
 import azure.functions as func
 
 from services import container
+from services.analysis.messages import run_message
 from services.ingest.messages import article_messages
 from services.topology import (
     ANALYZE_ARTICLES,
     CLEAN_UP,
     INGEST_DUE_FEEDS,
     INGEST_FEEDS,
+    REANALYZE_TOOLS,
     REFRESH_SENTIMENT_CACHE,
     REFRESH_TOOLS,
     Timer,
@@ -50,9 +52,13 @@ def beating(timer: Timer) -> Callable[[Handler], Handler]:
 @timers.timer_trigger(arg_name="timer_request", schedule=CLEAN_UP.schedule, run_on_startup=False)
 @timers.queue_output(arg_name="articles", queue_name=ANALYZE_ARTICLES, connection=CONNECTION)
 @timers.queue_output(arg_name="batches", queue_name=INGEST_FEEDS, connection=CONNECTION)
+@timers.queue_output(arg_name="runs", queue_name=REANALYZE_TOOLS, connection=CONNECTION)
 @beating(CLEAN_UP)
 async def clean_up(
-    timer_request: func.TimerRequest, articles: func.Out[typing.List[str]], batches: func.Out[typing.List[str]]
+    timer_request: func.TimerRequest,
+    articles: func.Out[typing.List[str]],
+    batches: func.Out[typing.List[str]],
+    runs: func.Out[typing.List[str]],
 ) -> None:
     services = await container.get()
     report = await services.upkeep.run()
@@ -60,6 +66,8 @@ async def clean_up(
         articles.set(article_messages(report.articles, services.settings.batch_size))
     if report.batches:
         batches.set([batch.to_message() for batch in report.batches])
+    if report.runs:
+        runs.set([run_message(run_id) for run_id in report.runs])
 
 
 @timers.timer_trigger(arg_name="timer_request", schedule=INGEST_DUE_FEEDS.schedule, run_on_startup=False)

@@ -22,7 +22,7 @@ from services.catalog.form import changed_tool
 from services.catalog.names import owns
 from services.catalog.registry import Catalog
 from services.catalog.watchlist import Watchlist
-from services.ports import Clock, Document, Query, Store, Where
+from services.ports import Document, Query, Store, Where
 from services.store.containers import ARTICLES
 
 LOOKED_BACK = timedelta(days=30)
@@ -32,19 +32,20 @@ MOST_SAMPLES = 10
 
 
 class Backfill:
-    """A workflow: `parameters.tools` are the tools. Pages are of articles by the time of their publication."""
+    """A workflow: `parameters.tools` are ids or names of tools. Pages are of articles by when they were published."""
 
     def __init__(
-        self, store: Store, settling: Settling, watchlist: Watchlist, generations: Generations, clock: Clock
+        self, store: Store, catalog: Catalog, settling: Settling, watchlist: Watchlist, generations: Generations
     ) -> None:
         self._store = store
+        self._catalog = catalog
         self._settling = settling
         self._watchlist = watchlist
         self._generations = generations
-        self._clock = clock
 
     async def step(self, run: JobRun) -> Step:
-        tools = frozenset(str(each) for each in _list(run.parameters.get("tools")))
+        found = [await self._catalog.find(str(each)) for each in _list(run.parameters.get("tools"))]
+        tools = frozenset(tool.tool_id for tool in found if tool is not None)
         checkpoint = run.checkpoint or {"since": format_time(run.started_at - LOOKED_BACK)}
         query = _published_since(str(checkpoint["since"]), _after(checkpoint), newest_first=False)
         page = await self._store.query(ARTICLES.name, query)
@@ -80,13 +81,33 @@ class Preview:
     taken_by: dict[str, str] = field(default_factory=dict)
     """The tools that hold an alias already, by alias."""
 
+    def shown(self) -> dict[str, Any]:
+        return {
+            "would_add": self.would_add,
+            "articles_looked_at": self.articles,
+            "complete": self.complete,
+            "taken_by": self.taken_by,
+            "samples": [
+                {
+                    "source_id": each.source_id,
+                    "headline": each.headline,
+                    "timestamp": format_time(each.published),
+                    "matches": list(each.matches),
+                }
+                for each in self.samples
+            ],
+        }
+
 
 async def preview(
     store: Store, catalog: Catalog, watchlist: Watchlist, tool: Tool, change: Mapping[str, Any], now: datetime
 ) -> Preview:
-    """Which of the last 30 days' articles `tool` would gain by `change`; the newest first among the samples."""
+    """Which of the last 30 days' articles `tool` would gain by the aliases and rules of `change`, beside those that it
+    has; the newest first among the samples."""
     found = Preview()
-    after_change = changed_tool(tool, change, now)
+    more = [name for name in change.get("aliases", ()) if not owns(tool, name)]
+    rules = {**tool.name_rules, **change.get("name_rules", {})}
+    after_change = changed_tool(tool, {"aliases": (*tool.aliases, *more), "name_rules": rules}, now)
     for name in after_change.names:
         holder = await catalog.find(name) if not owns(tool, name) else None
         if holder is not None:

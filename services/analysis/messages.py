@@ -23,10 +23,6 @@ def completed_message(tool_id: str, run_id: str) -> str:
     return json.dumps({"tool_id": tool_id, "run_id": run_id}, separators=(",", ":"))
 
 
-def completed_tool_of(text: str) -> str:
-    return _text(_object(text), "tool_id")
-
-
 def source_ids_of(text: str) -> list[str]:
     """Of `analyze-articles`, as services/ingest/messages.py writes it; each id once."""
     ids = _object(text).get("source_ids")

@@ -88,6 +88,10 @@ class Workflows:
         await self._store.create(RUNS.name, run.to_document())
         return run
 
+    async def withdraw(self, run: JobRun) -> None:
+        """What it was accepted for has come to nothing."""
+        await self._store.delete(RUNS.name, run.run_id, JobRun.ID)
+
     async def advance(self, run_id: str, delivery: int = 1) -> Turn:
         """Works on the run for one turn. A finished one, or one that somebody else works on, is left alone."""
         document = await self._store.read(RUNS.name, run_id, JobRun.ID)

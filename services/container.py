@@ -177,7 +177,7 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
             cache=cache,
             metrics=Metrics(store, feeds, clock, resident_bytes, store.connections),
             claims=Claims(store, settings, _new_id),
-            ingestion=_ingestion(settings, environment, store, fetcher, clock),
+            ingestion=_ingestion(settings, environment, store, fetcher, watchlist, clock),
             articles=Articles(store, clock),
             runs=Runs(store),
             overview=Overview(store, feeds, clock),
@@ -211,7 +211,12 @@ def _fetcher(settings: Settings, clock: Clock) -> Fetcher:
 
 
 def _ingestion(
-    settings: Settings, environment: Mapping[str, str], store: Store, fetcher: Fetcher, clock: Clock
+    settings: Settings,
+    environment: Mapping[str, str],
+    store: Store,
+    fetcher: Fetcher,
+    watchlist: Watchlist,
+    clock: Clock,
 ) -> Ingestion:
     kept = timedelta(days=settings.dedup_retention_days)
     policy = Policy(
@@ -222,7 +227,7 @@ def _ingestion(
     )
     return Ingestion(
         store,
-        Asking(fetcher, news_apis(settings), credentials_in(environment)),
+        Asking(fetcher, news_apis(settings), credentials_in(environment), watchlist.tickers),
         Processing(store, Memory(settings.dedup_cache_size), kept, clock),
         policy,
         clock,

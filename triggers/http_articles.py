@@ -41,5 +41,6 @@ async def delete_article(req: func.HttpRequest) -> func.HttpResponse:
     services = await container.get()
     require_management(req, services.settings.management_key)
     query_of(req)
-    await services.articles.delete(req.route_params["article_id"])
+    source_id = await services.articles.delete(req.route_params["article_id"])
+    await services.intake.forget(source_id)
     return no_content()

@@ -7,7 +7,7 @@ articles or schedules.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
@@ -55,13 +55,27 @@ class Answer:
         return self.result.ok and self.problem is None
 
 
-class Asking:
-    """`credentials` finds what a private feed's setting holds: InvalidInput if it is missing or says nothing usable."""
+async def _nobodys() -> Sequence[str]:
+    return ()
 
-    def __init__(self, fetcher: Fetches, apis: Mapping[str, NewsApi], credentials: Callable[[str], Credential]) -> None:
+
+class Asking:
+    """`credentials` finds what a private feed's setting holds: InvalidInput if it is missing or says nothing usable.
+
+    `watched` gives the tickers that news APIs are asked about besides those of the settings.
+    """
+
+    def __init__(
+        self,
+        fetcher: Fetches,
+        apis: Mapping[str, NewsApi],
+        credentials: Callable[[str], Credential],
+        watched: Callable[[], Awaitable[Sequence[str]]] = _nobodys,
+    ) -> None:
         self._fetcher = fetcher
         self._apis = apis
         self._credentials = credentials
+        self._watched = watched
 
     async def ask(self, feed: Feed, now: datetime) -> Answer:
         if feed.kind != "feed":
@@ -72,9 +86,10 @@ class Asking:
             result = FetchResult(FetchStatus.UNAUTHORIZED, feed.feed_url, error=str(error), fingerprint="credential")
             return Answer(result)
 
-    def tickers(self, feeds: Iterable[str]) -> tuple[str, ...]:
-        """What the news APIs among these feeds were asked about."""
-        return next((self._apis[feed].tickers for feed in feeds if feed in self._apis), ())
+    async def tickers(self, feeds: Iterable[str]) -> tuple[str, ...]:
+        """What the news APIs among these feeds are asked about."""
+        api = next((self._apis[feed] for feed in feeds if feed in self._apis), None)
+        return (await self._with_watched(api)).tickers if api is not None else ()
 
     async def _ask_feed(self, feed: Feed) -> Answer:
         credential = self._credentials(feed.credential) if feed.credential else None
@@ -94,6 +109,7 @@ class Asking:
         if api is None:
             error = f"{feed.kind} has no token"
             return Answer(FetchResult(FetchStatus.UNAUTHORIZED, feed.feed_url, error=error, fingerprint="no_token"))
+        api = await self._with_watched(api)
         results: list[FetchResult] = []
         documents: list[ParsedDocument] = []
         problem: Unreadable | None = None
@@ -111,6 +127,9 @@ class Asking:
         if not documents or (result.status is FetchStatus.UNCHANGED and problem is None):
             return Answer(result, problem=problem)
         return Answer(result, merged(documents, now), problem)
+
+    async def _with_watched(self, api: NewsApi) -> NewsApi:
+        return replace(api, tickers=tuple(dict.fromkeys((*api.tickers, *await self._watched()))))
 
     async def _answer(self, request: FetchRequest) -> Answer:
         result = await self._fetcher.fetch(request)

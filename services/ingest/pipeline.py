@@ -135,7 +135,7 @@ class Ingestion:
                 return found
 
     async def _end(self, run: IngestionBatch, attempts: Sequence[Attempt]) -> None:
-        tickers = self._asking.tickers(each.subject for each in attempts)
+        tickers = await self._asking.tickers(each.subject for each in attempts)
         ended = runs.closed(run, attempts, tickers, max(self._clock(), run.started_at))
         await self._store.upsert(RUNS.name, ended.to_document())
 

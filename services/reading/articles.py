@@ -122,8 +122,9 @@ class Articles:
             if after is None:
                 return sorted(found, key=lambda each: (each.observed_day, each.scraped_at, each.source))
 
-    async def delete(self, article_id: str) -> None:
-        """Only a tombstone without its text is left. Doing it again does nothing; NotFound if it never was."""
+    async def delete(self, article_id: str) -> str:
+        """Only a tombstone without its text is left; its source_id. Doing it again does nothing; NotFound if it never
+        was. Its mentions go when it is analysed next."""
         for _ in range(_TRIES):
             article = await self._find(article_id)
             if article is None:
@@ -136,7 +137,7 @@ class Articles:
                     continue
             for observation in await self.observations(article):
                 await self._store.delete(ARTICLES.name, article.source_id, observation.id)
-            return
+            return article.source_id
         raise ChangedMeanwhile(f"article {article_id} keeps changing: try again")
 
     async def export(self, layer: Layer, limit: int, after: str | None) -> tuple[list[dict[str, Any]], str | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -62,9 +63,9 @@ async def call(name: str, query: str = "", body: Any = None, *, key: str | None 
         route_params=route_params,
         body=content,
     )
-    queues = [each for each in ("fetch_feed", "review_quarantine") if each == name]
     sent = Sent()
-    response = await FUNCTIONS[name](request, *([sent] if queues else []))
+    outputs = len(inspect.signature(FUNCTIONS[name]).parameters) - 1
+    response = await FUNCTIONS[name](request, *[sent] * outputs)
     headers = {**response.headers, "Content-Type": response.mimetype}
     return Answer(response.status_code, headers, response.get_body(), [json.loads(each) for each in sent.messages])
 

@@ -228,7 +228,13 @@ def _ingestion(
     return Ingestion(
         store,
         Asking(fetcher, news_apis(settings), credentials_in(environment), watchlist.tickers),
-        Processing(store, Memory(settings.dedup_cache_size), kept, clock),
+        Processing(
+            store,
+            Memory(settings.dedup_cache_size),
+            kept,
+            clock,
+            calls_at_once=1 if settings.store == "sqlite" else settings.max_concurrent_requests,
+        ),
         policy,
         clock,
         random.random,

@@ -18,7 +18,8 @@ from services.ingest.flood import flood_of
 from services.ingest.identity import Candidate, Source, examined
 from services.ingest.recent import Recent
 from services.ingest.settlement import Settlement
-from services.ports import Document, Store
+from services.ingest.together import Documents
+from services.ports import Document
 from services.store.containers import LOCATORS
 
 NEARLY_SECONDS = 3_600
@@ -64,7 +65,7 @@ class Known:
 
 
 class Intake:
-    def __init__(self, store: Store, hashes_kept: timedelta) -> None:
+    def __init__(self, store: Documents, hashes_kept: timedelta) -> None:
         self._store = store
         self._kept_seconds = int(hashes_kept.total_seconds())
 

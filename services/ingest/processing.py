@@ -21,6 +21,7 @@ from services.ingest.identity import Candidate, Entry, Mark, Source, entry_of, e
 from services.ingest.intake import Intake, Taken
 from services.ingest.memory import Memory
 from services.ingest.recent import Recent, seen_document
+from services.ingest.together import Together
 from services.ports import Clock, Document, Store
 from services.store.containers import FEEDS
 
@@ -43,10 +44,12 @@ class Processed:
 
 
 class Processing:
-    def __init__(self, store: Store, memory: Memory, hashes_kept: timedelta, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, memory: Memory, hashes_kept: timedelta, clock: Clock, *, calls_at_once: int = 1
+    ) -> None:
         self._store = store
         self._memory = memory
-        self._intake = Intake(store, hashes_kept)
+        self._intake = Intake(Together(store, at_once=calls_at_once), hashes_kept)
         self._held = HeldBatches(store)
         self._clock = clock
 

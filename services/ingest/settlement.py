@@ -14,7 +14,8 @@ from services.ingest import canonical
 from services.ingest.canonical import Moment
 from services.ingest.dedup import Folded, Target, fold, strangers
 from services.ingest.identity import Source
-from services.ports import Document, Store
+from services.ingest.together import Documents
+from services.ports import Document
 from services.store.containers import ARTICLES, LOCATORS
 
 ROUNDS = 20
@@ -27,7 +28,7 @@ Groups = dict[str, list[Target]]
 class Settlement:
     """One processing of one source's entries."""
 
-    store: Store
+    store: Documents
     source: Source
     now: Moment
     counted_until: str

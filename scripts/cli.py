@@ -2,6 +2,7 @@
 """toolpulse from the command line, on the same settings and the same store as the app, which may run meanwhile.
 
     .venv/bin/python scripts/cli.py feeds health | list | add URL | apply [FILE] | import FILE | export [FILE]
+    .venv/bin/python scripts/cli.py tools list | add NAME | apply [FILE] | preview TOOL ALIAS | merge TOOL INTO | ...
     .venv/bin/python scripts/cli.py sources
     .venv/bin/python scripts/cli.py ingest --all [--raw-all-sources] [--export FILE]
 
@@ -27,11 +28,14 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from models.errors import ToolpulseError  # noqa: E402
-from models.run import IngestionBatch  # noqa: E402
+from models.run import IngestionBatch, JobRun  # noqa: E402
 from models.values import format_time  # noqa: E402
 from scripts.host import Refused  # noqa: E402
 from scripts.host.settings import app_settings  # noqa: E402
 from services import container  # noqa: E402
+from services.analysis.backfill import preview  # noqa: E402
+from services.catalog.form import new_tool  # noqa: E402
+from services.catalog.lists import apply_yaml as apply_tools  # noqa: E402
 from services.container import Container  # noqa: E402
 from services.feeds.form import new_feed  # noqa: E402
 from services.feeds.lists import ListReport, apply_yaml, import_opml  # noqa: E402
@@ -42,6 +46,7 @@ from services.reading.shown import shown  # noqa: E402
 
 Command = Callable[[Container, argparse.Namespace], Awaitable[int]]
 FEEDS_FILE = ROOT / "config" / "feeds.yaml"
+TOOLS_FILE = ROOT / "config" / "tools.yaml"
 RUNS_AT_ONCE = 4
 _PAGE = 500
 
@@ -196,14 +201,81 @@ async def export(app: Container, layer: Layer, path: Path) -> int:
     return count
 
 
+async def tools_list(app: Container, given: argparse.Namespace) -> int:
+    tools = [shown(tool) for tool in await app.catalog.active()]
+    columns = ["primary_name", "aliases", "tickers", "discovery_date", "tool_id"]
+    rows = [{**each, "aliases": ", ".join(each["aliases"]), "tickers": ", ".join(each["tickers"])} for each in tools]
+    show(tools if given.json else rows, columns, as_json=given.json, none="There are no tools yet: see `tools apply`.")
+    return 0
+
+
+async def tools_add(app: Container, given: argparse.Namespace) -> int:
+    said = {"name": given.name, "aliases": given.alias, "tickers": given.ticker, "keywords": given.keyword}
+    tool, run = await app.tool_changes.add(new_tool({**said, "excluded": given.exclude}))
+    print(tool.tool_id)
+    return await _carried_out(app, run)
+
+
+async def tools_apply(app: Container, given: argparse.Namespace) -> int:
+    report = await apply_tools(app.catalog, given.file.read_bytes())
+    print(f"{len(report.added)} added, {len(report.changed)} changed, {len(report.known)} known as they are")
+    for each in report.refused:
+        say(f"line {each.line}: {each.name}: {each.reason}")
+    code = 1 if report.refused else 0
+    if report.searched_for:
+        code |= await _carried_out(app, await app.tool_changes.backfill(report.searched_for))
+    return code
+
+
+async def tools_preview(app: Container, given: argparse.Namespace) -> int:
+    tool = await app.catalog.get(given.tool)
+    found = await preview(app.store, app.catalog, app.watchlist, tool, {"aliases": tuple(given.alias)}, app.clock())
+    if given.json:
+        print(json.dumps(found.shown(), ensure_ascii=False, indent=2))
+        return 0
+    print(f"{found.would_add} of {found.articles} articles would be added" + ("" if found.complete else "; and more"))
+    for sample in found.samples:
+        print(f"  {format_time(sample.published)}  {sample.headline}  [{', '.join(sample.matches)}]")
+    for alias, holder in found.taken_by.items():
+        say(f"{alias} is the tool {holder} already")
+    return 1 if found.taken_by else 0
+
+
+async def tools_merge(app: Container, given: argparse.Namespace) -> int:
+    return await _carried_out(app, await app.tool_changes.merge(given.tool, given.into))
+
+
+async def tools_reanalyze(app: Container, given: argparse.Namespace) -> int:
+    return await _carried_out(app, await app.tool_changes.reanalyze(given.tool))
+
+
+async def _carried_out(app: Container, run: JobRun) -> int:
+    """Here and now, to its end; should this be interrupted, the app's clean_up goes on with it."""
+    turn = await app.workflows.advance(run.run_id)
+    while turn.goes_on:
+        say(f"{(await app.runs.get(run.run_id)).progress} done")
+        turn = await app.workflows.advance(run.run_id)
+    for tool_id in turn.changed:
+        await app.cache.invalidation.invalidate_tool_cache(tool_id)
+    done = await app.runs.get(run.run_id)
+    say(f"{done.workflow_name} {done.status}: {', '.join(f'{count} {name}' for name, count in done.metrics.items())}")
+    for error in done.errors:
+        say(f"  {error}")
+    return 0 if done.status == "SUCCEEDED" else 1
+
+
 def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="cli.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, metavar="DIR", help="the data folder (default: the setting DATA_DIR)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an app setting; repeatable")
-    commands = parser.add_subparsers(required=True, metavar="feeds | sources | ingest")
+    commands = parser.add_subparsers(required=True, metavar="feeds | tools | sources | ingest")
     feeds = commands.add_parser("feeds", help="the feeds that are watched").add_subparsers(
+        required=True, metavar="WHAT"
+    )
+
+    tools = commands.add_parser("tools", help="the tools that are watched").add_subparsers(
         required=True, metavar="WHAT"
     )
 
@@ -215,6 +287,7 @@ def parser() -> argparse.ArgumentParser:
     for group, name, run, about in (
         (feeds, "health", feeds_health, "enabled feeds, those with most errors in a row first"),
         (feeds, "list", feeds_list, "all feeds"),
+        (tools, "list", tools_list, "all tools that are watched"),
         (commands, "sources", sources, "articles of the last 24 hours by source, and their average age"),
     ):
         command(group, name, run, about).add_argument("--json", action="store_true", help="as JSON")
@@ -231,6 +304,7 @@ def parser() -> argparse.ArgumentParser:
     command(feeds, "import", feeds_import, "add the feeds of an OPML file").add_argument("file", type=Path)
     out = command(feeds, "export", feeds_export, "all feeds as OPML")
     out.add_argument("file", type=Path, nargs="?", help="default: stdout")
+    _tool_commands(tools, command)
     fetch = command(commands, "ingest", ingest, "fetch feeds now, in this process, until done")
     fetch.add_argument("--all", action="store_true", required=True, help="every enabled feed, due or not")
     fetch.add_argument("--export", type=Path, metavar="FILE", help="then write everything stored as JSON")
@@ -238,6 +312,28 @@ def parser() -> argparse.ArgumentParser:
         "--raw-all-sources", action="store_true", help="export what each source said, not one reading of each article"
     )
     return parser
+
+
+def _tool_commands(tools: Any, command: Callable[..., argparse.ArgumentParser]) -> None:
+    add = command(tools, "add", tools_add, "add a tool, and search the last 30 days for it; prints its id")
+    add.add_argument("name")
+    for option, about in (
+        ("alias", "another name"),
+        ("ticker", "a ticker"),
+        ("keyword", "a word that means it too"),
+        ("exclude", "a phrase that does not mean it"),
+    ):
+        add.add_argument(f"--{option}", action="append", default=[], help=f"{about}; repeatable")
+    apply = command(tools, "apply", tools_apply, "make the tools of a YAML list be as it says")
+    apply.add_argument("file", type=Path, nargs="?", default=TOOLS_FILE, help="default: config/tools.yaml")
+    trying = command(tools, "preview", tools_preview, "which articles of the last 30 days an alias would add")
+    trying.add_argument("tool", help="id, name or alias")
+    trying.add_argument("alias", nargs="+")
+    trying.add_argument("--json", action="store_true", help="as JSON")
+    merge = command(tools, "merge", tools_merge, "make one tool answer as another, mentions and all")
+    merge.add_argument("tool", help="the one that goes")
+    merge.add_argument("into", help="the one that answers")
+    command(tools, "reanalyze", tools_reanalyze, "score all mentions of a tool anew").add_argument("tool")
 
 
 def settings_of(given: argparse.Namespace) -> Mapping[str, str]:

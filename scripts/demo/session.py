@@ -1,7 +1,7 @@
-"""A run of the app with the demo: its feeds are served, registered once, and fetched at once.
+"""A run of the app with the demo: its feeds are served and registered once, with the tools that they are about.
 
 A mark in the data folder remembers the port, so that a restart finds the same feeds, and when the demo first ran. A
-run without the demo takes the demo's feeds away again; their articles stay.
+run without the demo takes the demo's feeds away again and watches its tools no longer; what was found stays.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ import aiohttp
 
 from models.errors import Conflict, NotFound, ToolpulseError
 from models.values import format_time, parse_time
-from scripts.demo.newsroom import OUTLETS, Outlet
+from scripts.demo.newsroom import OUTLETS, PRODUCTS, Outlet
 from scripts.demo.server import Newsstand, served
 from scripts.host import Refused
 from services import container
+from services.catalog.form import new_tool
+from services.catalog.registry import Catalog
+from services.container import Container
 from services.feeds.form import new_feed
 from services.feeds.registry import FeedRegistry
 from services.ports import Clock, utc_now
@@ -73,13 +76,34 @@ async def unregister(registry: FeedRegistry) -> None:
             await registry.remove(outlet.id)
 
 
+async def watch_products(catalog: Catalog) -> None:
+    """Adds the demo's tools, or watches them again. Whatever else was changed stays so."""
+    for product in PRODUCTS:
+        tickers = [product.ticker] if product.ticker else []
+        try:
+            await catalog.add(new_tool({"name": product.name, "tickers": tickers}))
+        except Conflict:
+            await catalog.change(product.name, {"status": "ACTIVE"})
+
+
+async def forget_products(catalog: Catalog) -> None:
+    for product in PRODUCTS:
+        with contextlib.suppress(NotFound):
+            await catalog.change(product.name, {"status": "DEPRECATED"})
+
+
 @contextlib.asynccontextmanager
 async def running(mark: Path, environment: Mapping[str, str], clock: Clock = utc_now) -> AsyncIterator[str]:
     """Gives the URL that the demo is served on. `mark` is the file that remembers it."""
     known = _marked(mark, clock())
     async with served(Newsstand(clock, known.opened), known.port) as base:
         _Mark(int(base.rpartition(":")[2]), known.opened).write(mark)
-        await _with_registry(environment, lambda registry: register(registry, base))
+
+        async def opened(app: Container) -> None:
+            await watch_products(app.catalog)
+            await register(app.feeds, base)
+
+        await _with_app(environment, opened)
         first_fetch = asyncio.create_task(_fetch_soon(environment["WEBSITE_HOSTNAME"]))
         try:
             yield base
@@ -88,19 +112,23 @@ async def running(mark: Path, environment: Mapping[str, str], clock: Clock = utc
 
 
 async def cleared(mark: Path, environment: Mapping[str, str]) -> None:
-    await _with_registry(environment, unregister)
+    async def closed(app: Container) -> None:
+        await unregister(app.feeds)
+        await forget_products(app.catalog)
+
+    await _with_app(environment, closed)
     _forget(mark)
 
 
-async def _with_registry(environment: Mapping[str, str], work: Callable[[FeedRegistry], Awaitable[None]]) -> None:
+async def _with_app(environment: Mapping[str, str], work: Callable[[Container], Awaitable[None]]) -> None:
     try:
         app = await container.build(environment)
         try:
-            await work(app.feeds)
+            await work(app)
         finally:
             await app.close()
     except ToolpulseError as error:
-        raise Refused(f"the demo's feeds cannot be registered: {error}") from error
+        raise Refused(f"the demo cannot be registered: {error}") from error
 
 
 async def _fetch_soon(host: str) -> None:

@@ -129,6 +129,7 @@ def json_body(req: func.HttpRequest, fields: Sequence[str]) -> dict[str, Any]:
         return {}
     try:
         value = json.loads(body)
+        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text that could be answered
     except (ValueError, RecursionError) as error:
         raise InvalidInput("body", f"a JSON object; this is no JSON ({error})") from None
     if not isinstance(value, dict):

@@ -95,6 +95,8 @@ async def test_what_a_handler_returns_passes_untouched() -> None:
         (b"[" * 100_000, "body"),
         (b'{"a": 1' + b" " * 1024 * 1024 + b"}", "body"),
         (b'{"b": 1}', "b"),
+        (rb'{"\ud800": 1}', "body"),
+        (rb'{"a": ["half a surrogate pair is no text: \udfff"]}', "body"),
     ],
 )
 def test_a_body_that_is_no_object_of_known_fields_is_refused_by_name(body: bytes, field: str) -> None:

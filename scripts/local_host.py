@@ -111,7 +111,16 @@ def main(arguments: list[str]) -> int:
     last.daemon = True
     last.start()
     runner.close()
+    _let_go_of_output()
     return code
+
+
+def _let_go_of_output() -> None:
+    """Python ends with 120 if what is left to be printed has no reader any more."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

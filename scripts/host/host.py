@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import logging
 import os
 import socket
@@ -13,7 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from aiohttp import web
 
@@ -192,7 +193,7 @@ async def run(command: Command, on_ready: Callable[[Host], Awaitable[None]]) -> 
         notes = [f"{name} is taken from the environment, not from local.settings.json" for name in kept]
         notes += _set_environment(command.app, values, origin)
         options = read_host_json(command.app / "host.json", os.environ)
-        console = Console(options, sys.stdout, asyncio.get_running_loop())
+        console = Console(options, _any_text(sys.stdout), asyncio.get_running_loop())
         _log_to(console)
         with contextlib.closing(DataFolder(command.data)) as folder:
             functions = load_functions(command.app, options, os.environ)
@@ -240,6 +241,13 @@ def _set_environment(app: Path, values: Mapping[str, str], origin: str) -> list[
     os.environ["AzureWebJobsScriptRoot"] = str(app)  # noqa: SIM112 (the real host's spelling)
     os.chdir(app)
     return notes
+
+
+def _any_text(out: TextIO) -> TextIO:
+    """Output that takes whatever the app logs, also what a terminal's encoding or UTF-8 itself has no bytes for."""
+    if isinstance(out, io.TextIOWrapper):
+        out.reconfigure(errors="backslashreplace")
+    return out
 
 
 def _log_to(console: Console) -> None:

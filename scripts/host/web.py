@@ -65,6 +65,8 @@ class Front:
             return await self._own(request, raw_path)
         if self.stopping:
             return web.Response(status=503, headers={"Connection": "close"})
+        if not all(_is_text(value) for value in request.headers.values()):
+            return web.Response(status=400, headers={"Connection": "close"})
         found = self._resolve(request.method, raw_path)
         if found is not None:
             return await self._call(request, *found, query)
@@ -139,6 +141,11 @@ class Front:
 
 def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
     return web.BaseRequest(message, payload, protocol, writer, task, task.get_loop(), client_max_size=BODY_BYTES)
+
+
+def _is_text(value: str) -> bool:
+    """Whether a header is UTF-8, as the real server insists; aiohttp makes half surrogate pairs of other bytes."""
+    return value.isascii() or not any("\ud800" <= char <= "\udfff" for char in value)
 
 
 def _authority(request: web.BaseRequest) -> str:

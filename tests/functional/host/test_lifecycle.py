@@ -15,7 +15,7 @@ import pytest
 from scripts.host.data import DataFolder
 from scripts.host.timers import Status, TimerRecords
 from tests.functional.host.sample import APP, recorded, running_sample, sample_settings
-from tests.hosting import ROOT, HostFailed, run_host_once, running_host
+from tests.hosting import ROOT, HostFailed, host_environment, run_host_once, running_host
 
 
 async def once(folder: Path, **settings: str) -> tuple[int, str]:
@@ -190,7 +190,7 @@ async def test_a_reader_that_goes_away_does_not_stop_the_host(tmp_path: Path) ->
     process = await asyncio.create_subprocess_exec(
         sys.executable, str(ROOT / "scripts" / "local_host.py"), "--port", "0", "--app", str(APP),
         "--data", str(tmp_path / "data"), "--set", f"RECORD={tmp_path / 'record'}", "--set", "TICK=00:00:00.1",
-        stdout=writing,
+        stdout=writing, env=host_environment(),
     )  # fmt: skip
     os.close(writing)
     os.close(reading)

@@ -66,6 +66,8 @@ async def wrong(req: func.HttpRequest) -> func.HttpResponse:
             return func.HttpResponse("x", status_code=204)
         case "number":
             return 5
+        case "words":
+            raise ValueError("half a pair: \ud800")
     return func.HttpResponse("fine")
 
 

@@ -108,15 +108,15 @@ def after_success(
             "entries_skipped": dict(document.skipped),
         }
     rhythm = observe(rhythm_of(feed), new, published, now)
-    learned = feed.changed(now, **changes, **rhythm.as_fields())
     hints = Hints(
-        max_age_seconds=learned.max_age_seconds,
-        ttl_minutes=learned.ttl_minutes,
-        skip_hours=frozenset(learned.skip_hours),
-        skip_days=frozenset(learned.skip_days),
+        max_age_seconds=changes.get("max_age_seconds", feed.max_age_seconds),
+        ttl_minutes=changes.get("ttl_minutes", feed.ttl_minutes),
+        skip_hours=frozenset(changes.get("skip_hours", feed.skip_hours)),
+        skip_days=frozenset(changes.get("skip_days", feed.skip_days)),
         jitter=jitter,
     )
-    return learned.changed(now, next_fetch_time=next_fetch(rhythm, now, policy, hints).at)
+    at = next_fetch(rhythm, now, policy, hints).at
+    return feed.changed(now, **changes, **rhythm.as_fields(), next_fetch_time=at)
 
 
 def after_failure(feed: Feed, failure: Failure, now: datetime, policy: Policy, jitter: float, *, new: int = 0) -> Feed:

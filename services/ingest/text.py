@@ -31,6 +31,14 @@ _INLINE_NAMES = (
 _FORMATTING = _BLOCKS.union(_INLINE_NAMES.split())
 """All that feedparser takes for HTML in a nominally plain title."""
 
+# A tag whose attributes hold no < or > within their quotes ends at the first >.
+_REST_OF_TAG = r"(?=[\s/>])[^<>\"']*(?:(?:\"[^\"<>]*\"|'[^'<>]*')[^<>\"']*)*>"
+_PLAIN_BLOCK = re.compile(rf"</?(?:{'|'.join(_BLOCKS - _INVISIBLE.keys())}){_REST_OF_TAG}", re.IGNORECASE)
+_PLAIN_INLINE = re.compile(
+    rf"</?(?:{'|'.join(set(_INLINE_NAMES.split()) - _INVISIBLE.keys())}){_REST_OF_TAG}", re.IGNORECASE
+)
+"""What nearly all markup consists of; anything else is read tag by tag."""
+
 MAX_HTML = 1_000_000
 ROUNDS = 3
 """How often text that is markup once more after unescaping is read again: publishers escape twice, seldom thrice."""
@@ -43,7 +51,8 @@ def html_to_text(source: str) -> str:
     """
     source = source[:MAX_HTML]
     if "<" in source:
-        source = _without_tags(source)
+        plain = _PLAIN_INLINE.sub("", _PLAIN_BLOCK.sub(" ", source))
+        source = plain if "<" not in plain else _without_tags(source)
     return one_line(unescape(source))
 
 

@@ -7,7 +7,6 @@ that is still under way then fails at its ETag, and looks again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import timedelta
 from typing import Literal
 
@@ -73,12 +72,6 @@ class Names:
         if self._clock() - held.updated_at < SETTLES:
             raise Conflict(f"name: {held.name_raw!r} is being given to tool {held.tool_id} just now: try again soon")
 
-    async def are_of(self, tool_id: str, names: Iterable[str]) -> bool:
-        """Whether all of them are still this tool's."""
-        keys = [(name_key(normalize_name(name)), ToolName.ID) for name in names]
-        found = await self._store.read_many(CATALOG.name, keys) if keys else []
-        return all(each is not None and each["tool_id"] == tool_id for each in found)
-
     async def move(self, name: str, kind: Kind, source: str, target: str) -> None:
         """From one tool to another, wherever it is the one's."""
         for _ in range(TRIES):
@@ -90,7 +83,7 @@ class Names:
     async def release(self, name: str, tool_id: str) -> None:
         """The name is free, unless it is another's, or the tool lists it again.
 
-        Who lists it again has renewed its claim first, so that its ETag is no longer the one read here before the tool.
+        Who lists a name renews its claim afterwards, so that its ETag is no longer the one read here before the tool.
         """
         held = await self.find(name)
         if held is None or held.tool_id != tool_id or owns(await self.tool(tool_id), name):

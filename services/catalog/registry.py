@@ -105,8 +105,7 @@ class Catalog:
         if after is before:
             return before, False
         added = _not_in(after, before)
-        if added and not await self.names.are_of(tool_id, added):
-            await self._secure(after, added)
+        await self._secure(after, added)
         for name in _not_in(before, after):
             await self.names.release(name, tool_id)
         alike = detects_alike(before, after)
@@ -177,16 +176,20 @@ class Catalog:
             for alias in claimed:
                 await self.names.release(alias, tool_id)
             return None
-        if not await self.names.are_of(tool_id, tool.names):
+        try:
+            for name in tool.names:
+                await self.names.claim(name, "PRIMARY" if name == new.name else "ALIAS", tool_id)
+        except Conflict:
             # It took so long that a claim passed for one that a crash left behind.
             await self._store.delete(CATALOG.name, tool_id, Tool.ID, stored["_etag"])
             for name in tool.names:
                 await self.names.release(name, tool_id)
-            raise Conflict("name: somebody else wanted it at the same time: try again")
+            raise
         return Tool.from_document(stored)
 
     async def _secure(self, tool: Tool, names: list[str]) -> None:
-        """A release of the same name came between claim and change: claim again, or give the name up."""
+        """Renews the claims of names that are listed now: a release that saw them unlisted comes too late, or has
+        come already, and then they are claimed again, or given up."""
         for name in names:
             try:
                 await self.names.claim(name, "ALIAS", tool.tool_id)

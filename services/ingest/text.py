@@ -32,12 +32,9 @@ _FORMATTING = _BLOCKS.union(_INLINE_NAMES.split())
 """All that feedparser takes for HTML in a nominally plain title."""
 
 # A tag whose attributes hold no < or > within their quotes ends at the first >.
-_REST_OF_TAG = r"(?=[\s/>])[^<>\"']*(?:(?:\"[^\"<>]*\"|'[^'<>]*')[^<>\"']*)*>"
-_PLAIN_BLOCK = re.compile(rf"</?(?:{'|'.join(_BLOCKS - _INVISIBLE.keys())}){_REST_OF_TAG}", re.IGNORECASE)
-_PLAIN_INLINE = re.compile(
-    rf"</?(?:{'|'.join(set(_INLINE_NAMES.split()) - _INVISIBLE.keys())}){_REST_OF_TAG}", re.IGNORECASE
-)
-"""What nearly all markup consists of; anything else is read tag by tag."""
+_PLAIN_TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]*)(?=[\s/>])[^<>\"']*(?:(?:\"[^\"<>]*\"|'[^'<>]*')[^<>\"']*)*>")
+_PLAIN = {name: " " if name in _BLOCKS else "" for name in _FORMATTING - _INVISIBLE.keys()}
+"""What stands in the place of a tag that nearly all markup consists of; anything else is read tag by tag."""
 
 MAX_HTML = 1_000_000
 ROUNDS = 3
@@ -51,7 +48,7 @@ def html_to_text(source: str) -> str:
     """
     source = source[:MAX_HTML]
     if "<" in source:
-        plain = _PLAIN_INLINE.sub("", _PLAIN_BLOCK.sub(" ", source))
+        plain = _PLAIN_TAG.sub(lambda tag: _PLAIN.get(tag[1].lower(), "<"), source)
         source = plain if "<" not in plain else _without_tags(source)
     return one_line(unescape(source))
 
@@ -97,8 +94,8 @@ def unescape(text: str) -> str:
 
 def one_line(text: str) -> str:
     """White space of any kind collapsed to single spaces; control characters and lone surrogates gone."""
-    if text.isprintable() and "  " not in text:
-        return text.strip(" ")
+    if text.isprintable():
+        return " ".join(text.split()) if "  " in text else text.strip(" ")
     return " ".join(_CONTROL.sub("", text).split())
 
 

@@ -83,13 +83,14 @@ class Process:
     async def settle(self, tool_id: str, source_id: str, said: Said) -> None:
         """Makes the mention what the article says: mention first, then the mark, whatever was there."""
         document = await self.store.read(MENTIONS.name, tool_id, source_id)
-        now = self.clock()
+        now, moment = self.clock(), said.published_at
         if document is None:
             if said.sentiment is not None:
                 mention = a_mention(tool_id, source_id, said.published_at, said.sentiment)
                 await self.store.create(MENTIONS.name, mention.to_document())
         else:
             before = SentimentScore.from_document(document)
+            moment = before.published_at
             if said.sentiment is None:
                 after = before.changed(now, removed_at=now)
             else:
@@ -97,7 +98,7 @@ class Process:
                     now, sentiment=said.sentiment, polarity=POLARITY[said.sentiment], removed_at=None
                 )
             await self.store.replace(MENTIONS.name, after.to_document(), document["_etag"])
-        await mark_hours(self.store, tool_id, [said.published_at], now)
+        await mark_hours(self.store, tool_id, [moment], now)
 
     async def refresh(self) -> None:
         begun = await self.cache.refresh_runs.tick()

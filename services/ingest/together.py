@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from models.errors import InvalidInput
-from services.ports import Document, Store
+from services.ports import Document
 
 MOST = 2_000
 """Documents in one call."""
@@ -53,7 +53,7 @@ class Together:
     """Documents, for the feeds that one process works on. `at_once` is how many calls of a kind the store likes best:
     one where writers wait for each other, more where each document is a request of its own."""
 
-    def __init__(self, store: Store, *, at_once: int) -> None:
+    def __init__(self, store: Documents, *, at_once: int) -> None:
         self._store = store
         self._at_once = at_once
         self._lines: dict[tuple[str, str], _Line] = {}

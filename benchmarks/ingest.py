@@ -1,0 +1,159 @@
+"""Feeds and articles a second: ours beside lemon24/reader, for one corpus served on loopback, in one run.
+
+    python -m venv /tmp/reader && /tmp/reader/bin/pip install reader sgmllib3k   # development only, thrown away afterwards
+    python -m benchmarks.ingest --reader /tmp/reader/bin/python
+
+Cold, then unchanged (304), then unchanged without validators, then with three new entries in each feed. Each side runs
+in a process of its own; so does the server. `--delay-ms` is added to every response. Printed, never asserted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+ROOT = Path(__file__).resolve().parents[1]
+ROUNDS = (
+    ("cold", "base", True),
+    ("304", "base", True),
+    ("same body", "base", False),
+    ("3 new each", "full", False),
+)
+"""What is measured: name, which corpus is served, and whether with validators."""
+
+
+def make_corpus(script: Path, folder: Path, feeds: int, entries: int) -> None:
+    for name, held_back in (("base", 3), ("full", 0)):
+        subprocess.run(
+            [
+                *(sys.executable, str(script), str(folder / name)),
+                *("--feeds", str(feeds), "--min-entries", str(entries), "--max-entries", str(entries)),
+                *("--held-back", str(held_back)),
+            ],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+
+
+@contextmanager
+def serving(folder: Path, delay_ms: int) -> Iterator[str]:
+    command = [sys.executable, "-m", "benchmarks.feed_server", str(folder), str(delay_ms)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            yield f"http://127.0.0.1:{int(server.stdout.readline())}"
+        finally:
+            server.terminate()
+
+
+def serve(url: str, corpus: str, validators: bool) -> None:
+    with urlopen(f"{url}/serve/{corpus}/{int(validators)}") as answer:
+        answer.read()
+
+
+async def ours(url: str, folder: Path, names: list[str], at_once: int) -> list[dict[str, Any]]:
+    from models.feed import Feed
+    from services import container
+    from services.ports import Where, utc_now
+
+    services = await container.build(
+        {
+            "DATA_DIR": str(folder),
+            "ALLOW_PRIVATE_ADDRESSES": "true",
+            "MAX_CONCURRENT_REQUESTS": str(at_once),
+            "LOG_LEVEL": "ERROR",
+            "AzureWebJobsStorage": "UseDevelopmentStorage=true",
+        }
+    )
+    now = utc_now()
+    await services.store.create_many(
+        "feeds",
+        [
+            Feed(
+                created_at=now,
+                updated_at=now,
+                feed_id=name,
+                feed_url=f"{url}/{name}.xml",
+                source_name=name,
+                next_fetch_time=now,
+            ).to_document()
+            for name in names
+        ],
+    )
+    measured = []
+    for label, corpus, validators in ROUNDS:
+        serve(url, corpus, validators)
+        before, cpu = time.perf_counter(), time.process_time()
+        batches = await services.claims.claim_every(utc_now())
+        outcomes = await asyncio.gather(*(services.ingestion.ingest(batch) for batch in batches))
+        seconds, cpu = time.perf_counter() - before, time.process_time() - cpu
+        announced = sum(len(outcome.article_ids) for outcome in outcomes)
+        measured.append({"round": label, "seconds": seconds, "cpu": cpu, "articles": announced, "memory": _memory()})
+    articles = await services.store.count("articles", (Where("entity_type", "eq", "Article"),))
+    failed = await services.store.count("feeds", (Where("consecutive_errors", "gt", 0),))
+    await services.close()
+    assert failed == 0, f"{failed} feeds failed"
+    measured[-1]["stored"] = articles
+    return measured
+
+
+def _memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def shown(side: str, feeds: int, measured: list[dict[str, Any]]) -> None:
+    for each in measured:
+        print(
+            f"{side:22} {each['round']:12} {feeds / each['seconds']:8.1f} feeds/s"
+            f" {each['articles'] / each['seconds']:9.0f} articles/s {each['cpu']:6.2f} s CPU {each['memory']:5d} MB"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--corpus", type=Path, default=ROOT / "../shared/bench/make_corpus.py")
+    parser.add_argument("--feeds", type=int, default=200)
+    parser.add_argument("--entries", type=int, default=60)
+    parser.add_argument("--delay-ms", type=int, default=0)
+    parser.add_argument("--at-once", type=int, default=10, help="fetches in flight")
+    parser.add_argument("--reader", help="a Python that has `reader` installed")
+    parser.add_argument("--workers", type=int, nargs="*", default=[1, 10], help="reader's own, each measured")
+    parser.add_argument("--side", choices=["ours"], help=argparse.SUPPRESS)
+    parser.add_argument("--url", help=argparse.SUPPRESS)
+    parser.add_argument("--data", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    names = [f"feed-{number:04}" for number in range(options.feeds)]
+    if options.side:
+        print(json.dumps(asyncio.run(ours(options.url, options.data, names, options.at_once))))
+        return
+    with tempfile.TemporaryDirectory() as text:
+        folder = Path(text)
+        make_corpus(options.corpus.resolve(), folder, options.feeds, options.entries)
+        with serving(folder, options.delay_ms) as url:
+            own = ["-m", "benchmarks.ingest", "--side", "ours", "--url", url, "--data", str(folder / "data")]
+            sizes = ["--feeds", str(options.feeds), "--at-once", str(options.at_once)]
+            shown("toolpulse", options.feeds, _run([sys.executable, *own, *sizes]))
+            for workers in options.workers if options.reader else ():
+                theirs = [options.reader, str(ROOT / "benchmarks/ingest_reader.py"), url, str(folder), str(workers)]
+                shown(f"reader, {workers} workers", options.feeds, _run([*theirs, str(options.feeds)]))
+
+
+def _run(command: list[str]) -> list[dict[str, Any]]:
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    measured: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
+    return measured
+
+
+if __name__ == "__main__":
+    main()

@@ -41,15 +41,15 @@ class DataFolder:
     """Holds the folder for one host. Raises Refused if another has it."""
 
     def __init__(self, path: Path) -> None:
-        path.mkdir(parents=True, exist_ok=True)
-        self._lock = _locked(path / "host.lock")
-        self.connection = sqlite3.connect(path / "host.sqlite", isolation_level=None)
         try:
-            self.connection.execute("PRAGMA journal_mode = WAL")
-            self.connection.execute("PRAGMA synchronous = NORMAL")
-            self.connection.executescript(_SCHEMA)
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Refused(f"the data folder {path} cannot be made: {error.strerror}") from None
+        self._lock = _locked(path / "host.lock")
+        try:
+            self.connection = _connection(path / "host.sqlite")
         except sqlite3.DatabaseError as error:
-            self.close()
+            self._lock.close()
             raise Refused(f"{path / 'host.sqlite'} cannot be used: {error}; move it away to start afresh") from None
 
     @contextmanager
@@ -65,6 +65,18 @@ class DataFolder:
     def close(self) -> None:
         self.connection.close()
         self._lock.close()
+
+
+def _connection(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.executescript(_SCHEMA)
+    except sqlite3.DatabaseError:
+        connection.close()
+        raise
+    return connection
 
 
 def _locked(path: Path) -> IO[str]:

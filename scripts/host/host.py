@@ -216,11 +216,10 @@ def _bound(port: int) -> socket.socket:
         if sys.platform != "win32":
             found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(("127.0.0.1", port))
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         found.close()
-        raise Refused(
-            f"port {port} of 127.0.0.1 cannot be used: {error.strerror}. Choose another with --port"
-        ) from None
+        why = getattr(error, "strerror", None) or error
+        raise Refused(f"port {port} of 127.0.0.1 cannot be used: {why}. Choose another with --port") from None
     return found
 
 

@@ -86,9 +86,10 @@ async def test_an_app_that_azure_would_not_index_does_not_start(
             pass
 
 
-async def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wrong", ["", "99999"])
+async def test_a_port_that_is_taken_or_none_is_told(tmp_path: Path, wrong: str) -> None:
     async with running_sample(tmp_path) as sample:
-        port = sample.host.url.rpartition(":")[2]
+        port = wrong or sample.host.url.rpartition(":")[2]
         process = await asyncio.create_subprocess_exec(
             sys.executable, str(ROOT / "scripts" / "local_host.py"), "--port", port, "--app", str(APP),
             "--data", str(tmp_path / "other"), stderr=asyncio.subprocess.PIPE,

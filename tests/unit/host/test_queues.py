@@ -168,6 +168,15 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
         DataFolder(tmp_path)
 
 
+def test_a_folder_that_cannot_be_one_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(Refused, match="file"):
+        DataFolder(tmp_path / "file")
+    (tmp_path / "odd" / "host.sqlite").mkdir(parents=True)
+    with pytest.raises(Refused, match="afresh"):
+        DataFolder(tmp_path / "odd")
+
+
 @pytest.mark.parametrize(
     ("name", "good"),
     [("abc", True), ("a-b-c", True), ("a" * 63, True), ("ab", False), ("a" * 64, False), ("a--b", False)]

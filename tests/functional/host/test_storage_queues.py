@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
+from aiohttp import web
+from aiohttp.test_utils import RawTestServer
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError
 from azure.storage.queue.aio import QueueServiceClient
 
@@ -130,6 +132,28 @@ async def test_a_service_that_hangs_is_given_up_on() -> None:
     await queues.close()
     server.close()
     await server.wait_closed()
+
+
+async def test_a_message_that_cannot_be_sent_back_stays_in_the_poison_queue() -> None:
+    moment = "Sat, 21 Feb 2026 20:00:00 GMT"
+    fields = {"MessageId": "1", "PopReceipt": "r", "DequeueCount": "1", "MessageText": "work"}
+    fields |= dict.fromkeys(("InsertionTime", "ExpirationTime", "TimeNextVisible"), moment)
+    message = "".join(f"<{name}>{value}</{name}>" for name, value in fields.items())
+    asked = []
+
+    async def storage(request: web.BaseRequest) -> web.Response:
+        asked.append((request.method, request.path.split("/")[2]))
+        if request.method == "POST":
+            return web.Response(status=403)
+        xml = f"<QueueMessagesList><QueueMessage>{message}</QueueMessage></QueueMessagesList>"
+        return web.Response(text=xml, content_type="application/xml")
+
+    async with RawTestServer(storage) as server:
+        queues = StorageQueues(connection_string(f"http://127.0.0.1:{server.port}"))
+        with pytest.raises(Unavailable):
+            await queues.redrive("one", 1)
+        await queues.close()
+    assert asked == [("GET", "one-poison"), ("POST", "one")]
 
 
 async def test_either_a_connection_string_or_a_service_is_needed() -> None:

@@ -141,6 +141,9 @@ async def test_what_has_expired_is_purged_from_the_file(
     await store.upsert("articles", {"id": "article", "source_id": "a write brings the housekeeper"})
     await until(lambda: raw.execute("SELECT count(*) FROM mentions").fetchone() == (1,))
     assert await store.read("mentions", "t", "stays") is not None
+    now = NOW + timedelta(seconds=61)
+    await store.upsert("articles", {"id": "article", "source_id": "and brings it again"})
+    await until(lambda: raw.execute("SELECT count(*) FROM mentions").fetchone() == (0,))
 
 
 async def test_the_log_is_copied_into_the_file_soon_after(

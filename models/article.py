@@ -70,7 +70,8 @@ class Article(StoredDocument):
     """One article across all sources. `timestamp` is when it was published; it and `headline` are the first source's.
 
     `matched_tickers` are its sources' own and `detected_tickers`, which analysis found in its words.
-    `detected_tool_ids` has every tool that may have a mention of it, so that none is forgotten.
+    `tool_ids_ever_detected` only grows: whoever is about to write a mention lists its tool there first, so that no
+    mention is ever forgotten.
     `deleted_at` makes it a tombstone: known, so that it is not taken in again, and shown to nobody.
     """
 
@@ -105,6 +106,7 @@ class Article(StoredDocument):
     matched_tickers: tuple[Text, ...] = ()
     detected_tickers: tuple[Text, ...] = ()
     detected_tool_ids: tuple[IdPart, ...] = ()
+    tool_ids_ever_detected: tuple[IdPart, ...] = ()
     tags: tuple[Text, ...] = ()
     text_for_analysis: str | None = None
     event_id: IdPart | None = None

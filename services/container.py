@@ -155,7 +155,7 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
             {
                 BACKFILL: Backfill(store, catalog, settling, watchlist, cache.generations),
                 REANALYZE: Reanalysis(store, catalog.names, settling, cache.recount, cache.generations, clock),
-                MERGE: Merging(store, catalog, cache.recount, cache.generations, clock),
+                MERGE: Merging(store, catalog, settling, cache.recount, cache.generations, clock),
             },
             clock,
             _new_id,

@@ -147,7 +147,7 @@ def _concerned(documents: Iterable[Document], detector: Detector, tools: frozens
     return [
         document["source_id"]
         for document in documents
-        if not tools.isdisjoint(document.get("detected_tool_ids", ()))
+        if not tools.isdisjoint(document.get("tool_ids_ever_detected", ()))
         or not tools.isdisjoint(_find(Article.from_document(document), detector))
     ]
 

@@ -1,8 +1,8 @@
 """Making one tool answer as another: its names move, its mentions become the other's, its entries go.
 
 The target lists the names before the source is marked as merged, each by its ETag: of two merges that would make tools
-answer for each other in a circle, one fails at that. Mentions move as settling.py writes them: the article lists the
-target first, mentions are written by their ETags, hours are marked, and only then is the source's mention buried.
+answer for each other in a circle, one fails at that. Then the articles that mention the source are settled anew: they
+name the target now. A mention whose article is no more is copied before it is buried.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from models.mention import SentimentScore
 from models.run import JobRun
 from models.tool import Tool, ToolReference, normalize_name
 from services.analysis.mentions import removed
+from services.analysis.settling import Settling
 from services.analysis.workflows import RunImpossible, Step
 from services.cache.generations import Generations
 from services.cache.marks import mark_hours
@@ -39,6 +40,8 @@ async def to_be_merged(catalog: Catalog, source: str, into: str) -> tuple[Tool, 
         other = await catalog.get(into)
     except NotFound as error:
         raise NotFound(f"into: {error}") from None
+    if other.status != "ACTIVE":
+        raise Conflict(f"into: {other.primary_name!r} is not watched; make it ACTIVE first")
     if one.tool_id == other.tool_id:
         raise Conflict(f"into: {into!r} is the same tool")
     return one, other
@@ -48,10 +51,17 @@ class Merging:
     """A workflow: `subject` is the tool that goes, `parameters.into` the one that answers in its place."""
 
     def __init__(
-        self, store: Store, catalog: Catalog, recount: Recount, generations: Generations, clock: Clock
+        self,
+        store: Store,
+        catalog: Catalog,
+        settling: Settling,
+        recount: Recount,
+        generations: Generations,
+        clock: Clock,
     ) -> None:
         self._store = store
         self._catalog = catalog
+        self._settling = settling
         self._recount = recount
         self._generations = generations
         self._clock = clock
@@ -78,8 +88,8 @@ class Merging:
         for _ in range(TRIES):
             source = await self._catalog.names.tool(source_id)
             target = await self._catalog.names.tool(target_id)
-            if source is None or target is None or target.status == "MERGED":
-                raise RunImpossible(f"tool: {target_id} is no more, or has itself been merged")
+            if source is None or target is None or target.status != "ACTIVE":
+                raise RunImpossible(f"tool: {target_id} is not watched any more, or has itself been merged")
             if source.merged_into not in (None, target_id):
                 raise RunImpossible(f"tool: {source_id} has been merged into {source.merged_into}")
             if source.merged_into is None and not await self._joined(source, target):
@@ -115,48 +125,35 @@ class Merging:
     async def _move(self, source_ids: Sequence[str], source_id: str, target_id: str) -> None:
         """The mentions of one page, until each is the target's and buried as the source's."""
         target = await self._catalog.names.tool(target_id)
-        waiting = list(source_ids)
+        if target is None or target.status != "ACTIVE":
+            raise RunImpossible(f"tool: {target_id} is not watched any more; make it ACTIVE, and send the run again")
+        found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
+        alive = [each for each, article in zip(source_ids, found, strict=True) if article is not None]
+        await self._settling.settle(alive, only=frozenset({source_id, target_id}))
+        waiting = [each for each, article in zip(source_ids, found, strict=True) if article is None]
         for _ in range(ROUNDS):
-            if not waiting or target is None:
+            if not waiting:
                 return
-            waiting = await self._moved(waiting, source_id, target)
+            waiting = await self._copied(waiting, source_id, target)
         raise Unavailable(f"{len(waiting)} mentions keep changing", retry_after=1.0)
 
-    async def _moved(self, ids: Sequence[str], source_id: str, target: Tool) -> list[str]:
-        """One round; the ids of the articles that somebody else wrote meanwhile."""
-        target_id = target.tool_id
-        deleted, raced = await self._listed(ids, target_id)
-        going = [each for each in ids if each not in raced]
-        # After the article lists the target: whoever settles it from now on sees to the target's mention as well.
-        theirs = await self._mentions(source_id, going)
-        ours = await self._mentions(target_id, going)
+    async def _copied(self, ids: Sequence[str], source_id: str, target: Tool) -> list[str]:
+        """One round; the ids of those that somebody else wrote meanwhile."""
+        theirs = await self._mentions(source_id, ids)
+        ours = await self._mentions(target.tool_id, ids)
         now = self._clock()
-        alive = [one for one in theirs.values() if one.counts and one.source_id not in deleted]
-        wanted = {one.source_id: taken_over(one, ours.get(one.source_id), target, now) for one in alive}
-        writes = [each for each in wanted.values() if each is not ours.get(each.source_id)]
-        raced |= await self._write(writes)
-        moments = [each.published_at for each in (*alive, *wanted.values(), *ours.values())]
-        await mark_hours(self._store, target_id, moments, now)
+        wanted = {
+            one.source_id: taken_over(one, ours.get(one.source_id), target, now)
+            for one in theirs.values()
+            if one.counts
+        }
+        raced = await self._write([each for each in wanted.values() if each is not ours.get(each.source_id)])
+        moments = [each.published_at for each in (*wanted.values(), *ours.values())]
+        await mark_hours(self._store, target.tool_id, moments, now)
         buried = [removed(one, now) for key, one in theirs.items() if key not in raced]
         raced |= await self._write([each for each in buried if each is not theirs[each.source_id]])
         await mark_hours(self._store, source_id, [one.published_at for one in theirs.values()], now)
         return sorted(raced)
-
-    async def _listed(self, ids: Sequence[str], target_id: str) -> tuple[set[str], set[str]]:
-        """Makes the articles list the target. Which of them are deleted, and which somebody else wrote meanwhile."""
-        found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in ids])
-        deleted = {each["source_id"] for each in found if each is not None and each.get("deleted_at")}
-        unlisted = [
-            each
-            for each in found
-            if each is not None
-            and each["source_id"] not in deleted
-            and target_id not in each.get("detected_tool_ids", ())
-        ]
-        listed = [
-            {**each, "detected_tool_ids": sorted({*each.get("detected_tool_ids", ()), target_id})} for each in unlisted
-        ]
-        return deleted, await self._replaced(ARTICLES.name, [(each, each["_etag"]) for each in listed])
 
     async def _mentions(self, tool_id: str, ids: Sequence[str]) -> dict[str, SentimentScore]:
         found = await self._store.read_many(MENTIONS.name, [(tool_id, each) for each in ids]) if ids else []

@@ -1,10 +1,11 @@
 """Makes the stored mentions of articles be what the articles say, whatever was stored before and whoever writes too.
 
 In an order that a crash anywhere leaves fit to be done again:
-    the article lists every tool that may have a mention of it, before there is one (`detected_tool_ids`);
+    the article lists every tool that may have a mention of it, before there is one, and for ever
+    (`tool_ids_ever_detected`): whatever a stale worker wrote is found by the next;
     mentions are read, then the article is confirmed, then they are written by their ETags: a stale article never wins;
     hours are marked, also of mentions that were right already, since a crash may have come before the mark;
-    the tools are looked at once more, since a merge may have moved mentions meanwhile; the article is written last.
+    the tools are looked at once more, since a merge may have come between; the article is written, or confirmed, last.
 """
 
 from __future__ import annotations
@@ -176,21 +177,25 @@ class Settling:
     async def _confirm(self, works: Sequence[_Work]) -> set[str]:
         """Lists new tools in their articles; sees that the other articles are still the ones that were understood."""
         raced: set[str] = set()
-        listed = [work for work in works if not work.tools <= set(work.article.detected_tool_ids)]
-        others = [work for work in works if work.tools <= set(work.article.detected_tool_ids)]
+        listed = [work for work in works if not work.tools <= set(work.article.tool_ids_ever_detected)]
         for work, stored in zip(listed, await self._replace_all(map(_listing, listed)), strict=True):
             if stored is None:
                 raced.add(work.id)
             else:
                 work.article = Article.from_document(stored)
-        if others:
-            found = await self._store.read_many(ARTICLES.name, [(work.id, Article.ID) for work in others])
-            raced |= {
-                work.id
-                for work, document in zip(others, found, strict=True)
-                if document is None or document["_etag"] != work.article.stored_etag
-            }
-        return raced
+        ids = {work.id for work in listed}
+        return raced | await self._changed([work for work in works if work.id not in ids])
+
+    async def _changed(self, works: Sequence[_Work]) -> set[str]:
+        """The ids of the articles that are no longer the ones that were understood."""
+        if not works:
+            return set()
+        found = await self._store.read_many(ARTICLES.name, [(work.id, Article.ID) for work in works])
+        return {
+            work.id
+            for work, document in zip(works, found, strict=True)
+            if document is None or document["_etag"] != work.article.stored_etag
+        }
 
     async def _with_discoveries(self, works: Sequence[_Work], tools: Mapping[str, Tool]) -> dict[str, Tool]:
         """The tools, each with its first reference: of those that have none yet, the earliest of these articles."""
@@ -272,8 +277,10 @@ class Settling:
         now = self._clock()
         after = [(work, self._finished(work, now, whole=whole)) for work in works]
         changed = [(work, article) for work, article in after if article is not work.article]
+        same = [work for work, article in after if article is work.article and work.tools]
         stored = await self._replace_all(article for _, article in changed)
-        return {work.id for (work, _), done in zip(changed, stored, strict=True) if done is None}
+        raced = {work.id for (work, _), done in zip(changed, stored, strict=True) if done is None}
+        return raced | await self._changed(same)
 
     def _finished(self, work: _Work, now: datetime, *, whole: bool) -> Article:
         article, scores = work.article, work.scores
@@ -347,7 +354,7 @@ def _understand(document: Document, detector: Detector, only: frozenset[str] | N
     detected: Mapping[str, Detected] = {}
     if article.deleted_at is None:
         detected = detector.find(article.canonical.headline, text, article.tags, source_tickers(article))
-    tools = frozenset({*detected, *article.detected_tool_ids})
+    tools = frozenset({*detected, *article.detected_tool_ids, *article.tool_ids_ever_detected})
     if only is not None:
         detected = {tool_id: each for tool_id, each in detected.items() if tool_id in only}
         tools &= only
@@ -356,8 +363,8 @@ def _understand(document: Document, detector: Detector, only: frozenset[str] | N
 
 
 def _listing(work: _Work) -> Article:
-    listed = {*work.article.detected_tool_ids, *work.tools}
-    return work.article.changed(work.article.updated_at, detected_tool_ids=tuple(sorted(listed)))
+    listed = tuple(sorted({*work.article.tool_ids_ever_detected, *work.tools}))
+    return work.article.changed(work.article.updated_at, tool_ids_ever_detected=listed)
 
 
 def _as_a_whole(scores: Scores) -> Judgement:

@@ -1,6 +1,6 @@
 """Feeds and articles a second: ours beside lemon24/reader, for one corpus served on loopback, in one run.
 
-    python -m venv /tmp/reader && /tmp/reader/bin/pip install reader sgmllib3k   # development only, thrown away afterwards
+    python -m venv /tmp/reader && /tmp/reader/bin/pip install reader sgmllib3k  # thrown away afterwards
     python -m benchmarks.ingest --reader /tmp/reader/bin/python
 
 Cold, then unchanged (304), then unchanged without validators, then with three new entries in each feed. Each side runs

@@ -52,13 +52,22 @@ class Answer:
         return self.headers["Content-Type"]
 
 
-async def call(name: str, query: str = "", body: Any = None, *, key: str | None = None, **route_params: str) -> Answer:
+async def call(
+    name: str,
+    query: str = "",
+    body: Any = None,
+    *,
+    key: str | None = None,
+    if_none_match: str | None = None,
+    **route_params: str,
+) -> Answer:
     """Calls the function of that name. A `body` that is no bytes is sent as JSON."""
     content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+    given = {"X-Management-Key": key, "If-None-Match": if_none_match}
     request = func.HttpRequest(
         method="GET",
         url=f"http://localhost/api/v1/x?{query}",
-        headers={"X-Management-Key": key} if key is not None else {},
+        headers={name: text for name, text in given.items() if text is not None},
         params=dict(parse_qsl(urlsplit(f"?{query}").query, keep_blank_values=True)),
         route_params=route_params,
         body=content,
@@ -66,8 +75,8 @@ async def call(name: str, query: str = "", body: Any = None, *, key: str | None 
     sent = Sent()
     outputs = len(inspect.signature(FUNCTIONS[name]).parameters) - 1
     response = await FUNCTIONS[name](request, *[sent] * outputs)
-    headers = {**response.headers, "Content-Type": response.mimetype}
-    return Answer(response.status_code, headers, response.get_body(), [json.loads(each) for each in sent.messages])
+    said = {**response.headers, "Content-Type": response.mimetype}
+    return Answer(response.status_code, said, response.get_body(), [json.loads(each) for each in sent.messages])
 
 
 @pytest.fixture

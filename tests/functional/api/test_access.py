@@ -11,29 +11,44 @@ MANAGEMENT = (
     "change_tool",
     "delete_article",
     "delete_feed",
+    "delete_tool_cache",
     "fetch_feed",
     "import_feeds",
     "list_quarantine",
     "merge_tool",
     "preview_aliases",
     "reanalyze_tool",
+    "refresh_cache",
     "review_quarantine",
 )
 READING = (
     "export_articles",
     "export_feeds",
     "get_article",
+    "get_cache_health",
     "get_feed",
+    "get_metrics",
     "get_run",
     "get_tool",
+    "get_tool_history",
+    "get_tool_sentiment",
     "list_articles",
+    "list_feed_history",
     "list_feeds",
+    "list_latest_sentiment",
     "list_tool_articles",
+    "list_tool_evidence",
     "list_tools",
 )
 IDS = {"feed_id": "nobody", "article_id": "nobody", "run_id": "nobody", "quarantine_id": "nobody", "tool": "nobody"}
-ENDINGS = ("feed", "feeds", "article", "articles", "quarantine", "tool", "tools", "aliases")
-NO_HTTP = {"ingest_feeds", "ingest_due_feeds", "analyze_articles", "reanalyze_tools", "refresh_tools"}
+ENDINGS = (
+    *("feed", "feeds", "article", "articles", "quarantine", "tool", "tools", "aliases"),
+    *("sentiment", "evidence", "history", "cache", "cache_health", "metrics"),
+)
+NO_HTTP = {
+    *("ingest_feeds", "ingest_due_feeds", "analyze_articles", "reanalyze_tools", "refresh_tools"),
+    *("refresh_sentiment_cache", "invalidate_tool_cache"),
+}
 
 
 @pytest.mark.parametrize("name", MANAGEMENT)

@@ -1,0 +1,288 @@
+"""Sentiment as it is answered over HTTP, and what is refused."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from models.cache import SentimentCacheEntry, entry_id
+from models.tool import Tool
+from services import container
+from services.cache.marks import mark_hours
+from services.cache.messages import RefreshMessage
+from services.container import Container
+from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE
+from tests.documents import article, attribution
+from tests.functional.api.conftest import call
+from tests.functional.cache.world import a_mention, a_tool
+
+NOW = datetime.now(UTC).replace(microsecond=0)
+TOOL = a_tool(0, NOW - timedelta(days=40), primary_name="Visual Studio Code")
+
+
+async def _say(app: Container, source_id: str, published_at: datetime, sentiment: Any, tool: Tool = TOOL) -> None:
+    mention = a_mention(tool.tool_id, source_id, published_at, sentiment)
+    await app.store.upsert(MENTIONS.name, mention.to_document())
+    await mark_hours(app.store, tool.tool_id, [published_at], NOW)
+
+
+@pytest.fixture
+def environment(environment: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Without memory, so that what the store says shows at once."""
+    environment.setenv("CACHE_MEMORY_SECONDS", "0")
+    return environment
+
+
+@pytest.fixture
+async def watched(app: Container) -> Container:
+    await app.store.create(CATALOG.name, TOOL.to_document())
+    await app.catalog.names.claim(TOOL.primary_name, "PRIMARY", TOOL.tool_id)
+    await _say(app, "one", NOW - timedelta(hours=2), "positive")
+    await _say(app, "two", NOW - timedelta(hours=3), "negative")
+    await _say(app, "three", NOW - timedelta(days=3), "neutral")
+    return app
+
+
+async def test_an_aggregate_is_the_specifications_entry_with_what_the_reader_needs_besides(watched: Container) -> None:
+    missed = await call("get_tool_sentiment", tool="visual studio  code")
+    assert (missed.status, missed.headers["X-Cache"], missed.mimetype) == (200, "MISS", "application/json")
+    body = missed.json
+    assert body["id"] == f"{TOOL.tool_id}:HOUR_24"
+    assert (body["tool"], body["tool_id"], body["period"]) == (TOOL.primary_name, TOOL.tool_id, "HOUR_24")
+    assert (body["total_mentions"], body["positive_count"], body["negative_count"], body["neutral_count"]) == (
+        2,
+        1,
+        1,
+        0,
+    )
+    assert (body["positive_percentage"], body["negative_percentage"], body["neutral_percentage"]) == (50.0, 50.0, 0.0)
+    assert body["average_sentiment"] == 0.125
+    assert body["period_end_ts"] - body["period_start_ts"] == 86400
+    assert body["last_updated_ts"] >= body["period_end_ts"]
+    assert (body["is_stale"], body["coverage"]) == (False, 0.0)
+    hit = await call("get_tool_sentiment", "hours=24", tool=TOOL.tool_id)
+    assert (hit.headers["X-Cache"], hit.json) == ("HIT", body)
+    assert 0 <= int(hit.headers["Age"]) < 60
+    assert missed.sent == hit.sent == []
+
+
+async def test_who_has_it_already_is_told_so(watched: Container) -> None:
+    first = await call("get_tool_sentiment", tool=TOOL.tool_id)
+    tag = first.headers["ETag"]
+    for said in (tag, f'"other", W/{tag}', "*"):
+        again = await call("get_tool_sentiment", if_none_match=said, tool=TOOL.tool_id)
+        assert (again.status, again.body, again.headers["ETag"]) == (304, b"", tag)
+        assert (again.headers["X-Cache"], again.headers["Cache-Control"]) == ("HIT", "no-cache")
+        assert "Age" in again.headers
+    other = await call("get_tool_sentiment", "hours=168", if_none_match=tag, tool=TOOL.tool_id)
+    assert (other.status, other.json["total_mentions"]) == (200, 3)
+
+
+@pytest.mark.parametrize(
+    ("function", "query", "field"),
+    [
+        ("get_tool_sentiment", "hours=2", "hours"),
+        ("get_tool_sentiment", "hours=", "hours"),
+        ("get_tool_sentiment", "hours=024", "hours"),
+        ("get_tool_sentiment", "period=hour_24", "period"),
+        ("get_tool_sentiment", "period=HOUR_24&hours=1", "period"),
+        ("get_tool_sentiment", "days=1", "days"),
+        ("list_tool_evidence", "period=DAY_1", "period"),
+        ("list_tool_evidence", "cursor=abc", "cursor"),
+        ("list_tool_evidence", "cursor=1-abc", "cursor"),
+        ("list_tool_evidence", "cursor=9999999999-abc", "cursor"),
+        ("list_tool_evidence", "limit=0", "limit"),
+        ("list_latest_sentiment", "period=x", "period"),
+        ("list_latest_sentiment", "cursor=abc", "cursor"),
+        ("get_tool_history", "days=31", "days"),
+        ("get_tool_history", "days=0", "days"),
+        ("get_tool_history", "layer=cooked", "layer"),
+        ("get_cache_health", "verbose=1", "verbose"),
+        ("get_metrics", "format=json", "format"),
+    ],
+)
+async def test_another_period_layer_or_cursor_is_400_with_its_name(
+    watched: Container, function: str, query: str, field: str
+) -> None:
+    answer = await call(function, query, tool=TOOL.tool_id)
+    assert (answer.status, answer.mimetype, answer.json["field"]) == (400, "application/problem+json", field)
+
+
+@pytest.mark.parametrize(
+    "function", ["get_tool_sentiment", "list_tool_evidence", "get_tool_history", "delete_tool_cache"]
+)
+async def test_an_unknown_tool_is_404(watched: Container, function: str) -> None:
+    assert (await call(function, tool="nobody")).status == 404
+
+
+async def test_evidence_lists_the_mentions_behind_the_figure_page_by_page(watched: Container) -> None:
+    figure = (await call("get_tool_sentiment", "hours=168", tool=TOOL.tool_id)).json
+    found: list[dict[str, Any]] = []
+    cursor: str | None = None
+    while True:
+        page = await call(
+            "list_tool_evidence", "hours=168&limit=1" + (f"&cursor={cursor}" if cursor else ""), tool=TOOL.tool_id
+        )
+        assert page.status == 200
+        found += page.json["items"]
+        cursor = page.json["next"]
+        if cursor is None:
+            break
+        # The window of the first page stays, though what is said later is in the next entry.
+        await _say(watched, "later", NOW, "positive")
+        await watched.cache.invalidation.drop(TOOL.tool_id)
+    assert [each["source_id"] for each in found] == ["one", "two", "three"]
+    assert len(found) == figure["total_mentions"]
+    assert found[0]["sentiment"] == "positive"
+
+
+async def test_latest_has_one_row_for_each_tool(watched: Container) -> None:
+    other = a_tool(1, NOW - timedelta(days=40), primary_name="A quiet tool")
+    await watched.store.create(CATALOG.name, other.to_document())
+    first = (await call("list_latest_sentiment", "period=DAY_7&limit=1")).json
+    second = (await call("list_latest_sentiment", f"period=DAY_7&limit=1&cursor={first['next']}")).json
+    rows = [*first["items"], *second["items"]]
+    assert [(row["tool"], row["period"], row["total_mentions"]) for row in rows] == [
+        ("A quiet tool", "DAY_7", 0),
+        ("Visual Studio Code", "DAY_7", 3),
+    ]
+    assert second["next"] is None
+
+
+async def test_history_has_a_point_for_each_day_and_in_the_raw_layer_one_for_each_source(watched: Container) -> None:
+    day = (NOW - timedelta(days=3)).date().isoformat()
+    both = article(
+        created_at=NOW,
+        updated_at=NOW,
+        timestamp=NOW - timedelta(days=3),
+        sources=("tiingo", "finnhub"),
+        source_attribution={"tiingo": attribution(), "finnhub": attribution()},
+    )
+    await watched.store.create(both.CONTAINER, both.to_document())
+    await _say(watched, both.source_id, NOW - timedelta(days=3), "positive")
+    points = (await call("get_tool_history", "days=7", tool=TOOL.tool_id)).json["items"]
+    assert [point["day"] for point in points] == [
+        (NOW - timedelta(days=back)).date().isoformat() for back in (6, 5, 4, 3, 2, 1, 0)
+    ]
+    assert points[3] == {
+        "day": day,
+        "total_mentions": 2,
+        "positive_count": 1,
+        "negative_count": 0,
+        "neutral_count": 1,
+        "average_sentiment": 0.39,
+    }
+    assert sum(point["total_mentions"] for point in points) == 4
+    raw = (await call("get_tool_history", "days=7&layer=raw", tool=TOOL.tool_id)).json["items"]
+    of_that_day = {point["source"]: point["total_mentions"] for point in raw if point["day"] == day}
+    assert of_that_day == {"tiingo": 1, "finnhub": 1, "reuters-world": 1}
+
+
+async def test_deleting_a_cache_is_204_and_the_next_read_computes(watched: Container) -> None:
+    await call("get_tool_sentiment", tool=TOOL.tool_id)
+    for _ in range(2):
+        gone = await call("delete_tool_cache", tool=TOOL.primary_name)
+        assert (gone.status, gone.body) == (204, b"")
+    await _say(watched, "four", NOW - timedelta(hours=4), "positive")
+    again = await call("get_tool_sentiment", tool=TOOL.tool_id)
+    assert (again.headers["X-Cache"], again.json["total_mentions"], again.json["generation"]) == ("MISS", 3, 2)
+
+
+async def test_a_refresh_is_a_run_whose_messages_do_it(watched: Container) -> None:
+    accepted = await call("refresh_cache")
+    assert accepted.status == 202
+    run_id = accepted.json["run_id"]
+    assert accepted.headers["Location"] == f"/api/v1/runs/{run_id}"
+    assert accepted.sent == [{"tool_ids": [TOOL.tool_id], "run_id": run_id, "batch": "0001"}]
+    for message in accepted.sent:
+        await watched.cache.refresh_runs.work(_message(message))
+    run = (await call("get_run", run_id=run_id)).json
+    assert (run["status"], run["progress"], run["metrics"]["entries_written"]) == ("SUCCEEDED", 1, 4)
+    assert (await call("get_tool_sentiment", tool=TOOL.tool_id)).headers["X-Cache"] == "HIT"
+    assert (await call("refresh_cache", body={"force": True})).status == 400
+
+
+async def test_stale_is_served_and_its_refresh_is_queued_once(watched: Container) -> None:
+    await call("get_tool_sentiment", tool=TOOL.tool_id)
+    await _age(watched, minutes=31)
+    stale = await call("get_tool_sentiment", tool=TOOL.tool_id)
+    assert (stale.status, stale.headers["X-Cache"], stale.json["is_stale"]) == (200, "STALE", True)
+    assert int(stale.headers["Age"]) >= 1860
+    assert stale.sent == [{"tool_ids": [TOOL.tool_id]}]
+    assert (await call("get_tool_sentiment", tool=TOOL.tool_id)).sent == []
+    assert (await call("list_latest_sentiment")).json["items"][0]["is_stale"] is True
+    await watched.cache.refresh_runs.work(_message(stale.sent[0]))
+    fresh = await call("get_tool_sentiment", tool=TOOL.tool_id)
+    assert (fresh.headers["X-Cache"], fresh.json["is_stale"]) == ("HIT", False)
+
+
+async def test_cache_health_tells_its_figures_and_what_is_stale_or_missing(watched: Container) -> None:
+    before = (await call("get_cache_health")).json
+    assert (before["status"], before["last_refresh_ts"], before["missing_count"]) == ("healthy", None, 4)
+    await watched.cache.refresh_runs.tick()
+    await call("get_tool_sentiment", tool=TOOL.tool_id)
+    well = (await call("get_cache_health")).json
+    assert (well["id"], well["tool_id"], well["status"], well["lacking"]) == ("metadata", "metadata", "healthy", [])
+    assert (well["total_entries"], well["cache_hits_24h"], well["cache_misses_24h"]) == (4, 1, 0)
+    assert (well["cache_hit_rate"], well["error_count_24h"], well["tools_refreshed"]) == (1.0, 0, [TOOL.tool_id])
+    assert well["last_refresh_duration_ms"] >= 0
+    await _age(watched, minutes=31)
+    await watched.store.delete(SENTIMENT_CACHE.name, TOOL.tool_id, entry_id(TOOL.tool_id, "DAY_30"))
+    ill = (await call("get_cache_health")).json
+    assert (ill["status"], ill["stale_count"], ill["missing_count"]) == ("degraded", 1, 1)
+    assert {(each["period"], each["state"], each["tool"]) for each in ill["lacking"]} == {
+        ("HOUR_24", "stale", TOOL.primary_name),
+        ("DAY_30", "missing", TOOL.primary_name),
+    }
+
+
+async def test_metrics_are_prometheus_text_of_stored_counters(watched: Container) -> None:
+    for _ in range(3):
+        await call("get_tool_sentiment", tool=TOOL.tool_id)
+    await watched.cache.counters.flush()
+    answer = await call("get_metrics")
+    assert (answer.status, answer.mimetype) == (200, "text/plain; version=0.0.4")
+    lines = answer.body.decode().splitlines()
+    assert "cache_hits_total 2" in lines
+    assert "cache_misses_total 1" in lines
+    assert "cache_read_duration_seconds_count 3" in lines
+    names = {line.split()[2] for line in lines if line.startswith("# TYPE")}
+    assert names >= {
+        "feed_fetch_duration_seconds",
+        "articles_parsed_total",
+        "articles_deduplicated_total",
+        "articles_inserted_total",
+        "feed_fetch_errors_total",
+        "queue_size",
+        "feed_velocity_articles_per_hour",
+        "average_refresh_interval_seconds",
+        "database_connection_pool_size",
+        "memory_usage_bytes",
+    }
+
+
+async def test_metrics_can_be_switched_off(environment: pytest.MonkeyPatch, watched_off: None) -> None:
+    assert (await call("get_metrics")).status == 404
+
+
+@pytest.fixture
+async def watched_off(environment: pytest.MonkeyPatch) -> Any:
+    environment.setenv("METRICS_ENABLED", "false")
+    services = await container.get()
+    yield
+    await services.close()
+
+
+async def _age(app: Container, minutes: int) -> None:
+    """Makes the 24-hour entry that much older."""
+    document = await app.store.read(SENTIMENT_CACHE.name, TOOL.tool_id, entry_id(TOOL.tool_id, "HOUR_24"))
+    assert document is not None
+    entry = SentimentCacheEntry.from_document(document)
+    old = entry.changed(NOW - timedelta(minutes=minutes), last_updated_ts=entry.last_updated_ts - 60 * minutes)
+    await app.store.upsert(SENTIMENT_CACHE.name, old.to_document())
+
+
+def _message(said: dict[str, Any]) -> Any:
+    return RefreshMessage(tuple(said["tool_ids"]), said.get("run_id"), said.get("batch"))

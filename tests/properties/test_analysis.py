@@ -1,124 +1,173 @@
-"""What holds for any text and any answers."""
+"""Whatever happens to articles and tools, in any order, and wherever a process dies: once every message is through,
+the mentions that count are just those that a fresh look at the articles gives, and the timelines count them."""
 
-from hypothesis import given
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+from hypothesis import settings
 from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 
-from models.values import Sentiment
-from services.analysis.analyzers.embedded import judge
-from services.analysis.analyzers.port import Judgement, NotJudged
-from services.analysis.analyzers.table import shipped_table
-from services.analysis.scoring import Bearing, Names, ask, combine, conclude
-from services.analysis.sentences import Span, split_sentences
+from models.errors import ToolpulseError
+from models.tool import Tool
+from services.analysis.mentions import published_at, source_tickers
+from services.analysis.workflows import LOST_AFTER, STUCK_AFTER
+from services.catalog.detector import Detector
+from services.catalog.form import tool_change
+from services.catalog.names import SETTLES
+from services.reading.articles import Articles
+from services.store.sqlite import SqliteStore
+from tests.builders import Watch
+from tests.documents import NOW
+from tests.functional.analysis.world import Worker, World
+from tests.unit.feeds.stores import Crash, mortal
 
-PROSE = st.lists(
-    st.one_of(
-        st.sampled_from(
-            [
-                "Alpha",
-                "Node.js",
-                "fails",
-                ".",
-                "!",
-                "\n\n",
-                " ",
-                " ",
-                "Inc.",
-                "…",
-                "losses",
-                "rise",
-                "not",
-                "`",
-                "$FB",
-                ":)",
-            ]
-        ),
-        st.text(max_size=5),
-    ),
-    max_size=40,
-).map("".join)
-CHANCES = st.tuples(*[st.floats(0.01, 1.0)] * 3)
+WORDS = ("Quorvia", "Tarnwick", "Lumenfold", "Corvane", "QV", "good", "bad", "news")
+NAMES = ("Quorvia", "Tarnwick", "Lumenfold")
+ALIASES = ("Corvane", "QV", "news")
+text = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
+deaths = st.none() | st.integers(0, 14)
 
 
-@st.composite
-def judgements(draw: st.DrawFn) -> Judgement:
-    """With one sentiment that is clearly the likeliest."""
-    place = draw(st.integers(0, 2))
-    chances = list(draw(CHANCES))
-    chances[place] = max(chances) + draw(st.floats(0.1, 1.0))
-    negative, neutral, positive = (each / sum(chances) for each in chances)
-    sentiments: tuple[Sentiment, ...] = ("negative", "neutral", "positive")
-    return Judgement(sentiments[place], max(negative, neutral, positive), positive - negative)
+class Newsroom(RuleBasedStateMachine):
+    articles = Bundle("articles")
+
+    @initialize()
+    def open(self) -> None:
+        self.runner = asyncio.Runner()
+        self.folder = tempfile.TemporaryDirectory()
+        self.watch = Watch(NOW)
+        self.store = SqliteStore(Path(self.folder.name) / "toolpulse.db", self.watch)
+        self.world = World(self.store, self.watch)
+        self.told: list[list[str]] = []
+        self.count = 0
+        for name in NAMES:
+            self.do(self.world.tool(name))
+
+    def do(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return self.runner.run(work)
+
+    def attempt(self, death: int | None, work: Any) -> bool:
+        """What a worker does, which may die after some writes, or be refused. Whether it came to its end."""
+        worker = self.world.worker if death is None else self.world.new_worker(mortal(self.store, death))
+        with contextlib.suppress(Crash, ToolpulseError):
+            self.do(work(worker))
+            return True
+        return False
+
+    @rule(target=articles, headline=text, body=text)
+    def appear(self, headline: str, body: str) -> str:
+        self.count += 1
+        source_id: str = self.do(self.world.article(self.count, headline, body))
+        self.told.append([source_id])
+        return source_id
+
+    @rule(source_id=articles, headline=text)
+    def edit(self, source_id: str, headline: str) -> None:
+        if self.do(self.world.read(source_id)).deleted_at is None:
+            self.do(self.world.edit(source_id, headline))
+            self.told.append([source_id])
+
+    @rule(source_id=articles, death=deaths)
+    def delete(self, source_id: str, death: int | None) -> None:
+        """The caller asks again until it is told that it is done."""
+        self.attempt(death, lambda worker: self.deleted(worker, source_id))
+        self.do(self.deleted(self.world.worker, source_id))
+
+    async def deleted(self, worker: Worker, source_id: str) -> None:
+        await Articles(self.store, self.watch).delete(source_id)
+        await worker.intake.forget(source_id)
+
+    @rule(death=deaths, data=st.data())
+    def analyse(self, death: int | None, data: st.DataObject) -> None:
+        """A message that is through does not come again; one whose worker died does."""
+        if not self.told:
+            return
+        ids = data.draw(st.sampled_from(self.told))
+        if self.attempt(death, lambda worker: worker.intake.take(ids)):
+            self.told.remove(ids)
+
+    @rule(name=st.sampled_from((*NAMES, *ALIASES)), aliases=st.sets(st.sampled_from(ALIASES)), death=deaths)
+    def rename(self, name: str, aliases: set[str], death: int | None) -> None:
+        change = tool_change({"aliases": sorted(aliases)})
+        self.attempt(death, lambda worker: self.changed(worker, name, change))
+
+    async def changed(self, worker: Worker, name: str, change: dict[str, Any]) -> None:
+        _, run = await worker.changes.change(name, change)
+        if run is not None:
+            await worker.workflows.advance(run.run_id)
+
+    @rule(source=st.sampled_from(NAMES), into=st.sampled_from(NAMES), death=deaths)
+    def merge(self, source: str, into: str, death: int | None) -> None:
+        async def merged(worker: Worker) -> None:
+            run = await worker.changes.merge(source, into)
+            await worker.workflows.advance(run.run_id)
+
+        self.attempt(death, merged)
+
+    @rule(name=st.sampled_from(NAMES), version=st.sampled_from("12"), death=deaths)
+    def reanalyse(self, name: str, version: str, death: int | None) -> None:
+        self.world.analyzer.version = version
+
+        async def reanalysed(worker: Worker) -> None:
+            run = await worker.changes.reanalyze(name)
+            await worker.workflows.advance(run.run_id)
+
+        self.attempt(death, reanalysed)
+
+    @rule(minutes=st.integers(0, 90))
+    def wait(self, minutes: int) -> None:
+        self.watch.advance(minutes=minutes)
+
+    @rule(name=st.sampled_from(NAMES), death=deaths)
+    def recount(self, name: str, death: int | None) -> None:
+        async def recounted(worker: Worker) -> None:
+            tool = await worker.catalog.get(name)
+            await worker.recount.recount_tool(tool.tool_id, self.watch.now)
+
+        self.attempt(death, recounted)
+
+    def teardown(self) -> None:
+        if hasattr(self, "runner"):
+            try:
+                self.do(self.settled())
+            finally:
+                self.do(self.store.close())
+                self.runner.close()
+                self.folder.cleanup()
+
+    async def settled(self) -> None:
+        """Every message comes again, lost runs are sent again; then the mentions are looked at."""
+        worker = self.world.worker
+        self.watch.advance(seconds=max(SETTLES, LOST_AFTER, STUCK_AFTER).total_seconds())
+        for run_id in await worker.workflows.overdue(self.watch.now):
+            await worker.workflows.advance(run_id)
+        for ids in self.told:
+            await self.world.delivered(ids)
+        found = await self.store.query("catalog", self.world.every_tool)
+        tools = [Tool.from_document(document) for document in found.items]
+        detector = Detector(tool for tool in tools if tool.status == "ACTIVE")
+        expected: dict[str, dict[str, Any]] = {tool.tool_id: {} for tool in tools}
+        for number in range(1, self.count + 1):
+            article = await self.world.read(f"dedup:{number:032x}")
+            if article.deleted_at is not None:
+                continue
+            headline, body = article.canonical.headline, article.text_for_analysis or ""
+            detected = detector.find(headline, body, article.tags, source_tickers(article))
+            assert set(article.detected_tool_ids) == set(detected)
+            for tool_id in detected:
+                expected[tool_id][article.source_id] = published_at(article)
+        for tool in tools:
+            mentions = await self.world.mentions(tool)
+            assert {key: each.published_at for key, each in mentions.items()} == expected[tool.tool_id]
+            await self.world.is_counted(tool)
 
 
-@st.composite
-def texts_with_names(draw: st.DrawFn) -> tuple[str, list[Span]]:
-    text = draw(PROSE)
-    cuts = sorted(draw(st.sets(st.integers(0, len(text)), max_size=8)))
-    return text, [Span(start, end) for start, end in zip(cuts[::2], cuts[1::2], strict=False)]
-
-
-@given(texts_with_names())
-def test_sentences_are_ordered_apart_and_leave_out_only_space(case: tuple[str, list[Span]]) -> None:
-    text, names = case
-    sentences = split_sentences(text, names)
-    place = 0
-    for start, end in sentences:
-        assert place <= start < end <= len(text)
-        assert not text[place:start].strip()
-        assert text[start:end] == text[start:end].strip()
-        place = end
-    assert not text[place:].strip()
-
-
-@given(texts_with_names())
-def test_no_sentence_ends_inside_a_name(case: tuple[str, list[Span]]) -> None:
-    text, names = case
-    for _, end in split_sentences(text, names)[:-1]:
-        assert not any(name.start < end < name.end and text[end : name.end].strip() for name in names)
-
-
-@given(PROSE)
-def test_a_judgement_is_within_its_bounds_and_the_same_again(text: str) -> None:
-    found = judge(text, shipped_table())
-    assert 0.0 <= found.score <= 1.0
-    assert -1.0 <= found.polarity <= 1.0
-    assert found == judge(text, shipped_table())
-
-
-@given(st.lists(st.tuples(judgements(), st.floats(0.1, 5.0)), min_size=1, max_size=8))
-def test_what_is_combined_lies_between_its_parts(parts: list[tuple[Judgement, float]]) -> None:
-    found = combine([Bearing(place, weight) for place, (_, weight) in enumerate(parts)], [each for each, _ in parts])
-    assert isinstance(found, Judgement)
-    assert 0.0 <= found.score <= 1.0
-    polarities = [each.polarity for each, _ in parts]
-    assert min(polarities) - 1e-3 <= found.polarity <= max(polarities) + 1e-3
-    if len({each.sentiment for each, _ in parts}) == 1:
-        assert found.sentiment == parts[0][0].sentiment
-
-
-@given(judgements(), st.floats(0.1, 5.0))
-def test_one_judgement_alone_is_kept(judgement: Judgement, weight: float) -> None:
-    found = combine([Bearing(0, weight)], [judgement])
-    assert isinstance(found, Judgement)
-    assert found.sentiment == judgement.sentiment
-    assert abs(found.score - judgement.score) < 1e-3
-    assert abs(found.polarity - judgement.polarity) < 1e-3
-
-
-@given(PROSE, texts_with_names(), st.data())
-def test_every_question_has_an_answer_for_each_tool(
-    headline: str, case: tuple[str, list[Span]], data: st.DataObject
-) -> None:
-    text, spans = case
-    names = {"a": Names((), tuple(spans)), "b": Names((Span(0, len(headline)),) if headline else (), ())}
-    questions = ask(headline, text, names)
-    answers = data.draw(
-        st.lists(
-            st.one_of(judgements(), st.just(NotJudged("no"))),
-            min_size=len(questions.texts),
-            max_size=len(questions.texts),
-        )
-    )
-    scores = conclude(questions, answers)
-    assert scores.tools.keys() == names.keys()
-    assert len(set(questions.texts)) == len(questions.texts)
+TestNewsroom = Newsroom.TestCase
+TestNewsroom.settings = settings(max_examples=50, stateful_step_count=25, deadline=None)

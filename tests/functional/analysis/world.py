@@ -28,7 +28,7 @@ from services.cache.recount import Recount
 from services.catalog.form import new_tool
 from services.catalog.registry import Catalog
 from services.catalog.watchlist import Watchlist
-from services.ports import Query, Store
+from services.ports import Query, Store, Where
 from services.store.containers import ARTICLES, MENTIONS, RUNS
 from tests.builders import Watch
 from tests.documents import article, reading
@@ -70,9 +70,12 @@ class Worker:
     intake: Intake
     workflows: Workflows
     changes: ToolChanges
+    recount: Recount
 
 
 class World:
+    every_tool = Query((Where("entity_type", "eq", "Tool"),), limit=1000)
+
     def __init__(self, store: Store, watch: Watch) -> None:
         self.store = store
         self.watch = watch
@@ -97,7 +100,7 @@ class World:
             lambda: f"run-{next(self._ids)}",
         )
         intake = Intake(store, settling, self.watch)
-        return Worker(catalog, watchlist, intake, workflows, ToolChanges(catalog, workflows))
+        return Worker(catalog, watchlist, intake, workflows, ToolChanges(catalog, workflows), recount)
 
     async def tool(self, name: str, *aliases: str, **fields: Any) -> Tool:
         return await self.worker.catalog.add(new_tool({"name": name, "aliases": list(aliases), **fields}))

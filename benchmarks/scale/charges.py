@@ -1,0 +1,97 @@
+"""What operations cost in Azure Cosmos DB, in request units. A model: the account's own figures are in its metrics.
+
+The rules are Microsoft's, from "Understand Request Units Consumption in Azure Cosmos DB" (learn.microsoft.com, April
+2026), which calls its figures illustrative:
+    a point read and a write by the size of the document, from its table, in between linearly;
+    a create adds 0.2 for each indexed term, a delete takes as much;
+    a replace is a delete and an insert of the document, and 0.4 for each indexed term that changes;
+    a patch is a replace and 0.4 for each operation in it;
+    reading a batch of documents costs what reading each costs.
+Reads cost twice as much under Strong consistency ("Optimize request cost in Azure Cosmos DB"), which the account has.
+Ours: a query is QUERY_BASE for each physical partition that it asks, and reads each document that it lists, so that
+scans come out rather too dear; a count looks at COUNTED of the index for each document. A refused create is charged
+as the read that follows it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import Any
+
+from services.ports import Document
+from services.store.containers import Container
+
+KB = 1024
+_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
+_READ = (1.00, 1.04, 1.14, 1.33, 1.67, 2.19, 4.76, 9.95, 20.28, 40.95, 145.90, 291.80)
+_WRITE = (4.95, 6.29, 6.67, 7.04, 9.52, 11.23, 22.67, 48.19, 98.29, 184.57, 625.00, 1250.00)
+STRONG = 2.0
+TERM = 0.2
+PATCH_STEP = 0.4
+QUERY_BASE = 2.3
+COUNTED = 0.02
+SYSTEM_BYTES = 200
+"""What Cosmos DB adds to each document: _rid, _self, _etag, _attachments, _ts, and our _write and ttl."""
+
+
+def _by_size(table: tuple[float, ...], size: int) -> float:
+    kilobytes = (size + SYSTEM_BYTES) / KB
+    if kilobytes <= _SIZES[0]:
+        return table[0]
+    above = min(bisect_left(_SIZES, kilobytes), len(_SIZES) - 1)
+    share = (kilobytes - _SIZES[above - 1]) / (_SIZES[above] - _SIZES[above - 1])
+    return table[above - 1] + share * (table[above] - table[above - 1])
+
+
+def read(size: int) -> float:
+    return STRONG * _by_size(_READ, size)
+
+
+def create(size: int, terms: int) -> float:
+    return _by_size(_WRITE, size) + TERM * terms
+
+
+def replace(before: int, after: int, changed: float) -> float:
+    """`changed` terms go and as many come."""
+    return _by_size(_WRITE, before) + _by_size(_WRITE, after) + 2 * TERM * changed
+
+
+def delete(size: int, terms: int) -> float:
+    return _by_size(_WRITE, size) + TERM * terms
+
+
+def query(sizes: list[int], partitions: int = 1) -> float:
+    return STRONG * QUERY_BASE * partitions + sum(map(read, sizes))
+
+
+def count(number: int) -> float:
+    return STRONG * (QUERY_BASE + COUNTED * number)
+
+
+def terms(container: Container, document: Document) -> set[tuple[str, Any]]:
+    """What the container's indexing policy makes of a document: a term for each value, one for each composite."""
+    found = set(_values("", {name: value for name, value in document.items() if _is_indexed(container, name)}))
+    if not container.indexed_only:
+        for name in container.orders:
+            pairs = container.complete_order(name)
+            if all(document.get(field) is not None for field, _ in pairs):
+                found.add((name, tuple(document[field] for field, _ in pairs)))
+    return found
+
+
+def _is_indexed(container: Container, name: str) -> bool:
+    if container.indexed_only:
+        return name in container.indexed_only
+    return name not in container.unindexed and name != "_etag"
+
+
+def _values(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield from _values(f"{path}/{name}", each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _values(f"{path}/[]", each)
+    else:
+        yield path, value

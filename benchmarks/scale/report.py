@@ -1,0 +1,101 @@
+"""The tables of docs/scaling.md, from what was measured. Pure, so that a test can hold the document to them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.scale.limits import limits
+from benchmarks.scale.scenarios import SCENARIOS, Assumptions, Model, Month
+from benchmarks.scale.steps import Step
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENT = ROOT / "docs" / "scaling.md"
+RECORDED = Path(__file__).with_name("measured.json")
+BEGIN, END = "<!-- {}: from benchmarks/scale_model.py -->\n", "<!-- end -->\n"
+
+
+def recorded() -> dict[str, Step]:
+    return {name: Step(**fields) for name, fields in json.loads(RECORDED.read_text()).items()}
+
+
+def record(measured: Mapping[str, Step]) -> None:
+    documents = {name: dataclasses.asdict(step) for name, step in measured.items()}
+    RECORDED.write_text(json.dumps(documents, indent=1) + "\n")
+
+
+def tables(measured: Mapping[str, Step], assumed: Assumptions) -> dict[str, str]:
+    model = Model(measured, assumed)
+    return {
+        "steps": _table(("step", "RU", "point reads", "writes", "queries", "KB read", "KB written"), _steps(measured)),
+        "scenarios": _table(("", *(each.name for each in SCENARIOS)), _scenarios(model)),
+        "limits": _table(("limit", "at most", *(each.name for each in SCENARIOS)), _limits(model)),
+        "assumptions": _table(("assumed", "is"), _assumptions(assumed)),
+    }
+
+
+def written(document: str, made: Mapping[str, str]) -> str:
+    """The document with these tables in it. ValueError if it has no place for one."""
+    for name, table in made.items():
+        begin = BEGIN.format(name)
+        before, found, rest = document.partition(begin)
+        _, ended, after = rest.partition(END)
+        if not (found and ended):
+            raise ValueError(f"there is no place for {name}")
+        document = f"{before}{begin}{table}{END}{after}"
+    return document
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] + ["--:"] * (len(head) - 1), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _steps(measured: Mapping[str, Step]) -> Iterator[Sequence[str]]:
+    for name, step in measured.items():
+        figures = (step.units, step.reads, step.writes, step.queries + step.scans)
+        sizes = (step.bytes_read / 1024, step.bytes_written / 1024)
+        yield (name, *(f"{figure:,.1f}" for figure in (*figures, *sizes)))
+
+
+def _scenarios(model: Model) -> Iterator[Sequence[str]]:
+    loads = [model.load(each) for each in SCENARIOS]
+    months = [Month.of(model, each) for each in SCENARIOS]
+    yield ("polls a second", *(_shown(load.polls) for load in loads))
+    yield ("**RU/s on average**", *(_shown(month.units_average) for month in months))
+    for name in loads[0].units_of:
+        yield (f"of which {name}", *(_shown(load.units_of[name]) for load in loads))
+    yield ("RU/s at the peak", *(_shown(month.units_peak) for month in months))
+    yield (
+        "busiest container, its RU/s",
+        *(f"{m.hottest_container}, {_shown(m.hottest_container_units)}" for m in months),
+    )
+    yield ("million executions a month", *(_shown(month.executions / 1e6) for month in months))
+    yield ("thousand GB-s a month", *(_shown(month.gb_seconds / 1e3) for month in months))
+    yield ("GB stored", *(_shown(month.stored_gb) for month in months))
+    yield ("million queue transactions a month", *(_shown(month.queue_transactions / 1e6) for month in months))
+    yield ("GB logged a month", *(_shown(month.logged_gb) for month in months))
+    yield ("$ a month: Cosmos DB serverless", *(_shown(month.serverless) for month in months))
+    yield ("$ a month: or autoscale", *(_shown(month.autoscale) for month in months))
+    yield ("$ a month: Functions", *(_shown(month.functions) for month in months))
+    yield ("$ a month: storage, queues, logs", *(_shown(month.other) for month in months))
+    cheapest = [min(m.serverless, m.autoscale) + m.functions + m.other for m in months]
+    yield ("**$ a month in all, the cheaper Cosmos DB**", *(_shown(each) for each in cheapest))
+
+
+def _limits(model: Model) -> Iterator[Sequence[str]]:
+    for limit in limits(model):
+        needed = [_shown(limit.needed[each.name]) for each in SCENARIOS]
+        marked = [f"**{n}**" if limit.is_passed(each) else n for n, each in zip(needed, SCENARIOS, strict=True)]
+        yield (limit.what, _shown(limit.most), *marked)
+
+
+def _assumptions(assumed: Assumptions) -> Iterator[Sequence[str]]:
+    for field in dataclasses.fields(assumed):
+        yield (f"`{field.name}`", f"{getattr(assumed, field.name):.10g}")
+
+
+def _shown(figure: float) -> str:
+    return f"{figure:,.0f}" if figure >= 100 else f"{figure:,.1f}" if figure >= 1 else f"{figure:.2f}"

@@ -1,0 +1,288 @@
+"""How often each step happens in a scenario, and what that adds up to in a month. Pure.
+
+Measured are the steps; everything else is an assumption, and is a field of Assumptions or Scenario.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from benchmarks.scale import charges, steps
+from benchmarks.scale.steps import Step
+from services.ingest.claims import TICK_SECONDS
+from services.ingest.messages import MOST_FEEDS
+from services.topology import CLEAN_UP, QUEUES, REFRESH_SENTIMENT_CACHE
+
+SECONDS = 30 * 86_400
+GB = 1e9
+_RECOUNT = f"recount an hour of {steps.RECOUNTED[1][1]} mentions, after {steps.RECOUNTED[1][0]} hours"
+REFRESH_SECONDS = REFRESH_SENTIMENT_CACHE.every.total_seconds()
+
+
+@dataclass(frozen=True, slots=True)
+class Assumptions:
+    """Prices are US dollars, list, for one region; yours differ: see the pricing pages of your region."""
+
+    million_units: float = 0.25
+    """Cosmos DB serverless."""
+    autoscale_100_units_hour: float = 0.012
+    autoscale_hourly_high: float = 1.5
+    """Autoscale bills the highest second of each hour: so many times the average; at least a tenth of its maximum."""
+    autoscale_least_maximum: float = 1_000
+    stored_gb_month: float = 0.25
+    million_executions: float = 0.40
+    gb_second: float = 0.000026
+    million_queue_transactions: float = 0.40
+    logged_gb: float = 2.30
+    free_executions: float = 250_000
+    free_gb_seconds: float = 100_000
+
+    polls_per_feed_hour: float = 8.0
+    """FETCH_BUDGET_PER_FEED_HOUR."""
+    new_per_feed_day: float = 10.0
+    joined_share: float = 0.25
+    """Of what is new to a feed, what another feed has had."""
+    mentions_per_article: float = 0.5
+    hottest_tool_share: float = 0.05
+    peak: float = 3.0
+    """The busiest hour against the average."""
+    read_from_memory: float = 0.2
+    read_computed: float = 0.002
+    index_share: float = 0.3
+    """Of the index, added to what is stored."""
+    log_envelope_bytes: float = 500.0
+    """What Application Insights adds to each line and each execution."""
+
+    fetch_seconds: float = 0.5
+    fetches_per_instance: float = 10.0
+    """MAX_CONCURRENT_REQUESTS."""
+    claims_per_second: float = 500.0
+    articles_per_instance_second: float = 50.0
+    tools_per_instance_second: float = 50.0
+    reads_per_instance_second: float = 200.0
+    shortest_execution: float = 1.0
+    instance_gb: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    name: str
+    feeds: int
+    tools: int
+    reads_per_second: float
+
+
+SCENARIOS = (
+    Scenario("50 feeds, 20 tools", 50, 20, 0.1),
+    Scenario("1,000 feeds, 200 tools", 1_000, 200, 1),
+    Scenario("10,000 feeds, 2,000 tools", 10_000, 2_000, 10),
+    Scenario("100,000 feeds, 10,000 tools", 100_000, 10_000, 100),
+)
+
+
+@dataclass(slots=True)
+class Load:
+    """Per second on average, unless its name says otherwise."""
+
+    units_of: dict[str, float] = field(default_factory=dict)
+    units_at: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    bytes_stored: dict[str, float] = field(default_factory=dict)
+    messages: float = 0.0
+    executions: float = 0.0
+    busy_instances: dict[str, float] = field(default_factory=dict)
+    log_bytes: float = 0.0
+    polls: float = 0.0
+    hot_mentions: float = 0.0
+    refresh_units: float = 0.0
+    """Of one refresh of all, which is done within a minute."""
+
+    @property
+    def units(self) -> float:
+        return sum(self.units_of.values())
+
+
+class Model:
+    def __init__(self, measured: Mapping[str, Step], assumed: Assumptions) -> None:
+        self.measured = measured
+        self.assumed = assumed
+
+    def load(self, scenario: Scenario) -> Load:
+        load, a = Load(), self.assumed
+        load.polls = scenario.feeds * a.polls_per_feed_hour / 3600
+        news = scenario.feeds * a.new_per_feed_day / 86_400
+        joined = news * a.joined_share
+        articles = news - joined
+        mentions = articles * a.mentions_per_article
+        load.hot_mentions = mentions * a.hottest_tool_share
+        self._ingest(load, articles, joined)
+        self._analyse(load, scenario, articles, mentions)
+        self._refresh(load, scenario, mentions)
+        self._read(load, scenario)
+        self._keep(load, articles, joined, mentions, scenario)
+        return load
+
+    def _add(self, load: Load, what: str, step: Step, rate: float, less: Step | None = None) -> None:
+        """`rate` times the step, without what `less` is of it."""
+        load.units_of[what] = load.units_of.get(what, 0.0) + rate * (step.units - (less.units if less else 0.0))
+        for name, units in step.units_at.items():
+            load.units_at[name] += rate * (units - (less.units_at.get(name, 0.0) if less else 0.0))
+        lines = step.log_lines - (less.log_lines if less else 0.0)
+        text = step.log_bytes - (less.log_bytes if less else 0.0)
+        load.log_bytes += rate * (text + lines * self.assumed.log_envelope_bytes)
+
+    def _run(self, load: Load, name: str, rate: float, seconds: float) -> None:
+        """Executions of a function, each of which keeps an instance busy for so long if others share it.
+
+        While there are few, each has an instance to itself, and is billed for a second at least.
+        """
+        load.executions += rate
+        load.busy_instances[name] = max(rate * seconds, min(1.0, rate * self.assumed.shortest_execution))
+        load.log_bytes += rate * self.assumed.log_envelope_bytes
+
+    def _ingest(self, load: Load, articles: float, joined: float) -> None:
+        a, m = self.assumed, self.measured
+        poll = m["poll a feed: 304"]
+        self._add(load, "claiming", m["tick: claim a feed that is due"], load.polls)
+        self._add(load, "claiming", m["tick: nothing is due"], 1 / TICK_SECONDS)
+        self._add(load, "polling", poll, load.polls)
+        self._add(load, "new articles", m[f"poll a feed: {steps.NEW} new articles"], articles / steps.NEW, poll)
+        again = joined * steps.FEEDS / (steps.FEEDS - 1)
+        self._add(load, "new articles", m["poll a feed: an article that another has had"], again, poll)
+        batches = load.polls / min(MOST_FEEDS, max(1.0, load.polls * TICK_SECONDS))
+        load.messages += batches
+        self._run(load, "ingest_due_feeds", 1 / TICK_SECONDS, load.polls * TICK_SECONDS / a.claims_per_second)
+        seconds = load.polls / batches * a.fetch_seconds / a.fetches_per_instance
+        self._run(load, "ingest_feeds", batches, seconds)
+
+    def _analyse(self, load: Load, scenario: Scenario, articles: float, mentions: float) -> None:
+        a, m = self.assumed, self.measured
+        none, one, three = (m[f"analyse an article that names {n} tools"] for n in (0, 1, 3))
+        self._add(load, "analysis", none, articles)
+        naming = min(1.0, a.mentions_per_article)
+        self._add(load, "analysis", one, articles * naming, none)
+        self._add(load, "analysis", three, (mentions - articles * naming) / 2, one)
+        messages = min(articles, load.messages)
+        load.messages += messages
+        self._run(load, "analyze_articles", messages, articles / messages / a.articles_per_instance_second)
+        instances = math.ceil(articles / a.articles_per_instance_second)
+        self._add(load, "analysis", m["know all tools anew: each tool"], scenario.tools * instances / 60)
+
+    def _refresh(self, load: Load, scenario: Scenario, mentions: float) -> None:
+        a, m = self.assumed, self.measured
+        before = load.units
+        batch = m[f"refresh of all: a batch of {steps.TOOLS}, nothing new"]
+        batches = math.ceil(scenario.tools / steps.TOOLS)
+        each = 1 / REFRESH_SECONDS
+        self._add(load, "refresh", m["refresh of all: begin, each tool"], scenario.tools * each)
+        self._add(load, "refresh", batch, batches * each)
+        looks = self.completions_read(scenario) * charges.read(int(batch.stored["runs"])) * each
+        load.units_of["refresh"] += looks
+        load.units_at["runs"] += looks
+        waiting = mentions * REFRESH_SECONDS / scenario.tools
+        told = scenario.tools * (1 - math.exp(-waiting))
+        in_hour = mentions * 3600 / scenario.tools
+        recount, tables = self.recount(in_hour), m[_RECOUNT].units_at["catalog"]
+        load.units_of["recounts"] = told * recount * each
+        load.units_at["catalog"] += told * tables * each
+        load.units_at["mentions"] += told * (recount - tables) * each
+        load.refresh_units = (load.units - before) * REFRESH_SECONDS
+        if batches > 1:
+            load.messages += batches * each
+        self._run(load, "refresh", batches * each, steps.TOOLS / a.tools_per_instance_second)
+
+    def recount(self, mentions: float) -> float:
+        """Request units of recounting an hour of so many mentions, in a timeline that is full."""
+        (hours, few), (_, many) = steps.RECOUNTED[1:]
+        least, most = self.measured[_RECOUNT], self.measured[f"recount an hour of {many} mentions, after {hours} hours"]
+        return least.units + (most.units - least.units) / (many - few) * max(0.0, mentions - few)
+
+    def completions_read(self, scenario: Scenario) -> float:
+        """By all batches of a refresh, each of which looks at those that are there."""
+        batches = math.ceil(scenario.tools / steps.TOOLS)
+        return batches * (batches + 1) / 2 if batches > 1 else 0.0
+
+    def _read(self, load: Load, scenario: Scenario) -> None:
+        a, m, rate = self.assumed, self.measured, scenario.reads_per_second
+        stored = 1 - a.read_from_memory - a.read_computed
+        self._add(load, "reads", m["read an aggregate: from the store"], rate * stored)
+        self._add(load, "reads", m["read an aggregate: computed"], rate * a.read_computed)
+        self._run(load, "http", rate, 1 / a.reads_per_instance_second)
+        flushes = max(1, math.ceil(rate * a.peak / a.reads_per_instance_second)) * min(rate, 0.1)
+        self._add(load, "counters", m["add what was counted"], flushes)
+        self._add(load, "clean_up", m["clean_up: nothing is overdue"], 1 / CLEAN_UP.every.total_seconds())
+        self._run(load, "clean_up", 1 / CLEAN_UP.every.total_seconds(), 1)
+
+    def _keep(self, load: Load, articles: float, joined: float, mentions: float, scenario: Scenario) -> None:
+        """Once as much expires as comes."""
+        m, day = self.measured, 86_400
+        new, again = m[f"poll a feed: {steps.NEW} new articles"], m["poll a feed: an article that another has had"]
+        poll, three = m["poll a feed: 304"], m["analyse an article that names 3 tools"]
+        hour = m[_RECOUNT]
+        grown = articles * new.stored["articles"] / steps.NEW + joined * again.stored["articles"]
+        located = articles * new.stored["locators"] / steps.NEW + joined * again.stored["locators"]
+        load.bytes_stored = {
+            "articles": grown * 30 * day,
+            "locators": located * 30 * day,
+            "mentions": mentions * three.stored["mentions"] / 3 * 45 * day,
+            "runs": load.polls * poll.stored["runs"] * 14 * day,
+            "catalog": scenario.tools * hour.bytes_written,
+            "feeds": scenario.feeds * (m["tick: claim a feed that is due"].bytes_written + 8 * 4 * steps.ENTRIES),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """What a scenario comes to. Dollars are by list price."""
+
+    units_average: float
+    units_peak: float
+    hottest_container: str
+    hottest_container_units: float
+    instances: float
+    executions: float
+    gb_seconds: float
+    stored_gb: float
+    queue_transactions: float
+    logged_gb: float
+    serverless: float
+    autoscale: float
+    functions: float
+    other: float
+
+    @classmethod
+    def of(cls, model: Model, scenario: Scenario) -> Month:
+        a, load = model.assumed, model.load(scenario)
+        units_peak = (load.units - load.units_of["refresh"] - load.units_of["recounts"]) * a.peak
+        units_peak += load.refresh_units / 60
+        billed = max(load.units * a.autoscale_hourly_high, max(units_peak, a.autoscale_least_maximum) / 10)
+        containers = {name: units for name, units in load.units_at.items() if "/" not in name}
+        hottest = max(containers, key=containers.__getitem__)
+        stored = sum(load.bytes_stored.values()) * (1 + a.index_share) / GB
+        executions = load.executions * SECONDS
+        instances = sum(load.busy_instances.values())
+        gb_seconds = instances * a.instance_gb * SECONDS
+        # Each message is put, taken and deleted; each queue is looked at every five seconds at least.
+        transactions = (3 * load.messages + len(QUEUES) / 5) * SECONDS
+        logged = load.log_bytes * SECONDS / GB
+        paid = max(0.0, executions - a.free_executions) / 1e6 * a.million_executions
+        paid += max(0.0, gb_seconds - a.free_gb_seconds) * a.gb_second
+        other = stored * a.stored_gb_month + transactions / 1e6 * a.million_queue_transactions + logged * a.logged_gb
+        return cls(
+            units_average=load.units,
+            units_peak=units_peak,
+            hottest_container=hottest,
+            hottest_container_units=containers[hottest],
+            instances=instances,
+            executions=executions,
+            gb_seconds=gb_seconds,
+            stored_gb=stored,
+            queue_transactions=transactions,
+            logged_gb=logged,
+            serverless=load.units * SECONDS / 1e6 * a.million_units,
+            autoscale=billed / 100 * a.autoscale_100_units_hour * SECONDS / 3600,
+            functions=paid,
+            other=other,
+        )

@@ -1,0 +1,292 @@
+"""Runs the real services on the embedded store, step by step, and says what each step would ask of Cosmos DB.
+
+Everything is fixed (clock, ids, chance, texts), so two runs of the same code measure the same. Nothing here is a
+figure of a scenario: how often each step happens is in scenarios.py.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from benchmarks.scale.counting import CountingStore, Operation
+from models.cache import METADATA_PARTITION
+from models.metrics import IngestionTotals
+from models.tool import Tool
+from models.values import hour_key
+from services import logs
+from services.analysis.analyzers.embedded import EmbeddedAnalyzer
+from services.analysis.settling import Settling
+from services.cache.cache import Cache
+from services.cache.marks import mark_hours
+from services.cache.messages import RefreshMessage
+from services.cache.tables import timeline_document
+from services.catalog.form import NewTool
+from services.catalog.registry import Catalog
+from services.catalog.watchlist import Watchlist
+from services.ports import Store
+from services.settings import Settings
+from services.store.containers import CATALOG, MENTIONS
+from services.store.sqlite import SqliteStore
+from services.upkeep import Upkeep
+from tests.builders import MemoryQueues
+from tests.documents import mention
+from tests.functional.ingest.world import Item, SettableClock, Worker, World
+
+FEEDS, ENTRIES, NEW = 20, 40, 3
+TOOLS = 50
+ARTICLES = 20
+RECOUNTED = ((24, 20), (768, 20), (768, 220))
+"""Hours in the tool's timeline, and mentions in the hour that is recounted."""
+HOT = {METADATA_PARTITION, IngestionTotals.PARTITION}
+"""Partitions that every instance writes to, whatever there is to do."""
+_WORDS = "the maintainers have said today that this version is out and that whoever upgrades will find it quicker"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one unit of a step asks for, on average. `units` are request units; by container, and at HOT partitions.
+
+    `scans` are queries across partitions: each costs more where a container has more physical partitions.
+    """
+
+    units: float
+    reads: float
+    writes: float
+    queries: float
+    scans: float
+    bytes_read: float
+    bytes_written: float
+    stored: Mapping[str, float]
+    units_at: Mapping[str, float]
+    log_lines: float
+    log_bytes: float
+
+
+class _Logged(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+
+class Bench:
+    def __init__(self, store: Store, clock: SettableClock) -> None:
+        self.clock = clock
+        self.store = CountingStore(store)
+        self.world = World(self.store, self.clock)
+        self.ids = (f"{n:028x}" for n in itertools.count(1))
+        self.catalog = Catalog(self.store, self.clock, self.new_uuid)
+        self.watchlist = Watchlist(self.catalog, self.clock)
+        self.settling = Settling(self.store, self.catalog, self.watchlist, EmbeddedAnalyzer(), self.clock)
+        self.cache = Cache.build(self.store, self.catalog, self.clock, lambda: next(self.ids), 2.0)
+        self.steps: dict[str, Step] = {}
+        self._uuids = itertools.count(1)
+        self._titles = itertools.count(1)
+
+    def new_uuid(self) -> str:
+        return f"00000000-0000-4000-8000-{next(self._uuids):012d}"
+
+    def worker(self) -> Worker:
+        """A process that knows nothing yet."""
+        return Worker(self.store, self.world.shelf, self.clock, Settings(store="sqlite"), self.ids)
+
+    @contextmanager
+    def step(self, name: str, per: int = 1) -> Iterator[None]:
+        logged, logger = _Logged(), logging.getLogger(logs.ROOT_LOGGER)
+        self.store.operations.clear()
+        logger.addHandler(logged)
+        try:
+            yield
+        finally:
+            logger.removeHandler(logged)
+        self.steps[name] = _average(self.store.operations, logged.lines, per)
+
+    def items(self, number: int, naming: int = 0, title: str = "") -> list[Item]:
+        """Entries that nobody has had yet; each names so many tools."""
+        found = []
+        for _ in range(number):
+            n = next(self._titles)
+            names = [f"Widget{(n + each) % TOOLS}x" for each in range(naming)]
+            head = title or f"Number {n} of what somebody has to say about {' and '.join(names) or 'something'}"
+            text = ". ".join([_WORDS] * 6 + [f"{each} is good and everybody likes it" for each in names])
+            at = self.clock.now - timedelta(minutes=1)
+            found.append(Item(head, f"https://news.example/2026/02/21/{n}/a-story-of-{n}", f"guid-{n}", at, text))
+        return found
+
+
+def _average(operations: list[Operation], lines: list[str], per: int) -> Step:
+    def share(value: float) -> float:
+        return round(value / per, 3)
+
+    units_at: defaultdict[str, float] = defaultdict(float)
+    stored: Counter[str] = Counter()
+    for each in operations:
+        units_at[each.container] += each.units
+        if each.partition in HOT:
+            units_at[f"{each.container}/{each.partition}"] += each.units
+        stored[each.container] += each.stored
+    kinds = Counter(each.kind for each in operations)
+    written = ("create", "replace", "patch", "delete")
+    return Step(
+        units=share(sum(each.units for each in operations)),
+        reads=share(kinds["read"]),
+        writes=share(sum(kinds[kind] for kind in written)),
+        queries=share(kinds["query"]),
+        scans=share(kinds["scan"]),
+        bytes_read=share(sum(each.size for each in operations if each.kind not in written)),
+        bytes_written=share(sum(each.size for each in operations if each.kind in written)),
+        stored={name: share(size) for name, size in sorted(stored.items()) if size},
+        units_at={name: share(units) for name, units in sorted(units_at.items())},
+        log_lines=share(len(lines)),
+        log_bytes=share(sum(map(len, lines))),
+    )
+
+
+async def measured(folder: Path) -> dict[str, Step]:
+    """Every step, by its name."""
+    async with _bench(folder) as bench:
+        await _ingestion(bench)
+        await _analysis(bench)
+        await _cache(bench)
+        return {name: step for name, step in bench.steps.items() if name}
+
+
+@asynccontextmanager
+async def _bench(folder: Path) -> AsyncIterator[Bench]:
+    logs.configure("INFO", structured=True)
+    clock = SettableClock()
+    store = SqliteStore(folder / "store.db", clock)
+    bench = Bench(store, clock)
+    try:
+        yield bench
+    finally:
+        await bench.cache.close()
+        await store.close()
+
+
+async def _ingestion(bench: Bench) -> None:
+    upkeep = Upkeep(MemoryQueues(), bench.store, bench.clock)
+    with bench.step("clean_up: nothing is overdue"):
+        await upkeep.run()
+    world, names = bench.world, [f"feed-{number:02}" for number in range(FEEDS)]
+    old = {name: bench.items(ENTRIES) for name in names}
+
+    async def poll(step: str) -> None:
+        bench.clock.forward(minutes=30)
+        batches = await bench.worker().claims.claim_due(bench.clock.now)
+        with bench.step(step, FEEDS):
+            for batch in batches:
+                await bench.worker().ingestion.ingest(batch)
+
+    for name in names:
+        await world.add_feed(name, old[name])
+    with bench.step("tick: claim a feed that is due", FEEDS):
+        batches = await bench.worker().claims.claim_due(bench.clock.now)
+    for batch in batches:
+        await bench.worker().ingestion.ingest(batch)
+    with bench.step("tick: nothing is due"):
+        await bench.worker().claims.claim_due(bench.clock.now)
+    for name in names:
+        world.publish(name, old[name], etag='"1"')
+    await poll("")
+    await poll("poll a feed: 304")
+    for name in names:
+        world.publish(name, old[name])
+    await poll("")
+    await poll("poll a feed: the same body")
+    for name in names:
+        old[name] = [*bench.items(NEW), *old[name]][:ENTRIES]
+        world.publish(name, old[name])
+    await poll(f"poll a feed: {NEW} new articles")
+    shared = old[names[0]][0]
+    for name in names[1:]:
+        link = f"https://{name}.example/{shared.guid}"
+        again = Item(shared.title, link, f"{name}-{shared.guid}", shared.published, shared.text)
+        old[name] = [again, *old[name]][:ENTRIES]
+        world.publish(name, old[name])
+    await poll("poll a feed: an article that another has had")
+
+
+async def _analysis(bench: Bench) -> None:
+    for number in range(TOOLS):
+        await bench.catalog.add(NewTool(f"Widget{number}x", (f"Widget {number} Professional",)))
+    with bench.step("know all tools anew: each tool", TOOLS):
+        await bench.watchlist.detector(anew=True)
+    await bench.settling.settle(await _ingested(bench, "first", TOOLS, 1))  # a tool's first article costs more
+    for naming in (0, 1, 3):
+        article_ids = await _ingested(bench, f"naming-{naming}", ARTICLES, naming)
+        await bench.watchlist.detector(anew=True)
+        with bench.step(f"analyse an article that names {naming} tools", ARTICLES):
+            await bench.settling.settle(article_ids)
+
+
+async def _ingested(bench: Bench, feed: str, number: int, naming: int) -> tuple[str, ...]:
+    await bench.world.add_feed(feed, bench.items(number, naming))
+    return (await bench.world.poll(feed, bench.worker())).article_ids
+
+
+async def _cache(bench: Bench) -> None:
+    cache, clock = bench.cache, bench.clock
+    tools = await bench.catalog.active()
+    tool_ids = [tool.tool_id for tool in tools]
+    await cache.refresh.refresh_tools(tool_ids)
+    clock.forward(minutes=15)
+    await cache.refresh.refresh_tools(tool_ids)
+    with bench.step("refresh of all: begin, each tool", TOOLS):
+        begun = await cache.refresh_runs.begin()
+    clock.forward(minutes=15)
+    with bench.step(f"refresh of all: a batch of {TOOLS}, nothing new"):
+        for message in begun.messages:
+            await cache.refresh_runs.work(RefreshMessage.from_message(message))
+    await _reads(bench, tools[0])
+    for hours, mentions in RECOUNTED:
+        tool_id = await _marked(bench, hours, mentions)
+        with bench.step(f"recount an hour of {mentions} mentions, after {hours} hours"):
+            await cache.recount.recount_tool(tool_id, clock.now)
+
+
+async def _reads(bench: Bench, tool: Tool) -> None:
+    cache = bench.cache
+    with bench.step("read an aggregate: from the store"):
+        await cache.reader.read(tool.primary_name, "HOUR_24")
+    with bench.step("read an aggregate: from memory"):
+        await cache.reader.read(tool.primary_name, "HOUR_24")
+    await cache.counters.flush()
+    await cache.reader.read(tool.primary_name, "HOUR_24")
+    with bench.step("add what was counted"):
+        await cache.counters.flush()
+    await cache.invalidation.invalidate_tool_cache(tool.tool_id)
+    with bench.step("read an aggregate: computed"):
+        await cache.reader.read(tool.primary_name, "HOUR_24")
+
+
+async def _marked(bench: Bench, hours: int, mentions: int) -> str:
+    """A tool in whose timeline each of so many hours has mentions, the last of them marked."""
+    tool_id, now = bench.new_uuid(), bench.clock.now
+    table = {hour_key(now - timedelta(hours=back)): [12, 8, 9, 3_141_592] for back in range(hours)}
+    await bench.store.upsert(CATALOG.name, timeline_document(tool_id, None, table, None, now))
+    said = [
+        mention(
+            tool_id=tool_id,
+            source_id=f"dedup:{number:032x}",
+            published_at=now,
+            created_at=now,
+            updated_at=now,
+            source="feed-of-somebody",
+            headline="Number 1234 of what somebody has to say about Widget1x",
+            url=f"https://news.example/2026/02/21/{number}/a-story-of-{number}",
+        )
+        for number in range(mentions)
+    ]
+    await bench.store.write_many(MENTIONS.name, [each.to_document() for each in said])
+    await mark_hours(bench.store, tool_id, [now], now)
+    return tool_id

@@ -10,6 +10,11 @@ import hashlib
 import sys
 from pathlib import Path
 
+HOSTS = [f"127.0.0.{number}" for number in range(1, 201)]
+"""Feeds are on many hosts, as they are in life: nobody should crowd one."""
+
+BACKLOG = 1024
+
 
 class Corpora:
     def __init__(self, folder: Path) -> None:
@@ -49,9 +54,11 @@ async def main(folder: Path, delay_seconds: float) -> None:
         finally:
             writer.close()
 
-    server = await asyncio.start_server(handle, "127.0.0.1", 0)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await server.serve_forever()
+    first = await asyncio.start_server(handle, HOSTS[0], 0, backlog=BACKLOG)
+    port = first.sockets[0].getsockname()[1]
+    others = await asyncio.start_server(handle, HOSTS[1:], port, backlog=BACKLOG)
+    print(port, flush=True)
+    await asyncio.gather(first.serve_forever(), others.serve_forever())
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+from benchmarks.feed_server import HOSTS
+
 ROOT = Path(__file__).resolve().parents[1]
 ROUNDS = (
     ("cold", "base", True),
@@ -52,7 +54,7 @@ def serving(folder: Path, delay_ms: int) -> Iterator[str]:
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:
-            yield f"http://127.0.0.1:{int(server.stdout.readline())}"
+            yield f"http://{HOSTS[0]}:{int(server.stdout.readline())}"
         finally:
             server.terminate()
 
@@ -84,11 +86,11 @@ async def ours(url: str, folder: Path, names: list[str], at_once: int) -> list[d
                 created_at=now,
                 updated_at=now,
                 feed_id=name,
-                feed_url=f"{url}/{name}.xml",
+                feed_url=f"{url.replace(HOSTS[0], HOSTS[number % len(HOSTS)])}/{name}.xml",
                 source_name=name,
                 next_fetch_time=now,
             ).to_document()
-            for name in names
+            for number, name in enumerate(names)
         ],
     )
     measured = []

@@ -18,7 +18,8 @@ ROUNDS = (("cold", "base", 1), ("304", "base", 1), ("same body", "base", 0), ("3
 def main(url: str, folder: str, workers: int, feeds: int) -> None:
     reader = make_reader(f"{folder}/reader-{workers}.sqlite")
     for number in range(feeds):
-        reader.add_feed(f"{url}/feed-{number:04}.xml")
+        host = f"127.0.0.{1 + number % 200}"
+        reader.add_feed(f"{url.replace('127.0.0.1', host)}/feed-{number:04}.xml")
     measured = []
     for label, corpus, validators in ROUNDS:
         urlopen(f"{url}/serve/{corpus}/{validators}").read()

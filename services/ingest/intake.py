@@ -95,10 +95,13 @@ class Intake:
 
     async def _known(self, work: Settlement, candidates: list[Candidate]) -> tuple[list[Known], list[Document]]:
         """The candidates whose hash is not stored in this form; and the locators that live on, seen again."""
-        keys = [seen_key(work.source.key, each.entry.content_hash) for each in candidates]
-        keys += [each.locator_id for each in candidates]
+        # Of a feed that was never saved, every hash is in doubt: none is worth reading.
+        with_hashes = candidates if work.counted_until else []
+        keys = [each.locator_id for each in candidates]
+        keys += [seen_key(work.source.key, each.entry.content_hash) for each in with_hashes]
         found = await self._store.read_many(LOCATORS.name, [(key, key) for key in keys])
-        hashes, aliases = found[: len(candidates)], found[len(candidates) :]
+        aliases = found[: len(candidates)]
+        hashes = found[len(candidates) :] or [None] * len(candidates)
         going_on: list[Known] = []
         renewed: list[Document] = []
         for candidate, hashed, alias in zip(candidates, hashes, aliases, strict=True):

@@ -1,0 +1,200 @@
+"""Tools over HTTP: every endpoint with every answer that it has, and what their runs come to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from models.tool import is_tool_id
+from services.container import Container
+from tests.documents import article, reading
+from tests.functional.api.conftest import Answer, call
+from tests.hosting import running_host
+
+
+async def add(name: str, **fields: Any) -> dict[str, Any]:
+    answer = await call("add_tool", body={"name": name, **fields})
+    assert answer.status == 201, answer.body
+    tool: dict[str, Any] = answer.json
+    return tool
+
+
+async def store(app: Container, number: int, headline: str, **fields: Any) -> str:
+    """As ingestion does."""
+    now = app.clock() - timedelta(minutes=number)
+    one = article(
+        dedup_key=f"{number:032x}",
+        created_at=now,
+        updated_at=now,
+        timestamp=now,
+        matched_tickers=(),
+        canonical=reading(headline=headline),
+        **fields,
+    )
+    await app.store.create("articles", one.to_document())
+    return one.source_id
+
+
+async def carried_out(app: Container, answer: Answer) -> dict[str, Any]:
+    """What the queue does with the message of a run, and the run as it is read."""
+    (message,) = answer.sent
+    assert answer.json["run_id"] == message["run_id"]
+    while (await app.workflows.advance(message["run_id"])).goes_on:
+        pass
+    run: dict[str, Any] = (await call("get_run", run_id=message["run_id"])).json
+    return run
+
+
+async def test_a_tool_is_added_and_answers_to_id_name_and_alias(app: Container) -> None:
+    fields = {"aliases": ["C Sharp"], "tickers": ["msft"], "keywords": ["Roslyn"], "excluded": ["C# minor"]}
+    answer = await call("add_tool", body={"name": "C#", **fields})
+    tool = answer.json
+    assert (answer.status, answer.headers["Location"]) == (201, f"/api/v1/tools/{tool['tool_id']}")
+    assert is_tool_id(tool["tool_id"])
+    assert (tool["primary_name"], tool["aliases"], tool["tickers"]) == ("C#", ["C Sharp"], ["MSFT"])
+    assert (tool["status"], tool["keywords"], tool["excluded"]) == ("ACTIVE", ["Roslyn"], ["C# minor"])
+    for text in (tool["tool_id"], "c#", "c  sharp"):
+        assert (await call("get_tool", tool=text)).json["tool_id"] == tool["tool_id"]
+    assert (await call("get_tool", tool="C")).status == 404
+    again = await call("add_tool", body={"name": "c sharp"})
+    assert (again.status, again.mimetype, again.sent) == (409, "application/problem+json", [])
+    assert tool["tool_id"] in again.json["detail"]
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "field"),
+    [
+        ("add_tool", {"aliases": ["A"]}, "name"),
+        ("add_tool", {"name": "A", "colour": "red"}, "colour"),
+        ("add_tool", b"[]", "body"),
+        ("change_tool", {"status": "MERGED"}, "status"),
+        ("change_tool", {"name": ""}, "name"),
+        ("merge_tool", {}, "into"),
+        ("merge_tool", {"into": 7}, "into"),
+        ("preview_aliases", {}, "alias"),
+        ("preview_aliases", {"alias": ""}, "aliases"),
+        ("reanalyze_tool", {"deep": True}, "deep"),
+    ],
+)
+async def test_what_is_wrong_is_named_by_field(app: Container, name: str, body: Any, field: str) -> None:
+    await add("Quorvia")
+    answer = await call(name, body=body, tool="Quorvia")
+    assert (answer.status, answer.json["field"], answer.sent) == (400, field, [])
+
+
+async def test_tools_are_listed_by_name_in_pages_and_by_status(app: Container) -> None:
+    for name in ("b", "A", "c"):
+        await add(name)
+    await call("change_tool", body={"status": "DEPRECATED"}, tool="c")
+    first = (await call("list_tools", "limit=2")).json
+    second = (await call("list_tools", f"limit=2&cursor={first['next']}")).json
+    assert [each["primary_name"] for each in (*first["items"], *second["items"])] == ["A", "b", "c"]
+    assert second["next"] is None
+    listed = (await call("list_tools", "status=DEPRECATED")).json["items"]
+    assert [each["primary_name"] for each in listed] == ["c"]
+    for query in ("status=GONE", "stat=ACTIVE", "limit=0", "cursor=x"):
+        assert (await call("list_tools", query)).status == 400
+
+
+async def test_an_alias_is_tried_applied_and_backfilled(app: Container) -> None:
+    await add("Quorvia", aliases=["QV"])
+    named, other = await store(app, 1, "Quorvia is great"), await store(app, 2, "Qrvdb is a great success")
+    await app.intake.take([named, other])
+    tried = (await call("preview_aliases", body={"alias": "QRVDB"}, tool="qv")).json
+    assert (tried["would_add"], tried["articles_looked_at"], tried["complete"]) == (1, 2, True)
+    assert (tried["samples"][0]["source_id"], tried["samples"][0]["matches"]) == (other, ["Qrvdb"])
+
+    same = await call("change_tool", body={"aliases": ["QV"]}, tool="Quorvia")
+    assert (same.status, same.sent) == (200, [])
+    changed = await call("change_tool", body={"aliases": ["QV", "QRVDB"]}, tool="Quorvia")
+    assert (changed.status, changed.json["aliases"]) == (202, ["QV", "QRVDB"])
+    assert changed.headers["Location"] == f"/api/v1/runs/{changed.json['run_id']}"
+    run = await carried_out(app, changed)
+    assert (run["status"], run["workflow_name"], run["progress"]) == ("SUCCEEDED", "backfill_tools", 2)
+    articles = (await call("list_tool_articles", tool="qrvdb")).json
+    assert [each["source_id"] for each in articles["items"]] == [named, other]
+    assert articles["items"][1]["mention"]["sentiment"] == "positive"
+    assert articles["items"][1]["mention"]["matches"] == [{"name": "Qrvdb", "kind": "ALIAS", "where": "HEADLINE"}]
+
+
+async def test_a_new_tool_finds_what_was_there_before_it(app: Container) -> None:
+    one = await store(app, 1, "Quorvia is great")
+    await app.intake.take([one])
+    assert (await carried_out(app, await call("add_tool", body={"name": "Quorvia"})))["status"] == "SUCCEEDED"
+    (item,) = (await call("list_tool_articles", tool="Quorvia")).json["items"]
+    assert item["source_id"] == one
+
+
+async def test_a_merged_tool_answers_as_the_other(app: Container) -> None:
+    old, new = await add("Hexwharf", aliases=["HXW"]), await add("Pebblegrid")
+    one = await store(app, 1, "Hexwharf is great")
+    await app.intake.take([one])
+    answer = await call("merge_tool", body={"into": "pebblegrid"}, tool="hxw")
+    assert (answer.status, answer.headers["Location"]) == (202, f"/api/v1/runs/{answer.json['run_id']}")
+    assert (await carried_out(app, answer))["status"] == "SUCCEEDED"
+    for text in (old["tool_id"], "Hexwharf", "HXW"):
+        assert (await call("get_tool", tool=text)).json["tool_id"] == new["tool_id"]
+        (item,) = (await call("list_tool_articles", tool=text)).json["items"]
+        assert item["source_id"] == one
+    merged = (await call("list_tools", "status=MERGED")).json["items"]
+    assert [(each["tool_id"], each["merged_into"]) for each in merged] == [(old["tool_id"], new["tool_id"])]
+    assert (await call("merge_tool", body={"into": "Hexwharf"}, tool="Pebblegrid")).status == 409
+    assert (await call("merge_tool", body={"into": "nobody"}, tool="Pebblegrid")).status == 404
+
+
+async def test_reanalysis_is_a_run_whose_progress_is_read(app: Container) -> None:
+    await add("Quorvia")
+    await app.intake.take([await store(app, 1, "Quorvia is great")])
+    answer = await call("reanalyze_tool", tool="Quorvia")
+    assert (answer.status, list(answer.json)) == (202, ["run_id"])
+    queued = (await call("get_run", run_id=answer.json["run_id"])).json
+    assert (queued["status"], queued["progress"]) == ("QUEUED", 0)
+    done = await carried_out(app, answer)
+    assert (done["status"], done["progress"]) == ("SUCCEEDED", 1)
+    assert (await call("reanalyze_tool", tool="nobody")).status == 404
+
+
+async def test_a_tools_articles_come_newest_first_without_those_that_were_deleted(app: Container) -> None:
+    await add("Quorvia")
+    articles = [await store(app, number, f"Quorvia is great, {number}") for number in range(1, 5)]
+    await app.intake.take(articles)
+    assert (await call("delete_article", article_id=articles[1])).status == 204
+    first = (await call("list_tool_articles", "limit=2", tool="Quorvia")).json
+    second = (await call("list_tool_articles", f"limit=2&cursor={first['next']}", tool="Quorvia")).json
+    listed = [each["source_id"] for each in (*first["items"], *second["items"])]
+    assert listed == [articles[0], articles[2], articles[3]]
+    assert (await call("list_tool_articles", tool="nobody")).status == 404
+
+
+@pytest.fixture
+async def session(tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
+    async with (
+        running_host(data=tmp_path, settings={"DATA_DIR": str(tmp_path)}) as host,
+        aiohttp.ClientSession(host.url, timeout=aiohttp.ClientTimeout(10)) as session,
+    ):
+        yield session
+
+
+async def test_over_the_host_an_alias_with_signs_in_it_is_added_found_and_backfilled(
+    session: aiohttp.ClientSession,
+) -> None:
+    async with session.post("/api/v1/tools", json={"name": "C#", "aliases": ["C Sharp"]}) as response:
+        assert response.status == 201
+        tool = await response.json()
+    async with session.get("/api/v1/tools/C%23") as response:
+        assert (await response.json())["tool_id"] == tool["tool_id"]
+    async with session.patch("/api/v1/tools/c%20sharp", json={"aliases": ["C Sharp", "Visual C#"]}) as response:
+        assert response.status == 202
+        location = response.headers["Location"]
+    until = datetime.now(UTC) + timedelta(seconds=10)
+    status = None
+    while status != "SUCCEEDED" and datetime.now(UTC) < until:
+        async with session.get(location) as response:
+            status = json.loads(await response.read())["status"]
+    assert status == "SUCCEEDED"

@@ -6,14 +6,19 @@ stored is five minutes old, or when the outcome changed.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from models.errors import Unavailable
 from models.heartbeat import Heartbeat
+from services.logs import log_event
 from services.ports import Clock, Query, Store
 from services.store.containers import CATALOG
 
 STORED_AT_LEAST_EVERY = timedelta(minutes=5)
+
+log = logging.getLogger("toolpulse.heartbeats")
 
 
 class Heartbeats:
@@ -23,15 +28,22 @@ class Heartbeats:
         self._stored: dict[str, tuple[datetime, bool]] = {}
 
     async def record(self, timer: str, started: datetime, error: str | None = None) -> None:
-        """Notes the outcome of a run that began at `started`; without `error` it went well."""
+        """Notes the outcome of a run that began at `started`; without `error` it went well.
+
+        A beat that cannot be stored is logged, not raised: the run has done its work, and its messages must leave.
+        """
         now, well = self._clock(), error is None
         last = self._stored.get(timer)
         if last and last[1] == well and now - last[0] < STORED_AT_LEAST_EVERY:
             return
-        document = await self._store.read(CATALOG.name, Heartbeat.PARTITION, timer)
-        known = Heartbeat.from_document(document) if document else Heartbeat.first(timer, now)
-        beat = known.beaten(started, now, error)
-        await self._store.upsert(CATALOG.name, beat.to_document())
+        try:
+            document = await self._store.read(CATALOG.name, Heartbeat.PARTITION, timer)
+            known = Heartbeat.from_document(document) if document else Heartbeat.first(timer, now)
+            beat = known.beaten(started, now, error)
+            await self._store.upsert(CATALOG.name, beat.to_document())
+        except Unavailable as failure:
+            log_event(log, logging.WARNING, "heartbeat_not_stored", timer=timer, error=str(failure))
+            return
         self._stored[timer] = (now, well)
 
     async def list(self, timers: Sequence[str]) -> dict[str, Heartbeat]:

@@ -8,6 +8,7 @@ splitting each text into the set of its words. Texts are made of the dictionary 
 
 from __future__ import annotations
 
+import argparse
 import random
 import re
 import sys
@@ -77,6 +78,7 @@ def _timed(run: Callable[[str], object], corpus: list[str]) -> float:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0]).parse_args()
     chance = random.Random(SEED)
     tools = catalog(chance)
     started = time.process_time()

@@ -60,17 +60,9 @@ def _needs(model: Model, scenario: Scenario) -> list[tuple[str, float, float]]:
             SERVERLESS_CONTAINER,
             load.units_at["sentiment_cache"] * REFRESH_SECONDS / 60,
         ),
-        (
-            "RU of one recount of the busiest tool's hour, of a partition's second",
-            PARTITION_UNITS,
-            long.units + of_one * hot_hour,
-        ),
+        ("RU of one recount of the busiest tool's hour", PARTITION_UNITS, model.recount(load.hot_mentions * 3600)),
         ("GB of the busiest tool's mentions", PARTITION_GB, hot_gb),
-        (
-            "RU/s of the one document of all fetches' totals, of a partition",
-            PARTITION_UNITS,
-            load.units_at["catalog/TOTALS"] * a.peak,
-        ),
+        ("RU/s of the documents of totals at the peak", PARTITION_UNITS, load.units_at["catalog/TOTALS"] * a.peak),
         ("messages a second in all queues at the peak", QUEUE_MESSAGES, load.messages * a.peak),
         ("KB of the documents that a recount writes, 32 days full", DOCUMENT_KB, long.bytes_written / 1024),
     ]

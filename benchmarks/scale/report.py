@@ -68,10 +68,8 @@ def _scenarios(model: Model) -> Iterator[Sequence[str]]:
     for name in loads[0].units_of:
         yield (f"of which {name}", *(_shown(load.units_of[name]) for load in loads))
     yield ("RU/s at the peak", *(_shown(month.units_peak) for month in months))
-    yield (
-        "busiest container, its RU/s",
-        *(f"{m.hottest_container}, {_shown(m.hottest_container_units)}" for m in months),
-    )
+    busiest = [f"{month.hottest_container}, {_shown(month.hottest_container_units)}" for month in months]
+    yield ("busiest container, its RU/s", *busiest)
     yield ("million executions a month", *(_shown(month.executions / 1e6) for month in months))
     yield ("thousand GB-s a month", *(_shown(month.gb_seconds / 1e3) for month in months))
     yield ("GB stored", *(_shown(month.stored_gb) for month in months))

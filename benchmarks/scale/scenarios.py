@@ -149,8 +149,7 @@ class Model:
         self._add(load, "claiming", m["tick: nothing is due"], 1 / TICK_SECONDS)
         self._add(load, "polling", poll, load.polls)
         self._add(load, "new articles", m[f"poll a feed: {steps.NEW} new articles"], articles / steps.NEW, poll)
-        again = joined * steps.FEEDS / (steps.FEEDS - 1)
-        self._add(load, "new articles", m["poll a feed: an article that another has had"], again, poll)
+        self._add(load, "new articles", m["poll a feed: an article that another has had"], joined, poll)
         batches = load.polls / min(MOST_FEEDS, max(1.0, load.polls * TICK_SECONDS))
         load.messages += batches
         self._run(load, "ingest_due_feeds", 1 / TICK_SECONDS, load.polls * TICK_SECONDS / a.claims_per_second)

@@ -207,10 +207,11 @@ async def _ingestion(bench: Bench) -> None:
         old[name] = [*bench.items(NEW), *old[name]][:ENTRIES]
         world.publish(name, old[name])
     await poll(f"poll a feed: {NEW} new articles")
-    shared = old[names[0]][0]
-    for name in names[1:]:
-        link = f"https://{name}.example/{shared.guid}"
-        again = Item(shared.title, link, f"{name}-{shared.guid}", shared.published, shared.text)
+    firsts = {name: old[name][0] for name in names}
+    for name, other in zip(names, [*names[1:], names[0]], strict=True):
+        theirs = firsts[other]
+        link = f"https://{name}.example/{theirs.guid}"
+        again = Item(theirs.title, link, f"{name}-{theirs.guid}", theirs.published, theirs.text)
         old[name] = [again, *old[name]][:ENTRIES]
         world.publish(name, old[name])
     await poll("poll a feed: an article that another has had")

@@ -1,0 +1,97 @@
+"""docs/scaling.md says what the model says, the model says what was measured, and that is still what the code does."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from benchmarks.scale import charges, report
+from benchmarks.scale.counting import CountingStore
+from benchmarks.scale.limits import limits
+from benchmarks.scale.scenarios import SCENARIOS, Assumptions, Model, Month
+from benchmarks.scale.steps import Step, measured
+from models.errors import ChangedMeanwhile, Conflict
+from services.ports import Query
+from services.store.containers import ARTICLES, CATALOG, FEEDS, SENTIMENT_CACHE
+from services.store.sqlite import SqliteStore
+from tests.builders import Watch
+
+
+def test_the_tables_in_the_document_are_those_of_the_recorded_measurements() -> None:
+    document = report.DOCUMENT.read_text()
+    assert report.written(document, report.tables(report.recorded(), Assumptions())) == document
+
+
+async def test_what_was_recorded_is_what_the_code_does_today(tmp_path: Path) -> None:
+    """`python benchmarks/scale_model.py --write` brings it up to date."""
+    today, then = await measured(tmp_path), report.recorded()
+    assert today.keys() == then.keys()
+    differing = {name: (step.units, then[name].units) for name, step in today.items() if not alike(step, then[name])}
+    assert differing == {}
+
+
+def alike(one: Step, other: Step) -> bool:
+    """Feeds are saved together as they get through, which is not the same every time."""
+    return one.units == pytest.approx(other.units, rel=0.1, abs=0.5)
+
+
+def test_every_scenario_needs_more_than_the_one_before() -> None:
+    months = [Month.of(Model(report.recorded(), Assumptions()), scenario) for scenario in SCENARIOS]
+    for field in dataclasses.fields(Month):
+        if field.name != "hottest_container":
+            figures = [getattr(month, field.name) for month in months]
+            assert figures == sorted(figures), field.name
+
+
+def test_assumptions_count_and_the_smallest_scenario_passes_no_limit() -> None:
+    steps, smallest = report.recorded(), SCENARIOS[0]
+    assert not any(limit.is_passed(smallest) for limit in limits(Model(steps, Assumptions())))
+    dear = Month.of(Model(steps, Assumptions(million_units=0.5)), smallest)
+    assert dear.serverless == pytest.approx(2 * Month.of(Model(steps, Assumptions()), smallest).serverless)
+
+
+def test_request_units_are_those_of_microsofts_examples() -> None:
+    kilobyte = 1024 - charges.SYSTEM_BYTES
+    assert charges.read(kilobyte) == charges.STRONG
+    assert charges.create(kilobyte, 10) == pytest.approx(7.0, abs=0.1)
+    assert charges.replace(kilobyte, kilobyte, 2) == pytest.approx(10.8, abs=0.2)
+    assert charges.delete(kilobyte, 10) == pytest.approx(7.0, abs=0.1)
+    assert charges.read(100 * 1024) == pytest.approx(charges.STRONG * 10, rel=0.25)
+
+
+def test_only_what_is_indexed_makes_terms() -> None:
+    article = {"id": "article", "source_id": "a", "text_for_analysis": "long", "tags": ["x", "y"], "status": "pending"}
+    assert len(charges.terms(ARTICLES, article)) == 5
+    assert len(charges.terms(ARTICLES, {**article, "timestamp": "2026-02-21T20:00:00Z"})) == 8
+    assert len(charges.terms(SENTIMENT_CACHE, {"id": "a", "tool_id": "a", "period": "DAY_7", "score": 1})) == 2
+
+
+async def test_every_operation_is_counted_as_the_requests_that_it_is(tmp_path: Path) -> None:
+    store = CountingStore(SqliteStore(tmp_path / "store.db", Watch()))
+    feeds = [{"id": "feed", "feed_id": name, "enabled": True} for name in "abc"]
+
+    def counted() -> list[str]:
+        kinds = [each.kind for each in store.operations]
+        store.operations.clear()
+        return kinds
+
+    try:
+        assert await store.create_many(FEEDS.name, feeds[:2]) == [True, True]
+        await store.write_many(FEEDS.name, feeds)
+        assert counted() == ["create", "create", "replace", "replace", "create"]
+        with pytest.raises(Conflict):
+            await store.create(FEEDS.name, feeds[0])
+        with pytest.raises(ChangedMeanwhile):
+            await store.replace(FEEDS.name, feeds[0], "another")
+        assert counted() == ["read", "read"]
+        await store.read_many(FEEDS.name, [("a", "feed"), ("z", "feed")])
+        await store.query(FEEDS.name, Query(partition="a"))
+        await store.query(FEEDS.name, Query())
+        assert await store.count(FEEDS.name) == 3
+        assert counted() == ["read", "read", "query", "scan", "scan"]
+        for _ in range(2):
+            await store.increment(CATALOG.name, {"id": "n", "pk": "N"}, {"reads": 1})
+        assert await store.delete(FEEDS.name, "a", "feed")
+        assert counted() == ["create", "patch", "read", "delete"]
+    finally:
+        await store.close()

@@ -23,9 +23,11 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
-from benchmarks.feed_server import HOSTS
-
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.feed_server import HOSTS  # noqa: E402
+
 ROUNDS = (
     ("cold", "base", True),
     ("304", "base", True),

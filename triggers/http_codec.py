@@ -33,6 +33,7 @@ Choice = TypeVar("Choice", bound=str)
 Handler = Callable[P, Awaitable[func.HttpResponse]]
 
 MAX_BODY_BYTES = 1024 * 1024
+MAX_URL_CHARACTERS = 8 * 1024
 MAX_LIMIT = 500
 DEFAULT_LIMIT = 50
 
@@ -50,12 +51,16 @@ _STATUS: dict[type[ToolpulseError], tuple[int, str]] = {
 
 
 def answering(handler: Handler[P]) -> Handler[P]:
-    """Turns what a handler raises into its answer. Goes below the trigger decorator: above it, it would never run."""
+    """Turns what a handler raises into its answer, and refuses what is too large before the handler sees it.
+
+    Goes below the trigger decorator: above it, it would never run.
+    """
 
     @functools.wraps(handler)
     async def answer(*args: P.args, **kwargs: P.kwargs) -> func.HttpResponse:
         try:
-            return await handler(*args, **kwargs)
+            req: Any = kwargs.get("req") or args[0]
+            return _oversize(req) or await handler(*args, **kwargs)
         except ToolpulseError as error:
             return _known(error)
         except Exception:
@@ -69,6 +74,17 @@ def answering(handler: Handler[P]) -> Handler[P]:
             )
 
     return answer
+
+
+def _oversize(req: func.HttpRequest) -> func.HttpResponse | None:
+    """Of headers, the host takes 32 KB at most."""
+    if len(req.url) > MAX_URL_CHARACTERS:
+        return problem(
+            414, "URL too long", f"url: at most {MAX_URL_CHARACTERS:,} characters; these are {len(req.url):,}"
+        )
+    if (size := len(req.get_body())) > MAX_BODY_BYTES:
+        return problem(413, "Content too large", f"body: at most {MAX_BODY_BYTES:,} bytes; these are {size:,}")
+    return None
 
 
 def _known(error: ToolpulseError) -> func.HttpResponse:
@@ -123,8 +139,6 @@ def list_answer(items: Sequence[Any], cursor: str | None) -> func.HttpResponse:
 def json_body(req: func.HttpRequest, fields: Sequence[str]) -> dict[str, Any]:
     """The JSON object in the body, with none but `fields`; an empty body is an empty object."""
     body = req.get_body()
-    if len(body) > MAX_BODY_BYTES:
-        raise InvalidInput("body", f"at most {MAX_BODY_BYTES:,} bytes of JSON; these are {len(body):,}")
     if not body.strip():
         return {}
     try:

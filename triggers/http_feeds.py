@@ -4,7 +4,6 @@ import typing
 
 import azure.functions as func
 
-from models.errors import InvalidInput
 from services import container
 from services.feeds.form import FIELDS, feed_change, new_feed
 from services.feeds.lists import import_opml
@@ -13,7 +12,6 @@ from services.reading.shown import shown
 from services.topology import INGEST_FEEDS
 from triggers.access import MANAGE, READ, require_management
 from triggers.http_codec import (
-    MAX_BODY_BYTES,
     accepted,
     answering,
     json_answer,
@@ -68,10 +66,7 @@ async def import_feeds(req: func.HttpRequest) -> func.HttpResponse:
     services = await container.get()
     require_management(req, services.settings.management_key)
     query_of(req)
-    document = req.get_body()
-    if len(document) > MAX_BODY_BYTES:
-        raise InvalidInput("body", f"at most {MAX_BODY_BYTES:,} bytes of OPML; these are {len(document):,}")
-    report = await import_opml(services.feeds, document)
+    report = await import_opml(services.feeds, req.get_body())
     refused = [{"line": each.line, "url": each.url, "reason": each.reason} for each in report.refused]
     return json_answer({"added": report.added, "known": report.known, "refused": refused})
 

@@ -156,7 +156,7 @@ async def test_opml_goes_in_with_a_report_and_comes_out_again(app: Container) ->
     assert (outline.get("text"), outline.get("xmlUrl")) == ("A & B", "https://a.example/?x=1&y=2")
 
 
-@pytest.mark.parametrize("body", [b"", b"x", b"<!DOCTYPE opml []><opml/>", b"<opml>" + b" " * 1024 * 1024 + b"</opml>"])
-async def test_what_is_no_opml_or_too_much_of_it_is_400(app: Container, body: bytes) -> None:
+@pytest.mark.parametrize("body", [b"", b"x", b"<!DOCTYPE opml []><opml/>"])
+async def test_what_is_no_opml_is_400(app: Container, body: bytes) -> None:
     answer = await call("import_feeds", body=body)
     assert (answer.status, answer.json["field"]) == (400, "body")

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from models.mention import Match
 from models.tool import Tool, normalize_name
 from services.catalog.ambiguity import Telling, has_version, is_near, is_proper_noun, telling
-from services.catalog.folding import Folded, fold, tokens
+from services.catalog.folding import Folded, fold, has_unspaced, tokens
 from services.catalog.phrases import Phrase
 
 Kind = Literal["NAME", "ALIAS", "TICKER", "KEYWORD", "SOURCE_TAG"]
@@ -89,6 +89,7 @@ class Detector:
         names = [name for tool in self.tools.values() for name in _names(tool)]
         self._anchored, self._unanchored = _anchored(names)
         self._anchors = frozenset(self._anchored)
+        self._unspaced = any(map(has_unspaced, self._anchors))
         self._tickers: defaultdict[str, list[str]] = defaultdict(list)
         self._tagged: defaultdict[str, list[_Name]] = defaultdict(list)
         self._excluded = {tool_id: _exclusion(tool) for tool_id, tool in self.tools.items() if tool.excluded}
@@ -120,7 +121,7 @@ class Detector:
 
     def _named(self, folded: Folded) -> list[_Hit]:
         candidates = list(self._unanchored)
-        for anchor in self._anchors.intersection(tokens(folded.text)):
+        for anchor in self._anchors.intersection(tokens(folded.text, unspaced=self._unspaced)):
             candidates += self._anchored[anchor]
         return [
             _Hit(name.tool_id, name.kind, start, end)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 HANGUL = "\u1100-\u11ff\uac00-\ud7a3"
@@ -29,8 +29,9 @@ _ASCII_WORDS = "".join(chr(n).lower() if chr(n).isalnum() or chr(n) == "_" else 
 _CLUSTER = re.compile(rf".[{MARKS}]*", re.S)
 _URL = re.compile(r"https?://\S+", re.I)
 _SPACES = re.compile(r"\s+")
-_ODD_SPACES = re.compile(r"[^\S ]|  ")
-_ODD_ASCII_SPACES = ("\n", "  ", "\t", "\r", "\x0b", "\x0c")
+_ODD_ASCII_SPACES = ("\n", "  ", "\t", "\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x1f")
+# Of the others, NFKC makes plain spaces.
+_ODD_SPACES = (*_ODD_ASCII_SPACES, "\x85", "\u1680", "\u2028", "\u2029")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +54,16 @@ def fold(original: str) -> Folded:
     bare = _URL.sub(lambda found: " " * len(found[0]), original) if "://" in original else original
     if original.isascii():
         text = bare.lower()
-        return (
-            _squeezed(original, text, None)
-            if any(odd in text for odd in _ODD_ASCII_SPACES)
-            else Folded(original, text, None)
-        )
+        return _squeezed(original, text, None) if _has_any(_ODD_ASCII_SPACES, text) else Folded(original, text, None)
     text, origins = bare.casefold(), None
     if len(text) != len(original) or not unicodedata.is_normalized("NFKC", bare):
         text, origins = _normalized(bare)
-    return _squeezed(original, text, origins) if _ODD_SPACES.search(text) else Folded(original, text, origins)
+    return _squeezed(original, text, origins) if _has_any(_ODD_SPACES, text) else Folded(original, text, origins)
+
+
+def _has_any(parts: Iterable[str], text: str) -> bool:
+    """Quicker than one regular expression for all."""
+    return any(part in text for part in parts)
 
 
 def _normalized(bare: str) -> tuple[str, list[int]]:
@@ -90,15 +92,20 @@ def _squeezed(original: str, text: str, origins: Sequence[int] | None) -> Folded
     return Folded(original, "".join(parts), kept)
 
 
-def tokens(folded: str) -> set[str]:
+def has_unspaced(text: str) -> bool:
+    """Whether some of it is in a script whose words are not told apart by spaces alone."""
+    return _UNSPACED_RUN.search(text) is not None
+
+
+def tokens(folded: str, *, unspaced: bool = True) -> set[str]:
     """The words in it, by which it shows cheaply which names cannot be there.
 
-    Of scripts without spaces: every character, and every two that stand together.
+    Of scripts without spaces, if `unspaced`: every character, and every two that stand together.
     """
     if folded.isascii():
         return set(folded.translate(_ASCII_WORDS).split())
     found = set(_SPACED_WORD.findall(folded))
-    for run in _UNSPACED_RUN.findall(folded):
+    for run in _UNSPACED_RUN.findall(folded) if unspaced else ():
         found.update(run)
         found.update(run[n : n + 2] for n in range(len(run) - 1))
     return found

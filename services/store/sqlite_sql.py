@@ -109,7 +109,8 @@ def _index(name: str, container: Container, prefix: str, pairs: Sequence[tuple[s
 def select(plan: Plan, now: int) -> tuple[str, list[Parameter]]:
     """One page and one document more."""
     container, query = plan.container, plan.query
-    conditions, parameters = _conditions(container, query.where, query.partition, now)
+    bounded = _bounded_by_cursor(plan)
+    conditions, parameters = _conditions(container, query.where, query.partition, now, bounded)
     conditions += [f"{_column(container, field)} IS NOT NULL" for field in plan.present]
     if plan.after is not None:
         condition, values = _beyond(plan, plan.after)
@@ -129,8 +130,22 @@ def count(container: Container, where: Sequence[Where], partition: str | None, n
     return f"SELECT count(*) FROM {container.name} WHERE {' AND '.join(conditions)}", parameters
 
 
+def _bounded_by_cursor(plan: Plan) -> tuple[Where, ...]:
+    """The conditions that the cursor makes looser than itself. An index serves one bound: it must be the cursor's."""
+    if plan.after is None:
+        return ()
+    first, down = plan.keys[plan.moving()[0]]
+    return tuple(
+        each for each in plan.query.where if each.field == first and each.op in (("lt", "le") if down else ("gt", "ge"))
+    )
+
+
 def _conditions(
-    container: Container, where: Sequence[Where], partition: str | None, now: int
+    container: Container,
+    where: Sequence[Where],
+    partition: str | None,
+    now: int,
+    unserved: tuple[Where, ...] = (),
 ) -> tuple[list[str], list[Parameter]]:
     conditions = [_ALIVE]
     found: list[Parameter] = [now]
@@ -139,6 +154,8 @@ def _conditions(
         found.append(partition)
     for each in where:
         condition, values = _condition(container, each)
+        if each in unserved:
+            condition = condition.replace("(", "(+", 1)  # to SQLite, no longer the index's expression
         conditions.append(condition)
         found += values
     return conditions, found
@@ -150,14 +167,14 @@ def _column(container: Container, field: str) -> str:
 
 
 def _beyond(plan: Plan, after: Sequence[Parameter]) -> tuple[str, list[Parameter]]:
-    """What sorts behind the cursor."""
+    """What sorts behind the cursor. Row values are for plain columns: no index of expressions serves them."""
     moving = plan.moving()
     columns = [_column(plan.container, plan.keys[n][0]) for n in moving]
     downs = [plan.keys[n][1] for n in moving]
     values = [after[n] for n in moving]
-    if len(set(downs)) == 1:
+    if len(set(downs)) == 1 and _PLAIN.issuperset(columns):
         return f"({', '.join(columns)}) {'<' if downs[0] else '>'} ({', '.join('?' for _ in columns)})", values
-    # The first column bounds the scan; the rest is what row values would say if they took two directions.
+    # The first column bounds the scan; the rest is what row values would say.
     parameters, steps = values[:1], []
     for n, down in enumerate(downs):
         equal = [f"{column} = ?" for column in columns[:n]]
@@ -166,6 +183,7 @@ def _beyond(plan: Plan, after: Sequence[Parameter]) -> tuple[str, list[Parameter
     return f"{columns[0]} {'<=' if downs[0] else '>='} ? AND ({' OR '.join(steps)})", parameters
 
 
+_PLAIN = frozenset({"pk", "id", "ts"})
 _SIGNS = {"eq": "=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 

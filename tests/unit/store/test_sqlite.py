@@ -1,6 +1,7 @@
 """What is the embedded store's alone: waiting for locks, its background thread, old files, and indexes that serve."""
 
 import asyncio
+import dataclasses
 import shutil
 import sqlite3
 import threading
@@ -13,9 +14,9 @@ from typing import Any
 import pytest
 
 from models.errors import Unavailable
-from services.ports import Document, Query, Where
-from services.store import rules, sqlite_sql
-from services.store.containers import CONTAINERS
+from services.ports import Document, Operator, Query, Where
+from services.store import cursors, rules, sqlite_sql
+from services.store.containers import CONTAINERS, DESCENDING
 from services.store.sqlite import SqliteStore
 
 NOW = datetime(2026, 2, 21, 20, tzinfo=UTC)
@@ -264,6 +265,30 @@ async def test_an_index_serves_every_order(
         steps = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
         assert not any("TEMP B-TREE" in step for step in steps)
         assert all("USING INDEX" in step for step in steps)
+
+
+@pytest.mark.parametrize(("container", "order"), ORDERS)
+async def test_a_later_page_begins_at_its_cursor(
+    open_store: Callable[..., SqliteStore], raw: sqlite3.Connection, container: str, order: str
+) -> None:
+    """Or reading all pages takes time by the square of their number."""
+    await open_store().ensure_containers()
+    spec = CONTAINERS[container]
+    first, way = spec.orders[order][0]
+    bound: Any = 1 if first in spec.numbers else "x"
+    for reverse in (False, True):
+        op: Operator = "le" if reverse != (way == DESCENDING) else "ge"
+        shapes = [Query(order=order, reverse=reverse), Query((Where(first, op, bound),), order=order, reverse=reverse)]
+        if spec.crowded:
+            shapes += [dataclasses.replace(shape, partition="p") for shape in shapes]
+        for shape in shapes:
+            plan = rules.plan(spec, shape)
+            values: list[Any] = [1 if field in spec.numbers else "y" for field, _ in plan.keys]
+            later = dataclasses.replace(shape, after=cursors.encode(plan.fingerprint, values))
+            statement, parameters = sqlite_sql.select(rules.plan(spec, later), 0)
+            assert parameters.count(values[0]) > 1, "the bound of the scan, and the comparison"
+            (step,) = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+            assert "<expr><?" in step if op == "le" else "<expr>>?" in step
 
 
 async def test_a_partition_is_read_by_its_key(open_store: Callable[..., SqliteStore], raw: sqlite3.Connection) -> None:

@@ -4,6 +4,8 @@ import ipaddress
 import sys
 from typing import Any
 
+from hypothesis import settings
+
 from tests.contract import cosmos_server
 
 
@@ -26,3 +28,9 @@ sys.addaudithook(_stay_on_this_machine)
 
 def pytest_report_header() -> str:
     return cosmos_server.notice()
+
+
+# A run finds what the run before found, on every machine. To look for more: --hypothesis-profile=search
+settings.register_profile("steady", derandomize=True, deadline=None)
+settings.register_profile("search", deadline=None, print_blob=True)
+settings.load_profile("steady")

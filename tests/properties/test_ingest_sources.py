@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from xml.sax.saxutils import escape, quoteattr
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
@@ -181,6 +181,11 @@ def test_both_readers_find_the_same_in_a_well_formed_feed(body: bytes) -> None:
 
 
 @given(feeds() | mutated())
+@example(
+    b'<rss version="2.0" xmlns:media="http://search.yahoo.com/mrss/"><channel><item><title>One</title><link>https://'
+    b"x.example/1</link></item><item><title>One</title><link>https://x.example/1</link><author><media:description>"
+    b"<author></author></media:description></author></item></channel></rss>"
+)
 @settings(max_examples=120, deadline=None)
 def test_the_limits_put_into_feedparser_change_nothing_that_it_reads(body: bytes) -> None:
     try:

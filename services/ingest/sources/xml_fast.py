@@ -275,6 +275,8 @@ class _Document:
         if depth > DEEPEST:
             raise Odd
         depths[element] = depth
+        if len(element) and self.kinds[element.tag] != IGNORE:
+            raise Odd  # markup within text: feedparser writes it out
         for child in element:
             kind = self.kinds[child.tag]
             if kind not in _NESTABLE or (kind == CATEGORY and "mrss" not in child.tag):

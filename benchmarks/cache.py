@@ -1,0 +1,443 @@
+"""What the cache's claims rest on, measured side by side in one run on the embedded store.
+
+    python benchmarks/cache.py                 everything at full size: minutes, and about 3 GB of disk
+    python benchmarks/cache.py --scale 0.05    the same with a twentieth of the mentions
+    python benchmarks/cache.py --only a,c
+
+(a) a cached GET against a function that answers a constant of the same size, through the local host, and the latency
+at a steady 500 requests a second; (b) the refresh of 1,000 tools; (c) a miss against brute force; (d) invalidation;
+(e) store operations and bytes, which stand for request units.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from models.cache import PERIODS  # noqa: E402
+from models.timeline import Tally  # noqa: E402
+from models.values import format_time  # noqa: E402
+from services.cache.aggregate import edge_hours  # noqa: E402
+from services.cache.marks import mark_hours  # noqa: E402
+from services.ports import Document, Query, Store, Where, utc_now  # noqa: E402
+from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE  # noqa: E402
+from services.store.sqlite import SqliteStore  # noqa: E402
+from tests.builders import Watch  # noqa: E402
+from tests.functional.cache.world import Process, a_mention, a_tool  # noqa: E402
+from tests.hosting import running_host  # noqa: E402
+
+NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
+MADE = NOW - timedelta(days=60)
+MONTH = 30 * 86_400
+SENTIMENTS = ("positive", "negative", "neutral")
+CONNECTIONS = 16
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+class Measured:
+    """A store that counts what it is asked: operations, documents and bytes, the entries' writes apart."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.reset()
+
+    def reset(self) -> None:
+        self.calls: Counter[str] = Counter()
+        self.documents: Counter[str] = Counter()
+        self.bytes: Counter[str] = Counter()
+        self.entry_writes = 0
+        self.entry_seconds = 0.0
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        method = getattr(self._store, name)
+
+        async def call(container: str, *args: Any, **kwargs: Any) -> Any:
+            started = time.perf_counter()
+            answer = await method(container, *args, **kwargs)
+            self._count(name, container, args, answer, time.perf_counter() - started)
+            return answer
+
+        return call
+
+    def _count(self, name: str, container: str, args: tuple[Any, ...], answer: Any, seconds: float) -> None:
+        given = args[0] if args else None
+        if name == "write_many" and container == SENTIMENT_CACHE.name:
+            self.entry_writes += len(given or ())
+            self.entry_seconds += seconds
+            return
+        number = len(given or ()) if name in ("read_many", "write_many", "create_many") else 1
+        self.calls[name] += 1
+        self.documents[name] += number
+        passed = answer.items if name == "query" else answer if name.startswith("read") else given
+        if self.weigh:
+            self.bytes[name] += len(json.dumps(passed, default=str))
+
+    weigh = False
+
+    @property
+    def operations(self) -> int:
+        """Point operations, as Cosmos DB would be asked them; a query counts as one."""
+        return sum(self.documents.values())
+
+    def told(self) -> str:
+        return ", ".join(f"{name} {number:,}" for name, number in sorted(self.documents.items()))
+
+
+@asynccontextmanager
+async def embedded(watch: Watch) -> AsyncIterator[SqliteStore]:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        store = SqliteStore(Path(folder) / "toolpulse.db", watch, purge_seconds=3600)
+        await store.ensure_containers()
+        try:
+            yield store
+        finally:
+            await store.close()
+
+
+def mention_documents(tool_ids: Sequence[str], count: int, seed: int) -> list[Document]:
+    """`count` mentions in all, at random times of the last 30 days."""
+    chance = random.Random(seed)
+    template = a_mention("t", "s", NOW, headline="Something happened to something that people watch, says somebody")
+    document = template.to_document()
+    found = []
+    for number in range(count):
+        moment = format_time(NOW - timedelta(seconds=chance.randrange(60, MONTH)))
+        sentiment = chance.choice(SENTIMENTS)
+        tool_id, source_id = chance.choice(tool_ids), f"dedup:{seed:04x}{number:028x}"
+        found.append(
+            document
+            | {
+                "id": source_id,
+                "source_id": source_id,
+                "tool_id": tool_id,
+                "sentiment": sentiment,
+                "polarity": round(chance.uniform(-1, 1), 4),
+                "published_at": moment,
+            }
+        )
+    return found
+
+
+async def fill(store: Store, tool_ids: Sequence[str], count: int) -> float:
+    started = time.perf_counter()
+    step = 50_000
+    for seed, start in enumerate(range(0, count, step)):
+        await store.write_many(MENTIONS.name, mention_documents(tool_ids, min(step, count - start), seed))
+    return time.perf_counter() - started
+
+
+async def timed(work: Callable[[], Awaitable[Any]]) -> float:
+    started = time.perf_counter()
+    await work()
+    return time.perf_counter() - started
+
+
+# (a)
+
+APP = """
+import importlib.util
+import sys
+
+sys.path.insert(0, {root!r})
+import azure.functions as func
+
+spec = importlib.util.spec_from_file_location("toolpulse_app", {root!r} + "/function_app.py")
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+app = module.app
+
+
+@app.route(route="v1/constant", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)
+async def constant(req: func.HttpRequest) -> func.HttpResponse:
+    return func.HttpResponse({body!r}, mimetype="application/json", charset="utf-8")
+"""
+
+
+async def get(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> bytes:
+    writer.write(request)
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = next(int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:"))
+    assert head.startswith(b"HTTP/1.1 200"), head
+    return await reader.readexactly(length)
+
+
+def request_of(path: str) -> bytes:
+    return f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+
+
+async def throughput(port: int, path: str, seconds: float) -> float:
+    done = 0
+    until = time.perf_counter() + seconds
+
+    async def caller() -> None:
+        nonlocal done
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        while time.perf_counter() < until:
+            await get(reader, writer, request_of(path))
+            done += 1
+        writer.close()
+
+    started = time.perf_counter()
+    await asyncio.gather(*(caller() for _ in range(CONNECTIONS)))
+    return done / (time.perf_counter() - started)
+
+
+async def latencies(port: int, path: str, rate: int, seconds: float) -> list[float]:
+    """At a steady rate, whether or not answers come: each latency counts from when the request was due."""
+    due: asyncio.Queue[float | None] = asyncio.Queue()
+    found: list[float] = []
+
+    async def caller() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        while (at := await due.get()) is not None:
+            await get(reader, writer, request_of(path))
+            found.append(time.perf_counter() - at)
+        writer.close()
+
+    callers = [asyncio.create_task(caller()) for _ in range(CONNECTIONS)]
+    start = time.perf_counter() + 0.1
+    for number in range(int(rate * seconds)):
+        at = start + number / rate
+        if (wait := at - time.perf_counter()) > 0:
+            await asyncio.sleep(wait)
+        due.put_nowait(at)
+    for _ in callers:
+        due.put_nowait(None)
+    await asyncio.gather(*callers)
+    return found
+
+
+async def over_http(rounds: int, seconds: float) -> None:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        data = Path(folder)
+        store = SqliteStore(data / "toolpulse.db", utc_now)
+        tool = a_tool(0, utc_now() - timedelta(days=60))
+        await store.create(CATALOG.name, tool.to_document())
+        process = Process(store, utc_now)
+        body = (await process.cache.reader.read(tool.tool_id, "HOUR_24")).aggregate.body
+        await process.close()
+        await store.close()
+        app = data / "app"
+        app.mkdir()
+        (app / "host.json").write_text((ROOT / "host.json").read_text())
+        (app / "function_app.py").write_text(APP.format(root=str(ROOT), body=body))
+        settings = {"DATA_DIR": folder, "LOG_LEVEL": "WARNING", "READ_AUTH_LEVEL": "anonymous"}
+        async with running_host(app_dir=app, data=data / "host", settings=settings) as host:
+            port = int(host.url.rsplit(":", 1)[1])
+            cached = f"/api/v1/tools/{tool.tool_id}/sentiment?hours=24"
+            paths = {"constant": "/api/v1/constant", "cached": cached}
+            for path in paths.values():
+                await throughput(port, path, 1.0)
+            rates: dict[str, list[float]] = {name: [] for name in paths}
+            for _ in range(rounds):
+                for name, path in paths.items():
+                    rates[name].append(await throughput(port, path, seconds))
+            constant, fast = (statistics.median(rates[name]) for name in paths)
+            say(f"(a) {len(body)} bytes: constant {constant:,.0f}/s, cached {fast:,.0f}/s: {fast / constant:.2f}")
+            found = sorted(await latencies(port, cached, 500, 4 * seconds))
+            p50, p99 = (1000 * found[int(len(found) * part)] for part in (0.5, 0.99))
+            say(f"    at 500 requests/s: p50 {p50:.2f} ms, p99 {p99:.2f} ms of {len(found):,}")
+
+
+# (b)
+
+
+async def refresh_all(process: Process, tool_ids: Sequence[str]) -> None:
+    refreshed = await process.cache.refresh.refresh_tools(tool_ids)
+    assert not refreshed.failed, refreshed.failed
+
+
+def row(name: str, seconds: float, measured: Measured, first: tuple[float, int] | None) -> tuple[float, int]:
+    own = seconds - measured.entry_seconds
+    share = (
+        f", {own / first[0]:.1%} of the time and {measured.operations / first[1]:.1%} of the operations"
+        if first
+        else ""
+    )
+    say(
+        f"    {name}: {own:.2f} s, {measured.operations:,} operations{share};"
+        f" entries apart: {measured.entry_seconds:.2f} s for {measured.entry_writes:,} writes"
+    )
+    say(f"        {measured.told()}")
+    return own, measured.operations
+
+
+async def refreshes(scale: float) -> None:
+    watch = Watch(NOW)
+    tools = [a_tool(number, MADE) for number in range(1000)]
+    tool_ids = [tool.tool_id for tool in tools]
+    count = int(1_000_000 * scale)
+    async with embedded(watch) as store:
+        await store.write_many(CATALOG.name, [tool.to_document() for tool in tools])
+        took = await fill(store, tool_ids, count)
+        say(f"(b) 1,000 tools with {count:,} mentions (written in {took:.0f} s)")
+        measured = Measured(store)
+        process = Process(cast("Store", measured), watch)
+
+        async def build() -> None:
+            for tool_id in tool_ids:
+                await process.cache.recount.rebuild_tool(tool_id, NOW)
+            await refresh_all(process, tool_ids)
+
+        first = row("first build", await timed(build), measured, None)
+        watch.advance(minutes=15)
+        chance = random.Random(1)
+        moments: dict[str, list[datetime]] = {}
+        for number in range(1000):
+            tool_id, at = chance.choice(tool_ids), NOW + timedelta(seconds=chance.randrange(900))
+            moments.setdefault(tool_id, []).append(at)
+            await store.create(MENTIONS.name, a_mention(tool_id, f"new-{number}", at).to_document())
+        for tool_id, times in moments.items():
+            await mark_hours(store, tool_id, times, watch.now)
+        measured.reset()
+        row(
+            f"after 1,000 new mentions of {len(moments)} tools",
+            await timed(lambda: refresh_all(process, tool_ids)),
+            measured,
+            first,
+        )
+        watch.advance(minutes=15)
+        measured.reset()
+        row("with nothing new", await timed(lambda: refresh_all(process, tool_ids)), measured, first)
+        await process.close()
+    await one_tool(scale)
+
+
+async def one_tool(scale: float) -> None:
+    watch = Watch(NOW)
+    small, large = a_tool(0, MADE), a_tool(1, MADE)
+    sizes = {small.tool_id: 10_000, large.tool_id: int(1_000_000 * scale)}
+    async with embedded(watch) as store:
+        for tool in (small, large):
+            await store.create(CATALOG.name, tool.to_document())
+            await fill(store, [tool.tool_id], sizes[tool.tool_id])
+        process = Process(store, watch)
+        for tool_id in sizes:
+            await process.cache.recount.rebuild_tool(tool_id, NOW)
+        times: dict[str, list[float]] = {tool_id: [] for tool_id in sizes}
+        for _ in range(200):
+            watch.advance(minutes=1)
+            for tool_id in sizes:
+                times[tool_id].append(await timed(lambda tool_id=tool_id: refresh_all(process, [tool_id])))  # type: ignore[misc]
+        one, other = (1000 * statistics.median(times[tool_id]) for tool_id in sizes)
+        say(
+            f"    nothing new, one tool: {sizes[small.tool_id]:,} mentions {one:.2f} ms,"
+            f" {sizes[large.tool_id]:,} mentions {other:.2f} ms: {other / one:.2f} times"
+        )
+        await process.close()
+
+
+# (c), (d), (e)
+
+
+async def brute_force(store: Store, tool_id: str) -> Tally:
+    """As the specification's flow has it: query the period's mentions, count them in Python."""
+    end = NOW.replace(second=0)
+    where = (
+        Where("published_at", "ge", format_time(end - PERIODS["DAY_30"])),
+        Where("published_at", "lt", format_time(end)),
+    )
+    tally, after = [0, 0, 0, 0], None
+    while True:
+        query = Query(where, partition=tool_id, order="by_published", limit=1000, after=after)
+        page = await store.query(MENTIONS.name, query)
+        for mention in page.items:
+            tally[SENTIMENTS.index(mention["sentiment"])] += 1
+            tally[3] += round(mention["polarity"] * 1_000_000)
+        after = page.next
+        if after is None:
+            return Tally(*tally)
+
+
+async def misses(scale: float) -> None:
+    watch = Watch(NOW)
+    tool = a_tool(0, MADE)
+    count = int(100_000 * max(scale, 0.1))
+    async with embedded(watch) as store:
+        await store.create(CATALOG.name, tool.to_document())
+        await fill(store, [tool.tool_id], count)
+        measured = Measured(store)
+        process = Process(cast("Store", measured), watch)
+        await process.cache.recount.rebuild_tool(tool.tool_id, NOW)
+        cache = process.cache
+
+        async def miss() -> Any:
+            return await cache.reader.read(tool.tool_id, "DAY_30")
+
+        missing, dropping, brute = [], [], []
+        for _ in range(30):
+            dropping.append(await timed(lambda: cache.invalidation.drop(tool.tool_id)))
+            missing.append(await timed(miss))
+        for _ in range(5):
+            brute.append(await timed(lambda: brute_force(store, tool.tool_id)))
+        entry = (await miss()).aggregate.entry
+        assert (entry.total_mentions, entry.positive_count) == (
+            (await brute_force(store, tool.tool_id)).total,
+            (await brute_force(store, tool.tool_id)).positive,
+        )
+        slow, fast = statistics.median(brute), statistics.median(missing)
+        say(
+            f"(c) {count:,} mentions: brute force {slow * 1000:.0f} ms,"
+            f" a miss {fast * 1000:.2f} ms: {slow / fast:.0f} times"
+        )
+        say(
+            f"(d) invalidation: median {statistics.median(dropping) * 1000:.2f} ms, worst {max(dropping) * 1000:.2f} ms"
+        )
+        say("(e) store operations and bytes of one tool, entries and their writes included:")
+        steps: dict[str, Callable[[], Awaitable[Any]]] = {
+            "hit from the store": miss,
+            "invalidation": lambda: cache.invalidation.drop(tool.tool_id),
+            "miss": miss,
+            "refresh, nothing new": lambda: cache.refresh.refresh_tools([tool.tool_id]),
+            "mention marked": lambda: mark_hours(cast("Store", measured), tool.tool_id, [NOW], NOW),
+            "refresh, one hour marked": lambda: cache.refresh.refresh_tools([tool.tool_id]),
+            "hits flushed": cache.counters.flush,
+        }
+        measured.weigh = True
+        for name, step in steps.items():
+            watch.advance(minutes=15 if "refresh" in name else 0)
+            measured.reset()
+            seconds = await timed(step)
+            total = measured.operations + measured.entry_writes
+            say(
+                f"    {name}: {total} operations, {sum(measured.bytes.values()):,} bytes besides entries,"
+                f" {seconds * 1000:.2f} ms ({measured.told()}, entries {measured.entry_writes})"
+            )
+        say(f"    edge hours read with a timeline: {len(edge_hours(NOW))}")
+        await process.close()
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--only", default="a,b,c")
+    given = parser.parse_args()
+    only = given.only.split(",")
+    if "a" in only:
+        await over_http(rounds=5, seconds=3.0 * min(1.0, max(given.scale, 0.3)))
+    if "b" in only:
+        await refreshes(given.scale)
+    if {"c", "d", "e"} & set(only):
+        await misses(given.scale)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,175 @@
+"""A recount that is late never has the last word, and marks outlive whatever changes while they are counted."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Any, cast
+
+import pytest
+
+from models.timeline import Timeline
+from models.tool import Tool
+from models.values import Sentiment
+from services.cache.marks import mark_hours, marked_among, marked_tools, marks_of
+from services.cache.recount import Recount, spans
+from services.ports import Store
+from services.store.containers import CATALOG, MENTIONS
+from services.store.sqlite import SqliteStore
+from tests.builders import Watch
+from tests.functional.cache.conftest import NOW
+from tests.functional.cache.world import Process, Said, a_mention, a_tool, check_tables
+
+TOOL = a_tool(0, NOW - timedelta(days=40))
+HOUR = NOW - timedelta(hours=2)
+
+
+class Late:
+    """A store whose first write waits until it is let go; `counted` says that it is waiting."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.counted = asyncio.Event()
+        self.go = asyncio.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._store, name)
+        if name not in ("create", "replace", "create_many"):
+            return method
+
+        async def call(*args: Any) -> Any:
+            self.counted.set()
+            await self.go.wait()
+            return await method(*args)
+
+        return call
+
+
+@pytest.fixture
+async def process(store: SqliteStore, watch: Watch) -> Process:
+    await store.create(CATALOG.name, TOOL.to_document())
+    return Process(store, watch)
+
+
+@pytest.mark.parametrize("counted_before", [True, False])
+@pytest.mark.parametrize(("first", "then"), [("positive", None), ("positive", "negative"), (None, "positive")])
+@pytest.mark.parametrize("everything", [True, False])
+async def test_a_count_that_is_late_gives_way(
+    store: SqliteStore,
+    process: Process,
+    counted_before: bool,
+    first: Sentiment | None,
+    then: Sentiment | None,
+    everything: bool,
+) -> None:
+    other = Said(HOUR + timedelta(minutes=1), "neutral")
+    if counted_before:
+        await process.settle(TOOL.tool_id, "other", other)
+        await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, "negative"))
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, first))
+    late = Late(store)
+    recount = Recount(cast("Store", late))
+    counting = recount.rebuild_tool if everything else recount.recount_tool
+    work = asyncio.ensure_future(counting(TOOL.tool_id, NOW))
+    await late.counted.wait()
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, then))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    late.go.set()
+    await work
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    await check_tables(store, TOOL.tool_id, NOW)
+
+
+async def test_what_is_marked_while_it_is_counted_stays_marked(store: SqliteStore, process: Process) -> None:
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, "positive"))
+    late = Late(store)
+    work = asyncio.ensure_future(Recount(cast("Store", late)).recount_tool(TOOL.tool_id, NOW))
+    await late.counted.wait()
+    await process.settle(TOOL.tool_id, "another", Said(HOUR, "positive"))
+    late.go.set()
+    await work
+    assert len(await marks_of(store, TOOL.tool_id)) == 1
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    await check_tables(store, TOOL.tool_id, NOW)
+
+
+async def test_a_tombstone_is_gone_when_its_hour_was_recounted(store: SqliteStore, process: Process) -> None:
+    said = Said(HOUR, "positive")
+    await process.settle(TOOL.tool_id, "article", said)
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, None))
+    assert await store.read(MENTIONS.name, TOOL.tool_id, "article") is not None
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    assert await store.read(MENTIONS.name, TOOL.tool_id, "article") is None
+
+
+async def test_the_timeline_is_one_document_updated_in_place_that_forgets_what_no_window_reaches(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, "positive"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    first = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
+    assert first is not None
+    timeline = Timeline.from_document(first)
+    assert (timeline.ingestion_count, timeline.last_ingestion_source) == (1, "reuters-world")
+    watch.advance(days=33)
+    await process.settle(TOOL.tool_id, "later", Said(watch.now, "negative"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, watch.now)
+    document = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
+    assert document is not None
+    timeline = Timeline.from_document(document)
+    assert (timeline.ingestion_count, len(timeline.hours), timeline.created_at) == (2, 1, NOW)
+
+
+async def test_what_was_published_before_any_window_is_not_counted(store: SqliteStore, process: Process) -> None:
+    await process.settle(TOOL.tool_id, "old", Said(NOW - timedelta(days=40), "positive"))
+    assert await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    document = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
+    assert document is not None
+    assert document["hours"] == {}
+    assert await marks_of(store, TOOL.tool_id) == []
+
+
+async def test_a_rebuild_makes_good_what_was_lost(store: SqliteStore, process: Process) -> None:
+    for number in range(30):
+        await process.settle(TOOL.tool_id, f"article-{number}", Said(NOW - timedelta(hours=number), "positive"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    await store.delete(CATALOG.name, TOOL.tool_id, Timeline.ID)
+    await store.delete(CATALOG.name, TOOL.tool_id, "HOUR:2026022118")
+    await process.cache.recount.rebuild_tool(TOOL.tool_id, NOW)
+    await check_tables(store, TOOL.tool_id, NOW)
+
+
+async def test_more_mentions_than_a_page_holds_are_all_counted(store: SqliteStore, process: Process) -> None:
+    mentions = [a_mention(TOOL.tool_id, f"article-{n}", HOUR + timedelta(seconds=n % 60)) for n in range(2500)]
+    await store.write_many(MENTIONS.name, [mention.to_document() for mention in mentions])
+    await mark_hours(store, TOOL.tool_id, [HOUR], NOW)
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    await check_tables(store, TOOL.tool_id, NOW)
+
+
+async def test_a_mention_that_cannot_be_counted_is_named(store: SqliteStore, process: Process) -> None:
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, "positive"))
+    document = await store.read(MENTIONS.name, TOOL.tool_id, "article")
+    assert document is not None
+    await store.upsert(MENTIONS.name, {**document, "sentiment": "furious"})
+    with pytest.raises(ValueError, match="article"):
+        await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+
+
+async def test_marks_of_all_tools_are_found_without_looking_at_the_tools(store: SqliteStore, watch: Watch) -> None:
+    tools: list[Tool] = [a_tool(number, NOW) for number in range(3)]
+    for tool in tools[:2]:
+        await mark_hours(store, tool.tool_id, [NOW, NOW - timedelta(hours=1), NOW], NOW)
+    await mark_hours(store, tools[2].tool_id, [], NOW)
+    marked = {tool.tool_id for tool in tools[:2]}
+    assert set(await marked_tools(store)) == marked
+    assert await marked_among(store, [tools[1].tool_id, tools[2].tool_id]) == [tools[1].tool_id]
+    assert await marked_among(store, []) == []
+    assert len(await marks_of(store, tools[0].tool_id)) == 2
+
+
+def test_hours_without_a_gap_are_counted_together() -> None:
+    found = spans(["2026022122", "2026022123", "2026022200", "2026022202"])
+    assert [(start.hour, (end - start) / timedelta(hours=1)) for start, end in found] == [(22, 3), (2, 1)]
+    assert spans([]) == []

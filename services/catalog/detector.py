@@ -21,7 +21,8 @@ from services.catalog.phrases import Phrase
 Kind = Literal["NAME", "ALIAS", "TICKER", "KEYWORD", "SOURCE_TAG"]
 MOST_MATCHES = 20
 LONGEST_SHOWN = 120
-SEPARATOR = " | "
+SEPARATOR = " \x00 "
+"""Between headline and text; no name has it."""
 
 EXCHANGES = (
     "amex|asx|bats|bit|bme|bse|bvmf|cboe|cse|cve|epa|etr|euronext|fra|hkex|hkg|jse|kosdaq|krx|lon|lse|nasdaq|neo|nse|"

@@ -6,6 +6,7 @@ Whether a name is free shows when it is claimed. Nothing here asks a store.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -94,6 +95,8 @@ def checked_name(value: Any, field: str = "name") -> str:
     name = " ".join(value.split()) if isinstance(value, str) else ""
     if not _TEXT.fullmatch(name) or len(name) > LONGEST_NAME or not normalize_name(name):
         raise InvalidInput(field, f"must be text of 1 to {LONGEST_NAME} characters")
+    if unicodedata.category(name[0]).startswith("M"):
+        raise InvalidInput(field, "must not begin with a mark that belongs to a letter before it")
     return name
 
 

@@ -17,6 +17,7 @@ from tests.documents import NOW, tool
         ({"name": 7}, "name"),
         ({"name": "x" * 121}, "name"),
         ({"name": "a\x00b"}, "name"),
+        ({"name": "\u093fa"}, "name"),
         ({"name": "A", "aliases": "B"}, "aliases"),
         ({"name": "A", "aliases": ["a"]}, "aliases"),
         ({"name": "A", "aliases": [None]}, "aliases"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import io
 import json
 import re
 from collections.abc import AsyncIterator
@@ -143,7 +144,7 @@ async def use(host: RunningHost, at: str, seen: Seen) -> None:
             if runs and not any(run["status"] in ("QUEUED", "RUNNING") for run in runs):
                 break
             await asyncio.sleep(0.1)
-        await stranger.ask("POST", "/api/v1/feeds", data=b" " * (MAX_BODY_BYTES + 1))
+        await stranger.ask("POST", "/api/v1/feeds", data=io.BytesIO(bytes(MAX_BODY_BYTES + 1)))
         await stranger.ask("GET", f"/api/v1/articles?text={'x' * MAX_URL_CHARACTERS}")
         ids = {
             "feed_id": list(feeds(at)),

@@ -30,7 +30,6 @@ from services.catalog.registry import Catalog
 from services.catalog.watchlist import Watchlist
 from services.ports import Query, Store, Where
 from services.store.containers import ARTICLES, MENTIONS, RUNS
-from tests.builders import Watch
 from tests.documents import article, reading
 from tests.unit.feeds.stores import Crash, mortal
 
@@ -76,7 +75,8 @@ class Worker:
 class World:
     every_tool = Query((Where("entity_type", "eq", "Tool"),), limit=1000)
 
-    def __init__(self, store: Store, watch: Watch) -> None:
+    def __init__(self, store: Store, watch: Any) -> None:
+        """`watch` is a settable clock with `now`."""
         self.store = store
         self.watch = watch
         self.analyzer = Words()

@@ -1,0 +1,74 @@
+"""Names, analysis and merging come out alike on both stores, also when several workers do them at once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+import pytest
+
+from models.errors import ToolpulseError
+from services.catalog.form import new_tool
+from services.ports import Store
+from services.reading.tool_articles import tool_articles
+from tests.contract.conftest import SettableClock
+from tests.functional.analysis.world import Worker, World
+from tests.unit.feeds.stores import hesitant
+
+
+@pytest.fixture
+def world(store: Store, clock: SettableClock) -> World:
+    return World(store, clock)
+
+
+async def test_of_those_that_want_a_name_at_once_one_gets_it(world: World, another: Callable[[], Store]) -> None:
+    async def one(number: int) -> str | None:
+        catalog = world.new_worker(hesitant(world.store, number)).catalog
+        with contextlib.suppress(ToolpulseError):
+            return (await catalog.add(new_tool({"name": f"Tool {number}", "aliases": ["C#", "C++"]}))).tool_id
+        return None
+
+    winners = [each for each in await asyncio.gather(*(one(number) for number in range(6))) if each is not None]
+    assert len(winners) == 1
+    assert (await world.worker.catalog.get("c#")).tool_id == winners[0]
+    assert [tool.tool_id for tool in await world.worker.catalog.active()] == winners
+
+
+async def test_workers_that_analyse_and_merge_at_once_leave_one_mention_of_each_article(world: World) -> None:
+    old, new = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
+    articles = [await world.article(number, "Hexwharf is good") for number in range(1, 7)]
+    await world.delivered(articles[:3])
+
+    async def analysing(worker: Worker, ids: list[str]) -> None:
+        with contextlib.suppress(ToolpulseError):
+            await worker.intake.take(ids)
+
+    async def merging(worker: Worker) -> None:
+        run = await worker.changes.merge("Hexwharf", "Pebblegrid")
+        with contextlib.suppress(ToolpulseError):
+            await worker.workflows.advance(run.run_id)
+        await world.worker.workflows.advance(run.run_id)
+
+    workers = [world.new_worker(hesitant(world.store, number)) for number in range(3)]
+    await asyncio.gather(merging(workers[0]), analysing(workers[1], articles), analysing(workers[2], articles[::-1]))
+    await world.edit(articles[0], "Nothing of note")
+    await world.delivered(articles)
+    assert await world.mentions(old) == {}
+    assert set(await world.mentions(new)) == set(articles[1:])
+    for tool in (old, new):
+        await world.is_counted(tool)
+    items, _ = await tool_articles(world.store, new.tool_id, 3, None)
+    assert [each["source_id"] for each in items] == articles[1:4]
+
+
+async def test_errors_rest_and_get_another_chance_and_lost_runs_are_found(world: World) -> None:
+    await world.tool("Quorvia")
+    one = await world.article(1, "Quorvia")
+    run = await world.worker.changes.reanalyze("Quorvia")
+    await world.worker.intake.take([one], 5)
+    assert (await world.read(one)).status == "error"
+    assert await world.worker.intake.second_chances(world.watch()) == []
+    world.watch.forward(seconds=3600)
+    assert await world.worker.intake.second_chances(world.watch()) == [one]
+    assert run.run_id in await world.worker.workflows.overdue(world.watch())

@@ -30,6 +30,8 @@ from services.feeds.registry import FeedRegistry
 from services.ports import Clock, utc_now
 
 FIRST_PORT = 7072
+REFRESHED_AFTER = (4, 8, 16, 24)
+"""Seconds from one refresh to the next, the first from the first fetch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ async def running(mark: Path, environment: Mapping[str, str], clock: Clock = utc
             await register(app.feeds, base)
 
         await _with_app(environment, opened)
-        first_fetch = asyncio.create_task(_fetch_soon(environment["WEBSITE_HOSTNAME"]))
+        first_fetch = asyncio.create_task(_first_minute(environment["WEBSITE_HOSTNAME"]))
         try:
             yield base
         finally:
@@ -131,11 +133,19 @@ async def _with_app(environment: Mapping[str, str], work: Callable[[Container], 
         raise Refused(f"the demo cannot be registered: {error}") from error
 
 
-async def _fetch_soon(host: str) -> None:
-    """Fires the app's timer as soon as the app answers, since the next tick may be half a minute away."""
+async def _first_minute(host: str) -> None:
+    """Fires the app's timers as soon as the app answers, since their next ticks may be half a minute and a quarter of
+    an hour away: whoever has looked at figures before there was anything to count sees them grow."""
+    await _fired(host, "ingest_due_feeds")
+    for seconds in REFRESHED_AFTER:
+        await asyncio.sleep(seconds)
+        await _fired(host, "refresh_sentiment_cache")
+
+
+async def _fired(host: str, timer: str) -> None:
     async with aiohttp.ClientSession(f"http://{host}") as session:
         for _ in range(100):
             with contextlib.suppress(aiohttp.ClientError):
-                async with session.post("/admin/functions/ingest_due_feeds", json={}):
+                async with session.post(f"/admin/functions/{timer}", json={}):
                     return
             await asyncio.sleep(0.1)

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from scripts.demo.newsroom import PRODUCTS
 from scripts.demo.server import Newsstand, served
 from tests.builders import Watch
 from tests.hosting import ROOT, host_environment
@@ -108,3 +109,26 @@ async def test_what_is_wrong_is_said_in_one_line(cli: Cli, arguments: list[str],
     await cli.run(*arguments, code=1)
     assert said in cli.said
     assert len(cli.said.splitlines()) == 1
+
+
+async def test_tools_are_listed_in_a_file_searched_for_tried_and_merged(cli: Cli, base: str) -> None:
+    await cli.run("feeds", "add", f"{base}/demo-dev-wire/feed")
+    await cli.run("ingest", "--all")
+    names = {product.name: product for product in PRODUCTS}
+    listed = "".join(f"- name: {json.dumps(name)}\n" for name in names if name != "Quorvia")
+    (cli.data / "tools.yaml").write_text(f"tools:\n{listed}- nam: x\n")
+    told = await cli.run("tools", "apply", str(cli.data / "tools.yaml"), code=1)
+    assert told == f"{len(names) - 1} added, 0 changed, 0 known as they are\n"
+    assert f"line {len(names) + 1}: " in cli.said
+    assert "backfill_tools SUCCEEDED: " in cli.said
+    tried = json.loads(await cli.run("tools", "preview", "Nimbry", "Quorvia", "--json"))
+    assert (tried["taken_by"], tried["complete"]) == ({}, True)
+    tool_id = (await cli.run("tools", "add", "Quorvia", "--alias", "QV", "--ticker", "QRVA")).strip()
+    tools = json.loads(await cli.run("tools", "list", "--json"))
+    assert {tool["primary_name"] for tool in tools} == set(names)
+    assert [tool["tool_id"] for tool in tools if "QV" in tool["aliases"]] == [tool_id]
+    await cli.run("tools", "reanalyze", "qv")
+    await cli.run("tools", "merge", "qv", "Nimbry")
+    assert "merge_tool SUCCEEDED: " in cli.said
+    await cli.run("tools", "merge", "QV", "nimbry", code=1)
+    assert "is the same tool" in cli.said

@@ -1,4 +1,4 @@
-"""A newcomer's first minute: articles within seconds, the same feeds after a restart, none of them without the demo."""
+"""A newcomer's first minute: articles and figures in seconds, the same after a restart, no feeds without the demo."""
 
 import asyncio
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import aiohttp
 
-from scripts.demo.newsroom import OUTLETS
+from scripts.demo.newsroom import OUTLETS, PRODUCTS
 from tests.hosting import running_host
 
 SECONDS = 20
@@ -18,7 +18,9 @@ async def listed(session: aiohttp.ClientSession, what: str) -> list[dict[str, An
         return items
 
 
-async def test_the_demo_brings_articles_within_seconds_and_restarts_with_the_feeds_it_had(tmp_path: Path) -> None:
+async def test_the_demo_brings_articles_and_figures_in_seconds_and_restarts_with_its_feeds(
+    tmp_path: Path,
+) -> None:
     settings = {"DATA_DIR": str(tmp_path)}
     async with running_host("--demo", data=tmp_path, settings=settings) as host:
         async with aiohttp.ClientSession(host.url) as session:
@@ -28,6 +30,15 @@ async def test_the_demo_brings_articles_within_seconds_and_restarts_with_the_fee
                 await asyncio.sleep(0.2)
             else:
                 raise AssertionError(host.printed())
+            for _ in range(SECONDS * 5):
+                async with session.get("/api/v1/sentiment/latest?period=HOUR_24") as response:
+                    rows = (await response.json())["items"]
+                if sum(row["total_mentions"] > 0 for row in rows) > len(PRODUCTS) / 2:
+                    break
+                await asyncio.sleep(0.2)
+            else:
+                raise AssertionError(host.printed())
+            assert sorted(row["tool"] for row in rows) == sorted(product.name for product in PRODUCTS)
             before = {feed["feed_id"]: feed["feed_url"] for feed in await listed(session, "feeds")}
         assert sorted(before) == sorted(each.id for each in OUTLETS)
         host.kill()
@@ -40,3 +51,4 @@ async def test_the_demo_brings_articles_within_seconds_and_restarts_with_the_fee
     async with without as host, aiohttp.ClientSession(host.url) as session:
         assert await listed(session, "feeds") == []
         assert await listed(session, "articles")
+        assert {tool["status"] for tool in await listed(session, "tools")} == {"DEPRECATED"}

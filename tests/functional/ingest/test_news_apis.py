@@ -10,8 +10,11 @@ import pytest
 
 from models.article import Article
 from models.run import IngestionBatch
+from services.ingest.api_feeds import news_apis
+from services.ingest.asking import Asking
+from services.ingest.credentials import credentials_in
 from services.ingest.fetcher import Fetcher, FetcherSettings
-from services.ingest.fetching.outcome import FetchStatus
+from services.ingest.fetching.outcome import FetchResult, FetchStatus
 from services.settings import Settings
 from services.store.sqlite import SqliteStore
 from tests.functional.ingest.standins import NewsStandIns
@@ -116,6 +119,25 @@ async def test_without_tickers_nothing_is_asked(store: SqliteStore, clock: Setta
         await world.worker.ingestion.ingest(batch)
     assert world.shelf.asked == []
     assert (await world.feed("tiingo")).consecutive_errors == 0
+
+
+async def test_apis_are_asked_about_the_tools_that_are_watched_too() -> None:
+    async def watched() -> tuple[str, ...]:
+        return ("QRVA", "AAPL")
+
+    asked: list[str] = []
+
+    class Listening:
+        async def fetch(self, request: Any) -> Any:
+            asked.append(request.url)
+            return FetchResult(FetchStatus.NOT_FOUND, request.url)
+
+    settings = Settings(store="sqlite", finnhub_token="f", api_tickers=("AAPL",))
+    apis, now = news_apis(settings), datetime(2026, 2, 21, tzinfo=UTC)
+    asking = Asking(Listening(), apis, credentials_in({}), watched)
+    assert await asking.tickers(["feed", "finnhub"]) == ("AAPL", "QRVA")
+    await asking.ask(apis["finnhub"].feed(now), now)
+    assert "symbol=AAPL" in asked[0]
 
 
 async def test_what_came_before_the_limit_was_met_is_kept(store: SqliteStore, clock: SettableClock) -> None:

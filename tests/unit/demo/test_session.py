@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from scripts.demo.newsroom import OUTLETS
-from scripts.demo.session import register, unregister
+from scripts.demo.newsroom import OUTLETS, PRODUCTS
+from scripts.demo.session import forget_products, register, unregister, watch_products
+from services.catalog.form import tool_change
+from services.catalog.registry import Catalog
 from services.feeds.form import new_feed
 from services.feeds.registry import FeedRegistry
 from services.store.sqlite import SqliteStore
@@ -47,3 +49,17 @@ async def test_without_the_demo_only_its_feeds_go(registry: FeedRegistry) -> Non
     await unregister(registry)
     await unregister(registry)
     assert await ids(registry) == ["mine"]
+
+
+async def test_the_demos_tools_are_watched_while_it_runs_and_stay_as_people_change_them(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "toolpulse.db", Watch())
+    ids = (f"00000000-0000-4000-8000-{number:012d}" for number in range(10_000))
+    catalog = Catalog(store, Watch(), lambda: next(ids))
+    await watch_products(catalog)
+    await catalog.change("Nimbry", tool_change({"aliases": ["Nimbry Cloud"]}))
+    await forget_products(catalog)
+    assert await catalog.active() == []
+    await watch_products(catalog)
+    assert sorted(tool.primary_name for tool in await catalog.active()) == sorted(each.name for each in PRODUCTS)
+    assert (await catalog.get("Nimbry Cloud")).tickers == ("NMBY",)
+    await store.close()

@@ -1,6 +1,7 @@
-"""What `clean_up` does every five minutes: says how deep the queues are, and sends again what was lost on its way.
+"""What `clean_up` does every five minutes: says how old the aggregates are and how deep the queues, and sends again
+what was lost on its way.
 
-Silence is an alert of its own: the line comes whether or not there is anything in a queue.
+Silence is an alert of its own: the lines come whether or not there is anything in a queue.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from models.cache import CacheMetadata
+from models.values import unix_seconds
 from services.ingest.held import HeldBatches
 from services.ingest.loose_ends import LooseEnds, Waiting
 from services.ingest.messages import FeedBatch
 from services.logs import log_event
 from services.ports import Clock, QueueDepth, Queues, Store
+from services.store.containers import SENTIMENT_CACHE
 from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, QUEUES, REANALYZE_TOOLS
 
 log = logging.getLogger("toolpulse.upkeep")
@@ -48,6 +52,7 @@ class Upkeep:
         overdue_runs: Found = _nothing,
     ) -> None:
         self._queues = queues
+        self._store = store
         self._clock = clock
         self._loose_ends = LooseEnds(store)
         self._held = HeldBatches(store)
@@ -59,6 +64,7 @@ class Upkeep:
         now = self._clock()
         waits = {depth.name: depth.messages for depth in depths}
         waiting = Waiting(articles=waits[ANALYZE_ARTICLES], feeds=waits[INGEST_FEEDS])
+        log_event(log, logging.INFO, "refresh_age", seconds=await self._refresh_age(now))
         await self._held.sweep()
         report = UpkeepReport(
             depths,
@@ -79,3 +85,8 @@ class Upkeep:
             level = logging.ERROR if depth.poison else logging.INFO
             log_event(log, level, "queue_depth", queue=depth.name, messages=depth.messages, poison=depth.poison)
         return report
+
+    async def _refresh_age(self, now: datetime) -> int | None:
+        """Seconds since a refresh of all tools ended, whole or in part; None before the first."""
+        document = await self._store.read(SENTIMENT_CACHE.name, CacheMetadata.PARTITION, CacheMetadata.ID)
+        return unix_seconds(now) - CacheMetadata.from_document(document).last_refresh_ts if document else None

@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from scripts.bicep_data import WINDOWS_MINUTES
-from services.topology import CLEAN_UP, QUEUES, TIMERS
+from services.topology import CLEAN_UP, QUEUES, REFRESH_SENTIMENT_CACHE, TIMERS
 from tests.hosting import running_host
 from tests.infra.bicep import Bicep
 
@@ -48,10 +48,34 @@ async def test_the_queue_query_reads_the_line_that_clean_up_writes(alerts: Bicep
     assert {json.loads(each)["queue"] for each in found} == set(QUEUES)
 
 
-@pytest.mark.parametrize("name", ["poison-messages", "queue-depths-unknown"])
-def test_the_queue_alerts_look_back_over_two_runs_of_clean_up(alerts: Bicep, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [("poison-messages", "queueDepths"), ("queue-depths-unknown", "queueDepths"), ("aggregates-old", "refreshAges")],
+)
+def test_alerts_on_what_clean_up_says_look_back_over_two_of_its_runs(alerts: Bicep, name: str, lines: str) -> None:
     assert timedelta(minutes=minutes(rule(alerts, name)["window"])) >= 2 * CLEAN_UP.every
-    assert rule(alerts, name)["query"].startswith("${queueDepths}")
+    assert rule(alerts, name)["query"].startswith(f"${{{lines}}}")
+
+
+async def test_the_refresh_query_reads_the_age_that_clean_up_writes(alerts: Bicep, tmp_path: Path) -> None:
+    async with running_host(data=tmp_path) as host, aiohttp.ClientSession(host.url) as session:
+        for timer in (CLEAN_UP, REFRESH_SENTIMENT_CACHE, CLEAN_UP):
+            async with session.post(f"/admin/functions/{timer.name}?wait=1", json={}) as answer:
+                assert answer.status == 200
+        await host.stop()
+        printed = host.printed()
+    before, after = (json.loads(each) for each in re.findall(r"\{[^{}]*\"refresh_age\"[^{}]*\}", printed))
+    assert before["seconds"] is None
+    assert 0 <= after["seconds"] < 60
+    query = alerts.all("variable")["refreshAges"].body
+    assert f"== '{after['event']}'" in query
+    assert set(re.findall(r"line\.(\w+)", query)) <= after.keys()
+
+
+def test_aggregates_are_called_old_after_two_refreshes_that_did_not_end(alerts: Bicep) -> None:
+    too_old = rule(alerts, "aggregates-old")
+    assert too_old["query"].endswith(f"seconds > {too_old['threshold']}")
+    assert timedelta(seconds=too_old["threshold"]) >= 3 * REFRESH_SENTIMENT_CACHE.every
 
 
 def test_every_timer_has_an_alert_for_its_silence_after_two_runs_at_least() -> None:

@@ -23,6 +23,15 @@ traces
 | project timestamp, queue = tostring(line.queue), poison = toint(line.poison)
 '''
 
+// The same run says refresh_age, in seconds; nothing before the first refresh has ended.
+var refreshAges = '''
+traces
+| where message has 'refresh_age'
+| extend line = parse_json(message)
+| where tostring(line.event) == 'refresh_age'
+| project timestamp, seconds = toint(line.seconds)
+'''
+
 var everyQueue = [
   {
     name: 'queue'
@@ -56,6 +65,18 @@ var ownRules = [
     aggregation: 'Total'
     operator: 'LessThan'
     threshold: 1
+    dimensions: []
+  }
+  {
+    name: 'aggregates-old'
+    description: 'No refresh of the aggregates has ended for 45 minutes, though one begins every 15.'
+    severity: 2
+    window: 'PT15M'
+    query: '${refreshAges}| where seconds > 2700'
+    column: 'seconds'
+    aggregation: 'Maximum'
+    operator: 'GreaterThan'
+    threshold: 2700
     dimensions: []
   }
   {

@@ -70,7 +70,7 @@ def lives(**span: float) -> Any:
 
 _REFUSED_IN_IDS = re.compile(r"[/\\?#\x00-\x1f\x7f]")
 _WEB_URL = re.compile(
-    r"https?://(?:[^\s/?#@]*@)?(?:\[[0-9A-Fa-f:.]+\]|[^\s/?#@:\[\]]+)(?::[0-9]{1,5})?(?:[/?#]\S*)?", re.I
+    r"https?://(?:[^\s/?#@]*@)?(?:\[[0-9A-Fa-f:.]+\]|[^\s/?#@:\[\]]+)(?::[0-9]{0,5})?(?:[/?#]\S*)?", re.I
 )
 _FEED_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 LONGEST_ID = 255

@@ -165,6 +165,12 @@ def test_an_error_never_quotes_what_was_wrong() -> None:
     assert "geheim" not in str(caught.value)
 
 
+@pytest.mark.parametrize("url", ["https://a.org:/x", "HTTP://a.org:8080", "https://[::1]:443?q", "https://u:p@a.org/"])
+def test_a_url_has_what_rfc_3986_lets_it_have(url: str) -> None:
+    """Also a colon without a port."""
+    assert attribution(url=url).url == url
+
+
 @pytest.mark.parametrize(
     ("build", "days"),
     [

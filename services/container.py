@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models.errors import InvalidInput
+from models.feed import API_SOURCES
 from models.version import VERSION
 from services import logs
 from services.analysis.backfill import Backfill
@@ -166,7 +167,7 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
             store=store,
             queues=queues,
             heartbeats=heartbeats,
-            health=Health(store, queues, heartbeats, clock, VERSION, started=clock()),
+            health=Health(store, queues, heartbeats, clock, VERSION, clock(), _switched_off(settings)),
             upkeep=Upkeep(queues, store, clock, intake.second_chances, workflows.overdue),
             feeds=feeds,
             catalog=catalog,
@@ -208,6 +209,10 @@ def _fetcher(settings: Settings, clock: Clock) -> Fetcher:
         ),
         clock=clock,
     )
+
+
+def _switched_off(settings: Settings) -> list[str]:
+    return sorted(set(API_SOURCES) - news_apis(settings).keys())
 
 
 def _ingestion(

@@ -121,10 +121,17 @@ def judge_cache(metadata: CacheMetadata | None, started: datetime, now: datetime
 
 
 class Health:
-    """Asks and judges. `started` is when this worker began."""
+    """Asks and judges. `started` is when this worker began; `sources_off` are the news APIs that have no token."""
 
     def __init__(
-        self, store: Store, queues: Queues, heartbeats: Heartbeats, clock: Clock, version: str, started: datetime
+        self,
+        store: Store,
+        queues: Queues,
+        heartbeats: Heartbeats,
+        clock: Clock,
+        version: str,
+        started: datetime,
+        sources_off: Sequence[str] = (),
     ) -> None:
         self._store = store
         self._queues = queues
@@ -132,6 +139,7 @@ class Health:
         self._clock = clock
         self._version = version
         self._started = started
+        self._sources_off = tuple(sources_off)
         self._latest: tuple[float, asyncio.Task[HealthReport]] | None = None
 
     async def report(self) -> HealthReport:
@@ -162,7 +170,10 @@ class Health:
 
     async def _feeds_active(self) -> Check:
         active = await self._store.count(FEEDS.name, (Where("enabled", "eq", True),))
-        return Check("healthy", "feeds that are fetched when due", {"count": active})
+        detail = "feeds that are fetched when due"
+        if self._sources_off:
+            detail += f"; off for want of a token: {', '.join(self._sources_off)}"
+        return Check("healthy", detail, {"count": active, "sources_off": list(self._sources_off)})
 
     async def _last_successful_fetch(self) -> Check:
         active = await self._store.query(FEEDS.name, Query((Where("enabled", "eq", True),), limit=1))

@@ -122,6 +122,14 @@ async def test_a_fresh_app_is_healthy_and_reports_every_check_in_the_designed_sh
     assert (shown["version"], shown["timestamp"]) == ("1.2.3", "2026-02-21T12:00:00Z")
 
 
+async def test_news_apis_without_a_token_are_named_and_no_fault(store: SqliteStore) -> None:
+    watch = Watch()
+    health = Health(store, MemoryQueues(), Heartbeats(store, watch), watch, "1.2.3", NOON, sources_off=("finnhub",))
+    shown = (await health.report()).shown()["checks"]["feeds_active"]
+    assert (shown["status"], shown["sources_off"]) == ("healthy", ["finnhub"])
+    assert shown["detail"].endswith("off for want of a token: finnhub")
+
+
 async def test_queues_that_do_not_answer_are_unhealthy_and_the_rest_is_still_told(store: SqliteStore) -> None:
     queues = MemoryQueues()
     queues.down = True

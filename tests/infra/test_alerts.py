@@ -34,7 +34,8 @@ def minutes(window: str) -> int:
 
 
 async def test_the_queue_query_reads_the_line_that_clean_up_writes(alerts: Bicep, tmp_path: Path) -> None:
-    async with running_host(data=tmp_path) as host, aiohttp.ClientSession(host.url) as session:
+    settings = {"DATA_DIR": str(tmp_path)}
+    async with running_host(data=tmp_path, settings=settings) as host, aiohttp.ClientSession(host.url) as session:
         async with session.post("/admin/functions/clean_up?wait=1", json={}) as answer:
             assert answer.status == 200
         await host.stop()
@@ -58,7 +59,8 @@ def test_alerts_on_what_clean_up_says_look_back_over_two_of_its_runs(alerts: Bic
 
 
 async def test_the_refresh_query_reads_the_age_that_clean_up_writes(alerts: Bicep, tmp_path: Path) -> None:
-    async with running_host(data=tmp_path) as host, aiohttp.ClientSession(host.url) as session:
+    settings = {"DATA_DIR": str(tmp_path)}
+    async with running_host(data=tmp_path, settings=settings) as host, aiohttp.ClientSession(host.url) as session:
         for timer in (CLEAN_UP, REFRESH_SENTIMENT_CACHE, CLEAN_UP):
             async with session.post(f"/admin/functions/{timer.name}?wait=1", json={}) as answer:
                 assert answer.status == 200

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, get_args
 
@@ -28,7 +28,10 @@ MOST_AT_ONCE = 20  # articles; a flood says no more about next time than a big b
 
 STAYS_ACTIVE_HOURS = 4.0
 STAYS_QUIET_HOURS = 13.0
+CHANGES_PER_HOUR = 1 / STAYS_ACTIVE_HOURS + 1 / STAYS_QUIET_HOURS
+USUALLY_ACTIVE = 1 / STAYS_QUIET_HOURS / CHANGES_PER_HOUR
 QUIET_SHARE = 0.05  # an article is that much less likely from a quiet feed
+LIKELIER = 1 / QUIET_SHARE
 CONVINCING = 2  # articles; more at once convince no further
 
 # What is taken for granted of a new feed, as if it had been seen: a day or two of fetching outweighs it.
@@ -130,15 +133,15 @@ def observe(rhythm: Rhythm, new_articles: int, published_times: Sequence[datetim
     start = rhythm.last_fetch_time
     if start is None:
         start = min(published_times, default=now)
+    learning = _Learning(rhythm)
     horizon = now - timedelta(hours=REPLAY_HOURS)
     if start < horizon:
-        rhythm = _fade(rhythm, (horizon - start) / timedelta(hours=1))
+        learning.forget((horizon - start) / timedelta(hours=1))
         start = horizon
     start = min(start, now)
-    for begin, hours, articles in _segments(start, now, new_articles, published_times):
-        rhythm = _learn(rhythm, begin, hours, articles)
-    spent = rhythm.fetches_per_hour + 1 / _rate_memory(rhythm)
-    return replace(rhythm, last_fetch_time=now, fetches_per_hour=spent)
+    pieces, hours = _pieces(start, now, new_articles, published_times)
+    learning.learn(start, hours, pieces)
+    return learning.after_fetch(now)
 
 
 def next_fetch(rhythm: Rhythm, now: datetime, policy: Policy, hints: Hints | None = None) -> NextFetch:
@@ -248,84 +251,118 @@ def _next_allowed(at: datetime, hints: Hints) -> datetime:
     return at
 
 
-def _segments(
+def _pieces(
     start: datetime, now: datetime, new_articles: int, published_times: Sequence[datetime]
-) -> list[tuple[datetime, float, float]]:
-    """(begin, hours, articles) pieces of at most an hour from `start` to `now`; one, possibly empty, at least."""
-    count = max(1, math.ceil((now - start) / timedelta(hours=1)))
-    step = (now - start) / count
-    dated = list(published_times[:new_articles])
+) -> tuple[list[float], float]:
+    """How many articles came in each piece of the time from `start` to `now`, and how many hours a piece is: an hour
+    at most. One piece, possibly of no time, at least."""
+    hours = (now - start) / timedelta(hours=1)
+    count = max(1, math.ceil(hours))
+    step = hours / count
+    dated = published_times[:new_articles]
     pieces = [max(new_articles - len(dated), 0) / count] * count
     for time in dated:
         # An article that turns up now came after the last fetch, whatever it says.
-        since = min(max(time, start), now) - start
+        since = (min(max(time, start), now) - start) / timedelta(hours=1)
         pieces[min(int(since / step), count - 1) if step else 0] += 1
-    hours = step / timedelta(hours=1)
-    return [(start + step * index, hours, articles) for index, articles in enumerate(pieces)]
+    return pieces, step
 
 
-def _learn(rhythm: Rhythm, begin: datetime, hours: float, articles: float) -> Rhythm:
-    """One piece of time: forget a little, judge whether the feed was active, credit its rates."""
-    counted = min(articles, MOST_AT_ONCE)
-    scale = _hour_scale(rhythm, begin)
-    active_rate, quiet_rate = _rates(rhythm, begin)
-    rhythm = _fade(rhythm, hours)
-    before = rhythm.active_probability
-    likelier = math.exp(-active_rate * hours * (1 - QUIET_SHARE)) * (1 / QUIET_SHARE) ** min(counted, CONVINCING)
-    active = before * likelier / (before * likelier + 1 - before)
-    # What woke a quiet feed is credited to its quiet hours: that is when such an article comes.
-    credit = before * active_rate / (before * active_rate + (1 - before) * quiet_rate)
-    counts = list(rhythm.hourly_distribution)
-    counts[_hour(begin)] += counted
-    return replace(
-        rhythm,
-        articles_per_hour=rhythm.articles_per_hour + articles / _rate_memory(rhythm),
-        hourly_distribution=tuple(counts),
-        active_probability=active,
-        active_articles=rhythm.active_articles + counted * credit,
-        active_hours=rhythm.active_hours + active * hours * scale,
-        quiet_articles=rhythm.quiet_articles + counted * (1 - credit),
-        quiet_hours=rhythm.quiet_hours + (1 - active) * hours * scale,
-    )
+class _Learning:
+    """A rhythm while time is folded into it, in plain numbers: a first fetch replays a week, hour by hour.
 
+    A count of the histogram is `counts[hour] * unit`, so that all 24 fade at once.
+    """
 
-def _fade(rhythm: Rhythm, hours: float) -> Rhythm:
-    """The rhythm `hours` later with nothing learned: counts fade, and the state goes to its mean."""
-    keep = math.exp(-hours / MEMORY_HOURS)
-    recent = math.exp(-hours / _rate_memory(rhythm))
-    leave, wake = 1 / STAYS_ACTIVE_HOURS, 1 / STAYS_QUIET_HOURS
-    usual = wake / (leave + wake)
-    mixed = math.exp(-(leave + wake) * hours)
-    return replace(
-        rhythm,
-        articles_per_hour=rhythm.articles_per_hour * recent,
-        fetches_per_hour=rhythm.fetches_per_hour * recent,
-        hourly_distribution=tuple(count * keep for count in rhythm.hourly_distribution),
-        active_probability=usual + (rhythm.active_probability - usual) * mixed,
-        active_articles=rhythm.active_articles * keep,
-        active_hours=rhythm.active_hours * keep,
-        quiet_articles=rhythm.quiet_articles * keep,
-        quiet_hours=rhythm.quiet_hours * keep,
-    )
+    def __init__(self, rhythm: Rhythm) -> None:
+        self.per_hour = rhythm.articles_per_hour
+        self.fetches = rhythm.fetches_per_hour
+        self.active = rhythm.active_probability
+        self.active_articles, self.active_hours = rhythm.active_articles, rhythm.active_hours
+        self.quiet_articles, self.quiet_hours = rhythm.quiet_articles, rhythm.quiet_hours
+        self.counts = list(rhythm.hourly_distribution)
+        self.unit = 1.0
+
+    def forget(self, hours: float) -> None:
+        """That much time with nothing learned: counts fade, and the state goes to its mean."""
+        keep = math.exp(-hours / MEMORY_HOURS)
+        recent = math.exp(-hours / _rate_memory(self.active_hours + self.quiet_hours))
+        self.active = USUALLY_ACTIVE + (self.active - USUALLY_ACTIVE) * math.exp(-CHANGES_PER_HOUR * hours)
+        self.per_hour *= recent
+        self.fetches *= recent
+        self.active_articles *= keep
+        self.active_hours *= keep
+        self.quiet_articles *= keep
+        self.quiet_hours *= keep
+        self.counts = [count * self.unit * keep for count in self.counts]
+        self.unit = 1.0
+
+    def learn(self, begin: datetime, hours: float, pieces: Sequence[float]) -> None:
+        """Of each piece of time: forget a little, judge whether the feed was active, credit its rates."""
+        counts, total = self.counts, sum(self.counts)
+        seconds = round(hours * 3600, 6)
+        keep, mixed = math.exp(-hours / MEMORY_HOURS), math.exp(-CHANGES_PER_HOUR * hours)
+        first = begin.astimezone(UTC)
+        into_day = first.hour * 3600 + first.minute * 60 + first.second + first.microsecond / 1e6
+        for place, articles in enumerate(pieces):
+            hour = int(into_day + place * seconds) // 3600 % HOURS
+            counted = min(articles, MOST_AT_ONCE)
+            scale = _hour_scale(counts, total, self.unit, hour)
+            active_rate = _rate(self.active_articles, self.active_hours, PRIOR_ACTIVE) * scale
+            quiet_rate = _rate(self.quiet_articles, self.quiet_hours, PRIOR_QUIET) * scale
+            recent = math.exp(-hours / _rate_memory(self.active_hours + self.quiet_hours))
+            before = USUALLY_ACTIVE + (self.active - USUALLY_ACTIVE) * mixed
+            likelier = math.exp(-active_rate * hours * (1 - QUIET_SHARE)) * LIKELIER ** min(counted, CONVINCING)
+            active = before * likelier / (before * likelier + 1 - before)
+            # What woke a quiet feed is credited to its quiet hours: that is when such an article comes.
+            credit = before * active_rate / (before * active_rate + (1 - before) * quiet_rate)
+            self.active = active
+            self.unit *= keep
+            counts[hour] += counted / self.unit
+            total += counted / self.unit
+            active_hours, quiet_hours = self.active_hours * keep, self.quiet_hours * keep
+            self.per_hour = self.per_hour * recent + articles / _rate_memory(active_hours + quiet_hours)
+            self.fetches *= recent
+            self.active_articles = self.active_articles * keep + counted * credit
+            self.active_hours = active_hours + active * hours * scale
+            self.quiet_articles = self.quiet_articles * keep + counted * (1 - credit)
+            self.quiet_hours = quiet_hours + (1 - active) * hours * scale
+
+    def after_fetch(self, now: datetime) -> Rhythm:
+        return Rhythm(
+            articles_per_hour=self.per_hour,
+            hourly_distribution=tuple([count * self.unit for count in self.counts]),
+            last_fetch_time=now,
+            fetches_per_hour=self.fetches + 1 / _rate_memory(self.active_hours + self.quiet_hours),
+            active_probability=self.active,
+            active_articles=self.active_articles,
+            active_hours=self.active_hours,
+            quiet_articles=self.quiet_articles,
+            quiet_hours=self.quiet_hours,
+        )
 
 
 def _rates(rhythm: Rhythm, at: datetime) -> tuple[float, float]:
-    scale = _hour_scale(rhythm, at)
-    active = (rhythm.active_articles + PRIOR_ACTIVE) / (rhythm.active_hours + PRIOR_HOURS)
-    quiet = (rhythm.quiet_articles + PRIOR_QUIET) / (rhythm.quiet_hours + PRIOR_HOURS)
+    counts = rhythm.hourly_distribution
+    scale = _hour_scale(counts, sum(counts), 1.0, _hour(at))
+    active = _rate(rhythm.active_articles, rhythm.active_hours, PRIOR_ACTIVE)
+    quiet = _rate(rhythm.quiet_articles, rhythm.quiet_hours, PRIOR_QUIET)
     return active * scale, quiet * scale
 
 
-def _hour_scale(rhythm: Rhythm, at: datetime) -> float:
+def _rate(articles: float, hours: float, prior: float) -> float:
+    return (articles + prior) / (hours + PRIOR_HOURS)
+
+
+def _hour_scale(counts: Sequence[float], total: float, unit: float, hour: int) -> float:
     """This hour against the mean hour, smoothed with its neighbours and drawn to 1 while little is known."""
-    counts, hour = rhythm.hourly_distribution, _hour(at)
-    near = counts[hour - 1] / 2 + counts[hour] + counts[(hour + 1) % HOURS] / 2
-    return (near + HOUR_PRIOR) / (sum(counts) * 2 / HOURS + HOUR_PRIOR)
+    near = counts[hour - 1] / 2 + counts[hour] + counts[hour + 1 - HOURS] / 2
+    return (near * unit + HOUR_PRIOR) / (total * unit * 2 / HOURS + HOUR_PRIOR)
 
 
-def _rate_memory(rhythm: Rhythm) -> float:
+def _rate_memory(hours_watched: float) -> float:
     """Hours that the running rate looks back: as many as were watched, up to a day, so that a young feed's is fair."""
-    return min(max(rhythm.active_hours + rhythm.quiet_hours, 1.0), RATE_MEMORY_HOURS)
+    return min(max(hours_watched, 1.0), RATE_MEMORY_HOURS)
 
 
 def _hour(at: datetime) -> int:

@@ -30,7 +30,7 @@ from services.feeds.registry import FeedRegistry
 from services.ports import Clock, utc_now
 
 FIRST_PORT = 7072
-REFRESHED_AFTER = (4, 8, 16, 24)
+REFRESHED_AFTER = (4, 4, 3, 4, 10, 20)
 """Seconds from one refresh to the next, the first from the first fetch."""
 
 

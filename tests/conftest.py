@@ -1,12 +1,18 @@
-"""What holds for every test: nothing reaches beyond this machine."""
+"""What holds for every test, and what most of them start from: a time that stands still, and a store of their own."""
 
 import ipaddress
 import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import settings
 
+from services.store.sqlite import SqliteStore
+from tests.builders import Watch
 from tests.contract import cosmos_server
+from tests.documents import NOW
 
 
 def _stay_on_this_machine(event: str, arguments: tuple[Any, ...]) -> None:
@@ -34,3 +40,15 @@ def pytest_report_header() -> str:
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("search", deadline=None, print_blob=True)
 settings.load_profile("steady")
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch(NOW)
+
+
+@pytest.fixture
+async def store(tmp_path: Path, watch: Watch) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore(tmp_path / "toolpulse.db", watch)
+    yield store
+    await store.close()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -12,19 +11,6 @@ from services.catalog.registry import Catalog
 from services.ports import Store
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
-from tests.documents import NOW
-
-
-@pytest.fixture
-def watch() -> Watch:
-    return Watch(NOW)
-
-
-@pytest.fixture
-async def store(tmp_path: Path, watch: Watch) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(tmp_path / "toolpulse.db", watch)
-    yield store
-    await store.close()
 
 
 @pytest.fixture

@@ -1,9 +1,7 @@
 """When the app calls itself well, and that one thing that cannot be asked does not hide the others."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -98,14 +96,6 @@ def metadata(minutes_ago: float) -> CacheMetadata:
 def test_an_overdue_refresh_degrades(minutes: int, status: Status) -> None:
     assert judge_cache(metadata(minutes), LONG_AGO, NOON).status == status
     assert judge_cache(None, LONG_AGO, NOON).status == "healthy"
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(tmp_path / "toolpulse.db", Watch())
-    await store.ensure_containers()
-    yield store
-    await store.close()
 
 
 def health_of(store: SqliteStore, queues: MemoryQueues, watch: Watch, started: datetime = NOON) -> Health:

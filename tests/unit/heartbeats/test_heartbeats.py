@@ -1,26 +1,8 @@
 """Heartbeats are stored often enough to be seen, and no oftener."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
-
 from services.heartbeats import Heartbeats
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
-
-
-@pytest.fixture
-def watch() -> Watch:
-    return Watch()
-
-
-@pytest.fixture
-async def store(tmp_path: Path, watch: Watch) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(tmp_path / "toolpulse.db", watch)
-    await store.ensure_containers()
-    yield store
-    await store.close()
 
 
 async def test_a_timer_of_thirty_seconds_is_stored_every_five_minutes(store: SqliteStore, watch: Watch) -> None:

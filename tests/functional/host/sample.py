@@ -53,8 +53,9 @@ class Sample:
 
 def recorded(folder: Path, **wanted: Any) -> list[dict[str, Any]]:
     path = folder / "record"
-    lines = path.read_text().splitlines() if path.exists() else []
-    entries: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    # The host may be in the middle of a line.
+    entries: list[dict[str, Any]] = [json.loads(line) for line in lines if line.endswith("\n")]
     return [each for each in entries if all(each.get(key) == value for key, value in wanted.items())]
 
 

@@ -60,6 +60,7 @@ class Tool(StoredDocument):
     """What is watched. `merged_into` is the tool that answers in its place.
 
     `discovery_date` is the day of its first reference, `discovery_reference`. `name_rules` are by name as given.
+    `scored_by` is the analyzer, with its version, that its mentions were scored with at first, or all of them since.
     """
 
     CONTAINER: ClassVar[str] = "catalog"
@@ -79,6 +80,7 @@ class Tool(StoredDocument):
     name_rules: dict[str, NameRule] = Field(default_factory=dict)
     discovery_date: Day | None = None
     discovery_reference: IdPart | None = None
+    scored_by: Text | None = None
 
     @property
     def partition(self) -> str:

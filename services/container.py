@@ -155,7 +155,7 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
             store,
             {
                 BACKFILL: Backfill(store, catalog, settling, watchlist, cache.generations),
-                REANALYZE: Reanalysis(store, catalog.names, settling, cache.recount, cache.generations, clock),
+                REANALYZE: Reanalysis(store, catalog, settling, cache.recount, cache.generations, clock),
                 MERGE: Merging(store, catalog, settling, cache.recount, cache.generations, clock),
             },
             clock,
@@ -172,7 +172,7 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
             feeds=feeds,
             catalog=catalog,
             watchlist=watchlist,
-            tool_changes=ToolChanges(catalog, workflows),
+            tool_changes=ToolChanges(catalog, workflows, settling),
             intake=intake,
             workflows=workflows,
             cache=cache,

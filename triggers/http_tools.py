@@ -51,7 +51,9 @@ async def add_tool(req: func.HttpRequest, messages: func.Out[typing.List[str]]) 
 async def get_tool(req: func.HttpRequest) -> func.HttpResponse:
     services = await container.get()
     query_of(req)
-    return json_answer(shown(await services.catalog.get(req.route_params["tool"])))
+    tool = await services.catalog.get(req.route_params["tool"])
+    offered = services.tool_changes.is_reanalysis_offered(tool)
+    return json_answer({**shown(tool), "reanalysis_offered": offered})
 
 
 @tools_http.route(route="v1/tools/{tool}", methods=["PATCH"], auth_level=MANAGE)

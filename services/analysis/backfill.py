@@ -133,9 +133,9 @@ def _look_at(documents: Iterable[Document], detector: Detector, tool_id: str, fo
     for document in documents:
         if tool_id in document.get("detected_tool_ids", ()):
             continue
-        article = Article.from_document(document)
-        detected = _find(article, detector).get(tool_id)
-        if detected is None:
+        article = _readable(document)
+        detected = _find(article, detector).get(tool_id) if article is not None else None
+        if article is None or detected is None:
             continue
         found.would_add += 1
         if len(found.samples) < MOST_SAMPLES:
@@ -144,12 +144,22 @@ def _look_at(documents: Iterable[Document], detector: Detector, tool_id: str, fo
 
 
 def _concerned(documents: Iterable[Document], detector: Detector, tools: frozenset[str]) -> list[str]:
-    return [
-        document["source_id"]
-        for document in documents
-        if not tools.isdisjoint(document.get("tool_ids_ever_detected", ()))
-        or not tools.isdisjoint(_find(Article.from_document(document), detector))
-    ]
+    """Those that may have a mention, or are to get one."""
+    found = []
+    for document in documents:
+        article = _readable(document)
+        listed = not tools.isdisjoint(document.get("tool_ids_ever_detected", ()))
+        if listed or (article is not None and not tools.isdisjoint(_find(article, detector))):
+            found.append(document["source_id"])
+    return found
+
+
+def _readable(document: Document) -> Article | None:
+    """One that cannot be read does not hold up the others: analysing it says what is wrong with it."""
+    try:
+        return Article.from_document(document)
+    except ValueError:
+        return None
 
 
 def _find(article: Article, detector: Detector) -> dict[str, Detected]:

@@ -13,6 +13,7 @@ from models.errors import ToolpulseError
 from models.run import JobRun
 from models.tool import Tool
 from services.analysis.merging import to_be_merged
+from services.analysis.settling import Settling
 from services.analysis.workflows import BACKFILL, MERGE, REANALYZE, Workflows
 from services.catalog.form import NewTool
 from services.catalog.registry import Catalog
@@ -21,9 +22,10 @@ from services.catalog.registry import Catalog
 class ToolChanges:
     """Each run that is returned is stored; its message is for the caller to send."""
 
-    def __init__(self, catalog: Catalog, workflows: Workflows) -> None:
+    def __init__(self, catalog: Catalog, workflows: Workflows, settling: Settling) -> None:
         self._catalog = catalog
         self._workflows = workflows
+        self._settling = settling
 
     async def add(self, new: NewTool) -> tuple[Tool, JobRun]:
         """The new tool, and the run that searches the last 30 days for it. Raises Conflict."""
@@ -60,3 +62,7 @@ class ToolChanges:
     async def reanalyze(self, text: str) -> JobRun:
         """Raises NotFound."""
         return await self._workflows.accept(REANALYZE, (await self._catalog.get(text)).tool_id)
+
+    def is_reanalysis_offered(self, tool: Tool) -> bool:
+        """Whether some of its mentions were scored by another analyzer, or another version of it, than the present."""
+        return tool.scored_by is not None and tool.scored_by != self._settling.scored_by

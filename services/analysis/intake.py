@@ -15,7 +15,8 @@ from datetime import datetime, timedelta
 from models.article import Article
 from models.errors import ChangedMeanwhile, ToolpulseError
 from models.values import format_time
-from services.analysis.settling import Settled, Settling, fingerprint
+from services.analysis.settling import Settled, Settling
+from services.analysis.works import fingerprint
 from services.ingest.messages import article_messages
 from services.logs import log_event
 from services.ports import Clock, Document, Query, Store, Where

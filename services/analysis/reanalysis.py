@@ -10,7 +10,7 @@ from services.analysis.settling import Settling
 from services.analysis.workflows import RunImpossible, Step
 from services.cache.generations import Generations
 from services.cache.recount import Recount
-from services.catalog.names import Names
+from services.catalog.registry import Catalog
 from services.ports import Clock, Query, Store
 from services.store.containers import MENTIONS
 
@@ -21,10 +21,16 @@ class Reanalysis:
     """A workflow: `subject` is the tool. Pages are of its mentions by id."""
 
     def __init__(
-        self, store: Store, names: Names, settling: Settling, recount: Recount, generations: Generations, clock: Clock
+        self,
+        store: Store,
+        catalog: Catalog,
+        settling: Settling,
+        recount: Recount,
+        generations: Generations,
+        clock: Clock,
     ) -> None:
         self._store = store
-        self._names = names
+        self._catalog = catalog
         self._settling = settling
         self._recount = recount
         self._generations = generations
@@ -32,7 +38,7 @@ class Reanalysis:
 
     async def step(self, run: JobRun) -> Step:
         tool_id = run.subject or ""
-        tool = await self._names.tool(tool_id)
+        tool = await self._catalog.names.tool(tool_id)
         if tool is None or tool.status == "MERGED":
             raise RunImpossible(f"tool: {tool_id} is no more, or has been merged")
         after = (run.checkpoint or {}).get("after")
@@ -42,6 +48,7 @@ class Reanalysis:
         counts = {"rescored": settled.written, "removed": settled.removed, "failed": len(settled.failed)}
         if page.next is not None:
             return Step({"after": page.next}, len(page.items), counts)
+        await self._catalog.note_scored(tool_id, self._settling.scored_by)
         await self._recount.rebuild_tool(tool_id, self._clock())
         await self._generations.raise_(tool_id)
         return Step(None, len(page.items), counts, (tool_id,))

@@ -11,7 +11,6 @@ In an order that a crash anywhere leaves fit to be done again:
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,11 +20,23 @@ from models.article import Article
 from models.errors import ChangedMeanwhile, Conflict, Unavailable
 from models.mention import SentimentScore
 from models.tool import Tool
-from services.analysis.analyzers.port import Analyzer, Judgement, NotJudged
-from services.analysis.mentions import discovery, mention, named, published_at, removed, source_tickers
-from services.analysis.scoring import Questions, Scores, ask, conclude
+from services.analysis.analyzers.port import Analyzer, NotJudged
+from services.analysis.mentions import discovery, published_at
+from services.analysis.scoring import conclude
+from services.analysis.works import (
+    MentionKey,
+    Version,
+    Work,
+    fingerprint,
+    finished,
+    gone,
+    listing,
+    staying,
+    understand,
+    wanted,
+)
 from services.cache.marks import mark_hours
-from services.catalog.detector import Detected, Detector
+from services.catalog.detector import Detector
 from services.catalog.registry import Catalog
 from services.catalog.watchlist import Watchlist
 from services.ports import Clock, Document, Store
@@ -36,8 +47,6 @@ log = logging.getLogger("toolpulse.analysis")
 ROUNDS = 20
 """Of settling one article that others write too; in each, somebody got on."""
 WRITING_AT_ONCE = 16
-
-MentionKey = tuple[str, str]
 
 
 @dataclass(slots=True)
@@ -51,23 +60,6 @@ class Settled:
     removed: int = 0
 
 
-@dataclass(slots=True)
-class _Work:
-    """One article in one round. `tools` are those whose mentions are looked at."""
-
-    article: Article
-    detected: Mapping[str, Detected]
-    tools: frozenset[str]
-    questions: Questions | None
-    scores: Scores | None = None
-    staying: frozenset[str] = frozenset()
-    """Tools that are not looked for, whose mentions stay."""
-
-    @property
-    def id(self) -> str:
-        return self.article.source_id
-
-
 class Settling:
     def __init__(self, store: Store, catalog: Catalog, watchlist: Watchlist, analyzer: Analyzer, clock: Clock) -> None:
         self._store = store
@@ -75,6 +67,11 @@ class Settling:
         self._watchlist = watchlist
         self._analyzer = analyzer
         self._clock = clock
+
+    @property
+    def scored_by(self) -> str:
+        """What scores are made with now: another one is a reason to offer a reanalysis."""
+        return "/".join(self._version)
 
     async def settle(self, source_ids: Sequence[str], only: frozenset[str] | None = None) -> Settled:
         """Analyses the articles; with `only`, nothing but what they say about these tools, or those they merged into.
@@ -89,7 +86,7 @@ class Settling:
                 only = await self._with_targets(only)
             works = await self._understood(waiting, detector, only, settled)
             tools = await self._tools(works)
-            if _gone(works, tools):
+            if gone(works, tools):
                 detector = await self._watchlist.detector(anew=True)
                 continue
             waiting = await self._round(works, tools, settled, whole=only is None)
@@ -100,23 +97,23 @@ class Settling:
 
     async def _understood(
         self, source_ids: Sequence[str], detector: Detector, only: frozenset[str] | None, settled: Settled
-    ) -> list[_Work]:
+    ) -> list[Work]:
         """Without those that are no more, and those that fail."""
         found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
-        works: list[_Work] = []
+        works: list[Work] = []
         for source_id, document in zip(source_ids, found, strict=True):
             if document is None:
                 settled.done.add(source_id)
                 continue
             try:
-                works.append(_understand(document, detector, only))
+                works.append(understand(document, detector, only))
             except Exception as error:
                 # One article, whatever is wrong with it, is not to hold up the others; its id and the traceback tell.
                 log.exception("article_not_understood source_id=%s", source_id)
                 settled.failed[source_id] = fingerprint(type(error).__name__)
         return works
 
-    async def _tools(self, works: Sequence[_Work]) -> dict[str, Tool]:
+    async def _tools(self, works: Sequence[Work]) -> dict[str, Tool]:
         """The tools that these works are about, as they are now."""
         return await self._catalog.known(sorted({tool_id for work in works for tool_id in work.tools}))
 
@@ -129,9 +126,7 @@ class Settling:
                 return only
             only = more
 
-    async def _round(
-        self, works: list[_Work], tools: Mapping[str, Tool], settled: Settled, *, whole: bool
-    ) -> list[str]:
+    async def _round(self, works: list[Work], tools: Mapping[str, Tool], settled: Settled, *, whole: bool) -> list[str]:
         """The ids of the articles that somebody else wrote meanwhile: to be understood anew."""
         await self._judge(works, settled)
         works = [work for work in works if work.id not in settled.failed]
@@ -140,18 +135,18 @@ class Settling:
         raced = await self._confirm(concerned)
         going = [work for work in concerned if work.id not in raced]
         for work in going:
-            work.staying = _staying(work, tools)
+            work.staying = staying(work, tools, before)
         tools = await self._with_discoveries(going, tools)
         raced |= await self._write_mentions(going, tools, before, settled)
         going = [work for work in going if work.id not in raced]
         await self._mark(going, before)
-        gone = _gone(going, await self._tools(going))
-        raced |= {work.id for work in going if gone & work.detected.keys()}
+        moved = gone(going, await self._tools(going))
+        raced |= {work.id for work in going if moved & work.detected.keys()}
         raced |= await self._finish([work for work in works if work.id not in raced], whole=whole)
         settled.done |= {work.id for work in works} - raced
         return sorted(raced)
 
-    async def _judge(self, works: Sequence[_Work], settled: Settled) -> None:
+    async def _judge(self, works: Sequence[Work], settled: Settled) -> None:
         """All texts of all articles are asked about at once."""
         asked = [(work, work.questions) for work in works if work.questions is not None]
         texts = [text for _, questions in asked for text in questions.texts]
@@ -165,7 +160,7 @@ class Settling:
                 settled.failed[work.id] = fingerprint(work.scores.article.reason)
                 settled.hopeless.add(work.id)
 
-    async def _mentions(self, works: Sequence[_Work]) -> dict[MentionKey, SentimentScore]:
+    async def _mentions(self, works: Sequence[Work]) -> dict[MentionKey, SentimentScore]:
         keys = [(tool_id, work.id) for work in works for tool_id in sorted(work.tools)]
         found = await self._store.read_many(MENTIONS.name, keys) if keys else []
         return {
@@ -174,11 +169,11 @@ class Settling:
             if document is not None
         }
 
-    async def _confirm(self, works: Sequence[_Work]) -> set[str]:
+    async def _confirm(self, works: Sequence[Work]) -> set[str]:
         """Lists new tools in their articles; sees that the other articles are still the ones that were understood."""
         raced: set[str] = set()
         listed = [work for work in works if not work.tools <= set(work.article.tool_ids_ever_detected)]
-        for work, stored in zip(listed, await self._replace_all(map(_listing, listed)), strict=True):
+        for work, stored in zip(listed, await self._replace_all(map(listing, listed)), strict=True):
             if stored is None:
                 raced.add(work.id)
             else:
@@ -186,7 +181,7 @@ class Settling:
         ids = {work.id for work in listed}
         return raced | await self._changed([work for work in works if work.id not in ids])
 
-    async def _changed(self, works: Sequence[_Work]) -> set[str]:
+    async def _changed(self, works: Sequence[Work]) -> set[str]:
         """The ids of the articles that are no longer the ones that were understood."""
         if not works:
             return set()
@@ -197,7 +192,7 @@ class Settling:
             if document is None or document["_etag"] != work.article.stored_etag
         }
 
-    async def _with_discoveries(self, works: Sequence[_Work], tools: Mapping[str, Tool]) -> dict[str, Tool]:
+    async def _with_discoveries(self, works: Sequence[Work], tools: Mapping[str, Tool]) -> dict[str, Tool]:
         """The tools, each with its first reference: of those that have none yet, the earliest of these articles."""
         known = dict(tools)
         for tool_id, tool in tools.items():
@@ -205,7 +200,7 @@ class Settling:
             if tool.discovery_reference is None and naming:
                 first = min(naming, key=lambda article: (published_at(article), article.source_id))
                 day = published_at(first).date().isoformat()
-                known[tool_id] = await self._catalog.note_discovery(tool_id, first.source_id, day)
+                known[tool_id] = await self._catalog.note_discovery(tool_id, first.source_id, day, self.scored_by)
         now = self._clock()
         references = [
             discovery(tool_id, work.article, now).to_document()
@@ -219,7 +214,7 @@ class Settling:
 
     async def _write_mentions(
         self,
-        works: Sequence[_Work],
+        works: Sequence[Work],
         tools: Mapping[str, Tool],
         before: Mapping[MentionKey, SentimentScore],
         settled: Settled,
@@ -230,10 +225,10 @@ class Settling:
         for work in works:
             for tool_id in sorted(work.tools):
                 known = before.get((tool_id, work.id))
-                wanted = self._wanted(work, tools.get(tool_id), known, now)
-                if wanted is None or wanted is known:
+                after = wanted(work, tools.get(tool_id), known, self._version, now)
+                if after is None or after is known:
                     continue
-                (new if known is None else changed).append(wanted)
+                (new if known is None else changed).append(after)
         raced: set[str] = set()
         if new:
             created = await self._store.create_many(MENTIONS.name, [each.to_document() for each in new])
@@ -244,23 +239,11 @@ class Settling:
         settled.removed += sum(not each.counts for each in changed)
         return raced
 
-    def _wanted(
-        self, work: _Work, tool: Tool | None, known: SentimentScore | None, now: datetime
-    ) -> SentimentScore | None:
-        """The mention of one tool as it should be: none that was never there stays so."""
-        detected = work.detected.get(tool.tool_id) if tool is not None else None
-        if tool is None or detected is None or work.scores is None:
-            return removed(known, now) if known is not None and known.tool_id not in work.staying else None
-        judgement = work.scores.tools[tool.tool_id]
-        if isinstance(judgement, NotJudged):
-            judgement = _as_a_whole(work.scores)
-        return mention(known, work.article, tool, detected, judgement, self._version, now)
-
     @property
-    def _version(self) -> tuple[str, str]:
+    def _version(self) -> Version:
         return self._analyzer.name, self._analyzer.version
 
-    async def _mark(self, works: Sequence[_Work], before: Mapping[MentionKey, SentimentScore]) -> None:
+    async def _mark(self, works: Sequence[Work], before: Mapping[MentionKey, SentimentScore]) -> None:
         moments: dict[str, list[datetime]] = {}
         for work in works:
             for tool_id in work.tools:
@@ -272,47 +255,17 @@ class Settling:
         for tool_id in sorted(moments):
             await mark_hours(self._store, tool_id, moments[tool_id], self._clock())
 
-    async def _finish(self, works: Sequence[_Work], *, whole: bool) -> set[str]:
+    async def _finish(self, works: Sequence[Work], *, whole: bool) -> set[str]:
         """Writes the articles that are to say something else now; the ids of those that others wrote first."""
         now = self._clock()
-        after = [(work, self._finished(work, now, whole=whole)) for work in works]
+        after = [(work, finished(work, self._version, now, whole=whole)) for work in works]
         changed = [(work, article) for work, article in after if article is not work.article]
         same = [work for work, article in after if article is work.article and work.tools]
         stored = await self._replace_all(article for _, article in changed)
         raced = {work.id for (work, _), done in zip(changed, stored, strict=True) if done is None}
         return raced | await self._changed(same)
 
-    def _finished(self, work: _Work, now: datetime, *, whole: bool) -> Article:
-        article, scores = work.article, work.scores
-        others = [each for each in article.detected_tool_ids if each not in work.tools]
-        says: dict[str, object] = {"detected_tool_ids": tuple(sorted({*others, *work.detected, *work.staying}))}
-        if whole and scores is not None and isinstance(scores.article, Judgement):
-            sourced = source_tickers(article)
-            tickers = tuple(
-                dict.fromkeys(one for each in work.detected.values() for one in each.tickers if one not in sourced)
-            )
-            says |= {
-                "status": "analyzed",
-                "sentiment": scores.article.sentiment,
-                "score": scores.article.score,
-                "polarity": scores.article.polarity,
-                "analyzer": self._analyzer.name,
-                "analyzer_version": self._analyzer.version,
-                "analyzed_revision": article.canonical.revision,
-                "matched_tickers": (*sourced, *tickers),
-                "detected_tickers": tickers,
-                "analysis_attempts": 0,
-                "last_error_fingerprint": None,
-            }
-        if all(getattr(article, name) == value for name, value in says.items()):
-            return article
-        if "status" in says:
-            says["analyzed_at"] = now
-            if article.status == "error":
-                article = article.changed(now, status="pending")
-        return article.changed(now, **says)
-
-    async def _replace_all(self, wanted: Iterable[Article | SentimentScore]) -> list[Document | None]:
+    async def _replace_all(self, documents: Iterable[Article | SentimentScore]) -> list[Document | None]:
         """What is stored of each; None where somebody else wrote meanwhile."""
         gate = asyncio.Semaphore(WRITING_AT_ONCE)
 
@@ -323,50 +276,8 @@ class Settling:
                 except (ChangedMeanwhile, Conflict):
                     return None
 
-        results = await asyncio.gather(*(one(each) for each in wanted), return_exceptions=True)
+        results = await asyncio.gather(*(one(each) for each in documents), return_exceptions=True)
         for result in results:
             if isinstance(result, BaseException):
                 raise result
         return [result for result in results if not isinstance(result, BaseException)]
-
-
-def _gone(works: Sequence[_Work], tools: Mapping[str, Tool]) -> set[str]:
-    """The tools that were detected though they are no longer looked for: the detector is old."""
-    detected = {tool_id for work in works for tool_id in work.detected}
-    return {tool_id for tool_id in detected & tools.keys() if tools[tool_id].status != "ACTIVE"}
-
-
-def _staying(work: _Work, tools: Mapping[str, Tool]) -> frozenset[str]:
-    if work.article.deleted_at is not None:
-        return frozenset()
-    unseen = work.tools - work.detected.keys()
-    return frozenset(each for each in unseen & tools.keys() if tools[each].status == "DEPRECATED")
-
-
-def fingerprint(what: str) -> str:
-    """The same for the same failure, short, and without anybody's text."""
-    return f"{what[:40]}:{hashlib.sha256(what.encode()).hexdigest()[:8]}"
-
-
-def _understand(document: Document, detector: Detector, only: frozenset[str] | None) -> _Work:
-    article = Article.from_document(document)
-    text = article.text_for_analysis or ""
-    detected: Mapping[str, Detected] = {}
-    if article.deleted_at is None:
-        detected = detector.find(article.canonical.headline, text, article.tags, source_tickers(article))
-    tools = frozenset({*detected, *article.detected_tool_ids, *article.tool_ids_ever_detected})
-    if only is not None:
-        detected = {tool_id: each for tool_id, each in detected.items() if tool_id in only}
-        tools &= only
-    alive = article.deleted_at is None
-    return _Work(article, detected, tools, ask(article.canonical.headline, text, named(detected)) if alive else None)
-
-
-def _listing(work: _Work) -> Article:
-    listed = tuple(sorted({*work.article.tool_ids_ever_detected, *work.tools}))
-    return work.article.changed(work.article.updated_at, tool_ids_ever_detected=listed)
-
-
-def _as_a_whole(scores: Scores) -> Judgement:
-    assert isinstance(scores.article, Judgement)
-    return scores.article

@@ -113,15 +113,24 @@ class Catalog:
             await self.announce()
         return after, not alike
 
-    async def note_discovery(self, tool_id: str, source_id: str, day: str) -> Tool:
+    async def note_discovery(self, tool_id: str, source_id: str, day: str, scored_by: str) -> Tool:
         """The tool, with this as its first reference if it had none."""
 
         async def noted(tool: Tool) -> Tool:
             if tool.discovery_reference is not None:
                 return tool
-            return tool.changed(self._clock(), discovery_reference=source_id, discovery_date=day)
+            first = {"discovery_reference": source_id, "discovery_date": day, "scored_by": scored_by}
+            return tool.changed(self._clock(), **first)
 
         return (await self._replaced(tool_id, noted))[1]
+
+    async def note_scored(self, tool_id: str, scored_by: str) -> None:
+        """All mentions of the tool were scored by this analyzer."""
+
+        async def noted(tool: Tool) -> Tool:
+            return tool if tool.scored_by == scored_by else tool.changed(self._clock(), scored_by=scored_by)
+
+        await self._replaced(tool_id, noted)
 
     async def announce(self) -> None:
         """Whoever has a detector learns that it is old."""

@@ -11,6 +11,7 @@ import pytest
 from models.errors import Unavailable
 from models.tool import ToolReference
 from services.analysis.intake import ERRORS_REST, LAST_DELIVERY, MOST_ATTEMPTS, AnalysisFailed
+from services.catalog.form import new_tool
 from services.reading.articles import Articles
 from services.store.containers import ARTICLES, CATALOG
 from tests.functional.analysis.world import Words, World
@@ -208,12 +209,38 @@ async def test_a_deprecated_tool_is_not_looked_for_and_keeps_what_it_has(world: 
     assert (await world.read(old)).detected_tool_ids == (quorvia.tool_id,)
 
 
+async def test_what_a_deprecated_tool_lost_before_does_not_come_back(world: World) -> None:
+    quorvia = await world.tool("Quorvia")
+    one = await world.article(1, "Quorvia is good")
+    await world.delivered([one])
+    await world.edit(one, "Nothing")
+    await world.delivered([one])
+    await world.worker.catalog.change("Quorvia", {"status": "DEPRECATED"})
+    await world.edit(one, "Nothing again")
+    await world.delivered([one])
+    assert (await world.mentions(quorvia), (await world.read(one)).detected_tool_ids) == ({}, ())
+
+
+async def test_an_article_that_cannot_be_read_does_not_hold_up_a_backfill(world: World) -> None:
+    broken, well = await world.article(1, "Quorvia"), await world.article(2, "Quorvia is good")
+    document = await world.store.read(ARTICLES.name, broken, "article")
+    assert document is not None
+    await world.store.upsert(ARTICLES.name, {**document, "sources": ["nobody"]})
+    quorvia, run = await world.worker.changes.add(new_tool({"name": "Quorvia"}))
+    assert (await world.run(run)).status == "SUCCEEDED"
+    assert set(await world.mentions(quorvia)) == {well}
+
+
 async def test_scores_of_another_version_replace_those_of_the_last(world: World) -> None:
     quorvia = await world.tool("Quorvia")
     one = await world.article(1, "Quorvia is good")
     await world.delivered([one])
+    offered = world.worker.changes.is_reanalysis_offered
+    assert not offered(await world.worker.catalog.get("Quorvia"))
     world.analyzer.version = "2"
+    assert offered(await world.worker.catalog.get("Quorvia"))
     run = await world.run(await world.worker.changes.reanalyze("Quorvia"))
+    assert not offered(await world.worker.catalog.get("Quorvia"))
     assert (run.status, run.progress, run.metrics["rescored"]) == ("SUCCEEDED", 1, 1)
     assert (await world.mentions(quorvia))[one].analyzer_version == "2"
     assert isinstance(world.analyzer, Words)

@@ -93,14 +93,14 @@ class World:
             store,
             {
                 BACKFILL: Backfill(store, catalog, settling, watchlist, generations),
-                REANALYZE: Reanalysis(store, catalog.names, settling, recount, generations, self.watch),
+                REANALYZE: Reanalysis(store, catalog, settling, recount, generations, self.watch),
                 MERGE: Merging(store, catalog, settling, recount, generations, self.watch),
             },
             self.watch,
             lambda: f"run-{next(self._ids)}",
         )
         intake = Intake(store, settling, self.watch)
-        return Worker(catalog, watchlist, intake, workflows, ToolChanges(catalog, workflows), recount)
+        return Worker(catalog, watchlist, intake, workflows, ToolChanges(catalog, workflows, settling), recount)
 
     async def tool(self, name: str, *aliases: str, **fields: Any) -> Tool:
         return await self.worker.catalog.add(new_tool({"name": name, "aliases": list(aliases), **fields}))

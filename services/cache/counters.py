@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
 from datetime import timedelta
 
 from models.cache import METADATA_PARTITION, CacheCounters
 from models.errors import ToolpulseError
-from models.metrics import CacheTotals, within
+from models.metrics import CacheTotals
 from models.stored import StoredDocument
 from models.values import hour_key
 from services.logs import log_event
@@ -26,6 +27,7 @@ log = logging.getLogger("toolpulse.cache")
 
 FLUSHED_EVERY_SECONDS = 10.0
 _HOURS = 24
+_BOUNDS_SECONDS = [bound / 1000 for bound in CacheTotals.BOUNDS_MS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class Counters:
         self._flushed_every = flushed_every
         self._of_hour: Counter[str] = Counter()
         self._of_all: Counter[str] = Counter()
+        self._took_up_to = [0] * (len(_BOUNDS_SECONDS) + 1)
         self._flushing: asyncio.Task[None] | None = None
 
     def hit(self, seconds: float, *, stale: bool = False) -> None:
@@ -72,6 +75,7 @@ class Counters:
         """Raises Unavailable, and keeps the counts for the next time, if the store does not take them."""
         now = self._clock()
         await self._add(SENTIMENT_CACHE.name, CacheCounters.at(now), self._of_hour)
+        self._fold_durations()
         await self._add(CATALOG.name, CacheTotals.at(now), self._of_all)
 
     async def last_24_hours(self) -> Counted:
@@ -105,8 +109,8 @@ class Counters:
         self._of_all[name] += number
 
     def _took(self, seconds: float) -> None:
-        self._of_all["read_microseconds"] += round(seconds * 1_000_000)
-        self._of_all.update(within(seconds * 1000, CacheTotals.BOUNDS_MS))
+        self._of_all["read_microseconds"] += int(seconds * 1_000_000)
+        self._took_up_to[bisect_left(_BOUNDS_SECONDS, seconds)] += 1
         self._flush_soon()
 
     def _flush_soon(self) -> None:
@@ -124,6 +128,13 @@ class Counters:
                     log_event(log, logging.WARNING, "counters_not_flushed", error=type(error).__name__)
         finally:
             self._flushing = None
+
+    def _fold_durations(self) -> None:
+        """Each bucket holds those of the shorter ones too: a sum for the flush, not for each read."""
+        took, self._took_up_to = self._took_up_to, [0] * len(self._took_up_to)
+        for place, bound in enumerate(CacheTotals.BOUNDS_MS, 1):
+            if number := sum(took[:place]):
+                self._of_all[f"within_{bound}_ms"] += number
 
     async def _add(self, container: str, seed: StoredDocument, buffer: Counter[str]) -> None:
         amounts = dict(buffer)

@@ -47,6 +47,8 @@ log = logging.getLogger("toolpulse.analysis")
 ROUNDS = 20
 """Of settling one article that others write too; in each, somebody got on."""
 WRITING_AT_ONCE = 16
+INLINE = 8
+"""Articles that are understood in a millisecond or two; more, and the event loop is left meanwhile."""
 
 
 @dataclass(slots=True)
@@ -100,18 +102,22 @@ class Settling:
     ) -> list[Work]:
         """Without those that are no more, and those that fail."""
         found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
-        works: list[Work] = []
-        for source_id, document in zip(source_ids, found, strict=True):
-            if document is None:
-                settled.done.add(source_id)
-                continue
-            try:
-                works.append(understand(document, detector, only))
-            except Exception as error:
-                # One article, whatever is wrong with it, is not to hold up the others; its id and the traceback tell.
-                log.exception("article_not_understood source_id=%s", source_id)
-                settled.failed[source_id] = fingerprint(type(error).__name__)
-        return works
+        settled.done |= {source_id for source_id, document in zip(source_ids, found, strict=True) if document is None}
+        there = [document for document in found if document is not None]
+
+        def understood() -> list[Work]:
+            works: list[Work] = []
+            for document in there:
+                try:
+                    works.append(understand(document, detector, only))
+                except Exception as error:
+                    # One article, whatever is wrong with it, is not to hold up the others; id and traceback tell.
+                    source_id = document["source_id"]
+                    log.exception("article_not_understood source_id=%s", source_id)
+                    settled.failed[source_id] = fingerprint(type(error).__name__)
+            return works
+
+        return understood() if len(there) <= INLINE else await asyncio.to_thread(understood)
 
     async def _tools(self, works: Sequence[Work]) -> dict[str, Tool]:
         """The tools that these works are about, as they are now."""

@@ -20,7 +20,7 @@ consul copilot cursor dash delta discord eclipse elastic elixir eureka excel exc
 gemini ghost intercom julia jupiter lambda lever linear lotus lucid mercury meta mocha monday nomad notion oracle
 outlook palm paint polygon prisma prometheus pulsar ramp raven robin ruby sage safari scala selenium sentry shell sigma
 sketch slack slate snap snowflake square stripe surface target tableau teams terraform tether tornado tower uber unity
-unreal vault visa wave wish zoom
+unreal vault visa wave windows wish zoom
 """
 BY_CASE = frozenset(_BY_CASE.split())
 """Capitalised, they are hardly ever the word."""
@@ -32,7 +32,7 @@ forge fresh front gap gin go grok grunt gulp halo handlebars hack hi hive home h
 key keen kite less light like link loop lit make max me mesh meteor mint moment my native nest next night nim no node
 now of on one open or pages phoenix photos pig ping play plot podium point polar pony power puppet pure quick ray react
 reason remix rocket rook root ruff rust salt sass scratch sequel shiny signal slim so solid spark spring stack stone
-storm sun swift switch tap the thrift time to torch unison up us vim void we web why windows wing wink word words work
+storm sun swift switch tap the thrift time to torch unison up us vim void we web why wing wink word words work
 yarn you zip
 """
 BY_CONTEXT = frozenset(_BY_CONTEXT.split())
@@ -52,7 +52,8 @@ CONTEXT = (
     "standard library", "stdlib", "orm", "sql", "static typing", "rewrite", "rewritten", "rewrote",
 )  # fmt: skip
 
-_VERSION = re.compile(r"\s+v?\d+\.\d+")
+_RELEASED = "is out|is here|released?|alpha|beta|rc|preview|brings|ships|lands|adds|arrives|drops|gets|supports?"
+_VERSION = re.compile(rf"\s+v?(?:\d+\.\d+|\d{{1,3}}(?=\s+(?:{_RELEASED})\b))")
 _SENTENCE_GOES_ON = re.compile(r"(?:^|[\s(])[a-z][\w'-]*[,;:]?\s$")
 _CAPITAL_FOLLOWS = re.compile(r"\s+[A-Z]")
 
@@ -74,15 +75,11 @@ def telling(name: str, rule: NameRule | None, own_words: tuple[str, ...]) -> Tel
     plain = normalize_name(name)
     if not plain.isalnum() or not plain.isascii() or plain.isdigit():
         return Telling()
-    written_as_word = name == plain
-    if len(plain) <= 2:
-        return Telling(not written_as_word, (*CONTEXT, *own_words), version_tells=True)
-    if plain in BY_CONTEXT:
-        context = (*CONTEXT, *own_words)
-        return Telling(not written_as_word, context, as_proper_noun=not written_as_word, version_tells=True)
-    if plain in BY_CASE and not written_as_word:
-        return Telling(case_sensitive=True)
-    return Telling()
+    as_word = name == plain
+    if len(plain) == 1 or plain in BY_CONTEXT:
+        alone = len(plain) > 2 and not as_word
+        return Telling(not as_word, (*CONTEXT, *own_words), as_proper_noun=alone, version_tells=True)
+    return Telling(case_sensitive=not as_word and (len(plain) == 2 or plain in BY_CASE))
 
 
 def is_proper_noun(original: str, start: int, end: int) -> bool:
@@ -92,7 +89,7 @@ def is_proper_noun(original: str, start: int, end: int) -> bool:
 
 
 def has_version(original: str, end: int) -> bool:
-    return bool(_VERSION.match(original[end : end + 12]))
+    return bool(_VERSION.match(original[end : end + 24]))
 
 
 def is_near(context: tuple[str, ...], folded: str, start: int, end: int) -> bool:

@@ -83,6 +83,10 @@ AMBIGUOUS = [
     tool("Rust", excluded=("Rust Belt",)),
     tool("Apple", tickers=("AAPL",), excluded=("apple pie", "recipe")),
     tool("make"),
+    tool("React"),
+    tool("HP"),
+    tool("IT"),
+    tool("Windows"),
 ]
 
 
@@ -108,6 +112,11 @@ AMBIGUOUS = [
         ("Apple Pie Day at Apple", {"Apple": ["Apple"]}),
         ("Apple's best recipe", {}),
         ("Users make do", {}),
+        ("React 19 is out", {"React": ["React"]}),
+        ("React 3 times a day", {}),
+        ("HP unveils a laptop, 300 hp strong", {"HP": ["HP"]}),
+        ("IT happens", {}),
+        ("Windows 11 breaks printers behind closed windows", {"Windows": ["Windows"]}),
         ("With make, a compiler and some code", {"make": ["make"]}),
     ],
 )

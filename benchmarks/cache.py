@@ -83,7 +83,7 @@ class Measured:
             self.entry_writes += len(given or ())
             self.entry_seconds += seconds
             return
-        number = len(given or ()) if name in ("read_many", "write_many", "create_many") else 1
+        number = len(given or ()) if name in ("read_many", "write_many", "create_many", "replace_many") else 1
         self.calls[name] += 1
         self.documents[name] += number
         passed = answer.items if name == "query" else answer if name.startswith("read") else given

@@ -132,6 +132,11 @@ class Store(Protocol):
         """Upserts all of them, in no order and not as one: after an error some may be written."""
         ...
 
+    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
+        """Replaces each of the (document, etag), in no order and not as one: True where it was replaced, False where
+        the stored document has another ETag by now, or is gone. After an error some may be replaced."""
+        ...
+
     async def ping(self) -> None:
         """Raises Unavailable if the store cannot be asked now. One attempt, quick."""
         ...

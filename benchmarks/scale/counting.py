@@ -142,6 +142,14 @@ class CountingStore:
         for was, document in zip(before, documents, strict=True):
             self._note_over(container, was, document)
 
+    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
+        before = [await self._held(container, document) for document, _ in changes]
+        replaced = await self._store.replace_many(container, changes)
+        for was, (document, _), won in zip(before, changes, replaced, strict=True):
+            if won:
+                self._note_over(container, was, document)
+        return replaced
+
     async def ping(self) -> None:
         await self._store.ping()
 

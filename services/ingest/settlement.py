@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from models.errors import ChangedMeanwhile, Unavailable
+from models.errors import Unavailable
 from services.ingest import canonical
 from services.ingest.canonical import Moment
 from services.ingest.dedup import Folded, Target, fold, strangers
@@ -97,14 +97,7 @@ class Settlement:
 
     async def _write(self, folded: Mapping[str, Folded]) -> set[str]:
         """The ids of the articles that somebody else was quicker to write."""
-        raced: set[str] = set()
-        for key, one in folded.items():
-            if one.article is not None and one.before is not None:
-                article = one.article if one.text_of is None else await self._with_text(one.article, one.text_of)
-                try:
-                    await self.store.replace(ARTICLES.name, article, one.before["_etag"])
-                except ChangedMeanwhile:
-                    raced.add(key)
+        raced = await self._replaced(folded)
         new = [one.article for one in folded.values() if one.article is not None and one.before is None]
         observed = [each for key, one in folded.items() if key not in raced for each in one.observations]
         if new or observed:
@@ -114,6 +107,18 @@ class Settlement:
             there = [each for each, won in zip(observed, created[len(new) :], strict=True) if not won]
             await self._observe_again([each for each in there if each["source_id"] not in raced])
         return raced
+
+    async def _replaced(self, folded: Mapping[str, Folded]) -> set[str]:
+        """Writes the articles that were there before; the ids of those that somebody else has written since."""
+        changes: list[tuple[Document, str]] = []
+        for one in folded.values():
+            if one.article is not None and one.before is not None:
+                article = one.article if one.text_of is None else await self._with_text(one.article, one.text_of)
+                changes.append((article, one.before["_etag"]))
+        if not changes:
+            return set()
+        won = await self.store.replace_many(ARTICLES.name, changes)
+        return {article["source_id"] for (article, _), is_ours in zip(changes, won, strict=True) if not is_ours}
 
     async def _with_text(self, article: Document, observation_id: str) -> Document:
         """The article with the text of the source that it now reads, which is in none of the hands here."""

@@ -26,11 +26,11 @@ class Documents(Protocol):
 
     async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]: ...
 
-    async def replace(self, container: str, document: Document, etag: str) -> Document: ...
-
     async def create_many(self, container: str, documents: Sequence[Document]) -> list[bool]: ...
 
     async def write_many(self, container: str, documents: Sequence[Document]) -> None: ...
+
+    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]: ...
 
 
 @dataclass(slots=True)
@@ -61,9 +61,6 @@ class Together:
     async def read(self, container: str, partition: str, id: str) -> Document | None:
         return await self._store.read(container, partition, id)
 
-    async def replace(self, container: str, document: Document, etag: str) -> Document:
-        return await self._store.replace(container, document, etag)
-
     async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
         return await self._in_line("read_many", container, keys, self._store.read_many)
 
@@ -76,6 +73,9 @@ class Together:
             return [None] * len(documents)
 
         await self._in_line("write_many", container, documents, write)
+
+    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
+        return await self._in_line("replace_many", container, changes, self._store.replace_many)
 
     async def _in_line(
         self, kind: str, container: str, items: Sequence[Any], call: Callable[[str, Any], Awaitable[list[Any]]]

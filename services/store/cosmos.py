@@ -136,7 +136,9 @@ class CosmosStore:
         return _document(_expected(answer, container))
 
     async def replace(self, container: str, document: Document, etag: str) -> Document:
-        prepared = rules.prepare(rules.container_named(container), document)
+        return await self._replace_as(container, rules.prepare(rules.container_named(container), document), etag)
+
+    async def _replace_as(self, container: str, prepared: rules.Prepared, etag: str) -> Document:
         now, token = self._now(), uuid.uuid4().hex
         changed = ChangedMeanwhile(f"{container}: {prepared.partition} / {prepared.id} has changed or is gone")
         deadline, stored_etag = _parts(etag)
@@ -219,6 +221,18 @@ class CosmosStore:
             _expected(answer, container)
 
         await _in_parallel(write, await _prepared(container, documents))
+
+    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
+        async def replace(change: tuple[rules.Prepared, str]) -> bool:
+            try:
+                await self._replace_as(container, *change)
+            except ChangedMeanwhile:
+                return False
+            return True
+
+        prepared = await _prepared(container, [document for document, _ in changes])
+        etags = [etag for _, etag in changes]
+        return await _in_parallel(replace, list(zip(prepared, etags, strict=True)))
 
     async def ping(self) -> None:
         # Any item will do: that it is not there is an answer too.

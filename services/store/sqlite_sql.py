@@ -19,14 +19,21 @@ SCHEMA_VERSION = 1
 
 Parameter = str | int | float | None
 
+READ_AT_ONCE = 32
+
 _ALIVE = "(expires IS NULL OR expires > ?)"
+_KEYS = ", ".join(f"({n}, ?, ?)" for n in range(READ_AT_ONCE))
 
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """The statements of one container; each write is a single one, so that it is atomic without a transaction."""
+    """The statements of one container; each write is a single one, so that it is atomic without a transaction.
+
+    `read_some` takes READ_AT_ONCE keys, padded with nulls, and answers with the places of those that are there.
+    """
 
     read: str
+    read_some: str
     create: str
     upsert: str
     replace: str
@@ -45,6 +52,9 @@ def statements(container: Container) -> Statements:
     )
     return Statements(
         read=f"SELECT body, etag, ts FROM {table} WHERE {key} AND {_ALIVE}",
+        # CROSS JOIN: each key is looked up, whatever SQLite believes about the table. A key of nulls finds nothing.
+        read_some=f"WITH keys (place, key, name) AS (VALUES {_KEYS}) SELECT place, body, etag, ts FROM keys"
+        f" CROSS JOIN {table} WHERE pk = key AND id = name AND {_ALIVE}",
         create=f"{insert} {overwrite} WHERE {table}.expires <= ?",
         upsert=f"{insert} {overwrite}",
         replace=f"UPDATE {table} SET body = ?, etag = ?, ts = ?, expires = ? WHERE {key} AND etag = ? AND {_ALIVE}",

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,6 +13,13 @@ from tests.contract.conftest import SettableClock
 
 LONG_ID = "i" * 1023
 LONG_KEY = "k" * 2048
+
+
+def nested(levels: int) -> Any:
+    value: Any = "innermost"
+    for level in range(levels):
+        value = {"level": value} if level % 2 else [value]
+    return value
 
 
 def mention(tool: str, name: str, **fields: Any) -> Document:
@@ -56,6 +64,9 @@ async def test_a_document_comes_back_as_it_was_written(store: Store) -> None:
         yes=True,
         empty=[],
         nested={"a": [1]},
+        deep=nested(levels=100),
+        words="NaN, Infinity and -Infinity",
+        small=[-0.5, 1e-7, 1e300],
     )
     written = await store.create("mentions", document)
     read = await store.read("mentions", "tool", "a")
@@ -690,6 +701,10 @@ BAD_DOCUMENTS: dict[str, Any] = {
     "bytes": {"id": "a", "tool_id": "t", "n": b"x"},
     "set": {"id": "a", "tool_id": "t", "n": {1}},
     "half a character in text": {"id": "a", "tool_id": "t", "n": "\udc00"},
+    "text in bytes within": {"id": "a", "tool_id": "t", "n": [{"deep": [b"x"]}]},
+    "time": {"id": "a", "tool_id": "t", "n": datetime(2026, 2, 21, tzinfo=UTC)},
+    "nested without end": {"id": "a", "tool_id": "t", "n": nested(levels=130)},
+    "infinity within": {"id": "a", "tool_id": "t", "n": [{"deep": [float("-inf")]}]},
     "name that is no text": {"id": "a", "tool_id": "t", 1: 2},
     "too large": {"id": "a", "tool_id": "t", "n": "x" * 2_100_000},
     "ttl": {"id": "a", "tool_id": "t", "ttl": 60},
@@ -710,6 +725,7 @@ async def test_a_bad_document_is_refused_by_every_write(store: Store, document: 
         lambda: store.increment("mentions", document, {"hits": 1}),
         lambda: store.write_many("mentions", [mention("t", "good"), document]),
         lambda: store.create_many("mentions", [mention("t", "good"), document]),
+        lambda: store.replace_many("mentions", [(mention("t", "good"), "etag"), (document, "etag")]),
     ):
         with pytest.raises(InvalidInput):
             await write()
@@ -746,6 +762,7 @@ async def test_an_unknown_container_is_refused(store: Store) -> None:
         lambda: store.count("nowhere"),
         lambda: store.write_many("nowhere", []),
         lambda: store.create_many("nowhere", []),
+        lambda: store.replace_many("nowhere", []),
         lambda: store.read_many("nowhere", []),
     ):
         with pytest.raises(InvalidInput) as refused:
@@ -868,6 +885,41 @@ async def test_of_many_who_create_many_each_document_has_one_creator(
     documents = [mention("t", f"{n}") for n in range(20)]
     outcomes = await asyncio.gather(*(each.create_many("mentions", documents) for each in (store, another(), store)))
     assert [sum(each) for each in zip(*outcomes, strict=True)] == [1] * 20
+
+
+async def test_replacing_many_says_of_each_whether_it_was_still_the_same(store: Store, clock: SettableClock) -> None:
+    await store.write_many("mentions", [mention("t", f"{n:04}", n="old") for n in range(60)])
+    await store.upsert("mentions", mention("t", "over", ttl_timestamp=clock.seconds() + 1))
+    page = await store.query("mentions", Query(partition="t", limit=1000))
+    etags = {each["id"]: each["_etag"] for each in page.items}
+    clock.forward(1)
+    await store.upsert("mentions", mention("t", "0001", n="theirs"))
+    await store.delete("mentions", "t", "0002")
+    names = [*(f"{n:04}" for n in range(60)), "over", "never"]
+    changes = [(mention("t", name, n="new"), etags.get(name, "none")) for name in names]
+    gone = {"0001", "0002", "over", "never"}
+    assert await store.replace_many("mentions", changes) == [name not in gone for name in names]
+    assert plain(await store.read("mentions", "t", "0000")) == mention("t", "0000", n="new")
+    assert plain(await store.read("mentions", "t", "0001")) == mention("t", "0001", n="theirs")
+    assert await store.read("mentions", "t", "0002") is None
+    assert await store.replace_many("mentions", changes) == [False] * len(names)
+    assert await store.replace_many("mentions", []) == []
+
+
+async def test_of_many_who_replace_many_each_document_has_one_winner(
+    another: Callable[[], Store], store: Store
+) -> None:
+    await store.write_many("mentions", [mention("t", f"{n}") for n in range(20)])
+    held = (await store.query("mentions", Query(partition="t"))).items
+    outcomes = await asyncio.gather(
+        *(
+            each.replace_many("mentions", [({**document, "by": n}, document["_etag"]) for document in held])
+            for n, each in enumerate((store, another(), store))
+        )
+    )
+    assert [sum(each) for each in zip(*outcomes, strict=True)] == [1] * 20
+    after = (await store.query("mentions", Query(partition="t"))).items
+    assert [each["by"] for each in after] == [won.index(True) for won in zip(*outcomes, strict=True)]
 
 
 async def test_of_two_in_one_batch_either_may_win(store: Store) -> None:

@@ -82,6 +82,11 @@ class DyingStore:
     async def write_many(self, container: str, documents: Sequence[Document]) -> None:
         await self._do("write_many", container, documents, half=(container, documents[: (len(documents) + 1) // 2]))
 
+    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
+        half = (container, changes[: (len(changes) + 1) // 2])
+        replaced: list[bool] = await self._do("replace_many", container, changes, half=half)
+        return replaced
+
     async def ping(self) -> None:
         await self._do("ping")
 

@@ -21,9 +21,6 @@ class Slow:
     async def read(self, container: str, partition: str, id: str) -> Document | None:
         return {"id": id}
 
-    async def replace(self, container: str, document: Document, etag: str) -> Document:
-        return document
-
     async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
         await self._work(len(keys))
         return [{"id": name} if name in self.there else None for _, name in keys]
@@ -38,6 +35,10 @@ class Slow:
 
     async def write_many(self, container: str, documents: Sequence[Document]) -> None:
         await self.create_many(container, documents)
+
+    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
+        await self._work(len(changes))
+        return [document["id"] in self.there for document, _ in changes]
 
     async def _work(self, count: int) -> None:
         self.calls.append(count)

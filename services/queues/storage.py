@@ -107,14 +107,17 @@ class StorageQueues:
         }
         if self._connection_string is None:
             return QueueServiceClient(str(self._service_url), credential=self._credential, **options)
-        if _is_loopback(self._connection_string):
+        if is_this_machine(self._connection_string):
             # A proxy that the environment names cannot reach this machine's own loopback.
             options["transport"] = AioHttpTransport(use_env_settings=False)
         return QueueServiceClient.from_connection_string(self._connection_string, **options)
 
 
-def _is_loopback(connection_string: str) -> bool:
+def is_this_machine(connection_string: str) -> bool:
+    """Whether it means this machine: the local host's queues, or Azurite's."""
     pairs = dict(part.partition("=")[::2] for part in connection_string.split(";"))
+    if pairs.get("UseDevelopmentStorage", "").lower() == "true":
+        return "DevelopmentStorageProxyUri" not in pairs
     return urlsplit(pairs.get("QueueEndpoint", "")).hostname in ("127.0.0.1", "localhost", "::1")
 
 

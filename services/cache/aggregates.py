@@ -14,8 +14,8 @@ from services.cache.aggregate import edge_hours, entries_of, tallies
 from services.cache.coverage import Coverage
 from services.cache.generations import Generations
 from services.cache.recount import Recount
-from services.cache.tables import hours_in, minutes_in
-from services.ports import Clock, Store
+from services.cache.tables import Table, hours_in, minutes_in
+from services.ports import Clock, Document, Store
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 
 _TRIES = 5
@@ -64,14 +64,22 @@ class Aggregates:
         now = self._clock()
         shares = await self._coverage.shares(now)
         edges = edge_hours(now)
-        ids = [Timeline.ID, *(f"HOUR:{hour}" for hour in edges)]
-        documents = await self._store.read_many(CATALOG.name, [(tool.tool_id, each) for tool in tools for each in ids])
+        timelines = await self._store.read_many(CATALOG.name, [(tool.tool_id, Timeline.ID) for tool in tools])
         computed = Computed()
-        for place, tool in enumerate(tools):
-            timeline, *tables = documents[place * len(ids) : (place + 1) * len(ids)]
+        read: list[tuple[Tool, Document | None, Table]] = []
+        for tool, timeline in zip(tools, timelines, strict=True):
             try:
-                minutes = {hour: minutes_in(table) for hour, table in zip(edges, tables, strict=True)}
-                counted = tallies(hours_in(timeline), minutes, now)
+                read.append((tool, timeline, hours_in(timeline)))
+            except ValueError as error:
+                computed.failed[tool.tool_id] = error
+        edges = edge_hours(now)
+        wanted = [(tool.tool_id, f"HOUR:{hour}") for tool, _, hours in read for hour in edges if hour in hours]
+        tables = iter(await self._store.read_many(CATALOG.name, wanted) if wanted else ())
+        for tool, timeline, hours in read:
+            found = {hour: next(tables) for hour in edges if hour in hours}
+            try:
+                minutes = {hour: minutes_in(table) for hour, table in found.items()}
+                counted = tallies(hours, minutes, now)
                 generation = generations[tool.tool_id]
                 computed.entries[tool.tool_id] = entries_of(
                     tool.tool_id, tool.created_at, generation, counted, shares, now

@@ -32,20 +32,24 @@ async def marks_of(store: Store, tool_id: str) -> list[Document]:
 
 async def marked_tools(store: Store) -> list[str]:
     """The ids of all tools with marks."""
-    return await _marked(store, ())
+    return list(await _marks(store, ()))
 
 
-async def marked_among(store: Store, tool_ids: Sequence[str]) -> list[str]:
-    """Those of these tools (100 at most) that have marks."""
-    return await _marked(store, (Where(CATALOG.partition_key, "in", tuple(tool_ids)),)) if tool_ids else []
+async def marks_among(store: Store, tool_ids: Sequence[str]) -> dict[str, list[Document]]:
+    """The marks of those of these tools (100 at most) that have any.
+
+    By their field and not by their partition: the embedded store would look through all that is in those.
+    """
+    return await _marks(store, (Where("tool_id", "in", tuple(tool_ids)),)) if tool_ids else {}
 
 
-async def _marked(store: Store, where: tuple[Where, ...]) -> list[str]:
-    found: dict[str, None] = {}
+async def _marks(store: Store, where: tuple[Where, ...]) -> dict[str, list[Document]]:
+    found: dict[str, list[Document]] = {}
     after: str | None = None
     while True:
         page = await store.query(CATALOG.name, Query(where, order="by_mark", limit=_PAGE, after=after))
-        found |= dict.fromkeys(mark[CATALOG.partition_key] for mark in page.items)
+        for mark in page.items:
+            found.setdefault(mark[CATALOG.partition_key], []).append(mark)
         after = page.next
         if after is None:
-            return list(found)
+            return found

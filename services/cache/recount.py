@@ -39,15 +39,20 @@ class Recount:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def recount_tool(self, tool_id: str, now: datetime) -> bool:
-        """Whether anything was marked. If others keep recounting the same, the marks stay for the next."""
+    async def recount_tool(self, tool_id: str, now: datetime, marks: Sequence[Document] | None = None) -> bool:
+        """Whether anything was marked. `marks` are the tool's, if the caller has just read them.
+
+        If others keep recounting the same, the marks stay for the next.
+        """
         for _ in range(_TRIES):
-            marks = await marks_of(self._store, tool_id)
+            if marks is None:
+                marks = await marks_of(self._store, tool_id)
             if not marks:
                 return False
             try:
                 await self._recount(tool_id, marks, now)
             except ChangedMeanwhile:
+                marks = None
                 continue
             return True
         log_event(log, logging.WARNING, "recount_left_marks", tool_id=tool_id)

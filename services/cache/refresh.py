@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from models.cache import FRESH_FOR, PERIODS, SentimentCacheEntry, entry_id
+from models.cache import FRESH_FOR, PERIODS, Period, SentimentCacheEntry, entry_id
 from models.errors import ToolpulseError
 from models.values import parse_time
 from services.cache.aggregate import same_figures
 from services.cache.aggregates import Aggregates, Computed
 from services.cache.generations import Generations
-from services.cache.marks import marked_among
+from services.cache.marks import marks_among
 from services.cache.messages import MOST_TOOLS
 from services.cache.recount import Recount
 from services.catalog.registry import Catalog
@@ -27,6 +27,9 @@ from services.store.containers import SENTIMENT_CACHE
 from services.topology import REFRESH_SENTIMENT_CACHE
 
 log = logging.getLogger("toolpulse.cache")
+
+_PROBED: Period = "HOUR_1"
+"""Of the four, written together as a rule, the one whose figures change most."""
 
 REWRITTEN_AT = FRESH_FOR - REFRESH_SENTIMENT_CACHE.every - timedelta(minutes=1)
 """The age at which an entry whose figures are the same is written again: the next refresh would find it stale."""
@@ -69,20 +72,18 @@ class Refresh:
 
     async def _refresh(self, tool_ids: list[str], refreshed: Refreshed) -> None:
         tools = await self._catalog.known(tool_ids)
-        ids = [each for tool_id in tools for each in (entry_id(tool_id, period) for period in PERIODS)]
-        owners = [tool_id for tool_id in tools for _ in PERIODS]
-        keys = [*(Generations.key(tool_id) for tool_id in tools), *zip(owners, ids, strict=True)]
-        documents = await self._store.read_many(SENTIMENT_CACHE.name, keys)
+        keys = [key for tool_id in tools for key in (Generations.key(tool_id), (tool_id, entry_id(tool_id, _PROBED)))]
+        found = await self._store.read_many(SENTIMENT_CACHE.name, keys)
         generations = {
             tool_id: self._generations.learn(tool_id, document)
-            for tool_id, document in zip(tools, documents, strict=False)
+            for tool_id, document in zip(tools, found[::2], strict=True)
         }
-        stored = {document["id"]: document for document in documents[len(tools) :] if document is not None}
+        stored = {document["id"]: document for document in found[1::2] if document is not None}
         failed = await self._recounted(tool_ids)
         shown = [tool for tool in tools.values() if tool.status != "MERGED" and tool.tool_id not in failed]
         computed = await self._aggregates.of_tables(shown, generations)
         failed |= {tool_id: str(error) for tool_id, error in computed.failed.items()}
-        entries = self._to_write(computed, stored)
+        entries = await self._to_write(computed, stored)
         if entries:
             await self._store.write_many(SENTIMENT_CACHE.name, [entry.to_document() for entry in entries])
         refreshed.written += len(entries)
@@ -92,20 +93,29 @@ class Refresh:
     async def _recounted(self, tool_ids: list[str]) -> dict[str, str]:
         """Why some could not be."""
         failed: dict[str, str] = {}
-        for tool_id in await marked_among(self._store, tool_ids):
+        for tool_id, marks in (await marks_among(self._store, tool_ids)).items():
             try:
-                await self._recount.recount_tool(tool_id, self._clock())
+                await self._recount.recount_tool(tool_id, self._clock(), marks)
             except (ToolpulseError, ValueError) as error:
                 failed[tool_id] = str(error)
         return failed
 
-    def _to_write(self, computed: Computed, stored: dict[str, Document]) -> list[SentimentCacheEntry]:
+    async def _to_write(self, computed: Computed, stored: dict[str, Document]) -> list[SentimentCacheEntry]:
+        """All four of a tool, unless the one that was read may serve on: then the others are looked at too."""
         now = self._clock()
+        young: list[str] = []
+        for tool_id, entries in computed.entries.items():
+            probe = entries[_PROBED]
+            if _serves_on(stored.get(probe.id), probe, computed.changed_at[tool_id], now):
+                young.append(tool_id)
+        keys = [(tool_id, entry_id(tool_id, period)) for tool_id in young for period in PERIODS if period != _PROBED]
+        others = await self._store.read_many(SENTIMENT_CACHE.name, keys) if keys else []
+        held = {document["id"]: document for document in others if document is not None} | stored
         return [
             entry
             for tool_id, entries in computed.entries.items()
             for entry in entries.values()
-            if not _serves_on(stored.get(entry.id), entry, computed.changed_at[tool_id], now)
+            if tool_id not in young or not _serves_on(held.get(entry.id), entry, computed.changed_at[tool_id], now)
         ]
 
 

@@ -62,23 +62,23 @@ class Count:
         return list(total(minutes.values())) if minutes else None
 
 
-def numbers_in(document: Document | None, model: type[Timeline | HourTable], payload: str) -> Table:
-    """The table in a stored document. ValueError if it is not one of `model`."""
-    if document is None:
-        return {}
-    model.from_document({**document, payload: {}})
-    table = document.get(payload)
-    if not isinstance(table, dict):
-        raise ValueError(f"{model.__name__}: {payload} must be a table")
-    return table
-
-
 def hours_in(timeline: Document | None) -> Table:
-    return numbers_in(timeline, Timeline, "hours")
+    """ValueError if it is none."""
+    return _table(timeline, Timeline, "hours")
 
 
 def minutes_in(hour: Document | None) -> Table:
-    return numbers_in(hour, HourTable, "minutes")
+    """ValueError if it is none."""
+    return _table(hour, HourTable, "minutes")
+
+
+def _table(document: Document | None, model: type[Timeline | HourTable], payload: str) -> Table:
+    if document is None:
+        return {}
+    table = document.get(payload)
+    if document.get("entity_type") != model.model_fields["entity_type"].default or not isinstance(table, dict):
+        raise ValueError(f"{document.get('id')!r} is no {model.__name__}")
+    return table
 
 
 def hour_document(tool_id: str, hour: str, before: Document | None, minutes: Table, now: datetime) -> Document:

@@ -11,7 +11,7 @@ import pytest
 from models.timeline import Timeline
 from models.tool import Tool
 from models.values import Sentiment
-from services.cache.marks import mark_hours, marked_among, marked_tools, marks_of
+from services.cache.marks import mark_hours, marked_tools, marks_among, marks_of
 from services.cache.recount import Recount, spans
 from services.ports import Store
 from services.store.containers import CATALOG, MENTIONS
@@ -164,8 +164,9 @@ async def test_marks_of_all_tools_are_found_without_looking_at_the_tools(store: 
     await mark_hours(store, tools[2].tool_id, [], NOW)
     marked = {tool.tool_id for tool in tools[:2]}
     assert set(await marked_tools(store)) == marked
-    assert await marked_among(store, [tools[1].tool_id, tools[2].tool_id]) == [tools[1].tool_id]
-    assert await marked_among(store, []) == []
+    among = await marks_among(store, [tools[1].tool_id, tools[2].tool_id])
+    assert {tool_id: len(marks) for tool_id, marks in among.items()} == {tools[1].tool_id: 2}
+    assert await marks_among(store, []) == {}
     assert len(await marks_of(store, tools[0].tool_id)) == 2
 
 

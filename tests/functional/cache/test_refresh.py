@@ -191,8 +191,8 @@ async def test_with_nothing_new_a_batch_takes_a_handful_of_looks_whatever_was_sa
     watch.advance(minutes=15)
     counting = CountingStore(store)
     refreshed = await Process(counting, watch).cache.refresh.refresh_tools(tool_ids)
-    # Tools, entries with generations, marks, coverage, tables, and one write of the entries.
-    assert (counting.operations, counting.writes, refreshed.written) == (6, 1, 200)
+    # Tools, entries with generations, marks, coverage, timelines, minutes, and one write of the entries.
+    assert (counting.operations, counting.writes, refreshed.written) == (7, 1, 200)
     await process.close()
 
 

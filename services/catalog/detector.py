@@ -10,16 +10,19 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from models.mention import Match
 from models.tool import Tool, normalize_name
 from services.catalog.ambiguity import Telling, has_version, is_near, is_proper_noun, telling
-from services.catalog.folding import Folded, fold, has_unspaced, tokens
+from services.catalog.folding import Folded, fold, has_unspaced, tokens, without_urls
 from services.catalog.phrases import Phrase
 
 Kind = Literal["NAME", "ALIAS", "TICKER", "KEYWORD", "SOURCE_TAG"]
 MOST_MATCHES = 20
+MOST_SPOTS = 1000
+"""Of one name in one text that are looked at: what repeats it without end says nothing more, and would take minutes."""
 LONGEST_SHOWN = 120
 SEPARATOR = " \x00 "
 """Between headline and text; no name has it."""
@@ -30,7 +33,11 @@ EXCHANGES = (
     "tse|tsx|tsxv|twse|tyo|xetra"
 )
 _CASHTAG = re.compile(r"(?<![\w$])\$([A-Za-z][A-Za-z0-9]{0,9}(?:[.\-][A-Za-z]{1,2})?)(?![\w$])")
-_EXCHANGE_FORM = re.compile(rf"(?<![\w])(?:{EXCHANGES})\s?:\s?([A-Z0-9][A-Z0-9.\-]{{0,14}})(?!\w)", re.I)
+# Some exchanges are words ("six: all of them"), so that in a text case counts.
+_EXCHANGE_FORM = re.compile(
+    rf"(?<![\w])(?:{EXCHANGES.upper()}|Nasdaq|Euronext|Xetra)\s?:\s?([A-Z0-9][A-Z0-9.\-]{{0,14}})(?!\w)"
+)
+_EXCHANGE_TAG = re.compile(rf"(?:{EXCHANGES})\s?:\s?([A-Z0-9][A-Z0-9.\-]{{0,14}})", re.I)
 
 
 class Reason(NamedTuple):
@@ -124,26 +131,32 @@ class Detector:
         candidates = list(self._unanchored)
         for anchor in self._anchors.intersection(tokens(folded.text, unspaced=self._unspaced)):
             candidates += self._anchored[anchor]
-        return [
-            _Hit(name.tool_id, name.kind, start, end)
-            for name in candidates
-            for start, end in name.phrase.spots(folded.text)
-            if _is_meant(name, folded, start, end) and not self._is_spoilt(name.tool_id, folded.text, start, end)
-        ]
+        hits: list[_Hit] = []
+        for name in candidates:
+            spoilt = self._spoilt(name.tool_id, folded.text)
+            hits += [
+                _Hit(name.tool_id, name.kind, start, end)
+                for start, end in islice(name.phrase.spots(folded.text), MOST_SPOTS)
+                if _is_meant(name, folded, start, end)
+                and not any(first < end and start < last for first, last in spoilt)
+            ]
+        return hits
 
-    def _is_spoilt(self, tool_id: str, text: str, start: int, end: int) -> bool:
+    def _spoilt(self, tool_id: str, text: str) -> list[tuple[int, int]]:
+        """The places of phrases that the tool excludes and that hold one of its names."""
         excluded = self._excluded.get(tool_id)
-        return excluded is not None and any(
-            first < end and start < last for phrase in excluded.spots for first, last in phrase.spots(text)
-        )
+        if excluded is None:
+            return []
+        return [spot for phrase in excluded.spots for spot in islice(phrase.spots(text), MOST_SPOTS)]
 
     def _is_excluded(self, tool_id: str, text: str) -> bool:
         excluded = self._excluded.get(tool_id)
         return excluded is not None and any(phrase.is_in(text) for phrase in excluded.articles)
 
-    def _with_ticker(self, text: str) -> list[_Hit]:
+    def _with_ticker(self, original: str) -> list[_Hit]:
         if not self._tickers:
             return []
+        text = without_urls(original)
         found = list(_CASHTAG.finditer(text)) if "$" in text else []
         if ":" in text:
             found += _EXCHANGE_FORM.finditer(text)
@@ -159,7 +172,7 @@ class Detector:
             for tool_id in self._tickers.get(ticker.upper(), ()):
                 found.setdefault(tool_id, []).append(_tagged_with(ticker))
         for tag in tags:
-            forms = (_CASHTAG.fullmatch(tag), _EXCHANGE_FORM.fullmatch(tag))
+            forms = (_CASHTAG.fullmatch(tag), _EXCHANGE_TAG.fullmatch(tag))
             for tool_id in (each for form in forms if form for each in self._tickers.get(form[1].upper(), ())):
                 found.setdefault(tool_id, []).append(_tagged_with(tag))
             for name in self._tagged.get(normalize_name(tag), ()):

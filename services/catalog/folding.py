@@ -49,9 +49,13 @@ class Folded:
         return self.origins[start], self.origins[end - 1] + max(1, self.origins[end] - self.origins[end - 1])
 
 
+def without_urls(text: str) -> str:
+    """With blanks in their places: a name in a path, or in what a button shares, says nothing about what is said."""
+    return _URL.sub(lambda found: " " * len(found[0]), text) if "://" in text else text
+
+
 def fold(original: str) -> Folded:
-    """URLs are blanked out: a name in a path says nothing about what is said of it."""
-    bare = _URL.sub(lambda found: " " * len(found[0]), original) if "://" in original else original
+    bare = without_urls(original)
     if original.isascii():
         text = bare.lower()
         return _squeezed(original, text, None) if _has_any(_ODD_ASCII_SPACES, text) else Folded(original, text, None)

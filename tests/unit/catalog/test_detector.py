@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 from uuid import NAMESPACE_DNS, uuid5
 
@@ -146,10 +147,23 @@ def test_context_counts_near_the_name_only_and_the_text_is_near_its_headline() -
         ("Shares (Nasdaq:AAPL), up", ["Nasdaq:AAPL"]),
         ("AAPL rises", []),
         ("US$AAPL, $AAPLX, x:AAPL, $AAPL$", []),
+        ("Share: https://example.org/share?text=$AAPL&quote=NASDAQ:AAPL", []),
+        ("We counted to six: aapl is not what follows", []),
+        ("Six: AAPL", []),
+        ("SIX: AAPL", ["SIX: AAPL"]),
     ],
 )
 def test_tickers_count_as_cashtags_and_behind_an_exchange(text: str, reasons: list[str]) -> None:
     assert found(AMBIGUOUS, text).get("Apple", []) == reasons
+
+
+def test_a_text_that_repeats_a_name_without_end_takes_no_longer_than_one_of_its_length() -> None:
+    tools = [*AMBIGUOUS, tool("Orion", excluded=("Orion Belt",))]
+    for text in ("Go " * 60_000, "Orion Belt " * 18_000):
+        started = time.process_time()
+        found(tools, "x", text)
+        assert time.process_time() - started < 2.0
+    assert found(tools, "x", "Orion Belt " * 5000 + "and Orion") == {}
 
 
 def test_tags_of_the_source_count_and_are_kept_as_such() -> None:

@@ -48,12 +48,15 @@ async def get_tool_sentiment(req: func.HttpRequest, messages: func.Out[typing.Li
 
 
 @sentiment_http.route(route="v1/tools/{tool}/sentiment/evidence", methods=["GET"], auth_level=READ)
+@sentiment_http.queue_output(arg_name="messages", queue_name=REFRESH_TOOLS, connection=CONNECTION)
 @answering
-async def list_tool_evidence(req: func.HttpRequest) -> func.HttpResponse:
+async def list_tool_evidence(req: func.HttpRequest, messages: func.Out[typing.List[str]]) -> func.HttpResponse:
     services = await container.get()
     given = query_of(req, "hours", "period", "limit", "cursor")
     period = period_named(given.get("hours"), given.get("period"))
     served = await services.cache.reader.read(req.route_params["tool"], period)
+    if served.refresh:
+        messages.set(refresh_messages([served.aggregate.entry.tool_id]))
     mentions, cursor = await services.cache.evidence.page(served.aggregate.entry, *page_of(req))
     return list_answer([shown(mention) for mention in mentions], cursor)
 

@@ -107,7 +107,8 @@ async def preview_aliases(req: func.HttpRequest) -> func.HttpResponse:
     query_of(req)
     body = json_body(req, ("alias", "aliases", "name_rules"))
     if "alias" in body:
-        body["aliases"] = [*(body.get("aliases") or []), body.pop("alias")]
+        alias, others = body.pop("alias"), body.get("aliases", [])
+        body["aliases"] = [*others, alias] if isinstance(others, list) else others
     change = tool_change(body)
     if not change.get("aliases"):
         raise InvalidInput("alias", "the name to try, or several as aliases")

@@ -218,6 +218,12 @@ async def test_stale_is_served_and_its_refresh_is_queued_once(watched: Container
     assert (fresh.headers["X-Cache"], fresh.json["is_stale"]) == ("HIT", False)
 
 
+async def test_who_asks_for_the_evidence_of_a_stale_figure_has_it_refreshed_too(watched: Container) -> None:
+    await call("get_tool_sentiment", tool=TOOL.tool_id)
+    await _age(watched, minutes=31)
+    assert (await call("list_tool_evidence", tool=TOOL.tool_id)).sent == [{"tool_ids": [TOOL.tool_id]}]
+
+
 async def test_cache_health_tells_its_figures_and_what_is_stale_or_missing(watched: Container) -> None:
     before = (await call("get_cache_health")).json
     assert (before["status"], before["last_refresh_ts"], before["missing_count"]) == ("healthy", None, 4)

@@ -79,6 +79,7 @@ async def test_a_tool_is_added_and_answers_to_id_name_and_alias(app: Container) 
         ("merge_tool", {"into": 7}, "into"),
         ("preview_aliases", {}, "alias"),
         ("preview_aliases", {"alias": ""}, "aliases"),
+        ("preview_aliases", {"alias": "A", "aliases": 7}, "aliases"),
         ("reanalyze_tool", {"deep": True}, "deep"),
     ],
 )

@@ -5,8 +5,9 @@ Whole hours come from the timeline, the hours that a window begins and ends with
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from models.cache import PERIODS, Period, SentimentCacheEntry, percentages
 from models.timeline import Tally
@@ -14,8 +15,6 @@ from models.values import hour_key, unix_seconds
 from services.cache.coverage import Shares
 from services.cache.periods import seconds_of, window_of
 from services.cache.tables import Table, total
-
-_HOUR = timedelta(hours=1)
 
 FIGURES = (
     "total_mentions",
@@ -41,18 +40,16 @@ def tallies(hours: Table, minutes: Mapping[str, Table], now: datetime) -> dict[P
     last, minute = hour_key(end), f"{end.minute:02}"
     head = total(numbers for at, numbers in minutes.get(last, {}).items() if at < minute) if end.minute else Tally()
     found: dict[Period, Tally] = {}
-    whole, until = Tally(), last
+    listed = sorted(hours)
+    whole, until = Tally(), bisect_left(listed, last)
     # Each window holds the shorter ones, so that every hour is added once.
     for period, span in PERIODS.items():
         first = hour_key(end - span)
-        tail = Tally()
-        if end.minute:
-            tail = total(numbers for at, numbers in minutes.get(first, {}).items() if at >= minute)
-            whole = whole.plus(total([numbers for hour, numbers in hours.items() if first < hour < until]))
-            until = hour_key(end - span + _HOUR)
-        else:
-            whole = whole.plus(total([numbers for hour, numbers in hours.items() if first <= hour < until]))
-            until = first
+        at_edge = minutes.get(first, {}).items() if end.minute else ()
+        tail = total(numbers for at, numbers in at_edge if at >= minute)
+        since = bisect_right(listed, first) if end.minute else bisect_left(listed, first)
+        whole = whole.plus(total(hours[hour] for hour in listed[since:until]))
+        until = since
         found[period] = whole.plus(head).plus(tail)
     return found
 

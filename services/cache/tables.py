@@ -23,13 +23,7 @@ _COLUMN = {"positive": 0, "negative": 1, "neutral": 2}
 
 
 def total(tables: Iterable[Numbers]) -> Tally:
-    sums = [0, 0, 0, 0]
-    for numbers in tables:
-        sums[0] += numbers[0]
-        sums[1] += numbers[1]
-        sums[2] += numbers[2]
-        sums[3] += numbers[3]
-    return Tally(*sums)
+    return Tally(*(sum(column) for column in zip(*tables, strict=True)))
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ is known of it afterwards, is refresh_runs.py's.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -72,14 +72,16 @@ class Refresh:
 
     async def _refresh(self, tool_ids: list[str], refreshed: Refreshed) -> None:
         tools = await self._catalog.known(tool_ids)
-        keys = [key for tool_id in tools for key in (Generations.key(tool_id), (tool_id, entry_id(tool_id, _PROBED)))]
+        marks = await marks_among(self._store, tool_ids)
+        # What is counted anew is written anew, whatever is there.
+        probes = [(tool_id, entry_id(tool_id, _PROBED)) for tool_id in tools if tool_id not in marks]
+        keys = [*(Generations.key(tool_id) for tool_id in tools), *probes]
         found = await self._store.read_many(SENTIMENT_CACHE.name, keys)
         generations = {
-            tool_id: self._generations.learn(tool_id, document)
-            for tool_id, document in zip(tools, found[::2], strict=True)
+            tool_id: self._generations.learn(tool_id, document) for tool_id, document in zip(tools, found, strict=False)
         }
-        stored = {document["id"]: document for document in found[1::2] if document is not None}
-        failed = await self._recounted(tool_ids)
+        stored = {document["id"]: document for document in found[len(tools) :] if document is not None}
+        failed = await self._recounted(marks)
         shown = [tool for tool in tools.values() if tool.status != "MERGED" and tool.tool_id not in failed]
         computed = await self._aggregates.of_tables(shown, generations)
         failed |= {tool_id: str(error) for tool_id, error in computed.failed.items()}
@@ -90,12 +92,12 @@ class Refresh:
         refreshed.failed |= failed
         refreshed.done += [tool.tool_id for tool in shown if tool.tool_id not in failed]
 
-    async def _recounted(self, tool_ids: list[str]) -> dict[str, str]:
+    async def _recounted(self, marks: Mapping[str, Sequence[Document]]) -> dict[str, str]:
         """Why some could not be."""
         failed: dict[str, str] = {}
-        for tool_id, marks in (await marks_among(self._store, tool_ids)).items():
+        for tool_id, seen in marks.items():
             try:
-                await self._recount.recount_tool(tool_id, self._clock(), marks)
+                await self._recount.recount_tool(tool_id, self._clock(), seen)
             except (ToolpulseError, ValueError) as error:
                 failed[tool_id] = str(error)
         return failed

@@ -65,10 +65,21 @@ class Refresh:
         """Recounts what is marked and writes the entries that have changed, or would turn stale too soon."""
         refreshed = Refreshed()
         for start in range(0, len(tool_ids), MOST_TOOLS):
-            await self._refresh(list(tool_ids[start : start + MOST_TOOLS]), refreshed)
+            await self._refresh_or_divide(list(tool_ids[start : start + MOST_TOOLS]), refreshed)
         for tool_id, error in refreshed.failed.items():
             log_event(log, logging.ERROR, "tool_not_refreshed", tool_id=tool_id, error=error)
         return refreshed
+
+    async def _refresh_or_divide(self, tool_ids: list[str], refreshed: Refreshed) -> None:
+        """What is stored of one tool may be so wrong that a batch cannot be read: then each is tried alone."""
+        try:
+            await self._refresh(tool_ids, refreshed)
+        except (ValueError, TypeError, LookupError) as error:
+            if len(tool_ids) == 1:
+                refreshed.failed[tool_ids[0]] = type(error).__name__
+                return
+            for tool_id in tool_ids:
+                await self._refresh_or_divide([tool_id], refreshed)
 
     async def _refresh(self, tool_ids: list[str], refreshed: Refreshed) -> None:
         tools = await self._catalog.known(tool_ids)

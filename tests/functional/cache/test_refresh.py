@@ -9,6 +9,7 @@ import pytest
 from models.cache import PERIODS, CacheMetadata
 from models.run import JobRun
 from models.tool import Tool
+from services.cache.generations import Generations
 from services.cache.messages import RefreshMessage
 from services.cache.refresh_runs import RefreshRuns
 from services.ports import Document, Query, Where
@@ -129,6 +130,18 @@ async def test_one_bad_tool_stops_no_other_and_is_counted(store: SqliteStore, pr
     entry = await stored_entry(store, tools[3].tool_id, "HOUR_24")
     assert entry is not None
     assert entry.total_mentions == 1
+    await process.close()
+
+
+async def test_a_tool_that_cannot_be_read_at_all_stops_no_other(store: SqliteStore, process: Process) -> None:
+    tools = await _tools(store, 4)
+    key, unreadable = Generations.key(tools[0].tool_id), {"generation": "high"}
+    await store.upsert(SENTIMENT_CACHE.name, {"tool_id": key[0], "id": key[1], **unreadable})
+    await store.upsert(CATALOG.name, {**tools[1].to_document(), "aliases": "none"})
+    await process.cache.refresh_runs.tick()
+    (run,) = await _runs(store)
+    assert (run.status, run.progress, run.errors) == ("PARTIAL", 2, (f"{tools[0].tool_id}: not refreshed",))
+    assert len(await _entries(store)) == 8
     await process.close()
 
 

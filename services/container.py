@@ -60,8 +60,11 @@ if TYPE_CHECKING:
     from services.store.sqlite import SqliteStore
 
 
-WORKED_ON_PER_FETCH = 3
-"""Feeds in hand at once for each fetch in flight: some wait for their next attempt, some for the store."""
+WAITING_FEEDS = 64
+"""In hand besides those that are being fetched: they wait for their next attempt, to be read, or for the store."""
+
+COSMOS_CALLS_AT_ONCE = 10
+"""Of each kind, for many documents each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +208,7 @@ def _fetcher(settings: Settings, clock: Clock) -> Fetcher:
             attempts=settings.retry_attempts,
             backoff_base=settings.retry_backoff_base,
             concurrent=settings.max_concurrent_requests,
+            concurrent_per_host=settings.max_concurrent_requests_per_host,
             allow_private_addresses=settings.allow_private_addresses,
         ),
         clock=clock,
@@ -238,12 +242,12 @@ def _ingestion(
             Memory(settings.dedup_cache_size),
             kept,
             clock,
-            calls_at_once=1 if settings.store == "sqlite" else settings.max_concurrent_requests,
+            calls_at_once=1 if settings.store == "sqlite" else COSMOS_CALLS_AT_ONCE,
         ),
         policy,
         clock,
         random.random,
-        at_once=WORKED_ON_PER_FETCH * settings.max_concurrent_requests,
+        at_once=settings.max_concurrent_requests + WAITING_FEEDS,
     )
 
 

@@ -7,7 +7,8 @@ articles or schedules.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
@@ -16,6 +17,7 @@ from models.errors import InvalidInput
 from models.feed import Feed
 from models.raw_item import ParsedDocument
 from services.ingest.api_feeds import NewsApi, merged, nothing_asked, together
+from services.ingest.desk import Desk
 from services.ingest.fetching.outcome import Credential, FetchRequest, FetchResult, FetchStatus
 from services.ingest.sources.feed import discover, parse
 from services.ingest.sources.unreadable import Unreadable
@@ -62,7 +64,8 @@ async def _nobodys() -> Sequence[str]:
 class Asking:
     """`credentials` finds what a private feed's setting holds: InvalidInput if it is missing or says nothing usable.
 
-    `watched` gives the tickers that news APIs are asked about besides those of the settings.
+    `watched` gives the tickers that news APIs are asked about besides those of the settings. An answer is read when
+    there is room for it on the `desk`, and has its place there until whoever asked is through with it.
     """
 
     def __init__(
@@ -71,30 +74,36 @@ class Asking:
         apis: Mapping[str, NewsApi],
         credentials: Callable[[str], Credential],
         watched: Callable[[], Awaitable[Sequence[str]]] = _nobodys,
+        desk: Desk | None = None,
     ) -> None:
         self._fetcher = fetcher
         self._apis = apis
         self._credentials = credentials
         self._watched = watched
+        self._desk = desk or Desk()
 
-    async def ask(self, feed: Feed, now: datetime) -> Answer:
-        if feed.kind != "feed":
-            return await self._ask_api(feed, now)
-        try:
-            return await self._ask_feed(feed)
-        except InvalidInput as error:
-            result = FetchResult(FetchStatus.UNAUTHORIZED, feed.feed_url, error=str(error), fingerprint="credential")
-            return Answer(result)
+    @asynccontextmanager
+    async def asked(self, feed: Feed, now: datetime) -> AsyncIterator[Answer]:
+        """The answer, while it is looked at."""
+        async with AsyncExitStack() as places:
+            yield await (self._ask_feed(feed, places) if feed.kind == "feed" else self._ask_api(feed, now))
 
     async def tickers(self, feeds: Iterable[str]) -> tuple[str, ...]:
         """What the news APIs among these feeds are asked about."""
         api = next((self._apis[feed] for feed in feeds if feed in self._apis), None)
         return (await self._with_watched(api)).tickers if api is not None else ()
 
-    async def _ask_feed(self, feed: Feed) -> Answer:
-        credential = self._credentials(feed.credential) if feed.credential else None
+    async def _ask_feed(self, feed: Feed, places: AsyncExitStack) -> Answer:
+        try:
+            credential = self._credentials(feed.credential) if feed.credential else None
+        except InvalidInput as error:
+            result = FetchResult(FetchStatus.UNAUTHORIZED, feed.feed_url, error=str(error), fingerprint="credential")
+            return Answer(result)
         request = request_for(feed, credential)
-        answer = await self._answer(request)
+        result = await self._fetcher.fetch(request)
+        if result.body is not None:
+            await places.enter_async_context(self._desk.place(len(result.body)))
+        answer = await _read(result)
         if answer.problem is not None and answer.problem.kind == "html" and feed.last_successful_fetch is None:
             answer = await self._follow_page(answer, request)
         unconditional = request.etag is None and request.last_modified is None
@@ -131,24 +140,12 @@ class Asking:
     async def _with_watched(self, api: NewsApi) -> NewsApi:
         return replace(api, tickers=tuple(dict.fromkeys((*api.tickers, *await self._watched()))))
 
-    async def _answer(self, request: FetchRequest) -> Answer:
-        result = await self._fetcher.fetch(request)
-        if result.status is not FetchStatus.FETCHED or result.body is None:
-            return Answer(result)
-        try:
-            if len(result.body) > IN_THREAD_BYTES:
-                document = await asyncio.to_thread(parse, result.body, result.url, result.content_type)
-            else:
-                document = parse(result.body, result.url, result.content_type)
-        except Unreadable as problem:
-            return Answer(result, problem=problem)
-        return Answer(replace(result, body=None), document)
-
     async def _follow_page(self, page: Answer, request: FetchRequest) -> Answer:
         """What the first feed says that a web page names as its own; the page itself if that is none."""
         body = page.result.body or b""
         for link in (await asyncio.to_thread(discover, body, page.result.url))[:1]:
-            found = await self._answer(replace(request, url=link.url, etag=None, last_modified=None, body_hash=None))
+            elsewhere = replace(request, url=link.url, etag=None, last_modified=None, body_hash=None)
+            found = await _read(await self._fetcher.fetch(elsewhere))
             if found.document is not None:
                 return replace(found, found_at=found.result.moved_to or link.url)
         return page
@@ -160,6 +157,19 @@ class Asking:
         conditional = replace(request, etag=feed.etag, last_modified=feed.last_modified)
         again = await self._fetcher.fetch(conditional)
         return again.status is FetchStatus.NOT_MODIFIED
+
+
+async def _read(result: FetchResult) -> Answer:
+    if result.status is not FetchStatus.FETCHED or result.body is None:
+        return Answer(result)
+    try:
+        if len(result.body) > IN_THREAD_BYTES:
+            document = await asyncio.to_thread(parse, result.body, result.url, result.content_type)
+        else:
+            document = parse(result.body, result.url, result.content_type)
+    except Unreadable as problem:
+        return Answer(result, problem=problem)
+    return Answer(replace(result, body=None), document)
 
 
 def request_for(feed: Feed, credential: Credential | None = None) -> FetchRequest:

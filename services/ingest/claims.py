@@ -6,17 +6,17 @@ A claim is the id of the run that it was made for. What is due, in which order a
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
-from models.errors import ChangedMeanwhile, Conflict, NotFound
+from models.errors import Conflict, NotFound
 from models.feed import Feed
 from models.run import IngestionBatch
 from models.values import format_time
 from services.ingest.api_feeds import news_apis
+from services.ingest.fetching.addresses import is_loopback
 from services.ingest.messages import MOST_FEEDS, Claimed, FeedBatch
 from services.ports import Document, Query, Store, Where
 from services.settings import Settings
@@ -29,8 +29,6 @@ TICK_SECONDS = 30
 SCANNED_PAGES = 5
 PER_HOST = 8
 """Feeds of one host in each round of choosing, so that its backlog does not keep all others waiting."""
-
-CLAIMING_AT_ONCE = 16
 
 
 class Claims:
@@ -128,17 +126,7 @@ class Claims:
     async def _claim(self, feeds: Sequence[Document], now: datetime) -> FeedBatch:
         run_id = self._new_id()
         lease = {"claim_id": run_id, "claimed_until": format_time(now + LEASE), "claim_delivery": 0}
-        gate = asyncio.Semaphore(CLAIMING_AT_ONCE)
-
-        async def take(feed: Document) -> bool:
-            async with gate:
-                try:
-                    await self._store.replace(FEEDS.name, {**feed, **lease}, feed["_etag"])
-                except ChangedMeanwhile:
-                    return False
-                return True
-
-        taken = await asyncio.gather(*(take(feed) for feed in feeds))
+        taken = await self._store.replace_many(FEEDS.name, [({**feed, **lease}, feed["_etag"]) for feed in feeds])
         ids = [feed["feed_id"] for feed, won in zip(feeds, taken, strict=True) if won]
         return FeedBatch(run_id, tuple(Claimed(feed_id, run_id) for feed_id in ids))
 
@@ -149,13 +137,16 @@ def is_claimed(feed: Document, now: datetime) -> bool:
 
 
 def chosen(due: Iterable[Document], most: int) -> list[Document]:
-    """At most `most` of what is due, in rounds of PER_HOST from each host; within a round the order is kept."""
+    """At most `most` of what is due, in rounds of PER_HOST from each host; within a round the order is kept.
+
+    What this machine itself serves is all of the first round: nobody else waits for it.
+    """
     seen: Counter[str] = Counter()
     rounds: list[tuple[int, int, Document]] = []
     for place, feed in enumerate(due):
-        host = urlsplit(feed.get("redirect_url") or feed["feed_url"]).netloc
-        rounds.append((seen[host] // PER_HOST, place, feed))
-        seen[host] += 1
+        url = urlsplit(feed.get("redirect_url") or feed["feed_url"])
+        rounds.append((seen[url.netloc] // PER_HOST, place, feed))
+        seen[url.netloc] += not is_loopback(url.hostname or "")
     rounds.sort(key=lambda each: each[:2])
     return [feed for _, _, feed in rounds[:most]]
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import httpx
 from yarl import URL
 
-from services.ingest.fetching.addresses import checked_url, odd_address, same_origin, shown
+from services.ingest.fetching.addresses import checked_url, is_loopback, odd_address, same_origin, shown
 from services.ingest.fetching.headers import max_age_seconds, retry_after_seconds, validator
 from services.ingest.fetching.hosts import Breaker, Turns
 from services.ingest.fetching.outcome import (
@@ -154,7 +154,7 @@ class Fetcher:
     async def _ask(self, url: URL, trip: _Trip) -> Answer | Failure:
         """One hop, in turn, past the breaker."""
         host = f"{url.raw_host}:{url.port}"
-        async with self._turns.turn(host):
+        async with self._turns.turn(None if is_loopback(url.raw_host or "") else host):
             pause = self._breaker.admit(host, self._monotonic())
             if pause is not None:
                 text = f"{url.raw_host} fails too often just now"

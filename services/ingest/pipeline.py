@@ -157,11 +157,10 @@ class Ingestion:
                 return self._failed(run_id, lease, now, delivery, Failure("internal_error", name, name))
 
     async def _fetched(self, run_id: str, lease: Lease, now: Moment, delivery: int) -> _Through:
-        feed = lease.feed
-        answer = await self._asking.ask(feed, now.at)
-        processed = Processed()
-        if answer.document is not None:
-            processed = await self._processing.process(feed, answer.document.items, now)
+        feed, processed = lease.feed, Processed()
+        async with self._asking.asked(feed, now.at) as answer:
+            if answer.document is not None:
+                processed = await self._processing.process(feed, answer.document.items, now)
         failure = failure_of(answer)
         if failure is not None:
             return self._failed(run_id, lease, now, delivery, failure, processed)

@@ -105,6 +105,16 @@ def odd_address(url: URL) -> bool:
         return True
 
 
+def is_loopback(host: str) -> bool:
+    """This machine, said outright. A name that happens to lead here is somebody's name."""
+    if not host.startswith("127.") and ":" not in host:
+        return host == "localhost"
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def same_origin(one: URL, other: URL) -> bool:
     return one.origin() == other.origin()
 

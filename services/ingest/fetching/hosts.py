@@ -75,7 +75,10 @@ class _Turns:
 
 
 class Turns:
-    """At most `overall` at once, and `per_host` to one host. A host's queue takes no place from other hosts'."""
+    """At most `overall` at once, and `per_host` to one host. A host's queue takes no place from other hosts'.
+
+    Nobody owes politeness to no host (None): only the overall limit holds there.
+    """
 
     def __init__(self, overall: int, per_host: int) -> None:
         self._overall = asyncio.Semaphore(overall)
@@ -83,7 +86,11 @@ class Turns:
         self._hosts: dict[str, _Turns] = {}
 
     @asynccontextmanager
-    async def turn(self, host: str) -> AsyncIterator[None]:
+    async def turn(self, host: str | None) -> AsyncIterator[None]:
+        if host is None:
+            async with self._overall:
+                yield
+            return
         turns = self._hosts.get(host)
         if turns is None:
             turns = self._hosts[host] = _Turns(asyncio.Semaphore(self._per_host))

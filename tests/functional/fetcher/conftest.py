@@ -1,11 +1,13 @@
 """A real server on this machine that says exactly the bytes it is told to, and fetchers to try on it."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from aiohttp.abc import AbstractResolver, ResolveResult
 
 from services.ingest.fetcher import Fetcher, FetcherSettings
 
@@ -68,6 +70,26 @@ async def server() -> AsyncIterator[Server]:
     made.port = listening.sockets[0].getsockname()[1]
     yield made
     listening.close()
+
+
+class Names(AbstractResolver):
+    """Answers as it is told; of a list, one answer per question, the last for good."""
+
+    def __init__(self, **names: list[str]) -> None:
+        self.names = {name.replace("_", "."): addresses for name, addresses in names.items()}
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        known = self.names.get(host.rstrip("."))
+        if known is None:
+            raise socket.gaierror(socket.EAI_NONAME, "unknown")
+        address = known.pop(0) if len(known) > 1 else known[0]
+        kind = socket.AF_INET6 if ":" in address else socket.AF_INET
+        return [ResolveResult(hostname=host, host=address, port=port, family=kind, proto=0, flags=0)]
+
+    async def close(self) -> None:
+        pass
 
 
 Make = Callable[..., Fetcher]

@@ -9,7 +9,7 @@ import zlib
 import pytest
 
 from services.ingest.fetcher import FetchRequest, FetchStatus
-from tests.functional.fetcher.conftest import Make, Request, Server, response
+from tests.functional.fetcher.conftest import Make, Names, Request, Server, response
 
 FEED = b"<rss version='2.0'>" + b"<item>news</item>" * 200 + b"</rss>"
 
@@ -115,6 +115,10 @@ async def test_redirects_do_not_win_more_time(server: Server, make: Make) -> Non
     assert (result.status, len(server.requests)) == (FetchStatus.TIMEOUT, 2)
 
 
+def names_of_this_machine() -> dict[str, object]:
+    return {"resolver": Names(one_test=["127.0.0.1"], other_test=["127.0.0.1"])}
+
+
 async def test_one_host_is_asked_by_few_at_once_and_others_do_not_wait_for_it(server: Server, make: Make) -> None:
     busy, most = 0, 0
 
@@ -127,14 +131,30 @@ async def test_one_host_is_asked_by_few_at_once_and_others_do_not_wait_for_it(se
         writer.write(response())
 
     server.answers |= {"/feed": slowly, "/other": response()}
-    fetcher = make(concurrent=3, concurrent_per_host=2)
-    backlog = [asyncio.create_task(fetcher.fetch(FetchRequest(server.url()))) for _ in range(8)]
+    fetcher = make(concurrent=3, concurrent_per_host=2, tools=names_of_this_machine())
+    request = FetchRequest(server.url(host="one.test"))
+    backlog = [asyncio.create_task(fetcher.fetch(request)) for _ in range(8)]
     await asyncio.sleep(0.02)
-    other = await fetcher.fetch(FetchRequest(server.url("/other", host="localhost")))
+    other = await fetcher.fetch(FetchRequest(server.url("/other", host="other.test")))
     assert other.ok
     assert not any(task.done() for task in backlog[2:])
     assert all(result.ok for result in await asyncio.gather(*backlog))
     assert most == 2
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+async def test_this_machine_is_asked_by_as_many_as_there_are(server: Server, make: Make, host: str) -> None:
+    all_here = asyncio.Barrier(4)
+
+    async def together(_request: Request, writer: asyncio.StreamWriter) -> None:
+        async with asyncio.timeout(5), all_here:
+            writer.write(response())
+
+    server.answers["/feed"] = together
+    names = Names(localhost=["127.0.0.1"])
+    fetcher = make(concurrent=4, concurrent_per_host=1, attempts=1, tools={"resolver": names})
+    fetches = [fetcher.fetch(FetchRequest(server.url(host=host))) for _ in range(4)]
+    assert all(result.ok for result in await asyncio.gather(*fetches))
 
 
 async def test_a_cancelled_fetch_gives_its_turn_back(server: Server, make: Make) -> None:
@@ -142,12 +162,13 @@ async def test_a_cancelled_fetch_gives_its_turn_back(server: Server, make: Make)
         await asyncio.sleep(0.5)
 
     server.answers |= {"/never": never, "/feed": response()}
-    fetcher = make(concurrent=1, concurrent_per_host=1)
-    stuck, waiting = (asyncio.create_task(fetcher.fetch(FetchRequest(server.url("/never")))) for _ in range(2))
+    fetcher = make(concurrent=1, concurrent_per_host=1, tools=names_of_this_machine())
+    never_answered = FetchRequest(server.url("/never", host="one.test"))
+    stuck, waiting = (asyncio.create_task(fetcher.fetch(never_answered)) for _ in range(2))
     await asyncio.sleep(0.05)
     for task in (stuck, waiting):
         task.cancel()
     assert [type(each) for each in await asyncio.gather(stuck, waiting, return_exceptions=True)] == [
         asyncio.CancelledError
     ] * 2
-    assert (await asyncio.wait_for(fetcher.fetch(FetchRequest(server.url())), 2)).ok
+    assert (await asyncio.wait_for(fetcher.fetch(FetchRequest(server.url(host="one.test"))), 2)).ok

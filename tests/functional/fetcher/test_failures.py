@@ -18,8 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from services.ingest.fetcher import FetchRequest, FetchStatus
-from tests.functional.fetcher.conftest import Make, Request, Server, response
-from tests.functional.fetcher.test_refusals import Names
+from tests.functional.fetcher.conftest import Make, Names, Request, Server, response
 
 
 def closed_port() -> int:

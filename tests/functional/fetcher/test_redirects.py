@@ -4,8 +4,7 @@ import pytest
 
 from services.ingest.fetcher import FetchRequest, FetchStatus
 from services.ingest.fetching.outcome import BasicCredential, HeaderCredential
-from tests.functional.fetcher.conftest import Make, Server, response
-from tests.functional.fetcher.test_refusals import Names
+from tests.functional.fetcher.conftest import Make, Names, Server, response
 
 
 def to(location: str, code: int = 301) -> bytes:

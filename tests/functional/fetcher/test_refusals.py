@@ -1,33 +1,9 @@
 """Nothing inside is reached: not by name, notation, redirect, or a name that changes its meaning."""
 
-import socket
-
 import pytest
-from aiohttp.abc import AbstractResolver, ResolveResult
 
 from services.ingest.fetcher import FetchRequest, FetchStatus
-from tests.functional.fetcher.conftest import Make, Server, response
-
-
-class Names(AbstractResolver):
-    """Answers as it is told; of a list, one answer per question, the last for good."""
-
-    def __init__(self, **names: list[str]) -> None:
-        self.names = {name.replace("_", "."): addresses for name, addresses in names.items()}
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        known = self.names.get(host.rstrip("."))
-        if known is None:
-            raise socket.gaierror(socket.EAI_NONAME, "unknown")
-        address = known.pop(0) if len(known) > 1 else known[0]
-        kind = socket.AF_INET6 if ":" in address else socket.AF_INET
-        return [ResolveResult(hostname=host, host=address, port=port, family=kind, proto=0, flags=0)]
-
-    async def close(self) -> None:
-        pass
-
+from tests.functional.fetcher.conftest import Make, Names, Server, response
 
 HOSTS = [
     "127.0.0.1",

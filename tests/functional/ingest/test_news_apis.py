@@ -136,7 +136,8 @@ async def test_apis_are_asked_about_the_tools_that_are_watched_too() -> None:
     apis, now = news_apis(settings), datetime(2026, 2, 21, tzinfo=UTC)
     asking = Asking(Listening(), apis, credentials_in({}), watched)
     assert await asking.tickers(["feed", "finnhub"]) == ("AAPL", "QRVA")
-    await asking.ask(apis["finnhub"].feed(now), now)
+    async with asking.asked(apis["finnhub"].feed(now), now):
+        pass
     assert "symbol=AAPL" in asked[0]
 
 

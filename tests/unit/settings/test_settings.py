@@ -31,7 +31,6 @@ def test_nothing_set_gives_the_embedded_store_and_every_default() -> None:
 
 def test_the_defaults_are_those_of_the_specification() -> None:
     settings = Settings.from_environment({})
-    assert settings.max_concurrent_requests == 10
     assert (settings.request_timeout_seconds, settings.retry_attempts, settings.retry_backoff_base) == (10, 3, 2)
     assert settings.fetch_cycle_interval_seconds == 30
     assert (settings.min_refresh_interval_minutes, settings.max_refresh_interval_minutes) == (1, 15)

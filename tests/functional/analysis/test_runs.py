@@ -14,7 +14,7 @@ from models.errors import Conflict, NotFound, ToolpulseError
 from models.run import JobRun
 from models.tool import Tool
 from services.analysis.backfill import preview
-from services.analysis.workflows import LOST_AFTER, STUCK_AFTER, TURN, Turn
+from services.analysis.workflows import LAST_DELIVERY, LOST_AFTER, STUCK_AFTER, TURN, Turn
 from services.catalog.form import tool_change
 from services.catalog.registry import Catalog
 from services.store.containers import RUNS, SENTIMENT_CACHE
@@ -283,6 +283,18 @@ async def test_runs_are_overdue_when_their_message_was_lost_or_their_worker_died
     for run_id in both:
         await world.worker.workflows.advance(run_id)
     assert await overdue(world.watch.advance(hours=1)) == []
+
+
+async def test_a_run_whose_message_came_twice_is_done_by_one_and_poisons_no_message_of_the_other(world: World) -> None:
+    tool = await world.tool("Pebblegrid")
+    await world.delivered([await world.article(number, "Pebblegrid is good") for number in range(5)])
+    for seed in range(20):
+        run = await world.worker.changes.reanalyze("Pebblegrid")
+        workers = [world.new_worker(hesitant(world.store, seed=seed * 2 + number)) for number in range(2)]
+        turns = await asyncio.gather(*(worker.workflows.advance(run.run_id, LAST_DELIVERY) for worker in workers))
+        assert await status(world, run) == "SUCCEEDED"
+        assert Turn(changed=(tool.tool_id,)) in turns
+        assert set(turns) <= {Turn(changed=(tool.tool_id,)), Turn()}
 
 
 async def test_a_run_that_fails_at_its_last_delivery_says_so_and_may_be_redriven(world: World) -> None:

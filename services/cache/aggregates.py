@@ -18,7 +18,7 @@ from services.cache.tables import Table, hours_in, minutes_in
 from services.ports import Clock, Document, Store
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 
-_TRIES = 5
+_TRIES = 20
 
 Entries = dict[Period, SentimentCacheEntry]
 

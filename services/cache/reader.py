@@ -34,7 +34,7 @@ log = logging.getLogger("toolpulse.cache")
 
 State = Literal["HIT", "STALE", "MISS"]
 
-_ROUNDS = 4
+_ROUNDS = 20
 _COMPUTED_AT_ONCE = 8
 
 

@@ -48,7 +48,9 @@ def html_to_text(source: str) -> str:
     """
     source = source[:MAX_HTML]
     if "<" in source:
-        plain = _PLAIN_TAG.sub(lambda tag: _PLAIN.get(tag[1].lower(), "<"), source)
+        pieces = _PLAIN_TAG.split(source)  # text, a tag's name, text, …
+        pieces[1::2] = [_PLAIN.get(name.lower(), "<") for name in pieces[1::2]]
+        plain = "".join(pieces)
         source = plain if "<" not in plain else _without_tags(source)
     return one_line(unescape(source))
 
@@ -94,8 +96,10 @@ def unescape(text: str) -> str:
 
 def one_line(text: str) -> str:
     """White space of any kind collapsed to single spaces; control characters and lone surrogates gone."""
-    if text.isprintable():
-        return " ".join(text.split()) if "  " in text else text.strip(" ")
+    if text.isprintable():  # so there is no other white space than spaces
+        while "  " in text:
+            text = text.replace("  ", " ")
+        return text.strip(" ")
     return " ".join(_CONTROL.sub("", text).split())
 
 

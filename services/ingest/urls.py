@@ -26,6 +26,8 @@ _QUERY_SAFE = "/?!$'()*,;:@=" + _UNRESERVED
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}|%")
 _HOST = re.compile("[a-z0-9._~%-]+")
 _DEFAULT_PORTS = (80, 443)
+_USUAL = re.compile(r"https?://([a-z0-9-]+(?:\.[a-z0-9-]+)+)((?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*)/?")
+"""Nearly all: nothing in it has another spelling but the scheme and a last slash."""
 
 
 def normalize_url(url: str) -> str:
@@ -33,6 +35,9 @@ def normalize_url(url: str) -> str:
 
     ValueError if there is no host to be found.
     """
+    usual = _USUAL.fullmatch(url)
+    if usual is not None:
+        return f"https://{usual[1]}{usual[2] or '/'}"
     parts = urlsplit(url.strip())
     host = _host(parts.hostname or "")
     if not host:

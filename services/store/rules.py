@@ -34,7 +34,7 @@ MAXIMUM_INCREMENTS = 10  # operations of one Cosmos patch
 _BAD_ID = re.compile(r"[/\\?#\x00-\x1f\x7f]| \Z|\A\.\.?\Z")
 _FIELD = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 _SORT_FIELDS = {name: tuple(container.sort_fields) for name, container in CONTAINERS.items()}
-_SCALARS = frozenset({str, int, float, bool, NoneType})
+_PLAIN = frozenset({str, int, bool, NoneType})
 _NAMES = frozenset({str})
 _strict = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
@@ -84,7 +84,7 @@ class Prepared(NamedTuple):
     partition: str
     id: str
     body: Document
-    text: str
+    encoded: bytes
     expires: int | None
 
 
@@ -99,30 +99,26 @@ def prepare(container: Container, document: Mapping[str, Any]) -> Prepared:
         body = document
         if "\0_" in "\0".join(("", *document)):  # a look at all names at once: most documents have none of these
             body = {field: value for field, value in document.items() if not field.startswith("_")}
-        encoded = _encoded(body)
+        text = encoded(body)
     except (TypeError, ValueError, AttributeError, RecursionError) as error:
         raise InvalidInput("document", f"must be JSON with finite numbers ({error})") from error
-    if len(encoded) > MAXIMUM_DOCUMENT_BYTES:
+    if len(text) > MAXIMUM_DOCUMENT_BYTES:
         raise InvalidInput("document", f"must be at most {MAXIMUM_DOCUMENT_BYTES} bytes of JSON")
     if "ttl" in body:
         raise InvalidInput("ttl", "is the store's own; say ttl_timestamp")
     for field in _SORT_FIELDS[container.name]:
         if (value := body.get(field)) is not None:
             _check_sort_value(container, field, value)
-    return Prepared(str(partition), str(name), body, encoded.decode(), _expiry(body))
+    return Prepared(str(partition), str(name), body, text, _expiry(body))
 
 
-def _encoded(body: Document) -> bytes:
+def encoded(body: Document) -> bytes:
     """The document as JSON. ValueError, or TypeError, for what JSON does not have.
 
-    pydantic's encoder is four times as quick, but also writes times, sets and numbers that are none: what might be one
-    of these goes to the strict encoder. A word that looks like such a number does no harm there.
+    pydantic's encoder is four times as quick, but also writes times, sets and numbers that are none: what might hold
+    one of these goes to the strict encoder.
     """
-    if _is_plain(body, MAXIMUM_DEPTH):
-        encoded = pydantic_core.to_json(body)
-        if b"NaN" not in encoded and b"Infinity" not in encoded:
-            return encoded
-    return _strict(body).encode()
+    return pydantic_core.to_json(body) if _is_plain(body, MAXIMUM_DEPTH) else _strict(body).encode()
 
 
 def _is_plain(value: Any, levels: int) -> bool:
@@ -135,7 +131,12 @@ def _is_plain(value: Any, levels: int) -> bool:
         value = value.values()
     for each in value:
         kind = type(each)
-        if kind not in _SCALARS and (kind not in (dict, list, tuple) or not _is_plain(each, levels - 1)):
+        if kind in _PLAIN:
+            continue
+        if kind is float:
+            if not math.isfinite(each):
+                return False
+        elif kind not in (dict, list, tuple) or not _is_plain(each, levels - 1):
             return False
     return True
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import secrets
 import sqlite3
 import threading
@@ -35,7 +34,7 @@ from services.store.sqlite_sql import READ_AT_ONCE
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
-WrittenRow = tuple[str, str, str, str, int, int | None]
+WrittenRow = tuple[str, str, bytes, str, int, int | None]
 
 READING_THREADS = 4
 INLINE_DOCUMENTS = 64  # reading or checking as many takes as long as handing them to a thread
@@ -106,7 +105,7 @@ class SqliteStore:
     async def create(self, container: str, document: Document) -> Document:
         prepared = rules.prepare(rules.container_named(container), document)
         now, etag = self._now(), next(self._etags)
-        row = (prepared.partition, prepared.id, prepared.text, etag, now, prepared.expires, now)
+        row = (prepared.partition, prepared.id, prepared.encoded, etag, now, prepared.expires, now)
         if not await self._changed(_STATEMENTS[container].create, row):
             raise Conflict(f"{container}: {prepared.partition} / {prepared.id} is there already")
         return _stored(prepared, etag, now)
@@ -114,14 +113,14 @@ class SqliteStore:
     async def upsert(self, container: str, document: Document) -> Document:
         prepared = rules.prepare(rules.container_named(container), document)
         now, etag = self._now(), next(self._etags)
-        row = (prepared.partition, prepared.id, prepared.text, etag, now, prepared.expires)
+        row = (prepared.partition, prepared.id, prepared.encoded, etag, now, prepared.expires)
         await self._changed(_STATEMENTS[container].upsert, row)
         return _stored(prepared, etag, now)
 
     async def replace(self, container: str, document: Document, etag: str) -> Document:
         prepared = rules.prepare(rules.container_named(container), document)
         now, new = self._now(), next(self._etags)
-        row = (prepared.text, new, now, prepared.expires, prepared.partition, prepared.id, etag, now)
+        row = (prepared.encoded, new, now, prepared.expires, prepared.partition, prepared.id, etag, now)
         if not await self._changed(_STATEMENTS[container].replace, row):
             raise ChangedMeanwhile(f"{container}: {prepared.partition} / {prepared.id} has changed or is gone")
         return _stored(prepared, new, now)
@@ -130,9 +129,9 @@ class SqliteStore:
         spec = rules.container_named(container)
         prepared = rules.prepare(spec, seed)
         rules.check_amounts(spec, amounts)
-        text = json.dumps(rules.counted(prepared, amounts), ensure_ascii=False, separators=(",", ":"))
+        first = rules.encoded(rules.counted(prepared, amounts))
         now, fields = self._now(), tuple(amounts)
-        row = (prepared.partition, prepared.id, text, next(self._etags), now, prepared.expires)
+        row = (prepared.partition, prepared.id, first, next(self._etags), now, prepared.expires)
         if not await self._changed(sqlite_sql.increment(spec, fields), (*row, now, *amounts.values(), now, now)):
             raise rules.not_a_number(" or ".join(fields))
 
@@ -189,8 +188,8 @@ class SqliteStore:
 
         def work(connection: sqlite3.Connection, rows: Sequence[WrittenRow], start: int) -> list[bool]:
             replaced, cursor = [], connection.cursor()
-            for (partition, name, text, new, now, expires), (_, etag) in zip(rows, changes[start:], strict=False):
-                row = (text, new, now, expires, partition, name, etag, now)
+            for (partition, name, body, new, now, expires), (_, etag) in zip(rows, changes[start:], strict=False):
+                row = (body, new, now, expires, partition, name, etag, now)
                 replaced.append(cursor.execute(statement, row).rowcount > 0)
             return replaced
 
@@ -281,7 +280,7 @@ class SqliteStore:
 
         def prepare() -> list[WrittenRow]:
             prepared = [rules.prepare(spec, document) for document in documents]
-            return [(p.partition, p.id, p.text, f"{etag}-{n:x}", now, p.expires) for n, p in enumerate(prepared)]
+            return [(p.partition, p.id, p.encoded, f"{etag}-{n:x}", now, p.expires) for n, p in enumerate(prepared)]
 
         rows = prepare() if len(documents) <= INLINE_DOCUMENTS else await asyncio.to_thread(prepare)
 

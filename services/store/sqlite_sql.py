@@ -21,6 +21,7 @@ Parameter = str | int | float | None
 
 READ_AT_ONCE = 32
 
+_BODY = "CAST(? AS TEXT)"  # bound as the bytes that encoders give
 _ALIVE = "(expires IS NULL OR expires > ?)"
 _KEYS = ", ".join(f"({n}, ?, ?)" for n in range(READ_AT_ONCE))
 
@@ -45,7 +46,7 @@ class Statements:
 def statements(container: Container) -> Statements:
     table = container.name
     key = "pk = ? AND id = ?"
-    insert = f"INSERT INTO {table} (pk, id, body, etag, ts, expires) VALUES (?, ?, ?, ?, ?, ?)"
+    insert = f"INSERT INTO {table} (pk, id, body, etag, ts, expires) VALUES (?, ?, {_BODY}, ?, ?, ?)"
     overwrite = (
         "ON CONFLICT (pk, id) DO UPDATE SET body = excluded.body, etag = excluded.etag, ts = excluded.ts,"
         " expires = excluded.expires"
@@ -57,7 +58,8 @@ def statements(container: Container) -> Statements:
         f" CROSS JOIN {table} WHERE pk = key AND id = name AND {_ALIVE}",
         create=f"{insert} {overwrite} WHERE {table}.expires <= ?",
         upsert=f"{insert} {overwrite}",
-        replace=f"UPDATE {table} SET body = ?, etag = ?, ts = ?, expires = ? WHERE {key} AND etag = ? AND {_ALIVE}",
+        replace=f"UPDATE {table} SET body = {_BODY}, etag = ?, ts = ?, expires = ?"
+        f" WHERE {key} AND etag = ? AND {_ALIVE}",
         delete=f"DELETE FROM {table} WHERE {key} AND {_ALIVE}",
         delete_if=f"DELETE FROM {table} WHERE {key} AND {_ALIVE} AND etag = ?",
         purge=f"DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE expires <= ? LIMIT ?)",
@@ -76,7 +78,7 @@ def increment(container: Container, fields: Sequence[str]) -> str:
         f"coalesce(json_type({old}, '$.{field}'), 'integer') IN ('integer', 'real')" for field in fields
     )
     return (
-        f"INSERT INTO {table} (pk, id, body, etag, ts, expires) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (pk, id)"
+        f"INSERT INTO {table} (pk, id, body, etag, ts, expires) VALUES (?, ?, {_BODY}, ?, ?, ?) ON CONFLICT (pk, id)"
         f" DO UPDATE SET body = CASE WHEN {table}.expires <= ? THEN excluded.body ELSE json_set({old}, {raised}) END,"
         f" etag = excluded.etag, ts = excluded.ts,"
         f" expires = CASE WHEN {table}.expires <= ? THEN excluded.expires ELSE {table}.expires END"

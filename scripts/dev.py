@@ -157,7 +157,8 @@ def run(arguments: argparse.Namespace) -> None:
 def test(arguments: list[str]) -> None:
     python = set_up(development=True)
     set_up_cosmos_server()
-    become([str(python), "-m", "pytest", *arguments])
+    # Everything is run side by side on all cores; what is picked by hand, as pytest does it.
+    become([str(python), "-m", "pytest", *(arguments or ["--numprocesses=auto", "--dist=worksteal"])])
 
 
 def check(arguments: list[str]) -> None:

@@ -180,7 +180,18 @@ def package(arguments: list[str]) -> None:
 
 def lock() -> None:
     python = str(set_up(development=True))
-    compile_ = [python, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"]
+    compile_ = [
+        python,
+        "-m",
+        "uv",
+        "pip",
+        "compile",
+        "--quiet",
+        "--system-certs",
+        "--universal",
+        "--python-version",
+        "3.11",
+    ]
     compile_ += ["--generate-hashes", "--no-emit-index-url", "--upgrade"]
     compile_ += ["--custom-compile-command", "python3 scripts/dev.py lock"]
     execute(*compile_, "requirements.in", "-o", "requirements.txt")

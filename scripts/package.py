@@ -60,7 +60,7 @@ def copy_app(root: Path, folder: Path) -> None:
 
 def install(requirements: Path, folder: Path) -> None:
     """Wheels for Azure, whatever this machine is. uv, since pip judges markers by the interpreter that it runs on."""
-    command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", sys.executable]
+    command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--system-certs", "--python", sys.executable]
     command += ["--python-version", AZURE_PYTHON, "--python-platform", AZURE_PLATFORM, "--target", str(folder)]
     command += ["--only-binary", ":all:", "--require-hashes", "--no-deps", "-r", str(requirements)]
     _run(command)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from models.feed import Feed
-from models.raw_item import ParsedDocument
+from models.raw_item import ParsedDocument, RawItem
 from services.ingest.fetching.outcome import FetchRequest, FetchResult, FetchStatus, HeaderCredential
 from services.ingest.sources import finnhub, tiingo
 from services.ingest.sources.news_api import ApiRequest, within
@@ -16,7 +16,7 @@ from services.settings import Settings
 
 FIRST_WINDOW = timedelta(days=7)
 OVERLAP = timedelta(days=1)
-OLDEST = timedelta(days=366)
+OLDEST = timedelta(days=3 * 366)
 """APIs may ignore the window that they were asked for. What is older than this is an archive, and no news."""
 
 Requests = Callable[[Sequence[str], datetime, datetime, str, str], list[ApiRequest]]
@@ -86,9 +86,18 @@ def nothing_asked(feed: Feed) -> FetchResult:
     return FetchResult(FetchStatus.UNCHANGED, feed.feed_url, body_hash=feed.body_hash)
 
 
+def is_refused_alone(result: FetchResult) -> bool:
+    """Whether the API minds this request only, as one about a symbol that the plan does not cover."""
+    return result.status_code in (400, 403, 404, 422)
+
+
 def together(feed: Feed, results: Sequence[FetchResult]) -> FetchResult:
-    """One result of several: the first that failed, else a success with the sum of their bodies as its hash."""
+    """One result of several: the first that failed, else a success with the sum of their bodies as its hash.
+
+    Requests that were refused alone count as failed only if there was no other.
+    """
     duration_ms = sum(each.duration_ms for each in results)
+    results = [each for each in results if not is_refused_alone(each)] or results
     for each in results:
         if not each.ok:
             return replace(each, duration_ms=duration_ms, body=None)
@@ -107,15 +116,23 @@ def together(feed: Feed, results: Sequence[FetchResult]) -> FetchResult:
     )
 
 
-def merged(documents: Sequence[ParsedDocument], now: datetime) -> ParsedDocument:
+def merged(documents: Sequence[ParsedDocument], results: Sequence[FetchResult], now: datetime) -> ParsedDocument:
     """All items that are news, each once: an article about two tickers is in both answers."""
-    items = {(each.article_id, each.url): each for document in documents for each in document.items}
+    items: dict[tuple[str | None, str], RawItem] = {}
+    for item in (each for document in documents for each in document.items):
+        known = items.setdefault((item.article_id, item.url), item)
+        if known.tickers != item.tickers:
+            # Each answer may name no more than the ticker that was asked about.
+            both = tuple(dict.fromkeys((*known.tickers, *item.tickers)))
+            items[item.article_id, item.url] = replace(known, tickers=both)
     warnings: dict[str, int] = {}
     skipped: dict[str, int] = {}
     for document in documents:
         for total, counts in ((warnings, document.warnings), (skipped, document.skipped)):
             for name, count in counts.items():
                 total[name] = total.get(name, 0) + count
+    if refused := sum(is_refused_alone(each) for each in results):
+        warnings["request_refused"] = refused
     kept = within(items.values(), now - OLDEST, now + OVERLAP)
     if len(kept) < len(items):
         skipped["out_of_window"] = len(items) - len(kept)

@@ -16,7 +16,7 @@ from typing import Protocol
 from models.errors import InvalidInput
 from models.feed import Feed
 from models.raw_item import ParsedDocument
-from services.ingest.api_feeds import NewsApi, merged, nothing_asked, together
+from services.ingest.api_feeds import NewsApi, is_refused_alone, merged, nothing_asked, together
 from services.ingest.desk import Desk
 from services.ingest.fetching.outcome import Credential, FetchRequest, FetchResult, FetchStatus
 from services.ingest.sources.feed import discover, parse
@@ -130,12 +130,12 @@ class Asking:
                     documents.append(api.parse(result.body))
                 except Unreadable as unreadable:
                     problem = unreadable
-            if not result.ok or problem is not None:
+            if problem is not None or not (result.ok or is_refused_alone(result)):
                 break
         result = together(feed, results) if results else nothing_asked(feed)
         if not documents or (result.status is FetchStatus.UNCHANGED and problem is None):
             return Answer(result, problem=problem)
-        return Answer(result, merged(documents, now), problem)
+        return Answer(result, merged(documents, results, now), problem)
 
     async def _with_watched(self, api: NewsApi) -> NewsApi:
         return replace(api, tickers=tuple(dict.fromkeys((*api.tickers, *await self._watched()))))

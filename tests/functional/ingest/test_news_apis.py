@@ -159,3 +159,41 @@ async def test_what_came_before_the_limit_was_met_is_kept(store: SqliteStore, cl
     assert len(outcome.article_ids) == feed.total_articles_fetched == 1
     assert (feed.consecutive_errors, feed.body_hash) == (1, None)
     assert feed.retry_after_until is not None
+
+
+async def test_a_symbol_that_an_api_refuses_does_not_keep_the_others_from_being_asked_about(
+    store: SqliteStore, clock: SettableClock
+) -> None:
+    settings = Settings(store="sqlite", finnhub_token="f", api_tickers=("BAD", "AAPL"))
+    world = World(store, clock, settings)
+    news = {"id": 7, "headline": "Apple reports Q4 earnings beat", "url": "https://a.example/7"}
+
+    class Refusing:
+        async def fetch(self, request: Any) -> Any:
+            page = Page(json.dumps([news]).encode())
+            if "BAD" in request.url:
+                page = Page(status=FetchStatus.UNAUTHORIZED, fields={"status_code": 403})
+            world.shelf.pages[request.url.partition("?")[0]] = page
+            return await world.shelf.fetch(request)
+
+    (batch,) = await world.worker.claims.claim_every(clock.now)
+    await world.new_worker(shelf=Refusing()).ingestion.ingest(batch)
+    feed = await world.feed("finnhub")
+    assert (feed.total_articles_fetched, feed.consecutive_errors) == (1, 0)
+    assert feed.parse_warnings["request_refused"] == 1
+
+
+async def test_an_article_about_two_tickers_keeps_both(store: SqliteStore, clock: SettableClock) -> None:
+    settings = Settings(store="sqlite", finnhub_token="f", api_tickers=("AAPL", "MSFT"))
+    world = World(store, clock, settings)
+
+    class Both:
+        async def fetch(self, request: Any) -> Any:
+            symbol = "MSFT" if "MSFT" in request.url else "AAPL"
+            news = {"id": 7, "headline": "Apple and Microsoft meet", "url": "https://a.example/7", "related": symbol}
+            world.shelf.pages[request.url.partition("?")[0]] = Page(json.dumps([news]).encode())
+            return await world.shelf.fetch(request)
+
+    (batch,) = await world.worker.claims.claim_every(clock.now)
+    await world.new_worker(shelf=Both()).ingestion.ingest(batch)
+    assert (await world.article())["matched_tickers"] == ["AAPL", "MSFT"]

@@ -43,7 +43,8 @@ class Feed(StoredDocument):
 
     `next_fetch_time` is authoritative. `claim_id` (the run that claimed it) and `claimed_until` are a lease: whoever
     holds the id may save. `claim_delivery` says which delivery of the run's message took the work up; 0 is none yet.
-    `credential` names the setting that holds a private feed's secret, and is never the secret.
+    `source_name` is what people here call it, `title` what it calls itself. `credential` names the setting that holds a
+    private feed's secret, and is never the secret.
     """
 
     CONTAINER: ClassVar[str] = "feeds"
@@ -56,6 +57,7 @@ class Feed(StoredDocument):
     feed_url: WebUrl
     redirect_url: WebUrl | None = None
     source_name: Text
+    title: Text | None = None
     source_priority: Count = LOWEST_PRIORITY
     priority_score: float = Field(default=1.0, strict=True, gt=0)
     enabled: Flag = True

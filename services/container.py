@@ -35,6 +35,7 @@ from services.health import Health
 from services.heartbeats import Heartbeats
 from services.ingest.api_feeds import news_apis
 from services.ingest.asking import Asking
+from services.ingest.budget import Budget
 from services.ingest.claims import Claims
 from services.ingest.credentials import credentials_in
 from services.ingest.memory import Memory
@@ -164,6 +165,7 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
             clock,
             _new_id,
         )
+        budget = Budget(store, _policy(settings), clock)
         return Container(
             settings=settings,
             clock=clock,
@@ -171,7 +173,7 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
             queues=queues,
             heartbeats=heartbeats,
             health=Health(store, queues, heartbeats, clock, VERSION, clock(), _switched_off(settings)),
-            upkeep=Upkeep(queues, store, clock, intake.second_chances, workflows.overdue),
+            upkeep=Upkeep(queues, store, clock, intake.second_chances, workflows.overdue, budget),
             feeds=feeds,
             catalog=catalog,
             watchlist=watchlist,
@@ -181,7 +183,7 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
             cache=cache,
             metrics=Metrics(store, feeds, clock, resident_bytes, store.connections),
             claims=Claims(store, settings, _new_id),
-            ingestion=_ingestion(settings, environment, store, fetcher, watchlist, clock),
+            ingestion=_ingestion(settings, environment, store, fetcher, watchlist, budget, clock),
             articles=Articles(store, clock),
             runs=Runs(store),
             overview=Overview(store, feeds, clock),
@@ -219,21 +221,25 @@ def _switched_off(settings: Settings) -> list[str]:
     return sorted(set(API_SOURCES) - news_apis(settings).keys())
 
 
+def _policy(settings: Settings) -> Policy:
+    return Policy(
+        fetches_per_feed_hour=settings.fetch_budget_per_feed_hour,
+        min_interval=timedelta(minutes=settings.min_refresh_interval_minutes),
+        max_interval=timedelta(minutes=settings.max_refresh_interval_minutes),
+        target_articles=settings.target_articles_per_fetch,
+    )
+
+
 def _ingestion(
     settings: Settings,
     environment: Mapping[str, str],
     store: Store,
     fetcher: Fetcher,
     watchlist: Watchlist,
+    budget: Budget,
     clock: Clock,
 ) -> Ingestion:
     kept = timedelta(days=settings.dedup_retention_days)
-    policy = Policy(
-        fetches_per_feed_hour=settings.fetch_budget_per_feed_hour,
-        min_interval=timedelta(minutes=settings.min_refresh_interval_minutes),
-        max_interval=timedelta(minutes=settings.max_refresh_interval_minutes),
-        target_articles=settings.target_articles_per_fetch,
-    )
     return Ingestion(
         store,
         Asking(fetcher, news_apis(settings), credentials_in(environment), watchlist.tickers),
@@ -244,7 +250,7 @@ def _ingestion(
             clock,
             calls_at_once=1 if settings.store == "sqlite" else COSMOS_CALLS_AT_ONCE,
         ),
-        policy,
+        budget,
         clock,
         random.random,
         at_once=settings.max_concurrent_requests + WAITING_FEEDS,

@@ -13,6 +13,7 @@ from datetime import datetime
 
 from models.cache import CacheMetadata
 from models.values import unix_seconds
+from services.ingest.budget import Budget
 from services.ingest.held import HeldBatches
 from services.ingest.loose_ends import LooseEnds, Waiting
 from services.ingest.messages import FeedBatch
@@ -50,6 +51,7 @@ class Upkeep:
         clock: Clock,
         second_chances: Found = _nothing,
         overdue_runs: Found = _nothing,
+        budget: Budget | None = None,
     ) -> None:
         self._queues = queues
         self._store = store
@@ -58,6 +60,7 @@ class Upkeep:
         self._held = HeldBatches(store)
         self._second_chances = second_chances
         self._overdue_runs = overdue_runs
+        self._budget = budget
 
     async def run(self) -> UpkeepReport:
         depths = tuple(await self._queues.depths(QUEUES))
@@ -66,6 +69,8 @@ class Upkeep:
         waiting = Waiting(articles=waits[ANALYZE_ARTICLES], feeds=waits[INGEST_FEEDS])
         log_event(log, logging.INFO, "refresh_age", seconds=await self._refresh_age(now))
         await self._held.sweep()
+        if self._budget is not None:
+            await self._budget.correct(now)
         report = UpkeepReport(
             depths,
             (*await self._loose_ends.articles(waiting, now), *await self._second_chances(now)),

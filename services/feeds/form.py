@@ -119,6 +119,7 @@ def changed_feed(feed: Feed, change: Mapping[str, Any], now: datetime) -> Feed:
 
 _NOTHING_LEARNT: Mapping[str, Any] = {
     "redirect_url": None,
+    "title": None,
     "etag": None,
     "last_modified": None,
     "body_hash": None,

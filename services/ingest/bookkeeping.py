@@ -101,6 +101,7 @@ def after_success(
     if document is not None:
         freshness = document.freshness
         changes |= {
+            "title": document.title or feed.title,
             "ttl_minutes": freshness.ttl_minutes or freshness.update_minutes,
             "skip_hours": tuple(sorted(freshness.skip_hours)),
             "skip_days": tuple(sorted(freshness.skip_days)),

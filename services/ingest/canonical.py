@@ -64,9 +64,9 @@ def new_article(candidate: Candidate, source: Source, target: str, now: Moment) 
 
 
 def with_source(article: Document, candidate: Candidate, source: Source, now: Moment) -> Document:
-    """The article with one source more."""
+    """The article with one source more; of those of one second, the one that was there is first."""
     attributions = {**article["source_attribution"], source.key: _attribution(candidate, source, now.text, now.text)}
-    sources = sorted(attributions, key=lambda key: (attributions[key]["crawl_timestamp"], key))
+    sources = sorted([*article["sources"], source.key], key=lambda key: str(attributions[key]["crawl_timestamp"]))
     return _read_anew({**article, "sources": sources}, attributions, candidate, source, now)
 
 
@@ -76,6 +76,13 @@ def with_edit(article: Document, candidate: Candidate, source: Source, now: Mome
     edited = _attribution(candidate, source, own["crawl_timestamp"], now.text)
     edited["published_at"] = own.get("published_at") or edited["published_at"]
     return _read_anew(article, {**article["source_attribution"], source.key: edited}, candidate, source, now)
+
+
+def maker(article: Document) -> str:
+    """The source whose entry made the article: one that began earlier may have joined it since."""
+    made_at, attributions = article["created_at"], article["source_attribution"]
+    sources: list[str] = article["sources"]
+    return next((each for each in sources if attributions[each]["crawl_timestamp"] == made_at), sources[0])
 
 
 def reading_to_fetch(before: Document | None, after: Document, source: Source) -> str | None:

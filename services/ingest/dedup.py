@@ -101,7 +101,7 @@ def fold(
     written = None if article is before else article
     is_new = before is None and written is not None
     is_join = before is not None and written is not None and source.key not in before["source_attribution"]
-    was_first = doubt == "first" and before is not None and before["sources"][0] == source.key
+    was_first = doubt == "first" and before is not None and canonical.maker(before) == source.key
     unlike = before is not None and written is not None and not canonical.analysed_alike(before, written)
     return Folded(
         before,

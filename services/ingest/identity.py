@@ -38,11 +38,13 @@ _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Whose items these are. `key` is a feed's id or an API's name; `name` is what readers know it by."""
+    """Whose items these are. `key` is a feed's id or an API's name; `name` is what readers know it by, `title` what its
+    documents call it."""
 
     key: str
     name: str
     priority: int
+    title: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ def examined(entry: Entry, source: Source, now: datetime, first_seen: datetime |
     """Raises ValueError if the URL identifies nothing. An undated entry was published when it was `first_seen`."""
     item = entry.item
     url = normalize_url(item.url)
-    headline = normalize_headline(strip_publisher(item.headline, (item.publisher, source.name)))
+    headline = normalize_headline(strip_publisher(item.headline, (item.publisher, source.name, source.title)))
     locator = f"provider_product_id:{item.article_id}" if item.article_id is not None else f"url:{url}"
     published, flag = _settled(item, first_seen or now)
     text = text_of(item)

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from models.errors import ChangedMeanwhile
 from models.feed import Feed
 from models.values import format_time
+from services.ingest.attempts import forget_unsaved
 from services.ingest.bookkeeping import RELEASED
 from services.ingest.messages import Claimed
 from services.ports import Clock, Document, Store
@@ -73,7 +74,10 @@ class Leases:
         if str(document.get("claimed_until") or "") > format_time(now):
             raise ChangedMeanwhile(f"feed {feed_id} is being fetched")
         claim = {"claim_id": run_id, "claimed_until": format_time(now + WORK_LEASE), "claim_delivery": 0}
-        return await self._store.replace(FEEDS.name, {**document, **claim}, document["_etag"])
+        taken = await self._store.replace(FEEDS.name, {**document, **claim}, document["_etag"])
+        if document.get("claim_id"):
+            await forget_unsaved(self._store, document["claim_id"], feed_id)
+        return taken
 
     async def save(self, lease: Lease, after: Feed) -> bool:
         """Writes the feed and gives it back; False if it is no longer ours.

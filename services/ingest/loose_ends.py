@@ -13,7 +13,9 @@ from datetime import datetime, timedelta
 from models.errors import ChangedMeanwhile
 from models.run import IngestionBatch
 from models.values import format_time
+from services.ingest.attempts import attempts_of
 from services.ingest.messages import FeedBatch
+from services.ingest.runs import abandoned
 from services.ports import Document, Query, Store, Where
 from services.store.containers import ARTICLES, RUNS
 
@@ -96,8 +98,7 @@ class LooseEnds:
     async def _close(self, run: IngestionBatch, now: datetime) -> None:
         """Its feeds' claims have run out, so they are fetched by other runs."""
         words = "its message was lost or given up; its feeds are claimed anew"
-        status = "FAILED" if run.status == "QUEUED" else "PARTIAL"
-        ended = run.changed(now, status=status, ended_at=now, errors=(*run.errors, words))
+        ended = abandoned(run, await attempts_of(self._store, run.run_id), words, now)
         try:
             await self._store.replace(RUNS.name, ended.to_document(), run.stored_etag or "")
         except ChangedMeanwhile:

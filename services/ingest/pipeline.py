@@ -20,16 +20,17 @@ from models.values import format_time
 from services.cache.coverage import Coverage
 from services.ingest import runs
 from services.ingest.asking import Answer, Asking
+from services.ingest.attempts import attempts_of
 from services.ingest.bookkeeping import Failure, after_failure, after_let_in, after_success, failure_of
+from services.ingest.budget import Budget
 from services.ingest.canonical import Moment
 from services.ingest.held import HeldBatches
 from services.ingest.leases import Lease, Leases
 from services.ingest.messages import Claimed, FeedBatch, article_messages
 from services.ingest.processing import Processed, Processing
-from services.ingest.schedule import Policy
 from services.ingest.totals import add_totals
 from services.logs import log_event
-from services.ports import Clock, Document, Query, Store, Where
+from services.ports import Clock, Document, Store
 from services.store.containers import FEEDS, RUNS
 
 log = logging.getLogger("toolpulse.ingest")
@@ -72,7 +73,7 @@ class Ingestion:
         store: Store,
         asking: Asking,
         processing: Processing,
-        policy: Policy,
+        budget: Budget,
         clock: Clock,
         chance: Callable[[], float],
         *,
@@ -81,7 +82,7 @@ class Ingestion:
         self._store = store
         self._asking = asking
         self._processing = processing
-        self._policy = policy
+        self._budget = budget
         self._clock = clock
         self._chance = chance
         self._leases = Leases(store, clock)
@@ -95,8 +96,7 @@ class Ingestion:
         A feed whose claim is another's, or that another delivery is at work on, is left alone. Raises what was not
         foreseen, or Unavailable, once all else is saved: the message is to be delivered again.
         """
-        run, attempts = await self._begin(batch, delivery)
-        announced = [name for attempt in attempts for name in attempt.changed_source_ids]
+        run, is_new = await self._begin(batch, delivery)
         if batch.held is not None:
             work = [asyncio.ensure_future(self._let_in(batch, batch.held, delivery))]
         else:
@@ -106,33 +106,26 @@ class Ingestion:
                 for claim, document in zip(batch.feeds, documents, strict=True)
             ]
         through, errors = await self._all_saved(work)
-        for each in through:
-            taken = each.processed.taken
-            announced += [*taken.pending, *taken.changed]
         if errors:
             raise _one_of(errors)
-        await self._end(run, [*attempts, *(each.attempt for each in through)])
+        attempts = [each.attempt for each in through]
+        if not is_new:
+            # What other deliveries have left of it, or have added meanwhile.
+            attempts += await attempts_of(self._store, batch.run_id)
+        await self._end(run, attempts)
+        announced = [name for attempt in attempts for name in attempt.changed_source_ids]
+        announced += [name for each in through for name in each.processed.taken.pending]
         return IngestOutcome(batch.run_id, tuple(dict.fromkeys(announced)))
 
-    async def _begin(self, batch: FeedBatch, delivery: int) -> tuple[IngestionBatch, list[Attempt]]:
-        """The run, and what deliveries before this one have left of it."""
+    async def _begin(self, batch: FeedBatch, delivery: int) -> tuple[IngestionBatch, bool]:
+        """The run, and whether nobody has worked on it before. A message that was sent twice, or redriven, counts its
+        deliveries anew."""
         document = await self._store.read(RUNS.name, batch.run_id, IngestionBatch.ID)
         before = IngestionBatch.from_document(document) if document else None
         run = runs.begun(before, batch.run_id, self._clock())
         if run is not before:
             await self._store.upsert(RUNS.name, run.to_document())
-        return run, await self._attempts(batch.run_id) if delivery > 1 else []
-
-    async def _attempts(self, run_id: str) -> list[Attempt]:
-        found: list[Attempt] = []
-        after: str | None = None
-        while True:
-            query = Query((Where("entity_type", "eq", "Attempt"),), partition=run_id, limit=500, after=after)
-            page = await self._store.query(RUNS.name, query)
-            found += [Attempt.from_document(document) for document in page.items]
-            after = page.next
-            if after is None:
-                return found
+        return run, delivery == 1 and (before is None or before.status == "QUEUED")
 
     async def _end(self, run: IngestionBatch, attempts: Sequence[Attempt]) -> None:
         tickers = await self._asking.tickers(each.subject for each in attempts)
@@ -154,16 +147,16 @@ class Ingestion:
                     raise
                 log.exception("feed %s breaks what reads it", claim.feed_id)
                 name = type(error).__name__
-                return self._failed(run_id, lease, now, delivery, Failure("internal_error", name, name))
+                return await self._failed(run_id, lease, now, delivery, Failure("internal_error", name, name))
 
     async def _fetched(self, run_id: str, lease: Lease, now: Moment, delivery: int) -> _Through:
         feed, processed = lease.feed, Processed()
         async with self._asking.asked(feed, now.at) as answer:
             if answer.document is not None:
-                processed = await self._processing.process(feed, answer.document.items, now)
+                processed = await self._processing.process(feed, answer.document, now)
         failure = failure_of(answer)
         if failure is not None:
-            return self._failed(run_id, lease, now, delivery, failure, processed)
+            return await self._failed(run_id, lease, now, delivery, failure, processed)
         taken = processed.taken
         after = after_success(
             feed,
@@ -171,7 +164,7 @@ class Ingestion:
             len(taken.first),
             taken.published,
             now.at,
-            self._policy,
+            await self._budget.policy(),
             self._chance(),
             quarantine_id=processed.quarantine_id,
         )
@@ -188,7 +181,7 @@ class Ingestion:
         )
         return _Through(lease, after, attempt, processed)
 
-    def _failed(
+    async def _failed(
         self,
         run_id: str,
         lease: Lease,
@@ -199,7 +192,7 @@ class Ingestion:
     ) -> _Through:
         processed = processed or Processed()
         new = len(processed.taken.first)
-        after = after_failure(lease.feed, failure, now.at, self._policy, self._chance(), new=new)
+        after = after_failure(lease.feed, failure, now.at, await self._budget.policy(), self._chance(), new=new)
         attempt = runs.failed(run_id, lease.feed.feed_id, delivery, now.at, failure, processed.found, processed.taken)
         return _Through(lease, after, attempt, processed)
 

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from models.feed import Feed, FeedSeen
-from models.raw_item import RawItem
+from models.raw_item import ParsedDocument, RawItem
 from models.values import format_time
 from services.ingest.canonical import Moment
 from services.ingest.held import HeldBatches
@@ -60,9 +60,9 @@ class Processing:
             now = max(now, feed.last_fetch_time + timedelta(seconds=1))
         return Moment(max(now, feed.updated_at))
 
-    async def process(self, feed: Feed, items: Sequence[RawItem], now: Moment) -> Processed:
+    async def process(self, feed: Feed, document: ParsedDocument, now: Moment) -> Processed:
         """Takes in what is new or changed in the feed's document."""
-        source = source_of(feed)
+        source, items = source_of(feed, document.title), document.items
         entries = await _apart_if_many(items, lambda: _entries(source, items))
         marks = tuple(each.mark for each in entries)
         refused = len(items) - len(entries)
@@ -101,12 +101,14 @@ async def _apart_if_many(items: Sequence[object], work: Callable[[], T]) -> T:
     return await asyncio.to_thread(work) if len(items) > IN_THREAD_ENTRIES else work()
 
 
-def source_of(feed: Feed) -> Source:
-    return Source(feed.feed_id, feed.source_name, feed.source_priority)
+def source_of(feed: Feed, title: str | None = None) -> Source:
+    return Source(feed.feed_id, feed.source_name, feed.source_priority, title or feed.title)
 
 
 def counted_until(feed: Feed) -> str:
-    return format_time(feed.last_fetch_time) if feed.last_fetch_time is not None else ""
+    """Up to when what was stored has been counted. A fetch that failed counted nothing, so its time says nothing."""
+    times = [each for each in (feed.last_successful_fetch, feed.last_new_article_at) if each is not None]
+    return format_time(max(times)) if times else ""
 
 
 def _entries(source: Source, items: Sequence[RawItem]) -> list[Entry]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
 from models.run import Attempt, CollisionMetrics, IngestionBatch
 from models.states import RunStatus
@@ -88,29 +89,48 @@ def begun(run: IngestionBatch | None, run_id: str, now: datetime) -> IngestionBa
 
 def closed(run: IngestionBatch, attempts: Iterable[Attempt], tickers: Sequence[str], now: datetime) -> IngestionBatch:
     """The run with what came of it. PARTIAL: some feeds failed; FAILED: all that were tried."""
+    last = _last_of_each(attempts)
+    failures = sum(each.status == "FAILED" for each in last)
+    status: RunStatus = "SUCCEEDED"
+    if failures:
+        status = "FAILED" if failures == len(last) else "PARTIAL"
+    ended_at = run.ended_at or max(now, _since(run))
+    changes = {} if run.is_finished else {"status": status, "ended_at": ended_at}
+    return run.changed(now, **changes, **_summed(run, last, ended_at), tickers_processed=tuple(tickers))
+
+
+def abandoned(run: IngestionBatch, attempts: Iterable[Attempt], why: str, now: datetime) -> IngestionBatch:
+    """The run closed by somebody else, with what came of it until it was given up."""
+    summed = _summed(run, _last_of_each(attempts), now)
+    status: RunStatus = "FAILED" if run.status == "QUEUED" else "PARTIAL"
+    return run.changed(now, **(summed | {"errors": (*summed["errors"], why)}), status=status, ended_at=now)
+
+
+def _last_of_each(attempts: Iterable[Attempt]) -> list[Attempt]:
     last: dict[str, Attempt] = {}
     for attempt in sorted(attempts, key=lambda each: (each.started_at, each.attempt_no)):
         last[attempt.subject] = attempt
-    failures = [each for each in last.values() if each.status == "FAILED"]
-    status: RunStatus = "SUCCEEDED"
-    if failures:
-        status = "FAILED" if len(failures) == len(last) else "PARTIAL"
-    since = run.running_since or run.started_at
+    return list(last.values())
+
+
+def _since(run: IngestionBatch) -> datetime:
+    return run.running_since or run.started_at
+
+
+def _summed(run: IngestionBatch, last: Sequence[Attempt], ended_at: datetime) -> dict[str, Any]:
+    since = _since(run)
     metrics = CollisionMetrics(
         invocation_id=run.run_id,
         timestamp=since,
-        articles_fetched={each.subject: each.articles_found or 0 for each in last.values()},
-        articles_stored=sum(each.articles_stored or 0 for each in last.values()),
-        collisions_detected=sum(each.collisions_detected or 0 for each in last.values()),
-        duration_ms=max(0, round((now - since).total_seconds() * 1000)),
+        articles_fetched={each.subject: each.articles_found or 0 for each in last},
+        articles_stored=sum(each.articles_stored or 0 for each in last),
+        collisions_detected=sum(each.collisions_detected or 0 for each in last),
+        duration_ms=max(0, round((ended_at - since).total_seconds() * 1000)),
     )
-    changes = {} if run.is_finished else {"status": status, "ended_at": max(now, since)}
-    return run.changed(
-        now,
-        **changes,
-        metrics=metrics,
-        progress=len(last),
-        sources_queried=tuple(sorted(last)),
-        tickers_processed=tuple(tickers),
-        errors=tuple(f"{each.subject}: {each.error_message}" for each in failures)[:MOST_ERRORS_SHOWN],
-    )
+    errors = [f"{each.subject}: {each.error_message}" for each in last if each.status == "FAILED"]
+    return {
+        "metrics": metrics,
+        "progress": len(last),
+        "sources_queried": tuple(sorted(each.subject for each in last)),
+        "errors": tuple(errors[:MOST_ERRORS_SHOWN]),
+    }

@@ -179,6 +179,15 @@ async def test_a_headline_counts_without_the_publisher_at_its_end(world: World) 
     assert (await world.article())["sources"] == ["a", "b"]
 
 
+async def test_what_a_feed_calls_itself_is_a_publisher_too(world: World) -> None:
+    await world.add_feed("a", [item(1, title="Apple reports record earnings - News")])
+    await world.add_feed("b", [item(2, title="Apple Reports Record Earnings")])
+    await world.poll("a")
+    await world.poll("b")
+    assert (await world.feed("a")).title == "News"
+    assert (await world.article())["sources"] == ["a", "b"]
+
+
 async def test_the_source_that_counts_most_is_read_whoever_came_first(world: World) -> None:
     await world.add_feed("late", [item(1, text="By the better source.")], source_priority=1)
     await world.add_feed("early", [item(1, text="By the other one.")])

@@ -29,8 +29,8 @@ async def test_an_unchanged_feed_costs_its_worker_two_operations_and_its_batch_a
         await world.new_worker(counting).ingestion.ingest(batches[0])
         if name != "cold":
             # To renew the claim and to save; and for all together: feeds, run read, begun and ended, attempts, that
-            # the hour was covered, totals.
-            assert counting.operations == 2 * 20 + 7
+            # the hour was covered, totals; the price of a fetch, once in ten minutes.
+            assert counting.operations == 2 * 20 + 8
         for number in range(20 if name == "cold" else 0):
             world.publish(f"feed-{number}", [item(n) for n in range(50)], etag='"1"')
 

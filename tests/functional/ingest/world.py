@@ -19,6 +19,7 @@ from xml.sax.saxutils import escape
 from models.feed import Feed
 from services.ingest.api_feeds import news_apis
 from services.ingest.asking import Asking, Fetches
+from services.ingest.budget import Budget
 from services.ingest.claims import Claims
 from services.ingest.credentials import credentials_in
 from services.ingest.fetching.outcome import FetchRequest, FetchResult, FetchStatus
@@ -146,7 +147,7 @@ class Worker:
             store,
             Asking(shelf, news_apis(settings), credentials_in({})),
             self.processing,
-            Policy(),
+            Budget(store, Policy(), clock),
             clock,
             chance.random,
             at_once=10,

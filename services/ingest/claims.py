@@ -17,7 +17,6 @@ from models.run import IngestionBatch
 from models.values import format_time
 from services.ingest.api_feeds import news_apis
 from services.ingest.attempts import forget_unsaved
-from services.ingest.fetching.addresses import is_loopback
 from services.ingest.messages import MOST_FEEDS, Claimed, FeedBatch
 from services.ports import Document, Query, Store, Where
 from services.settings import Settings
@@ -141,16 +140,13 @@ def is_claimed(feed: Document, now: datetime) -> bool:
 
 
 def chosen(due: Iterable[Document], most: int) -> list[Document]:
-    """At most `most` of what is due, in rounds of PER_HOST from each host; within a round the order is kept.
-
-    What this machine itself serves is all of the first round: nobody else waits for it.
-    """
+    """At most `most` of what is due, in rounds of PER_HOST from each host; within a round the order is kept."""
     seen: Counter[str] = Counter()
     rounds: list[tuple[int, int, Document]] = []
     for place, feed in enumerate(due):
-        url = urlsplit(feed.get("redirect_url") or feed["feed_url"])
-        rounds.append((seen[url.netloc] // PER_HOST, place, feed))
-        seen[url.netloc] += not is_loopback(url.hostname or "")
+        host = urlsplit(feed.get("redirect_url") or feed["feed_url"]).netloc
+        rounds.append((seen[host] // PER_HOST, place, feed))
+        seen[host] += 1
     rounds.sort(key=lambda each: each[:2])
     return [feed for _, _, feed in rounds[:most]]
 

@@ -66,7 +66,7 @@ def serve(url: str, corpus: str, validators: bool) -> None:
         answer.read()
 
 
-async def ours(url: str, folder: Path, names: list[str], at_once: int) -> list[dict[str, Any]]:
+async def ours(url: str, folder: Path, names: list[str], at_once: int | None) -> list[dict[str, Any]]:
     from models.feed import Feed
     from services import container
     from services.ports import Where, utc_now
@@ -75,7 +75,7 @@ async def ours(url: str, folder: Path, names: list[str], at_once: int) -> list[d
         {
             "DATA_DIR": str(folder),
             "ALLOW_PRIVATE_ADDRESSES": "true",
-            "MAX_CONCURRENT_REQUESTS": str(at_once),
+            **({"MAX_CONCURRENT_REQUESTS": str(at_once)} if at_once else {}),
             "LOG_LEVEL": "ERROR",
             "AzureWebJobsStorage": "UseDevelopmentStorage=true",
         }
@@ -130,7 +130,7 @@ def main() -> None:
     parser.add_argument("--feeds", type=int, default=200)
     parser.add_argument("--entries", type=int, default=60)
     parser.add_argument("--delay-ms", type=int, default=0)
-    parser.add_argument("--at-once", type=int, default=10, help="fetches in flight")
+    parser.add_argument("--at-once", type=int, help="fetches in flight; as the app has it if not said")
     parser.add_argument("--reader", help="a Python that has `reader` installed")
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 10], help="reader's own, each measured")
     parser.add_argument("--side", choices=["ours"], help=argparse.SUPPRESS)
@@ -146,7 +146,7 @@ def main() -> None:
         make_corpus(options.corpus.resolve(), folder, options.feeds, options.entries)
         with serving(folder, options.delay_ms) as url:
             own = ["-m", "benchmarks.ingest", "--side", "ours", "--url", url, "--data", str(folder / "data")]
-            sizes = ["--feeds", str(options.feeds), "--at-once", str(options.at_once)]
+            sizes = ["--feeds", str(options.feeds), *(["--at-once", str(options.at_once)] if options.at_once else [])]
             shown("toolpulse", options.feeds, _run([sys.executable, *own, *sizes]))
             for workers in options.workers if options.reader else ():
                 theirs = [options.reader, str(ROOT / "benchmarks/ingest_reader.py"), url, str(folder), str(workers)]

@@ -114,7 +114,7 @@ class CheckedTransport(httpx.AsyncBaseTransport):
                     resolver=self._resolver,
                     ttl_dns_cache=DNS_CACHE_SECONDS,
                     keepalive_timeout=KEEP_ALIVE_SECONDS,
-                    ssl=self._tls or ssl.create_default_context(),
+                    ssl=self._tls or True,  # the default context, made when aiohttp was imported
                     socket_factory=self._socket,
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),

@@ -84,14 +84,18 @@ class Intake:
 
     async def second_chances(self, now: datetime) -> list[str]:
         """The articles in error that have attempts left and have rested, pending again: their events are due."""
-        where = (
-            Where("status", "eq", "error"),
-            Where("updated_at", "le", format_time(now - ERRORS_REST)),
-            Where("analysis_attempts", "lt", MOST_ATTEMPTS),
-            Where("deleted_at", "missing"),
-        )
-        page = await self._store.query(ARTICLES.name, Query(where, order="by_status", limit=MOST_AT_ONCE))
-        changes = {"status": "pending", "updated_at": format_time(now), "resent_at": format_time(now)}
+        rested = Where("updated_at", "le", format_time(now - ERRORS_REST))
+        left = Where("analysis_attempts", "lt", MOST_ATTEMPTS)
+        return await self._pending_again((rested, left), MOST_AT_ONCE, {}, now)
+
+    async def redriven(self, limit: int) -> list[str]:
+        """The articles in error, pending again as if they had never been tried: somebody has mended the cause."""
+        return await self._pending_again((), limit, {"analysis_attempts": 0}, self._clock())
+
+    async def _pending_again(self, which: tuple[Where, ...], limit: int, more: Document, now: datetime) -> list[str]:
+        where = (Where("status", "eq", "error"), Where("deleted_at", "missing"), *which)
+        page = await self._store.query(ARTICLES.name, Query(where, order="by_status", limit=limit))
+        changes = {"status": "pending", "updated_at": format_time(now), "resent_at": format_time(now), **more}
         done = await asyncio.gather(*(self._replaced(each, changes) for each in page.items))
         return [each["source_id"] for each, replaced in zip(page.items, done, strict=True) if replaced]
 

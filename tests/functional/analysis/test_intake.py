@@ -169,6 +169,21 @@ async def test_an_article_that_breaks_goes_on_alone_and_at_its_fifth_delivery_is
     assert (await world.read(broken)).status == "analyzed"
 
 
+async def test_articles_in_error_are_tried_anew_at_once_when_somebody_says_so(world: World) -> None:
+    articles = [await world.article(number, "Quorvia") for number in (1, 2)]
+    for each in articles:
+        await world.worker.intake.take([each], LAST_DELIVERY)
+        document = await world.store.read(ARTICLES.name, each, "article")
+        assert document is not None
+        assert document["status"] == "error"
+        await world.store.upsert(ARTICLES.name, {**document, "analysis_attempts": MOST_ATTEMPTS})
+    assert len(await world.worker.intake.redriven(1)) == 1
+    assert len(await world.worker.intake.redriven(9)) == 1
+    assert await world.worker.intake.redriven(9) == []
+    await world.delivered(articles)
+    assert [(await world.read(each)).status for each in articles] == ["analyzed", "analyzed"]
+
+
 async def test_a_batch_that_keeps_killing_its_worker_is_taken_apart(world: World) -> None:
     articles = [await world.article(number, "News") for number in range(1, 4)]
     taken = await world.worker.intake.take(articles, 3)

@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from services.queues.storage import StorageQueues
-from services.topology import INGEST_FEEDS, QUEUES
+from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, QUEUES
 from tests.hosting import RunningHost, run_host_once, running_host
 
 KEY = {"X-Management-Key": "sesame"}
@@ -76,6 +76,11 @@ async def test_poison_messages_are_shown_degrade_health_and_go_back_to_work(
     async with web.get("/api/v1/queues", headers=KEY) as response:
         shown = {each["name"]: each for each in (await response.json())["items"]}[queue]
     assert (shown["messages"], shown["poison"]) == (1, 0)
+
+
+async def test_redriving_analysis_with_nothing_in_error_moves_nothing(web: aiohttp.ClientSession) -> None:
+    async with web.post(f"/api/v1/queues/{ANALYZE_ARTICLES}/redrive", headers=KEY) as response:
+        assert await response.json() == {"name": ANALYZE_ARTICLES, "moved": 0}
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,14 @@ def judged(metadata: CacheMetadata | None, stale: int, started: datetime, now: d
     return check.status, check.detail
 
 
+def _readable(document: Document) -> SentimentCacheEntry | None:
+    """What cannot be read is computed anew when it is asked for, as what is missing."""
+    try:
+        return SentimentCacheEntry.from_document(document)
+    except ValueError:
+        return None
+
+
 def lacks(tools: Iterable[Tool], documents: Mapping[str, Document], now: datetime) -> list[Lack]:
     """What each tool lacks of its four entries. One of a past generation is as good as missing."""
     found: list[Lack] = []
@@ -101,7 +109,7 @@ def lacks(tools: Iterable[Tool], documents: Mapping[str, Document], now: datetim
         generation = CacheGeneration.from_document(raised).generation if raised else 0
         for period in PERIODS:
             document = documents.get(entry_id(tool.tool_id, period))
-            entry = SentimentCacheEntry.from_document(document) if document else None
+            entry = _readable(document) if document else None
             if entry is None or entry.generation != generation:
                 found.append(Lack(tool.tool_id, tool.primary_name, period, "missing"))
             elif entry.is_stale(now):

@@ -224,6 +224,18 @@ async def test_who_asks_for_the_evidence_of_a_stale_figure_has_it_refreshed_too(
     assert (await call("list_tool_evidence", tool=TOOL.tool_id)).sent == [{"tool_ids": [TOOL.tool_id]}]
 
 
+async def test_an_entry_that_cannot_be_read_is_missing_in_cache_health_and_computed_anew(watched: Container) -> None:
+    await call("get_tool_sentiment", tool=TOOL.tool_id)
+    key = (SENTIMENT_CACHE.name, TOOL.tool_id, entry_id(TOOL.tool_id, "DAY_7"))
+    document = await watched.store.read(*key)
+    assert document is not None
+    await watched.store.upsert(SENTIMENT_CACHE.name, {**document, "total_mentions": "many"})
+    lacking = (await call("get_cache_health")).json["lacking"]
+    assert [(each["period"], each["state"]) for each in lacking] == [("DAY_7", "missing")]
+    again = await call("get_tool_sentiment", "hours=168", tool=TOOL.tool_id)
+    assert (again.status, again.headers["X-Cache"], again.json["total_mentions"]) == (200, "MISS", 3)
+
+
 async def test_cache_health_tells_its_figures_and_what_is_stale_or_missing(watched: Container) -> None:
     before = (await call("get_cache_health")).json
     assert (before["status"], before["last_refresh_ts"], before["missing_count"]) == ("healthy", None, 4)

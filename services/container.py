@@ -44,7 +44,7 @@ from services.ingest.processing import Processing
 from services.ingest.schedule import Policy
 from services.metrics import Metrics
 from services.ports import Clock, Queues, Store, utc_now
-from services.process import resident_bytes
+from services.process import collect_garbage_seldom, resident_bytes
 from services.quarantine import Quarantine
 from services.reading.articles import Articles
 from services.reading.overview import Overview
@@ -135,6 +135,7 @@ async def close() -> None:
 async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Container:
     """A container of its own from these settings."""
     settings = Settings.from_environment(environment)
+    collect_garbage_seldom()
     logs.configure(settings.log_level, settings.structured_logging)
     async with AsyncExitStack() as resources:
         credential = _Credential(resources)

@@ -1,13 +1,20 @@
-"""What this process takes of its machine."""
+"""What this process takes of its machine, and how it is told to go about that."""
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import sys
 from pathlib import Path
 
 _STATM = Path("/proc/self/statm")
+
+
+def collect_garbage_seldom() -> None:
+    """Documents are trees, and gone with their last reference; looking for cycles after every 700 new objects, as
+    Python does by itself, was a tenth of what ingestion costs."""
+    gc.set_threshold(20_000, 20, 50)
 
 
 def resident_bytes() -> int:

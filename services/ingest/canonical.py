@@ -46,7 +46,7 @@ def new_article(candidate: Candidate, source: Source, target: str, now: Moment) 
         "headline": item.headline,
         "normalized_headline": candidate.normalized_headline,
         # An alias that outlived a crash may name a key that these words no longer give.
-        "url_in_key": not candidate.normalized_headline or key != candidate.plain_key(),
+        "url_in_key": not candidate.normalized_headline or key != candidate.plain_key,
         "sources": [source.key],
         "source_attribution": {source.key: attribution},
         "canonical": _reading(source.key, attribution),

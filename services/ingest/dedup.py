@@ -10,8 +10,7 @@ stored that died before it saved the feed is thus counted by the next try, once,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from services.ingest import canonical
 from services.ingest.canonical import Moment
@@ -23,8 +22,7 @@ Verdict = Literal["create", "join", "edit", "same", "gone"]
 Doubt = Literal["", "first", "edit"]
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """A candidate and the article that it is taken for. `claimed`: its locator says so already. `fixed`: by its locator
     or its URL, so that it is not open to question. `over`: if the article is not there, it has outlived its time."""
 
@@ -35,8 +33,7 @@ class Target:
     over: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
+class Folded(NamedTuple):
     """What came of one article. `article` is None if it is to stay as it is.
 
     `first`, `stored`, `joined`: whether it is new to the source, new at all, another source's before. `announced`:

@@ -66,7 +66,7 @@ class FetcherSettings:
     most_bytes: int = 10_000_000
     most_redirects: int = 5
     concurrent: int = 10
-    concurrent_per_host: int = 2
+    concurrent_per_host: int = 0
     breaker_threshold: int = 5
     breaker_cooldown_seconds: float = 60.0
     allow_private_addresses: bool = False
@@ -96,7 +96,7 @@ class Fetcher:
         self._sleep = sleep
         self._chance = chance
         self._agents = itertools.cycle(settings.user_agents)
-        self._turns = Turns(settings.concurrent, settings.concurrent_per_host)
+        self._turns = Turns(settings.concurrent, settings.concurrent_per_host or POLITE_PER_HOST)
         self._breaker = Breaker(settings.breaker_threshold, settings.breaker_cooldown_seconds)
         transport = transport or CheckedTransport(
             connections=settings.concurrent,
@@ -154,7 +154,8 @@ class Fetcher:
     async def _ask(self, url: URL, trip: _Trip) -> Answer | Failure:
         """One hop, in turn, past the breaker."""
         host = f"{url.raw_host}:{url.port}"
-        async with self._turns.turn(None if is_loopback(url.raw_host or "") else host):
+        unbounded = not self._settings.concurrent_per_host and is_loopback(url.raw_host or "")
+        async with self._turns.turn(None if unbounded else host):
             pause = self._breaker.admit(host, self._monotonic())
             if pause is not None:
                 text = f"{url.raw_host} fails too often just now"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from models.locator import seen_key
 from models.values import parse_time
@@ -56,8 +57,7 @@ class Taken:
                 self.joined.add(source_id)
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """What the store knows of a candidate that goes on to the articles."""
 
     candidate: Candidate

@@ -7,7 +7,7 @@ settled by the store: who comes second reads what is there, and decides anew.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from models.errors import Unavailable
 from services.ingest import canonical
@@ -69,11 +69,12 @@ class Settlement:
         theirs = await self.store.read_many(LOCATORS.name, [(each, each) for each in lost]) if lost else []
         elsewhere = {name: alias["source_id"] for name, alias in zip(lost, theirs, strict=True) if alias is not None}
         return _grouped(
-            replace(
-                target,
-                source_id=elsewhere.get(target.candidate.locator_id, target.source_id),
+            Target(
+                target.candidate,
+                elsewhere.get(target.candidate.locator_id, target.source_id),
                 fixed=True,
                 claimed=True,
+                over=target.over,
             )
             for group in groups.values()
             for target in group
@@ -155,7 +156,7 @@ def _moved(groups: Groups, apart: Sequence[Target]) -> Groups:
         return groups
     marks = {each.candidate.entry.mark for each in apart}
     return _grouped(
-        replace(target, source_id=target.candidate.target(with_url=True), fixed=True)
+        target._replace(source_id=target.candidate.target(with_url=True), fixed=True)
         if target.candidate.entry.mark in marks
         else target
         for group in groups.values()

@@ -171,7 +171,9 @@ class Settings:
 
     # Fetcher
     max_concurrent_requests: int = _is(128, "Fetches in flight at once in one instance", between=(1, 256))
-    max_concurrent_requests_per_host: int = _is(2, "Of these, to one host (not this machine)", between=(1, 64))
+    max_concurrent_requests_per_host: int = _is(
+        0, "Of these, to one host; 0: two, and to this machine any number", between=(0, 64)
+    )
     request_timeout_seconds: float = _is(10.0, "How long one fetch may take", between=(1, 120))
     retry_attempts: int = _is(3, "Tries of one fetch, the first included", between=(1, 10))
     retry_backoff_base: float = _is(2.0, "Base of the exponential backoff between tries, in seconds", between=(1, 10))

@@ -48,6 +48,7 @@ _STATUSES = {
     410: (FetchStatus.GONE, "gone for good"),
     429: (FetchStatus.RATE_LIMITED, "asked too often"),
 }
+POLITE_PER_HOST = 2
 _HOST_FAILS = frozenset({FetchStatus.TIMEOUT, FetchStatus.DNS, FetchStatus.CONNECTION})
 _RETRIED = frozenset({FetchStatus.TIMEOUT, FetchStatus.DNS, FetchStatus.CONNECTION, FetchStatus.SERVER_ERROR})
 
@@ -57,6 +58,7 @@ class FetcherSettings:
     """`timeout_seconds` is for one attempt with all its redirects; `most_bytes` is after decompression.
 
     The wait before attempt n+1 is `backoff_base`^(n-1) seconds, shortened by up to half at random.
+    `concurrent_per_host` holds for every host; 0 is two for other people's, and any number for this machine.
     """
 
     user_agents: Sequence[str]

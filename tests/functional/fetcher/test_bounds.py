@@ -124,7 +124,13 @@ def names_of_this_machine() -> dict[str, object]:
     return {"resolver": Names(one_test=["127.0.0.1"], other_test=["127.0.0.1"])}
 
 
-async def test_one_host_is_asked_by_few_at_once_and_others_do_not_wait_for_it(server: Server, make: Make) -> None:
+@pytest.mark.parametrize(
+    ("host", "limit"),
+    [("one.test", {}), ("one.test", {"concurrent_per_host": 2}), ("127.0.0.1", {"concurrent_per_host": 2})],
+)
+async def test_one_host_is_asked_by_few_at_once_and_others_do_not_wait_for_it(
+    server: Server, make: Make, host: str, limit: dict[str, int]
+) -> None:
     busy, most = 0, 0
 
     async def slowly(_request: Request, writer: asyncio.StreamWriter) -> None:
@@ -136,8 +142,8 @@ async def test_one_host_is_asked_by_few_at_once_and_others_do_not_wait_for_it(se
         writer.write(response())
 
     server.answers |= {"/feed": slowly, "/other": response()}
-    fetcher = make(concurrent=3, concurrent_per_host=2, tools=names_of_this_machine())
-    request = FetchRequest(server.url(host="one.test"))
+    fetcher = make(concurrent=3, **limit, tools=names_of_this_machine())
+    request = FetchRequest(server.url(host=host))
     backlog = [asyncio.create_task(fetcher.fetch(request)) for _ in range(8)]
     await asyncio.sleep(0.02)
     other = await fetcher.fetch(FetchRequest(server.url("/other", host="other.test")))
@@ -157,7 +163,7 @@ async def test_this_machine_is_asked_by_as_many_as_there_are(server: Server, mak
 
     server.answers["/feed"] = together
     names = Names(localhost=["127.0.0.1"])
-    fetcher = make(concurrent=4, concurrent_per_host=1, attempts=1, tools={"resolver": names})
+    fetcher = make(concurrent=4, attempts=1, tools={"resolver": names})
     fetches = [fetcher.fetch(FetchRequest(server.url(host=host))) for _ in range(4)]
     assert all(result.ok for result in await asyncio.gather(*fetches))
 

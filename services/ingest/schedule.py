@@ -260,10 +260,11 @@ def _pieces(
     count = max(1, math.ceil(hours))
     step = hours / count
     dated = published_times[:new_articles]
+    first, last = start.timestamp(), now.timestamp()
     pieces = [max(new_articles - len(dated), 0) / count] * count
     for time in dated:
         # An article that turns up now came after the last fetch, whatever it says.
-        since = (min(max(time, start), now) - start) / timedelta(hours=1)
+        since = (min(max(time.timestamp(), first), last) - first) / 3600
         pieces[min(int(since / step), count - 1) if step else 0] += 1
     return pieces, step
 
@@ -312,20 +313,23 @@ class _Learning:
             quiet_rate = _rate(self.quiet_articles, self.quiet_hours, PRIOR_QUIET) * scale
             recent = math.exp(-hours / _rate_memory(self.active_hours + self.quiet_hours))
             before = USUALLY_ACTIVE + (self.active - USUALLY_ACTIVE) * mixed
-            likelier = math.exp(-active_rate * hours * (1 - QUIET_SHARE)) * LIKELIER ** min(counted, CONVINCING)
-            active = before * likelier / (before * likelier + 1 - before)
-            # What woke a quiet feed is credited to its quiet hours: that is when such an article comes.
-            credit = before * active_rate / (before * active_rate + (1 - before) * quiet_rate)
-            self.active = active
+            likelier = math.exp(-active_rate * hours * (1 - QUIET_SHARE))
             self.unit *= keep
-            counts[hour] += counted / self.unit
-            total += counted / self.unit
+            self.active_articles *= keep
+            self.quiet_articles *= keep
+            if counted:
+                likelier *= LIKELIER ** min(counted, CONVINCING)
+                counts[hour] += counted / self.unit
+                total += counted / self.unit
+                # What woke a quiet feed is credited to its quiet hours: that is when such an article comes.
+                credit = before * active_rate / (before * active_rate + (1 - before) * quiet_rate)
+                self.active_articles += counted * credit
+                self.quiet_articles += counted * (1 - credit)
+            self.active = active = before * likelier / (before * likelier + 1 - before)
             active_hours, quiet_hours = self.active_hours * keep, self.quiet_hours * keep
             self.per_hour = self.per_hour * recent + articles / _rate_memory(active_hours + quiet_hours)
             self.fetches *= recent
-            self.active_articles = self.active_articles * keep + counted * credit
             self.active_hours = active_hours + active * hours * scale
-            self.quiet_articles = self.quiet_articles * keep + counted * (1 - credit)
             self.quiet_hours = quiet_hours + (1 - active) * hours * scale
 
     def after_fetch(self, now: datetime) -> Rhythm:

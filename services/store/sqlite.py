@@ -105,7 +105,7 @@ class SqliteStore:
     async def create(self, container: str, document: Document) -> Document:
         prepared = rules.prepare(rules.container_named(container), document)
         now, etag = self._now(), next(self._etags)
-        row = (prepared.partition, prepared.id, prepared.encoded, etag, now, prepared.expires, now)
+        row = (prepared.partition, prepared.id, prepared.encoded, etag, now, prepared.expires)
         if not await self._changed(_STATEMENTS[container].create, row):
             raise Conflict(f"{container}: {prepared.partition} / {prepared.id} is there already")
         return _stored(prepared, etag, now)
@@ -167,11 +167,15 @@ class SqliteStore:
         return await self._read(work, inline=False)
 
     async def create_many(self, container: str, documents: Sequence[Document]) -> list[bool]:
-        statement = _STATEMENTS[rules.container_named(container).name].create
+        statements = _STATEMENTS[rules.container_named(container).name]
 
         def work(connection: sqlite3.Connection, rows: Sequence[WrittenRow], _: int) -> list[bool]:
-            now, cursor = rows[0][4], connection.cursor()
-            return [cursor.execute(statement, (*row, now)).rowcount > 0 for row in rows]
+            before = connection.total_changes
+            connection.executemany(statements.create, rows)
+            if connection.total_changes - before == len(rows):
+                return [True] * len(rows)
+            found = (connection.execute(statements.written, row[:2]).fetchone() for row in rows)
+            return [etag == row[3] for (etag,), row in zip(found, rows, strict=True)]
 
         return [created for batch in await self._batches(container, documents, work) for created in batch]
 

@@ -30,12 +30,14 @@ _KEYS = ", ".join(f"({n}, ?, ?)" for n in range(READ_AT_ONCE))
 class Statements:
     """The statements of one container; each write is a single one, so that it is atomic without a transaction.
 
-    `read_some` takes READ_AT_ONCE keys, padded with nulls, and answers with the places of those that are there.
+    `read_some` takes READ_AT_ONCE keys, padded with nulls, and answers with the places of those that are there;
+    `written` gives the ETag of the last write, expired or not.
     """
 
     read: str
     read_some: str
     create: str
+    written: str
     upsert: str
     replace: str
     delete: str
@@ -46,7 +48,7 @@ class Statements:
 def statements(container: Container) -> Statements:
     table = container.name
     key = "pk = ? AND id = ?"
-    insert = f"INSERT INTO {table} (pk, id, body, etag, ts, expires) VALUES (?, ?, {_BODY}, ?, ?, ?)"
+    insert = f"INSERT INTO {table} (pk, id, body, etag, ts, expires) VALUES (?1, ?2, CAST(?3 AS TEXT), ?4, ?5, ?6)"
     overwrite = (
         "ON CONFLICT (pk, id) DO UPDATE SET body = excluded.body, etag = excluded.etag, ts = excluded.ts,"
         " expires = excluded.expires"
@@ -56,7 +58,8 @@ def statements(container: Container) -> Statements:
         # CROSS JOIN: each key is looked up, whatever SQLite believes about the table. A key of nulls finds nothing.
         read_some=f"WITH keys (place, key, name) AS (VALUES {_KEYS}) SELECT place, body, etag, ts FROM keys"
         f" CROSS JOIN {table} WHERE pk = key AND id = name AND {_ALIVE}",
-        create=f"{insert} {overwrite} WHERE {table}.expires <= ?",
+        create=f"{insert} {overwrite} WHERE {table}.expires <= ?5",
+        written=f"SELECT etag FROM {table} WHERE {key}",
         upsert=f"{insert} {overwrite}",
         replace=f"UPDATE {table} SET body = {_BODY}, etag = ?, ts = ?, expires = ?"
         f" WHERE {key} AND etag = ? AND {_ALIVE}",

@@ -167,15 +167,11 @@ class SqliteStore:
         return await self._read(work, inline=False)
 
     async def create_many(self, container: str, documents: Sequence[Document]) -> list[bool]:
-        statements = _STATEMENTS[rules.container_named(container).name]
+        statement = _STATEMENTS[rules.container_named(container).name].create
 
         def work(connection: sqlite3.Connection, rows: Sequence[WrittenRow], _: int) -> list[bool]:
-            before = connection.total_changes
-            connection.executemany(statements.create, rows)
-            if connection.total_changes - before == len(rows):
-                return [True] * len(rows)
-            found = (connection.execute(statements.written, row[:2]).fetchone() for row in rows)
-            return [etag == row[3] for (etag,), row in zip(found, rows, strict=True)]
+            create = connection.cursor().execute
+            return [create(statement, row).rowcount > 0 for row in rows]
 
         return [created for batch in await self._batches(container, documents, work) for created in batch]
 

@@ -30,14 +30,12 @@ _KEYS = ", ".join(f"({n}, ?, ?)" for n in range(READ_AT_ONCE))
 class Statements:
     """The statements of one container; each write is a single one, so that it is atomic without a transaction.
 
-    `read_some` takes READ_AT_ONCE keys, padded with nulls, and answers with the places of those that are there;
-    `written` gives the ETag of the last write, expired or not.
+    `read_some` takes READ_AT_ONCE keys, padded with nulls, and answers with the places of those that are there.
     """
 
     read: str
     read_some: str
     create: str
-    written: str
     upsert: str
     replace: str
     delete: str
@@ -59,7 +57,6 @@ def statements(container: Container) -> Statements:
         read_some=f"WITH keys (place, key, name) AS (VALUES {_KEYS}) SELECT place, body, etag, ts FROM keys"
         f" CROSS JOIN {table} WHERE pk = key AND id = name AND {_ALIVE}",
         create=f"{insert} {overwrite} WHERE {table}.expires <= ?5",
-        written=f"SELECT etag FROM {table} WHERE {key}",
         upsert=f"{insert} {overwrite}",
         replace=f"UPDATE {table} SET body = {_BODY}, etag = ?, ts = ?, expires = ?"
         f" WHERE {key} AND etag = ? AND {_ALIVE}",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from scripts.host.functions import Function
 
 # What a person wants first, if the app has it.
-_WORTH_OPENING = ("api/v1/health", "api/dashboard", "api/docs")
+_WORTH_OPENING = ("api/v1/sentiment/latest", "api/v1/articles", "api/v1/health")
 
 
 def listing(functions: Sequence[Function], origin: str, notes: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html.entities
 import re
+from functools import lru_cache
 
 _BLOCK_NAMES = (
     "address article aside blockquote br caption center dd details dialog div dl dt fieldset figcaption figure footer "
@@ -32,7 +33,7 @@ _FORMATTING = _BLOCKS.union(_INLINE_NAMES.split())
 """All that feedparser takes for HTML in a nominally plain title."""
 
 # A tag whose attributes hold no < or > within their quotes ends at the first >.
-_PLAIN_TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]*)(?=[\s/>])[^<>\"']*(?:(?:\"[^\"<>]*\"|'[^'<>]*')[^<>\"']*)*>")
+_PLAIN_TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]*)(?:>|(?=[\s/])[^<>\"']*(?:(?:\"[^\"<>]*\"|'[^'<>]*')[^<>\"']*)*>)")
 _PLAIN = {name: " " if name in _BLOCKS else "" for name in _FORMATTING - _INVISIBLE.keys()}
 """What stands in the place of a tag that nearly all markup consists of; anything else is read tag by tag."""
 
@@ -50,6 +51,9 @@ def html_to_text(source: str) -> str:
     if "<" in source:
         pieces = _PLAIN_TAG.split(source)  # text, a tag's name, text, …
         pieces[1::2] = [_PLAIN.get(name.lower(), "<") for name in pieces[1::2]]
+        for between in range(2, len(pieces) - 1, 2):
+            if not pieces[between] and pieces[between - 1] == " " == pieces[between + 1]:
+                pieces[between - 1] = ""  # one space is enough, and looking for two takes longer than this
         plain = "".join(pieces)
         source = plain if "<" not in plain else _without_tags(source)
     return one_line(unescape(source))
@@ -103,6 +107,7 @@ def one_line(text: str) -> str:
     return " ".join(_CONTROL.sub("", text).split())
 
 
+@lru_cache(maxsize=1024)
 def _character(entity: str) -> str | None:
     name = entity[1:]
     if name.startswith("#"):

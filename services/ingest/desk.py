@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-MOST_BYTES = 2_000_000
+MOST_BYTES = 1_500_000
 LEAST_BYTES = 64_000
 """What the smallest body counts for: the rest of a feed's work costs something, too."""
 

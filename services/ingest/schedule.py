@@ -307,7 +307,6 @@ class _Learning:
         into_day = first.hour * 3600 + first.minute * 60 + first.second + first.microsecond / 1e6
         for place, articles in enumerate(pieces):
             hour = int(into_day + place * seconds) // 3600 % HOURS
-            counted = min(articles, MOST_AT_ONCE)
             scale = _hour_scale(counts, total, self.unit, hour)
             active_rate = _rate(self.active_articles, self.active_hours, PRIOR_ACTIVE) * scale
             quiet_rate = _rate(self.quiet_articles, self.quiet_hours, PRIOR_QUIET) * scale
@@ -317,7 +316,8 @@ class _Learning:
             self.unit *= keep
             self.active_articles *= keep
             self.quiet_articles *= keep
-            if counted:
+            if articles:
+                counted = min(articles, MOST_AT_ONCE)
                 likelier *= LIKELIER ** min(counted, CONVINCING)
                 counts[hour] += counted / self.unit
                 total += counted / self.unit
@@ -366,7 +366,9 @@ def _hour_scale(counts: Sequence[float], total: float, unit: float, hour: int) -
 
 def _rate_memory(hours_watched: float) -> float:
     """Hours that the running rate looks back: as many as were watched, up to a day, so that a young feed's is fair."""
-    return min(max(hours_watched, 1.0), RATE_MEMORY_HOURS)
+    if hours_watched >= RATE_MEMORY_HOURS:
+        return RATE_MEMORY_HOURS
+    return hours_watched if hours_watched > 1.0 else 1.0
 
 
 def _hour(at: datetime) -> int:

@@ -14,6 +14,7 @@ from benchmarks.scale import charges, steps
 from benchmarks.scale.steps import Step
 from services.ingest.claims import TICK_SECONDS
 from services.ingest.messages import MOST_FEEDS
+from services.settings import Settings
 from services.topology import CLEAN_UP, QUEUES, REFRESH_SENTIMENT_CACHE
 
 SECONDS = 30 * 86_400
@@ -40,7 +41,7 @@ class Assumptions:
     free_executions: float = 250_000
     free_gb_seconds: float = 100_000
 
-    polls_per_feed_hour: float = 8.0
+    polls_per_feed_hour: float = Settings().fetch_budget_per_feed_hour
     """FETCH_BUDGET_PER_FEED_HOUR."""
     new_per_feed_day: float = 10.0
     joined_share: float = 0.25
@@ -57,7 +58,7 @@ class Assumptions:
     """What Application Insights adds to each line and each execution."""
 
     fetch_seconds: float = 0.5
-    fetches_per_instance: float = 10.0
+    fetches_per_instance: float = float(Settings().max_concurrent_requests)
     """MAX_CONCURRENT_REQUESTS."""
     claims_per_second: float = 500.0
     articles_per_instance_second: float = 50.0

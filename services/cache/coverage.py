@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from models.cache import PERIODS, Period
 from models.coverage import CoveredHour
-from models.values import hour_key
+from models.values import hour_key, hour_start
 from services.cache.periods import Window, window_of
 from services.ports import Query, Store, Where
 from services.store.containers import CATALOG
@@ -64,11 +64,9 @@ class Shares:
 
 def share(hours: frozenset[str], window: Window, since: datetime) -> float:
     """Of the window's time, the part that is in these hours and after `since`."""
-    covered = timedelta(0)
-    at = max(window.start, since)
-    while at < window.end:
-        until = min(at.replace(minute=0, second=0, microsecond=0) + _HOUR, window.end)
-        if hour_key(at) in hours:
-            covered += until - at
-        at = until
+    start = min(max(window.start, since), window.end)
+    first, last = hour_key(start), hour_key(window.end)
+    covered = sum(first < hour < last for hour in hours) * _HOUR
+    for edge in {first, last} & hours:
+        covered += min(hour_start(edge) + _HOUR, window.end) - max(hour_start(edge), start)
     return round(covered / (window.end - window.start), 4)

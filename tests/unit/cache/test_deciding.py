@@ -69,6 +69,7 @@ def test_a_share_is_of_the_windows_time() -> None:
     since = NOW.replace(hour=19, minute=30, second=0)
     assert share(frozenset({"2026022118", "2026022119", "2026022120"}), window, since) == 0.5
     assert share(frozenset({"2026022120"}), window, NOW + timedelta(days=1)) == 0.0
+    assert share(frozenset({"2026022120"}), window, NOW.replace(hour=20, minute=45, second=0)) == 0.0
 
 
 async def test_hours_are_noted_once_and_count_for_tools_that_were_there(store: SqliteStore) -> None:

@@ -119,24 +119,15 @@ class Reader:
     async def _entry(self, tool: Tool, period: Period) -> tuple[SentimentCacheEntry, bool]:
         """The entry, and whether it had to be computed.
 
-        Who joins a computation looks again when it is done: it may have begun before the generation was raised that
-        the caller was told of.
+        Misses join the computation that is under way. It may have begun before the generation was raised that the
+        caller was told of, so what comes back may not hold.
         """
-        missed = False
-        for _ in range(_ROUNDS):
-            found = await self._store.read_many(SENTIMENT_CACHE.name, _keys(tool.tool_id, period))
-            entry = self._valid(tool.tool_id, *found)
-            if entry is not None:
-                return entry, missed
-            missed = True
-            flight = self._flights.get(tool.tool_id)
-            if flight is not None:
-                await asyncio.shield(flight)
-                continue
-            entry = (await asyncio.shield(self._begun(tool)))[period]
-            if entry.generation == self._generations.known(tool.tool_id):
-                return entry, True
-        raise _restless(tool.tool_id)
+        found = await self._store.read_many(SENTIMENT_CACHE.name, _keys(tool.tool_id, period))
+        entry = self._valid(tool.tool_id, *found)
+        if entry is not None:
+            return entry, False
+        flight = self._flights.get(tool.tool_id) or self._begun(tool)
+        return (await asyncio.shield(flight))[period], True
 
     def _begun(self, tool: Tool) -> asyncio.Task[Entries]:
         """A task of its own, so that a caller who goes away does not take the others' answer along."""
@@ -154,15 +145,15 @@ class Reader:
     def _valid(
         self, tool_id: str, document: Document | None, generation: Document | None
     ) -> SentimentCacheEntry | None:
-        current = self._generations.learn(tool_id, generation)
-        if document is None or current < self._generations.known(tool_id):
+        self._generations.learn(tool_id, generation)
+        if document is None:
             return None
         try:
             entry = SentimentCacheEntry.from_document(document)
         except ValueError:
             log_event(log, logging.ERROR, "entry_unreadable", tool_id=tool_id, id=document["id"])
             return None
-        return entry if entry.generation == current else None
+        return entry if entry.generation == self._generations.known(tool_id) else None
 
     async def _served(self, tool: Tool, entry: SentimentCacheEntry, missed: bool, now: datetime) -> Served:
         state: State = "MISS" if missed else "STALE" if entry.is_stale(now) else "HIT"

@@ -10,6 +10,8 @@ from typing import Any, cast
 from services.ports import Store
 
 LONGEST = 5
+SELDOM = 0.1
+VERY_LONG = 60
 
 
 class _Far:
@@ -29,7 +31,8 @@ class _Far:
         return call
 
     async def _others(self) -> None:
-        for _ in range(self._chance.randrange(LONGEST)):
+        longest = VERY_LONG if self._chance.random() < SELDOM else LONGEST
+        for _ in range(self._chance.randrange(longest)):
             await asyncio.sleep(0)
 
 

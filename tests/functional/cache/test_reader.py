@@ -8,15 +8,17 @@ from datetime import timedelta
 
 import pytest
 
-from models.cache import PERIODS, Period
+from models.cache import PERIODS, Period, SentimentCacheEntry
 from models.errors import NotFound
 from models.tool import Tool
 from services.cache.generations import Generations
 from services.cache.memory import Memory
+from services.cache.reader import Served
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.functional.cache.conftest import NOW
+from tests.functional.cache.meanwhile import Meanwhile
 from tests.functional.cache.world import Process, Said, a_tool, stored_entry
 from tests.functional.ingest.counting import CountingStore
 
@@ -206,4 +208,99 @@ async def test_memory_takes_nothing_of_a_generation_that_is_past(store: SqliteSt
     assert memory.get("x", "DAY_7", NOW) is None
     memory.put("x", old, NOW)
     assert memory.get("x", "DAY_7", NOW) is None
+    await process.close()
+
+
+LAST_CHECK = ("read", SENTIMENT_CACHE.name, 2)
+"""A computation reads the generation before it begins, and once more when its entries are saved."""
+
+
+async def test_a_generation_that_others_raise_during_a_computation_makes_it_begin_anew(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    elsewhere = Process(store, watch)
+    meanwhile = Meanwhile(
+        store, "write_many", SENTIMENT_CACHE.name, 1, lambda: elsewhere.cache.invalidation.drop(tool.tool_id)
+    )
+    process = Process(meanwhile, watch, memory_seconds=2.0)
+    served = await process.cache.reader.read(tool.tool_id, "DAY_7")
+    assert (meanwhile.happened, served.state, served.aggregate.entry.generation) == (True, "MISS", 1)
+    assert {entry and entry.generation for entry in await _stored(store, tool)} == {1}
+    for each in (process, elsewhere):
+        await each.close()
+
+
+async def _stored(store: SqliteStore, tool: Tool) -> list[SentimentCacheEntry | None]:
+    return [await stored_entry(store, tool.tool_id, period) for period in PERIODS]
+
+
+async def test_a_miss_whose_generation_was_raised_here_as_it_ended_is_not_served(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    meanwhile = Meanwhile(store, *LAST_CHECK, lambda: process.cache.generations.raise_(tool.tool_id))
+    process = Process(meanwhile, watch, memory_seconds=2.0)
+    served = await process.cache.reader.read(tool.tool_id, "DAY_7")
+    assert (meanwhile.happened, served.aggregate.entry.generation) == (True, 1)
+    await process.close()
+
+
+async def test_a_stale_entry_whose_generation_was_raised_here_as_it_was_read_is_not_served(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    meanwhile = Meanwhile(
+        store, "create", SENTIMENT_CACHE.name, 1, lambda: process.cache.generations.raise_(tool.tool_id)
+    )
+    process = Process(meanwhile, watch)
+    await process.cache.refresh.refresh_tools([tool.tool_id])
+    watch.advance(minutes=31)
+    served = await process.cache.reader.read(tool.tool_id, "DAY_7")
+    assert (meanwhile.happened, served.state, served.aggregate.entry.generation) == (True, "MISS", 1)
+    await process.close()
+
+
+async def test_who_joins_a_computation_gets_nothing_of_before_what_they_were_told_of(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    """It has made sure of its generation already when somebody else raises it, and then says so to a caller here."""
+    elsewhere = Process(store, watch)
+    told: list[asyncio.Task[Served]] = []
+
+    async def raised_and_told() -> None:
+        await elsewhere.cache.invalidation.drop(tool.tool_id)
+        told.append(asyncio.ensure_future(process.cache.reader.read(tool.tool_id, "DAY_7")))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert process.cache.generations.known(tool.tool_id) == 1
+
+    meanwhile = Meanwhile(store, *LAST_CHECK, raised_and_told)
+    process = Process(meanwhile, watch)
+    first = await process.cache.reader.read(tool.tool_id, "DAY_7")
+    assert [first.aggregate.entry.generation, (await told[0]).aggregate.entry.generation] == [1, 1]
+    for each in (process, elsewhere):
+        await each.close()
+
+
+async def test_of_many_tools_none_is_served_whose_generation_was_raised_here_meanwhile(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    other = a_tool(1, NOW - timedelta(days=1))
+    await store.create(CATALOG.name, other.to_document())
+    await Process(store, watch).cache.refresh.refresh_tools([tool.tool_id])
+    meanwhile = Meanwhile(store, *LAST_CHECK, lambda: process.cache.generations.raise_(tool.tool_id))
+    process = Process(meanwhile, watch)
+    served = await process.cache.reader.read_all([tool, other], "DAY_7")
+    assert [(each.state, each.aggregate.entry.generation) for each in served] == [("MISS", 1), ("HIT", 0)]
+    await process.close()
+
+
+async def test_memory_counts_from_when_the_store_was_asked(store: SqliteStore, watch: Watch, tool: Tool) -> None:
+    async def slow() -> None:
+        watch.advance(seconds=2)
+
+    meanwhile = Meanwhile(store, "read_many", SENTIMENT_CACHE.name, 1, slow)
+    process = Process(meanwhile, watch, memory_seconds=2.0)
+    await process.cache.reader.read(tool.tool_id, "DAY_7")
+    before = meanwhile.operations
+    await process.cache.reader.read(tool.tool_id, "DAY_7")
+    assert meanwhile.operations > before
     await process.close()

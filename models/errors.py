@@ -9,7 +9,8 @@
     ├── InvalidTransition   a state machine does not allow that step (409)
     └── Unavailable         could not ask: the store, a queue or a provider did not answer (503, try again)
 
-"Absent" is never an error of reading (`find` answers None) and never the same as Unavailable.
+"Absent" is never an error of reading (`find` answers None) and never the same as Unavailable. UnreadableDocument stands
+apart: it is a fault on our side, so that whoever is ready for the unforeseen is ready for it.
 """
 
 from __future__ import annotations
@@ -60,3 +61,13 @@ class Unavailable(ToolpulseError):
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class UnreadableDocument(ValueError):
+    """What is stored under `key` breaks the rules of its `kind`. Lists leave it out and say so; alone it is a 500."""
+
+    def __init__(self, kind: str, key: str, why: str) -> None:
+        super().__init__(f"{kind} {key}: what is stored cannot be read: {why}")
+        self.kind = kind
+        self.key = key
+        self.why = why

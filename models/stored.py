@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
-from pydantic import PrivateAttr
+from pydantic import PrivateAttr, ValidationError
 
+from models.errors import UnreadableDocument
 from models.states import Machine
 from models.values import Time, UnixSeconds, Value
 
@@ -63,8 +64,22 @@ class StoredDocument(Value):
     def from_document(cls, document: Mapping[str, Any]) -> Self:
         """What `to_document` gave, read back; the store's own fields (`_etag`, `_ts`, `ttl`) do not become fields.
 
-        Raises ValueError for a document that breaks a rule of its model: a fault in the store, never the caller's.
+        Raises UnreadableDocument where a rule of its model is broken: a fault in the store, never the caller's.
         """
+        try:
+            return cls._read(document)
+        except ValidationError as error:
+            why = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()[:3])
+            raise cls._unreadable(document, why) from error
+        except ValueError as error:
+            raise cls._unreadable(document, str(error)) from error
+
+    @classmethod
+    def _unreadable(cls, document: Mapping[str, Any], why: str) -> UnreadableDocument:
+        return UnreadableDocument(cls.__name__, f"{document.get(cls.PARTITION_FIELD)} / {document.get('id')}", why)
+
+    @classmethod
+    def _read(cls, document: Mapping[str, Any]) -> Self:
         cls._refuse_later_versions(document)
         dropped = {"id", "ttl", *cls.COMPUTED, *({cls.PARTITION_FIELD} - cls.model_fields.keys())}
         fields = {name: value for name, value in document.items() if name[:1] != "_" and name not in dropped}

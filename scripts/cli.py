@@ -190,10 +190,11 @@ async def export(app: Container, layer: Layer, path: Path) -> int:
     unfinished = path.with_name(path.name + ".part")
     with unfinished.open("w", encoding="utf-8") as file:
         while True:
-            items, after = await app.articles.export(layer, _PAGE, after)
-            for item in items:
+            exported = await app.articles.export(layer, _PAGE, after)
+            for item in exported.items:
                 file.write(("[\n" if count == 0 else ",\n") + json.dumps(item, ensure_ascii=False))
                 count += 1
+            after = exported.next
             if after is None:
                 break
         file.write("\n]\n" if count else "[]\n")

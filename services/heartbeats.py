@@ -12,8 +12,9 @@ from datetime import datetime, timedelta
 
 from models.errors import Unavailable
 from models.heartbeat import Heartbeat
+from services.listed import listed
 from services.logs import log_event
-from services.ports import Clock, Query, Store
+from services.ports import Clock, Page, Query, Store
 from services.store.containers import CATALOG
 
 STORED_AT_LEAST_EVERY = timedelta(minutes=5)
@@ -38,8 +39,8 @@ class Heartbeats:
             return
         try:
             document = await self._store.read(CATALOG.name, Heartbeat.PARTITION, timer)
-            known = Heartbeat.from_document(document) if document else Heartbeat.first(timer, now)
-            beat = known.beaten(started, now, error)
+            known = listed(Page([document] if document else []), Heartbeat.from_document, "id").items
+            beat = (known[0] if known else Heartbeat.first(timer, now)).beaten(started, now, error)
             await self._store.upsert(CATALOG.name, beat.to_document())
         except Unavailable as failure:
             log_event(log, logging.WARNING, "heartbeat_not_stored", timer=timer, error=str(failure))
@@ -49,5 +50,5 @@ class Heartbeats:
     async def list(self, timers: Sequence[str]) -> dict[str, Heartbeat]:
         """The stored heartbeats among `timers`, by name."""
         page = await self._store.query(CATALOG.name, Query(partition=Heartbeat.PARTITION, limit=1000))
-        beats = (Heartbeat.from_document(document) for document in page.items)
+        beats = listed(page, Heartbeat.from_document, "id").items
         return {beat.id: beat for beat in beats if beat.id in timers}

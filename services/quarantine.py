@@ -11,6 +11,7 @@ from models.quarantine import QuarantineItem
 from models.run import IngestionBatch
 from models.states import ReviewStatus
 from services.ingest.messages import FeedBatch
+from services.listed import Listed, listed
 from services.ports import Clock, Query, Store, Where
 from services.store.containers import QUARANTINE, RUNS
 
@@ -34,12 +35,12 @@ class Quarantine:
         self._clock = clock
         self._new_id = new_id
 
-    async def page(self, status: str | None, limit: int, after: str | None) -> tuple[list[QuarantineItem], str | None]:
+    async def page(self, status: str | None, limit: int, after: str | None) -> Listed[QuarantineItem]:
         """Newest first."""
         where = [_ITEMS] + ([Where("manual_review_status", "eq", status)] if status else [])
         query = Query(tuple(where), order="by_created", reverse=True, limit=limit, after=after)
         page = await self._store.query(QUARANTINE.name, query)
-        return [QuarantineItem.from_document(document) for document in page.items], page.next
+        return listed(page, QuarantineItem.from_document, "quarantine_id")
 
     async def review(self, quarantine_id: str, decision: Any, note: Any = None) -> Reviewed:
         """Records the decision. The same one again is queued again, since its message may have been lost.

@@ -6,7 +6,7 @@ from services import container
 from services.reading.articles import LAYERS, ArticleFilter, article_filter
 from services.reading.shown import shown
 from triggers.access import MANAGE, READ, require_management
-from triggers.http_codec import answering, choice, json_answer, list_answer, no_content, page_of, query_of
+from triggers.http_codec import answering, choice, json_answer, left_out, no_content, page_answer, page_of, query_of
 
 articles_http = func.Blueprint()
 
@@ -18,8 +18,7 @@ async def list_articles(req: func.HttpRequest) -> func.HttpResponse:
     names = ArticleFilter.names()
     given = query_of(req, *names, "limit", "cursor")
     wanted = article_filter({name: given[name] for name in names if name in given}, services.clock())
-    articles, cursor = await services.articles.page(wanted, *page_of(req))
-    return list_answer([shown(article) for article in articles], cursor)
+    return page_answer(await services.articles.page(wanted, *page_of(req)))
 
 
 @articles_http.route(route="v1/articles/{article_id}", methods=["GET"], auth_level=READ)
@@ -31,7 +30,8 @@ async def get_article(req: func.HttpRequest) -> func.HttpResponse:
     article = await services.articles.get(req.route_params["article_id"])
     body = shown(article)
     if layer == "raw":
-        body["observations"] = [shown(each) for each in await services.articles.observations(article)]
+        observations = await services.articles.observations(article)
+        body |= {"observations": [shown(each) for each in observations.items], **left_out(observations.unreadable)}
     return json_answer(body)
 
 

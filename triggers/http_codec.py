@@ -26,9 +26,14 @@ from models.errors import (
     NotFound,
     ToolpulseError,
     Unavailable,
+    UnreadableDocument,
 )
+from models.stored import StoredDocument
+from services.listed import Listed, log_unreadable
+from services.reading.shown import shown
 
 P = ParamSpec("P")
+Stored = TypeVar("Stored", bound=StoredDocument)
 Choice = TypeVar("Choice", bound=str)
 Handler = Callable[P, Awaitable[func.HttpResponse]]
 
@@ -63,6 +68,9 @@ def answering(handler: Handler[P]) -> Handler[P]:
             return _oversize(req) or await handler(*args, **kwargs)
         except ToolpulseError as error:
             return _known(error)
+        except UnreadableDocument as error:
+            log_unreadable(error)
+            return problem(500, "Unreadable", str(error), kind=error.kind, key=error.key)
         except Exception:
             correlation_id = uuid.uuid4().hex
             log.exception("request_failed handler=%s correlation_id=%s", handler.__name__, correlation_id)
@@ -131,9 +139,18 @@ def accepted(run_id: str, **more: Any) -> func.HttpResponse:
     return json_answer({"run_id": run_id, **more}, 202, {"Location": f"/api/v1/runs/{run_id}"})
 
 
-def list_answer(items: Sequence[Any], cursor: str | None) -> func.HttpResponse:
+def list_answer(items: Sequence[Any], cursor: str | None, unreadable: Sequence[str] = ()) -> func.HttpResponse:
     """The one shape of every list."""
-    return json_answer({"items": list(items), "next": cursor})
+    return json_answer({"items": list(items), "next": cursor, **left_out(unreadable)})
+
+
+def page_answer(page: Listed[Stored]) -> func.HttpResponse:
+    return list_answer([shown(item) for item in page.items], page.next, page.unreadable)
+
+
+def left_out(unreadable: Sequence[str]) -> dict[str, list[str]]:
+    """Only where something is: a list that is whole looks as it always did."""
+    return {"unreadable": list(unreadable)} if unreadable else {}
 
 
 def json_body(req: func.HttpRequest, fields: Sequence[str]) -> dict[str, Any]:

@@ -19,11 +19,16 @@ async def export_articles(req: func.HttpRequest) -> func.HttpResponse:
     given = query_of(req, "layer", "limit", "cursor")
     layer = choice(req, "layer", "canonical", LAYERS)
     limit = integer(given.get("limit"), "limit", MAX_LIMIT, 1, MAX_LIMIT)
-    items, cursor = await services.articles.export(layer, limit, given.get("cursor"))
-    lines = (json.dumps(item, ensure_ascii=False, separators=(",", ":")) + "\n" for item in items)
+    page = await services.articles.export(layer, limit, given.get("cursor"))
+    lines = (json.dumps(item, ensure_ascii=False, separators=(",", ":")) + "\n" for item in page.items)
+    headers = {"Cache-Control": "no-store"}
+    if page.next is not None:
+        headers["X-Next-Cursor"] = page.next
+    if page.unreadable:
+        headers["X-Unreadable"] = str(len(page.unreadable))
     return func.HttpResponse(
         "".join(lines).encode(),
-        headers={"Cache-Control": "no-store", **({"X-Next-Cursor": cursor} if cursor else {})},
+        headers=headers,
         mimetype="application/x-ndjson",
         charset="utf-8",
     )

@@ -16,8 +16,8 @@ from triggers.http_codec import (
     answering,
     json_answer,
     json_body,
-    list_answer,
     no_content,
+    page_answer,
     page_of,
     query_of,
 )
@@ -30,8 +30,7 @@ feeds_http = func.Blueprint()
 async def list_feeds(req: func.HttpRequest) -> func.HttpResponse:
     services = await container.get()
     query_of(req, "limit", "cursor")
-    feeds, cursor = await services.feeds.page(*page_of(req))
-    return list_answer([shown(feed) for feed in feeds], cursor)
+    return page_answer(await services.feeds.page(*page_of(req)))
 
 
 @feeds_http.route(route="v1/feeds", methods=["POST"], auth_level=MANAGE)
@@ -105,8 +104,7 @@ async def list_feed_history(req: func.HttpRequest) -> func.HttpResponse:
     services = await container.get()
     query_of(req, "limit", "cursor")
     feed = await services.feeds.get(req.route_params["feed_id"])
-    attempts, cursor = await services.runs.history(feed.feed_id, *page_of(req))
-    return list_answer([shown(attempt) for attempt in attempts], cursor)
+    return page_answer(await services.runs.history(feed.feed_id, *page_of(req)))
 
 
 @feeds_http.route(route="v1/feeds/{feed_id}/fetch", methods=["POST"], auth_level=MANAGE)

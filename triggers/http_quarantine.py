@@ -9,7 +9,7 @@ from services.quarantine import STATUSES
 from services.reading.shown import shown
 from services.topology import INGEST_FEEDS
 from triggers.access import MANAGE, require_management
-from triggers.http_codec import answering, choice, json_answer, json_body, list_answer, page_of, query_of
+from triggers.http_codec import answering, choice, json_answer, json_body, page_answer, page_of, query_of
 
 quarantine_http = func.Blueprint()
 
@@ -21,8 +21,7 @@ async def list_quarantine(req: func.HttpRequest) -> func.HttpResponse:
     require_management(req, services.settings.management_key)
     given = query_of(req, "status", "limit", "cursor")
     status = choice(req, "status", "PENDING", STATUSES) if "status" in given else None
-    items, cursor = await services.quarantine.page(status, *page_of(req))
-    return list_answer([shown(item) for item in items], cursor)
+    return page_answer(await services.quarantine.page(status, *page_of(req)))
 
 
 @quarantine_http.route(route="v1/quarantine/{quarantine_id}/review", methods=["POST"], auth_level=MANAGE)

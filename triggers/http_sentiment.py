@@ -13,7 +13,6 @@ from services.cache.periods import period_named
 from services.cache.reader import Served, shown_entry
 from services.metrics import MEDIA_TYPE
 from services.reading.articles import LAYERS
-from services.reading.shown import shown
 from services.topology import REFRESH_TOOLS
 from triggers.access import MANAGE, READ, require_management
 from triggers.http_codec import (
@@ -25,6 +24,7 @@ from triggers.http_codec import (
     json_body,
     list_answer,
     no_content,
+    page_answer,
     page_of,
     query_of,
 )
@@ -57,8 +57,7 @@ async def list_tool_evidence(req: func.HttpRequest, messages: func.Out[typing.Li
     served = await services.cache.reader.read(req.route_params["tool"], period)
     if served.refresh:
         messages.set(refresh_messages([served.aggregate.entry.tool_id]))
-    mentions, cursor = await services.cache.evidence.page(served.aggregate.entry, *page_of(req))
-    return list_answer([shown(mention) for mention in mentions], cursor)
+    return page_answer(await services.cache.evidence.page(served.aggregate.entry, *page_of(req)))
 
 
 @sentiment_http.route(route="v1/sentiment/latest", methods=["GET"], auth_level=READ)
@@ -68,13 +67,14 @@ async def list_latest_sentiment(req: func.HttpRequest, messages: func.Out[typing
     services = await container.get()
     given = query_of(req, "hours", "period", "limit", "cursor")
     period = period_named(given.get("hours"), given.get("period"))
-    tools, cursor = await services.catalog.page(*page_of(req), ("ACTIVE",))
-    rows = await services.cache.reader.read_all(tools, period)
+    page = await services.catalog.page(*page_of(req), ("ACTIVE",))
+    rows = await services.cache.reader.read_all(page.items, period)
     stale = [row.aggregate.entry.tool_id for row in rows if row.refresh]
     if stale:
         messages.set(refresh_messages(stale))
     now = services.clock()
-    return list_answer([shown_entry(row.aggregate.entry, row.aggregate.name, now) for row in rows], cursor)
+    shown_rows = [shown_entry(row.aggregate.entry, row.aggregate.name, now) for row in rows]
+    return list_answer(shown_rows, page.next, page.unreadable)
 
 
 @sentiment_http.route(route="v1/tools/{tool}/history", methods=["GET"], auth_level=READ)

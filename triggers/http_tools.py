@@ -13,7 +13,7 @@ from services.reading.shown import shown
 from services.reading.tool_articles import tool_articles
 from services.topology import REANALYZE_TOOLS
 from triggers.access import MANAGE, READ, require_management
-from triggers.http_codec import accepted, answering, json_answer, json_body, list_answer, page_of, query_of
+from triggers.http_codec import accepted, answering, json_answer, json_body, list_answer, page_answer, page_of, query_of
 
 tools_http = func.Blueprint()
 
@@ -29,8 +29,7 @@ async def list_tools(req: func.HttpRequest) -> func.HttpResponse:
     if status is not None and status not in STATUSES:
         raise InvalidInput("status", f"one of {', '.join(STATUSES)}; without it, all that are not merged")
     wanted = STATUSES[status] if status is not None else ("ACTIVE", "DEPRECATED")
-    tools, cursor = await services.catalog.page(*page_of(req), wanted)
-    return list_answer([shown(tool) for tool in tools], cursor)
+    return page_answer(await services.catalog.page(*page_of(req), wanted))
 
 
 @tools_http.route(route="v1/tools", methods=["POST"], auth_level=MANAGE)
@@ -123,5 +122,5 @@ async def list_tool_articles(req: func.HttpRequest) -> func.HttpResponse:
     services = await container.get()
     query_of(req, "limit", "cursor")
     tool = await services.catalog.get(req.route_params["tool"])
-    items, cursor = await tool_articles(services.store, tool.tool_id, *page_of(req))
-    return list_answer(items, cursor)
+    page = await tool_articles(services.store, tool.tool_id, *page_of(req))
+    return list_answer(page.items, page.next, page.unreadable)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from models.cache import SentimentCacheEntry
 from models.errors import InvalidInput
 from models.mention import SentimentScore
 from models.values import format_time
 from services.cache.periods import Window, window_at
+from services.listed import Listed, listed
 from services.ports import Query, Store, Where
 from services.store.containers import MENTIONS
 
@@ -20,9 +22,7 @@ class Evidence:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def page(
-        self, entry: SentimentCacheEntry, limit: int, cursor: str | None
-    ) -> tuple[list[SentimentScore], str | None]:
+    async def page(self, entry: SentimentCacheEntry, limit: int, cursor: str | None) -> Listed[SentimentScore]:
         end_ts, after = entry.period_end_ts, None
         if cursor is not None:
             found = _CURSOR.fullmatch(cursor)
@@ -37,5 +37,5 @@ class Evidence:
         )
         query = Query(where, partition=entry.tool_id, order="by_published", reverse=True, limit=limit, after=after)
         page = await self._store.query(MENTIONS.name, query)
-        mentions = [SentimentScore.from_document(document) for document in page.items]
-        return mentions, page.next and f"{end_ts}-{page.next}"
+        mentions = listed(page, SentimentScore.from_document, "source_id")
+        return replace(mentions, next=page.next and f"{end_ts}-{page.next}")

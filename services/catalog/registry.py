@@ -6,7 +6,6 @@ Whose name is whose is names.py's; merging is merge.py's. Each change of what is
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -14,11 +13,9 @@ from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.tool import CatalogVersion, Tool, ToolName, is_tool_id, normalize_name
 from services.catalog.form import NewTool, changed_tool, detects_alike
 from services.catalog.names import TRIES, Names, owns, taken
-from services.logs import log_event
+from services.listed import Listed, listed
 from services.ports import Clock, Document, Query, Store, Where
 from services.store.containers import CATALOG
-
-log = logging.getLogger("toolpulse.catalog")
 
 ONLY_TOOLS = Where("entity_type", "eq", "Tool")
 MOST_MERGES = 20
@@ -56,19 +53,20 @@ class Catalog:
 
     async def page(
         self, limit: int, after: str | None = None, statuses: tuple[str, ...] = ("ACTIVE", "DEPRECATED")
-    ) -> tuple[list[Tool], str | None]:
+    ) -> Listed[Tool]:
         """One page by name, and the cursor of the next."""
         where = (ONLY_TOOLS, Where("status", "in", statuses))
         page = await self._store.query(CATALOG.name, Query(where, order="by_name", limit=limit, after=after))
-        return [tool for tool in map(_readable, page.items) if tool is not None], page.next
+        return listed(page, Tool.from_document, CATALOG.partition_key)
 
     async def active(self) -> list[Tool]:
         """All that are watched, by name."""
         found: list[Tool] = []
         after: str | None = None
         while True:
-            tools, after = await self.page(_PAGE, after, ("ACTIVE",))
-            found += tools
+            page = await self.page(_PAGE, after, ("ACTIVE",))
+            found += page.items
+            after = page.next
             if after is None:
                 return found
 
@@ -215,15 +213,6 @@ class Catalog:
         aliases = tuple(each for each in tool.aliases if normalize_name(each) != lost)
         primary = tool.primary_name if tool.primary_name_normalized != lost else tool.tool_id
         return changed_tool(tool, {"aliases": aliases, "primary_name": primary}, self._clock())
-
-
-def _readable(document: Document) -> Tool | None:
-    """Of many tools, one that cannot be read is not to hide the others."""
-    try:
-        return Tool.from_document(document)
-    except ValueError:
-        log_event(log, logging.ERROR, "tool_unreadable", tool_id=document[CATALOG.partition_key])
-        return None
 
 
 def _not_in(one: Tool, other: Tool) -> list[str]:

@@ -17,6 +17,7 @@ from models.feed import API_SOURCES, Feed, FeedSeen
 from models.feed_address import FeedAddress, address_key
 from services.feeds.form import NewFeed, changed_feed, is_feed_id
 from services.ingest.urls import normalize_url
+from services.listed import Listed, listed
 from services.ports import Clock, Document, Query, Store, Where
 from services.store.containers import FEEDS
 
@@ -48,18 +49,19 @@ class FeedRegistry:
             raise NotFound(f"feed: there is none with the id {feed_id!r}")
         return feed
 
-    async def page(self, limit: int, after: str | None = None) -> tuple[list[Feed], str | None]:
+    async def page(self, limit: int, after: str | None = None) -> Listed[Feed]:
         """One page by id, which stays put while feeds are fetched, and the cursor of the next."""
         page = await self._store.query(FEEDS.name, Query((ONLY_FEEDS,), limit=limit, after=after))
-        return [Feed.from_document(document) for document in page.items], page.next
+        return listed(page, Feed.from_document, "feed_id")
 
     async def every(self) -> AsyncIterator[Feed]:
-        """All of them, by id."""
+        """All of them that can be read, by id."""
         after: str | None = None
         while True:
-            feeds, after = await self.page(_PAGE, after)
-            for feed in feeds:
+            page = await self.page(_PAGE, after)
+            for feed in page.items:
                 yield feed
+            after = page.next
             if after is None:
                 return
 

@@ -16,6 +16,7 @@ from models.values import format_time
 from services.ingest.attempts import attempts_of
 from services.ingest.messages import FeedBatch
 from services.ingest.runs import abandoned
+from services.listed import listed
 from services.ports import Document, Query, Store, Where
 from services.store.containers import ARTICLES, RUNS
 
@@ -75,8 +76,7 @@ class LooseEnds:
         )
         page = await self._store.query(RUNS.name, Query(where, order="by_start", limit=500))
         again: list[FeedBatch] = []
-        for document in page.items:
-            run = IngestionBatch.from_document(document)
+        for run in listed(page, IngestionBatch.from_document, "run_id").items:
             held = run.parameters.get("held")
             if isinstance(held, str):
                 if run.status == "QUEUED" and not waiting.feeds:

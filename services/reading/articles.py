@@ -20,7 +20,8 @@ from models.states import ArticleStatus
 from models.values import Sentiment, format_time, parse_time, unix_seconds
 from services.feeds.form import is_feed_id
 from services.ingest.urls import normalize_url
-from services.ports import Clock, Query, Store, Where
+from services.listed import Listed, listed
+from services.ports import Clock, Document, Page, Query, Store, Where
 from services.reading.shown import shown
 from services.store.containers import ARTICLES, LOCATORS
 
@@ -100,9 +101,9 @@ class Articles:
         self._store = store
         self._clock = clock
 
-    async def page(self, wanted: ArticleFilter, limit: int, after: str | None) -> tuple[list[Article], str | None]:
+    async def page(self, wanted: ArticleFilter, limit: int, after: str | None) -> Listed[Article]:
         page = await self._store.query(ARTICLES.name, wanted.query(limit, after))
-        return [Article.from_document(document) for document in page.items], page.next
+        return listed(page, Article.from_document, "source_id")
 
     async def get(self, article_id: str) -> Article:
         article = await self._find(article_id)
@@ -110,17 +111,11 @@ class Articles:
             raise _no_article(article_id)
         return article
 
-    async def observations(self, article: Article) -> list[Observation]:
+    async def observations(self, article: Article) -> Listed[Observation]:
         """What each source said, day by day, in that order."""
-        found: list[Observation] = []
-        after: str | None = None
-        while True:
-            query = Query((_OBSERVATIONS,), partition=article.source_id, limit=_PAGE, after=after)
-            page = await self._store.query(ARTICLES.name, query)
-            found += [Observation.from_document(document) for document in page.items]
-            after = page.next
-            if after is None:
-                return sorted(found, key=lambda each: (each.observed_day, each.scraped_at, each.source))
+        found = listed(Page(await self._observed(article)), Observation.from_document, "id")
+        ordered = sorted(found.items, key=lambda each: (each.observed_day, each.scraped_at, each.source))
+        return dataclasses.replace(found, items=ordered)
 
     async def delete(self, article_id: str) -> str:
         """Only a tombstone without its text is left; its source_id. Doing it again does nothing; NotFound if it never
@@ -135,20 +130,31 @@ class Articles:
                     await self._store.replace(ARTICLES.name, buried, article.stored_etag or "")
                 except ChangedMeanwhile:
                     continue
-            for observation in await self.observations(article):
-                await self._store.delete(ARTICLES.name, article.source_id, observation.id)
+            for observation in await self._observed(article):
+                await self._store.delete(ARTICLES.name, article.source_id, observation["id"])
             return article.source_id
         raise ChangedMeanwhile(f"article {article_id} keeps changing: try again")
 
-    async def export(self, layer: Layer, limit: int, after: str | None) -> tuple[list[dict[str, Any]], str | None]:
+    async def export(self, layer: Layer, limit: int, after: str | None) -> Listed[dict[str, Any]]:
         """One page of everything there is in a layer, oldest first."""
         if layer == "raw":
             query = Query((_OBSERVATIONS,), order="by_observed_day", limit=limit, after=after)
             page = await self._store.query(ARTICLES.name, query)
-            return [shown(Observation.from_document(document)) for document in page.items], page.next
+            return listed(page, lambda document: shown(Observation.from_document(document)), "id")
         query = Query((Where("deleted_at", "missing"),), order="by_time", limit=limit, after=after)
         page = await self._store.query(ARTICLES.name, query)
-        return [shown(Article.from_document(document)) for document in page.items], page.next
+        return listed(page, lambda document: shown(Article.from_document(document)), "source_id")
+
+    async def _observed(self, article: Article) -> list[Document]:
+        found: list[Document] = []
+        after: str | None = None
+        while True:
+            query = Query((_OBSERVATIONS,), partition=article.source_id, limit=_PAGE, after=after)
+            page = await self._store.query(ARTICLES.name, query)
+            found += page.items
+            after = page.next
+            if after is None:
+                return found
 
     async def _find(self, article_id: str) -> Article | None:
         """A slash in an old id comes percent-encoded, since routes are matched before it is decoded."""

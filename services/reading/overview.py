@@ -10,6 +10,7 @@ from models.article import Article
 from models.feed import Feed
 from models.values import format_time
 from services.feeds.registry import FeedRegistry
+from services.listed import listed
 from services.ports import Clock, Query, Store, Where
 from services.store.containers import ARTICLES
 
@@ -59,8 +60,7 @@ class Overview:
         while True:
             query = Query(where, order="by_time", limit=_PAGE, after=after)
             page = await self._store.query(ARTICLES.name, query)
-            for document in page.items:
-                article = Article.from_document(document)
+            for article in listed(page, Article.from_document, "source_id").items:
                 for name in {names.get(source, source) for source in article.sources}:
                     ages[name].append((now - article.timestamp) / timedelta(hours=1))
             after = page.next

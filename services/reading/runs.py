@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from models.errors import InvalidInput, NotFound
 from models.run import Attempt, IngestionBatch, JobRun
-from services.ports import Document, Query, Store, Where
+from services.listed import Listed, listed
+from services.ports import Document, Page, Query, Store, Where
 from services.store.containers import RUNS
 
 _PAGE = 500
@@ -17,11 +19,11 @@ class Runs:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def page(self, limit: int, after: str | None) -> tuple[list[JobRun], str | None]:
+    async def page(self, limit: int, after: str | None) -> Listed[JobRun]:
         """Newest first."""
         query = Query((Where("id", "eq", JobRun.ID),), order="by_start", reverse=True, limit=limit, after=after)
         page = await self._store.query(RUNS.name, query)
-        return [_run(document) for document in page.items], page.next
+        return listed(page, _run, "run_id")
 
     async def get(self, run_id: str) -> JobRun:
         try:
@@ -32,7 +34,7 @@ class Runs:
             raise NotFound(f"run: there is none with the id {run_id!r}; runs are kept for 14 days")
         return _run(document)
 
-    async def attempts(self, run: JobRun) -> list[Attempt]:
+    async def attempts(self, run: JobRun) -> Listed[Attempt]:
         """In the order of their start."""
         found: list[Document] = []
         after: str | None = None
@@ -43,15 +45,16 @@ class Runs:
             found += page.items
             after = page.next
             if after is None:
-                attempts = [Attempt.from_document(document) for document in found]
-                return sorted(attempts, key=lambda each: (each.started_at, each.subject, each.attempt_no))
+                attempts = listed(Page(found), Attempt.from_document, "id")
+                in_order = sorted(attempts.items, key=lambda each: (each.started_at, each.subject, each.attempt_no))
+                return dataclasses.replace(attempts, items=in_order)
 
-    async def history(self, feed_id: str, limit: int, after: str | None) -> tuple[list[Attempt], str | None]:
+    async def history(self, feed_id: str, limit: int, after: str | None) -> Listed[Attempt]:
         """The attempts at one feed over all runs, newest first."""
         where = (Where("subject", "eq", feed_id), _ATTEMPTS)
         query = Query(where, order="by_subject", reverse=True, limit=limit, after=after)
         page = await self._store.query(RUNS.name, query)
-        return [Attempt.from_document(document) for document in page.items], page.next
+        return listed(page, Attempt.from_document, "id")
 
 
 def _run(document: dict[str, Any]) -> JobRun:

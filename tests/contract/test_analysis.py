@@ -58,7 +58,7 @@ async def test_workers_that_analyse_and_merge_at_once_leave_one_mention_of_each_
     assert set(await world.mentions(new)) == set(articles[1:])
     for tool in (old, new):
         await world.is_counted(tool)
-    items, _ = await tool_articles(world.store, new.tool_id, 3, None)
+    items = (await tool_articles(world.store, new.tool_id, 3, None)).items
     assert [each["source_id"] for each in items] == articles[1:4]
 
 

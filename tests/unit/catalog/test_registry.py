@@ -183,6 +183,6 @@ async def test_active_tools_come_in_pages_by_name(catalog: Catalog) -> None:
         await catalog.add(wanted(name))
     await catalog.change("c", tool_change({"status": "DEPRECATED"}))
     assert [tool.primary_name for tool in await catalog.active()] == ["A", "b"]
-    first, cursor = await catalog.page(2)
-    second, end = await catalog.page(2, cursor)
-    assert ([tool.primary_name for tool in (*first, *second)], end) == (["A", "b", "c"], None)
+    first = await catalog.page(2)
+    second = await catalog.page(2, first.next)
+    assert ([tool.primary_name for tool in (*first.items, *second.items)], second.next) == (["A", "b", "c"], None)

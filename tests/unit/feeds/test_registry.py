@@ -191,8 +191,9 @@ async def test_lists_page_through_feeds_only_and_miss_none(registry: FeedRegistr
     found: list[str] = []
     after: str | None = None
     while True:
-        feeds, after = await registry.page(10, after)
-        found += [feed.feed_id for feed in feeds]
+        page = await registry.page(10, after)
+        found += [feed.feed_id for feed in page.items]
+        after = page.next
         if after is None:
             break
     assert sorted(found) == sorted(wanted(f"https://example.com/{n}").feed_id for n in range(25))

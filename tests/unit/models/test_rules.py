@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import itertools
 import re
 from collections.abc import Callable
 from datetime import date, datetime, timedelta, timezone
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 
 from models.document import Locator
-from models.errors import InvalidInput, InvalidTransition
+from models.errors import InvalidInput, InvalidTransition, UnreadableDocument
 from models.feed import feed_id_of
 from models.headline import content_hash, dedup_key, normalize_headline, source_id
 from models.locator import locator_key, seen_key
@@ -142,6 +144,18 @@ class TestEveryDocument:
         for wrong in ({"entity_type": "Other"}, {"id": "other"}):
             with pytest.raises(ValueError, match=r"entity_type|does not fit"):
                 type(build()).from_document(build().to_document() | wrong)
+
+    def test_is_read_or_refused_as_unreadable_whatever_its_fields_hold(self, build: Build) -> None:
+        stored = build().to_document()
+        wrong: Any
+        for field, wrong in itertools.product(stored, (None, 7, -0.5, "x", [], ["x"], {}, {"x": {}}, True)):
+            with contextlib.suppress(UnreadableDocument):
+                type(build()).from_document(stored | {field: wrong})
+        for field in stored:
+            with contextlib.suppress(UnreadableDocument):
+                type(build()).from_document({name: stored[name] for name in stored if name != field})
+        with pytest.raises(UnreadableDocument):
+            type(build()).from_document({})
 
     def test_changes_whole_and_only_in_fields_that_it_has(self, build: Build) -> None:
         stored = build().to_document() | {"_etag": "1"}

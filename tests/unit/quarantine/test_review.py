@@ -97,7 +97,7 @@ async def test_nothing_of_that_id_is_not_found(gate: Quarantine, item_id: str) -
 async def test_the_list_is_newest_first_and_may_be_of_one_status(gate: Quarantine, store: SqliteStore) -> None:
     ids = [await held(store, str(n), created_at=NOW + timedelta(minutes=n)) for n in range(3)]
     await gate.review(ids[1], "CLEARED_TERMINAL")
-    everything, _ = await gate.page(None, 10, None)
-    pending, _ = await gate.page("PENDING", 10, None)
+    everything = (await gate.page(None, 10, None)).items
+    pending = (await gate.page("PENDING", 10, None)).items
     assert [item.quarantine_id for item in everything] == ids[::-1]
     assert [item.quarantine_id for item in pending] == [ids[2], ids[0]]

@@ -8,6 +8,7 @@ import pytest
 from models.article import Article
 from models.errors import InvalidInput, NotFound
 from models.headline import dedup_key, normalize_headline
+from services.listed import Listed
 from services.reading.articles import REDACTED, Articles, article_filter, tombstone
 from services.store.containers import ARTICLES
 from services.store.sqlite import SqliteStore
@@ -40,8 +41,9 @@ async def found(articles: Articles, **said: str) -> list[str]:
     headlines: list[str] = []
     after: str | None = None
     while True:
-        page, after = await articles.page(article_filter(said, NOW), 2, after)
-        headlines += [each.headline for each in page]
+        page = await articles.page(article_filter(said, NOW), 2, after)
+        headlines += [each.headline for each in page.items]
+        after = page.next
         if after is None:
             return headlines
 
@@ -149,7 +151,7 @@ async def test_the_raw_layer_is_what_each_source_said_day_by_day(articles: Artic
         observation(source="tiingo", scraped_at=NOW - timedelta(hours=1)),
     )
     seen = await articles.observations(article())
-    assert [(each.observed_day, each.source) for each in seen] == [
+    assert [(each.observed_day, each.source) for each in seen.items] == [
         ("2026-02-21", "tiingo"),
         ("2026-02-21", "finnhub"),
         ("2026-02-22", "tiingo"),
@@ -173,8 +175,8 @@ async def test_a_deleted_article_is_gone_with_every_word_of_it_and_leaves_a_tomb
     with pytest.raises(NotFound):
         await articles.get(stored.source_id)
     assert await found(articles) == []
-    assert await articles.observations(stored) == []
-    assert await articles.export("canonical", 10, None) == ([], None)
+    assert (await articles.observations(stored)).items == []
+    assert await articles.export("canonical", 10, None) == Listed([])
     left = await store.read(ARTICLES.name, stored.source_id, Article.ID)
     assert left is not None
     assert "zanzibar" not in str(left).lower()
@@ -188,7 +190,7 @@ async def test_a_deletion_that_broke_off_after_the_tombstone_is_finished_by_the_
 ) -> None:
     await put(tombstone(article(), NOW), observation())
     await articles.delete(article().source_id)
-    assert await articles.observations(article()) == []
+    assert (await articles.observations(article())).items == []
 
 
 async def test_what_never_was_cannot_be_deleted(articles: Articles) -> None:
@@ -205,8 +207,9 @@ async def test_each_layer_is_exported_whole_page_by_page(articles: Articles, put
         items: list[dict[str, Any]] = []
         after: str | None = None
         while True:
-            page, after = await articles.export(layer, 3, after)  # type: ignore[arg-type]
-            items += page
+            page = await articles.export(layer, 3, after)  # type: ignore[arg-type]
+            items += page.items
+            after = page.next
             if after is None:
                 break
         assert len({(item["source_id"], item.get("source")) for item in items}) == len(items) == count

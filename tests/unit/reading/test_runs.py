@@ -24,10 +24,10 @@ async def test_runs_are_listed_newest_first_without_their_attempts(runs: Runs, p
             run(run_id=f"r{n}", started_at=at),
             *(attempt(run_id=f"r{n}", subject=f"f{m}", started_at=at) for m in range(3)),
         )
-    first, cursor = await runs.page(3, None)
-    rest, end = await runs.page(3, cursor)
-    assert [each.run_id for each in first + rest] == ["r4", "r3", "r2", "r1", "r0"]
-    assert end is None
+    first = await runs.page(3, None)
+    rest = await runs.page(3, first.next)
+    assert [each.run_id for each in first.items + rest.items] == ["r4", "r3", "r2", "r1", "r0"]
+    assert rest.next is None
 
 
 async def test_a_run_has_its_attempts_in_order_and_a_batch_its_specified_names(runs: Runs, put: Put) -> None:
@@ -39,7 +39,8 @@ async def test_a_run_has_its_attempts_in_order_and_a_batch_its_specified_names(r
         attempt(run_id="other"),
     )
     found = await runs.get("r")
-    assert [(each.subject, each.attempt_no) for each in await runs.attempts(found)] == [("a", 1), ("b", 1), ("b", 2)]
+    attempts = (await runs.attempts(found)).items
+    assert [(each.subject, each.attempt_no) for each in attempts] == [("a", 1), ("b", 1), ("b", 2)]
     fields = shown(found)
     assert (fields["batch_id"], fields["completed_at"]) == ("r", "2026-02-21T20:00:02Z")
     assert fields["metrics"]["collision_rate"] == 0.2
@@ -53,11 +54,11 @@ async def test_a_feeds_history_is_its_attempts_over_all_runs_newest_first(runs: 
             attempt(run_id=f"r{n}", subject="a", started_at=at),
             attempt(run_id=f"r{n}", subject="b", started_at=at),
         )
-    first, cursor = await runs.history("a", 2, None)
-    second, cursor = await runs.history("a", 2, cursor)
-    third, end = await runs.history("a", 2, cursor)
-    assert [each.run_id for each in first + second + third] == ["r4", "r3", "r2", "r1", "r0"]
-    assert end is None
+    first = await runs.history("a", 2, None)
+    second = await runs.history("a", 2, first.next)
+    third = await runs.history("a", 2, second.next)
+    assert [each.run_id for each in first.items + second.items + third.items] == ["r4", "r3", "r2", "r1", "r0"]
+    assert third.next is None
 
 
 @pytest.mark.parametrize("run_id", ["nobody", "", "x" * 3000, "a/b"])

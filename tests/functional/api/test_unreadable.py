@@ -1,0 +1,152 @@
+"""One document that cannot be read, whatever wrote it, is left out of lists and named; asked for alone, it says so."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from models.article import Article
+from models.stored import StoredDocument
+from services.container import Container
+from tests.documents import (
+    TOOL_ID,
+    article,
+    attempt,
+    feed,
+    heartbeat,
+    ingestion_batch,
+    mention,
+    observation,
+    quarantined,
+    run,
+    tool,
+)
+from tests.functional.api.conftest import Answer, call
+
+NOW = datetime.now(UTC).replace(microsecond=0)
+AGES: dict[str, Any] = {"created_at": NOW, "updated_at": NOW}
+GOOD_ID, BAD_ID = (f"dedup:{number:032x}" for number in (1, 2))
+
+
+async def put(app: Container, *documents: StoredDocument) -> None:
+    for document in documents:
+        await app.store.upsert(document.CONTAINER, document.to_document())
+
+
+async def put_broken(app: Container, document: StoredDocument, **wrong: Any) -> None:
+    await app.store.upsert(document.CONTAINER, {**document.to_document(), **wrong})
+
+
+def an_article(source_id: str) -> Article:
+    return article(dedup_key=source_id.removeprefix("dedup:"), timestamp=NOW, **AGES)
+
+
+@pytest.fixture
+async def articles(app: Container) -> Container:
+    """Two that name one tool, of which one is broken."""
+    await put(app, tool(**AGES))
+    for source_id in (GOOD_ID, BAD_ID):
+        await put(app, mention(source_id=source_id, published_at=NOW - timedelta(minutes=3), **AGES))
+    await put(app, an_article(GOOD_ID), observation(source_id=GOOD_ID, **AGES))
+    await put_broken(app, an_article(BAD_ID), canonical="nothing")
+    await put_broken(app, observation(source_id=GOOD_ID, source="finnhub", **AGES), headline=[])
+    return app
+
+
+def assert_list(answer: Answer, field: str, good: list[str], bad: list[str]) -> None:
+    assert answer.status == 200
+    assert [item[field] for item in answer.json["items"]] == good
+    assert answer.json["unreadable"] == bad
+
+
+async def test_a_list_of_articles_leaves_it_out_and_names_it(articles: Container) -> None:
+    assert_list(await call("list_articles"), "source_id", [GOOD_ID], [BAD_ID])
+    assert_list(await call("list_tool_articles", tool=TOOL_ID), "source_id", [GOOD_ID], [BAD_ID])
+
+
+async def test_alone_it_is_a_problem_that_names_it_and_nothing_of_what_it_says(
+    articles: Container, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("get_article", "delete_article"):
+        answer = await call(name, article_id=BAD_ID)
+        assert (answer.status, answer.mimetype) == (500, "application/problem+json")
+        assert (answer.json["title"], answer.json["kind"]) == ("Unreadable", "Article")
+        assert BAD_ID in answer.json["detail"]
+        assert "canonical" in answer.json["detail"]
+        assert "nothing" not in answer.body.decode()
+    assert "document_unreadable" in caplog.text
+    assert BAD_ID in caplog.text
+
+
+async def test_an_export_says_how_many_are_left_out(articles: Container) -> None:
+    for layer in ("canonical", "raw"):
+        answer = await call("export_articles", f"layer={layer}")
+        assert (answer.status, answer.body.count(b"\n"), answer.headers["X-Unreadable"]) == (200, 1, "1")
+
+
+async def test_what_the_other_sources_said_is_shown(articles: Container) -> None:
+    answer = await call("get_article", "layer=raw", article_id=GOOD_ID)
+    assert [each["source"] for each in answer.json["observations"]] == ["tiingo"]
+    assert answer.json["unreadable"] == ["obs:finnhub:20260221"]
+
+
+async def test_an_article_is_deleted_with_observations_that_cannot_be_read(articles: Container) -> None:
+    assert (await call("delete_article", article_id=GOOD_ID)).status == 204
+    assert (await call("export_articles", "layer=raw")).body == b""
+
+
+async def test_evidence_goes_without_it(articles: Container) -> None:
+    broken = mention(source_id=BAD_ID, published_at=NOW - timedelta(minutes=3), **AGES)
+    await put_broken(articles, broken, matches="many")
+    answer = await call("list_tool_evidence", "hours=1", tool=TOOL_ID)
+    assert_list(answer, "source_id", [GOOD_ID], [BAD_ID])
+    assert_list(await call("list_tool_articles", tool=TOOL_ID), "source_id", [GOOD_ID], [BAD_ID])
+
+
+async def test_feeds_and_what_looks_at_all_of_them_go_on_without_it(app: Container) -> None:
+    await put(app, feed(**AGES))
+    await put_broken(app, feed(feed_id="broken", **AGES), source_name={})
+    assert_list(await call("list_feeds"), "feed_id", ["reuters-world"], ["broken"])
+    assert (await call("get_feed", feed_id="broken")).json["title"] == "Unreadable"
+    assert (await call("export_feeds")).status == 200
+    assert b'feed_id="reuters-world"' in (await call("get_metrics")).body
+
+
+async def test_runs_and_attempts_go_without_it(app: Container) -> None:
+    await put(app, ingestion_batch(run_id="good", **AGES), attempt(run_id="good", started_at=NOW, **AGES))
+    await put_broken(app, run(run_id="bad", started_at=NOW, **AGES), progress="far")
+    broken = attempt(run_id="good", started_at=NOW + timedelta(seconds=1), **AGES)
+    await put_broken(app, broken, status="FAILED")
+    assert_list(await call("list_runs"), "run_id", ["good"], ["bad"])
+    alone = (await call("get_run", run_id="good")).json
+    assert (len(alone["attempts"]), alone["unreadable"]) == (1, [broken.id])
+    assert (await call("get_run", run_id="bad")).json["title"] == "Unreadable"
+    await put(app, feed(**AGES))
+    history = await call("list_feed_history", feed_id="reuters-world")
+    assert (len(history.json["items"]), history.json["unreadable"]) == (1, [broken.id])
+
+
+async def test_the_quarantine_goes_without_it(app: Container) -> None:
+    good, bad = quarantined(**AGES), quarantined(quarantine_id="b" * 32, **AGES)
+    await put(app, good)
+    await put_broken(app, bad, item_count=-1)
+    assert_list(await call("list_quarantine"), "quarantine_id", [good.quarantine_id], [bad.quarantine_id])
+
+
+async def test_tools_and_their_figures_go_without_it(app: Container) -> None:
+    await put(app, tool(**AGES))
+    await put_broken(app, tool(tool_id=TOOL_ID[:-1] + "0", primary_name="broken", **AGES), aliases="none")
+    assert_list(await call("list_tools"), "tool_id", [TOOL_ID], [TOOL_ID[:-1] + "0"])
+    assert_list(await call("list_latest_sentiment"), "tool_id", [TOOL_ID], [TOOL_ID[:-1] + "0"])
+
+
+async def test_health_goes_without_a_heartbeat_that_cannot_be_read(app: Container) -> None:
+    await put_broken(app, heartbeat(timer="clean_up", **AGES), last_succeeded_at="lately")
+    assert "scheduler" in (await call("health")).json["checks"]
+    await app.heartbeats.record("clean_up", NOW)
+    assert set(await app.heartbeats.list(["clean_up"])) == {"clean_up"}, "the next beat replaces it"
+
+
+async def test_a_list_that_is_whole_looks_as_it_always_did(app: Container) -> None:
+    await put(app, an_article(GOOD_ID))
+    assert set((await call("list_articles")).json) == {"items", "next"}

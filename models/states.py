@@ -105,7 +105,8 @@ RUN = Machine(
         "FAILED": ("RUNNING",),
     },
 )
-"""FAILED → RUNNING: its poison message was sent again. PARTIAL: overdue, closed with what there was."""
+"""FAILED → RUNNING: its poison message was sent again. PARTIAL: ended with some of it failed, or overdue and closed
+with what there was."""
 
 AttemptStatus = Literal["STARTED", "SUCCEEDED", "FAILED"]
 ATTEMPT = Machine("attempt status", {"STARTED": ("SUCCEEDED", "FAILED")})

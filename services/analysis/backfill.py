@@ -10,11 +10,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from models.article import Article
+from models.errors import UnreadableDocument
 from models.run import JobRun
 from models.tool import Tool
 from models.values import format_time
 from services.analysis.mentions import source_tickers
-from services.analysis.settling import Settling
+from services.analysis.settling import Settled, Settling
 from services.analysis.workflows import Step
 from services.cache.generations import Generations
 from services.catalog.detector import Detected, Detector
@@ -51,15 +52,13 @@ class Backfill:
         page = await self._store.query(ARTICLES.name, query)
         detector = await self._watchlist.detector()
         concerned = await asyncio.to_thread(_concerned, page.items, detector, tools)
-        counts = {"articles": len(page.items)}
-        if concerned:
-            settled = await self._settling.settle(concerned, only=tools)
-            counts |= {"mentions": settled.written, "removed": settled.removed, "failed": len(settled.failed)}
+        settled = await self._settling.settle(concerned, only=tools) if concerned else Settled()
+        counts = {"articles": len(page.items), "mentions": settled.written, "removed": settled.removed}
         if page.next is not None:
-            return Step({**checkpoint, "after": page.next}, len(page.items), counts)
+            return Step({**checkpoint, "after": page.next}, len(page.items), counts, settled.failed)
         for tool_id in sorted(tools):
             await self._generations.raise_(tool_id)
-        return Step(None, len(page.items), counts, tuple(sorted(tools)))
+        return Step(None, len(page.items), counts, settled.failed, tuple(sorted(tools)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,21 +143,21 @@ def _look_at(documents: Iterable[Document], detector: Detector, tool_id: str, fo
 
 
 def _concerned(documents: Iterable[Document], detector: Detector, tools: frozenset[str]) -> list[str]:
-    """Those that may have a mention, or are to get one."""
+    """Those that may have a mention, or are to get one, and those that cannot be read: settling says what is wrong."""
     found = []
     for document in documents:
         article = _readable(document)
         listed = not tools.isdisjoint(document.get("tool_ids_ever_detected", ()))
-        if listed or (article is not None and not tools.isdisjoint(_find(article, detector))):
+        if listed or article is None or not tools.isdisjoint(_find(article, detector)):
             found.append(document["source_id"])
     return found
 
 
 def _readable(document: Document) -> Article | None:
-    """One that cannot be read does not hold up the others: analysing it says what is wrong with it."""
+    """One that cannot be read does not hold up the others."""
     try:
         return Article.from_document(document)
-    except ValueError:
+    except UnreadableDocument:
         return None
 
 

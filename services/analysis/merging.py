@@ -18,14 +18,15 @@ from models.mention import SentimentScore
 from models.run import JobRun
 from models.tool import Tool, ToolReference, normalize_name
 from services.analysis.mentions import removed
-from services.analysis.settling import Settling
+from services.analysis.settling import UNREADABLE, Settling
 from services.analysis.workflows import RunImpossible, Step
 from services.cache.generations import Generations
 from services.cache.marks import mark_hours
 from services.cache.recount import Recount
 from services.catalog.names import TRIES
 from services.catalog.registry import Catalog
-from services.ports import Clock, Document, Query, Store
+from services.listed import listed
+from services.ports import Clock, Document, Page, Query, Store
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 
 PAGE = 200
@@ -75,14 +76,14 @@ class Merging:
         after = checkpoint.get("after")
         query = Query(partition=source_id, limit=PAGE, after=after if isinstance(after, str) else None)
         page = await self._store.query(MENTIONS.name, query)
-        await self._move([each["source_id"] for each in page.items], source_id, target_id)
+        failed = await self._move([each["source_id"] for each in page.items], source_id, target_id)
         counts = {"mentions": len(page.items)}
         if page.next is not None:
-            return Step({"mentions": True, "after": page.next}, len(page.items), counts)
+            return Step({"mentions": True, "after": page.next}, len(page.items), counts, failed)
         for tool_id in (source_id, target_id):
             await self._recount.recount_tool(tool_id, self._clock())
             await self._generations.raise_(tool_id)
-        return Step(None, len(page.items), counts, (source_id, target_id))
+        return Step(None, len(page.items), counts, failed, (source_id, target_id))
 
     async def _join(self, source_id: str, target_id: str) -> None:
         for _ in range(TRIES):
@@ -122,25 +123,26 @@ class Merging:
             reference = ToolReference.from_document(document).changed(self._clock(), tool_id=target_id)
             await self._store.upsert(CATALOG.name, reference.to_document())
 
-    async def _move(self, source_ids: Sequence[str], source_id: str, target_id: str) -> None:
-        """The mentions of one page, until each is the target's and buried as the source's."""
+    async def _move(self, source_ids: Sequence[str], source_id: str, target_id: str) -> dict[str, str]:
+        """The mentions of one page, until each is the target's and buried as the source's; why some are not."""
         target = await self._catalog.names.tool(target_id)
         if target is None or target.status != "ACTIVE":
             raise RunImpossible(f"tool: {target_id} is not watched any more; make it ACTIVE, and send the run again")
         found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
         alive = [each for each, article in zip(source_ids, found, strict=True) if article is not None]
-        await self._settling.settle(alive, only=frozenset({source_id, target_id}))
+        failed = (await self._settling.settle(alive, only=frozenset({source_id, target_id}))).failed
         waiting = [each for each, article in zip(source_ids, found, strict=True) if article is None]
         for _ in range(ROUNDS):
             if not waiting:
-                return
-            waiting = await self._copied(waiting, source_id, target)
+                return failed
+            waiting = await self._copied(waiting, source_id, target, failed)
         raise Unavailable(f"{len(waiting)} mentions keep changing", retry_after=1.0)
 
-    async def _copied(self, ids: Sequence[str], source_id: str, target: Tool) -> list[str]:
+    async def _copied(self, ids: Sequence[str], source_id: str, target: Tool, failed: dict[str, str]) -> list[str]:
         """One round; the ids of those that somebody else wrote meanwhile."""
-        theirs = await self._mentions(source_id, ids)
-        ours = await self._mentions(target.tool_id, ids)
+        theirs = await self._mentions(source_id, ids, failed)
+        ours = await self._mentions(target.tool_id, ids, failed)
+        theirs = {key: one for key, one in theirs.items() if key not in failed}
         now = self._clock()
         wanted = {
             one.source_id: taken_over(one, ours.get(one.source_id), target, now)
@@ -155,9 +157,11 @@ class Merging:
         await mark_hours(self._store, source_id, [one.published_at for one in theirs.values()], now)
         return sorted(raced)
 
-    async def _mentions(self, tool_id: str, ids: Sequence[str]) -> dict[str, SentimentScore]:
+    async def _mentions(self, tool_id: str, ids: Sequence[str], failed: dict[str, str]) -> dict[str, SentimentScore]:
         found = await self._store.read_many(MENTIONS.name, [(tool_id, each) for each in ids]) if ids else []
-        return {each["source_id"]: SentimentScore.from_document(each) for each in found if each is not None}
+        page = listed(Page([each for each in found if each is not None]), SentimentScore.from_document, "id")
+        failed |= dict.fromkeys(page.unreadable, UNREADABLE)
+        return {each.source_id: each for each in page.items}
 
     async def _write(self, mentions: Sequence[SentimentScore]) -> set[str]:
         new = [each for each in mentions if each.stored_etag is None]

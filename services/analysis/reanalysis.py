@@ -45,10 +45,10 @@ class Reanalysis:
         query = Query(partition=tool_id, limit=PAGE, after=after if isinstance(after, str) else None)
         page = await self._store.query(MENTIONS.name, query)
         settled = await self._settling.settle([each["source_id"] for each in page.items], only=frozenset({tool_id}))
-        counts = {"rescored": settled.written, "removed": settled.removed, "failed": len(settled.failed)}
+        counts = {"rescored": settled.written, "removed": settled.removed}
         if page.next is not None:
-            return Step({"after": page.next}, len(page.items), counts)
+            return Step({"after": page.next}, len(page.items), counts, settled.failed)
         await self._catalog.note_scored(tool_id, self._settling.scored_by)
         await self._recount.rebuild_tool(tool_id, self._clock())
         await self._generations.raise_(tool_id)
-        return Step(None, len(page.items), counts, (tool_id,))
+        return Step(None, len(page.items), counts, settled.failed, (tool_id,))

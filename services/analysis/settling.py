@@ -39,7 +39,8 @@ from services.cache.marks import mark_hours
 from services.catalog.detector import Detector
 from services.catalog.registry import Catalog
 from services.catalog.watchlist import Watchlist
-from services.ports import Clock, Document, Store
+from services.listed import listed
+from services.ports import Clock, Document, Page, Store
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 
 log = logging.getLogger("toolpulse.analysis")
@@ -47,6 +48,7 @@ log = logging.getLogger("toolpulse.analysis")
 ROUNDS = 20
 """Of settling one article that others write too; in each, somebody got on."""
 WRITING_AT_ONCE = 16
+UNREADABLE = fingerprint("a mention that cannot be read")
 INLINE = 8
 """Articles that are understood in a millisecond or two; more, and the event loop is left meanwhile."""
 
@@ -136,8 +138,9 @@ class Settling:
         """The ids of the articles that somebody else wrote meanwhile: to be understood anew."""
         await self._judge(works, settled)
         works = [work for work in works if work.id not in settled.failed]
+        before = await self._mentions([work for work in works if work.tools], settled)
+        works = [work for work in works if work.id not in settled.failed]
         concerned = [work for work in works if work.tools]
-        before = await self._mentions(concerned)
         raced = await self._confirm(concerned)
         going = [work for work in concerned if work.id not in raced]
         for work in going:
@@ -166,14 +169,13 @@ class Settling:
                 settled.failed[work.id] = fingerprint(work.scores.article.reason)
                 settled.hopeless.add(work.id)
 
-    async def _mentions(self, works: Sequence[Work]) -> dict[MentionKey, SentimentScore]:
+    async def _mentions(self, works: Sequence[Work], settled: Settled) -> dict[MentionKey, SentimentScore]:
+        """Those that there are. An article fails if one of its own cannot be read."""
         keys = [(tool_id, work.id) for work in works for tool_id in sorted(work.tools)]
         found = await self._store.read_many(MENTIONS.name, keys) if keys else []
-        return {
-            key: SentimentScore.from_document(document)
-            for key, document in zip(keys, found, strict=True)
-            if document is not None
-        }
+        page = listed(Page([each for each in found if each is not None]), SentimentScore.from_document, "id")
+        settled.failed |= dict.fromkeys(page.unreadable, UNREADABLE)
+        return {(each.tool_id, each.source_id): each for each in page.items}
 
     async def _confirm(self, works: Sequence[Work]) -> set[str]:
         """Lists new tools in their articles; sees that the other articles are still the ones that were understood."""

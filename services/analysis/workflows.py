@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from models.errors import ChangedMeanwhile, ToolpulseError
 from models.run import JobRun
+from models.states import RunStatus
 from models.values import format_time
 from services.logs import log_event
 from services.ports import Clock, Document, Query, Store, Where
@@ -26,11 +27,13 @@ REANALYZE = "reanalyze_tool"
 MERGE = "merge_tool"
 
 TURN = timedelta(minutes=2)
-"""How long one message works on a run before it hands on to the next; functionTimeout is ten minutes."""
+"""How long one message works on a run before it hands on to the next. The page under way then may take as long again:
+host.json's functionTimeout is longer than both, and a test holds it to that."""
 LAST_DELIVERY = 5
 LOST_AFTER = timedelta(minutes=5)
 STUCK_AFTER = timedelta(minutes=15)
 LOOKED_BACK = timedelta(days=2)
+MOST_ERRORS_SHOWN = 50
 
 
 class RunImpossible(ToolpulseError):
@@ -41,12 +44,14 @@ class RunImpossible(ToolpulseError):
 class Step:
     """What one page came to. `checkpoint` is where the next begins; None when all is done.
 
-    `changed` are the tools whose figures are others now: their entries are to go, after the run's last page.
+    `failed` has why, by article: what it says stayed as it was. `changed` are the tools whose figures are others now:
+    their entries are to go, after the run's last page.
     """
 
     checkpoint: Mapping[str, Any] | None
     progress: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
     changed: tuple[str, ...] = ()
 
 
@@ -134,21 +139,31 @@ class Workflows:
         while True:
             step = await workflow.step(run)
             counts = {**(run.metrics or {})}
-            for name, count in step.counts.items():
+            for name, count in {**step.counts, "failed": len(step.failed)}.items():
                 counts[name] = counts.get(name, 0) + count
+            errors = (*run.errors, *(f"{source_id}: {why}" for source_id, why in sorted(step.failed.items())))
             changed = list(dict.fromkeys((*_changed(run), *step.changed)))
             says = {
                 "progress": run.progress + step.progress,
                 "metrics": counts,
                 "parameters": {**run.parameters, "changed": changed} if changed else run.parameters,
+                "errors": errors[:MOST_ERRORS_SHOWN],
             }
             if step.checkpoint is None:
-                run = await self._saved(run, **says, status="SUCCEEDED", ended_at=self._clock())
-                log_event(log, logging.INFO, "run_succeeded", run_id=run.run_id, workflow=run.workflow_name, **counts)
-                return Turn(changed=_changed(run))
+                return await self._ended(run, says)
             run = await self._saved(run, **says, checkpoint=dict(step.checkpoint))
             if self._clock() >= until:
                 return Turn(goes_on=True)
+
+    async def _ended(self, run: JobRun, says: Mapping[str, Any]) -> Turn:
+        """PARTIAL as of an ingestion: what failed is as it was, all else is done."""
+        counts = says["metrics"]
+        status: RunStatus = "PARTIAL" if counts["failed"] else "SUCCEEDED"
+        run = await self._saved(run, **says, status=status, ended_at=self._clock())
+        level = logging.WARNING if counts["failed"] else logging.INFO
+        said = {"run_id": run.run_id, "workflow": run.workflow_name, "status": status}
+        log_event(log, level, "run_ended", **said, **counts)
+        return Turn(changed=_changed(run))
 
     async def _saved(self, run: JobRun, **changes: Any) -> JobRun:
         """Raises ChangedMeanwhile if somebody else works on it too: then their pages go on from here as well."""

@@ -11,6 +11,7 @@ import pytest
 from models.errors import Unavailable
 from models.tool import ToolReference
 from services.analysis.intake import ERRORS_REST, LAST_DELIVERY, MOST_ATTEMPTS, AnalysisFailed
+from services.analysis.workflows import TURN
 from services.catalog.form import new_tool
 from services.reading.articles import Articles
 from services.store.containers import ARTICLES, CATALOG
@@ -22,6 +23,11 @@ ROOT = Path(__file__).resolve().parents[3]
 def test_the_last_delivery_is_the_one_after_which_the_queue_gives_up() -> None:
     queues = json.loads((ROOT / "host.json").read_text())["extensions"]["queues"]
     assert queues["maxDequeueCount"] == LAST_DELIVERY
+
+
+def test_a_page_of_a_run_may_take_as_long_as_its_turn_before_the_function_times_out() -> None:
+    hours, minutes, seconds = json.loads((ROOT / "host.json").read_text())["functionTimeout"].split(":")
+    assert timedelta(hours=int(hours), minutes=int(minutes), seconds=int(seconds)) >= 2 * TURN
 
 
 async def test_an_article_is_analysed_and_mentions_each_tool_that_it_names(world: World) -> None:
@@ -242,7 +248,8 @@ async def test_an_article_that_cannot_be_read_does_not_hold_up_a_backfill(world:
     assert document is not None
     await world.store.upsert(ARTICLES.name, {**document, "sources": ["nobody"]})
     quorvia, run = await world.worker.changes.add(new_tool({"name": "Quorvia"}))
-    assert (await world.run(run)).status == "SUCCEEDED"
+    ended = await world.run(run)
+    assert (ended.status, ended.metrics["failed"], [each[:38] for each in ended.errors]) == ("PARTIAL", 1, [broken])
     assert set(await world.mentions(quorvia)) == {well}
 
 

@@ -17,7 +17,7 @@ from services.analysis.backfill import preview
 from services.analysis.workflows import LAST_DELIVERY, LOST_AFTER, STUCK_AFTER, TURN, Turn
 from services.catalog.form import tool_change
 from services.catalog.registry import Catalog
-from services.store.containers import RUNS, SENTIMENT_CACHE
+from services.store.containers import MENTIONS, RUNS, SENTIMENT_CACHE
 from tests.functional.analysis.world import Worker, World
 from tests.unit.feeds.stores import Crash, hesitant, mortal
 
@@ -243,6 +243,55 @@ async def test_a_reanalysis_that_dies_anywhere_scores_every_mention_anew(world: 
     assert versions == {**dict.fromkeys(articles[:3], "2"), articles[3]: "1"}
     assert await generation(world, tool) >= 1
     await world.is_counted(tool)
+
+
+async def test_a_reanalysis_in_which_mentions_failed_is_partial_and_names_them(world: World) -> None:
+    tool = await world.tool("Quorvia")
+    well, cursed, broken = [await world.article(number, "Quorvia is good") for number in range(1, 4)]
+    await world.delivered([well, cursed, broken])
+    await world.edit(cursed, "Quorvia is cursed text")
+    await break_mention(world, tool, broken)
+    world.analyzer.version = "2"
+    ended = await world.run(await world.worker.changes.reanalyze("Quorvia"))
+    assert (ended.status, ended.progress, ended.metrics["rescored"], ended.metrics["failed"]) == ("PARTIAL", 3, 1, 2)
+    assert [error.split(":")[1] for error in ended.errors] == [each.split(":")[1] for each in (cursed, broken)]
+    assert (await world.worker.workflows.advance(ended.run_id)).changed == (tool.tool_id,)
+    await heal_mention(world, tool, broken)
+    await world.edit(cursed, "Quorvia is good")
+    again = await world.run(await world.worker.changes.reanalyze("Quorvia"))
+    assert (again.status, again.metrics["failed"], again.errors) == ("SUCCEEDED", 0, ())
+    assert {each.analyzer_version for each in (await world.mentions(tool)).values()} == {"2"}
+
+
+@pytest.mark.parametrize("article_is_there", [True, False])
+@pytest.mark.parametrize("whose", ["source", "target"])
+async def test_a_merge_leaves_what_it_cannot_read_and_is_partial(
+    world: World, whose: str, article_is_there: bool
+) -> None:
+    old, new = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
+    well, broken = [await world.article(number, "Hexwharf is good", "Pebblegrid too") for number in (1, 2)]
+    await world.delivered([well, broken])
+    if not article_is_there:
+        await world.store.delete("articles", broken, "article")
+    tool = {"source": old, "target": new}[whose]
+    await break_mention(world, tool, broken)
+    ended = await world.run(await world.worker.changes.merge("Hexwharf", "Pebblegrid"))
+    assert (ended.status, ended.metrics, ended.errors[0][:38]) == ("PARTIAL", {"mentions": 2, "failed": 1}, broken)
+    await heal_mention(world, tool, broken)
+    assert set(await world.mentions(old)) == {broken}
+    assert set(await world.mentions(new)) == {well, broken}
+
+
+async def break_mention(world: World, tool: Tool, source_id: str) -> None:
+    document = await world.store.read(MENTIONS.name, tool.tool_id, source_id)
+    assert document is not None
+    await world.store.upsert(MENTIONS.name, {**document, "matches": "many"})
+
+
+async def heal_mention(world: World, tool: Tool, source_id: str) -> None:
+    document = await world.store.read(MENTIONS.name, tool.tool_id, source_id)
+    assert document is not None
+    await world.store.upsert(MENTIONS.name, {**document, "matches": []})
 
 
 async def test_a_run_hands_on_after_its_turn_and_shows_how_far_it_is(world: World) -> None:

@@ -32,7 +32,6 @@ sys.path.insert(0, str(ROOT))
 from models.cache import PERIODS  # noqa: E402
 from models.timeline import Tally  # noqa: E402
 from models.values import format_time  # noqa: E402
-from services.cache.aggregate import edge_hours  # noqa: E402
 from services.cache.marks import mark_hours  # noqa: E402
 from services.ports import Document, Query, Store, Where, utc_now  # noqa: E402
 from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE  # noqa: E402
@@ -314,9 +313,10 @@ async def refreshes(scale: float) -> None:
             measured,
             first,
         )
-        watch.advance(minutes=15)
-        measured.reset()
-        row("with nothing new", await timed(lambda: refresh_all(process, tool_ids)), measured, first)
+        for name in ("with nothing new", "with nothing new, the first in a new hour", "with nothing new, the next"):
+            watch.advance(minutes=15)
+            measured.reset()
+            row(name, await timed(lambda: refresh_all(process, tool_ids)), measured, first)
         await process.close()
     await one_tool(scale)
 
@@ -421,7 +421,6 @@ async def misses(scale: float) -> None:
                 f"    {name}: {total} operations, {sum(measured.bytes.values()):,} bytes besides entries,"
                 f" {seconds * 1000:.2f} ms ({measured.told()}, entries {measured.entry_writes})"
             )
-        say(f"    edge hours read with a timeline: {len(edge_hours(NOW))}")
         await process.close()
 
 

@@ -1,16 +1,20 @@
-"""A tool's counts: by hour in one table that is updated in place, by minute per hour, and marks on hours to recount.
+"""A tool's counts: by hour in one table that is updated in place, by minute per hour, what the four windows take of
+both, and marks on hours to recount.
 
 Counting is services/cache's. Sums are of integers, so that any order of arrivals gives the same table.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 from uuid import NAMESPACE_URL, uuid5
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic_core import from_json
 
+from models.cache import Period
 from models.stored import StoredDocument
 from models.values import Count, Hour, IdPart, Sentiment, Text, Time, UnixSeconds, hour_key, lives
 
@@ -63,6 +67,57 @@ def timeline_product_id(tool_id: str) -> str:
     return str(uuid5(NAMESPACE_URL, f"toolpulse:timeline:{tool_id}"))
 
 
+Numbers = list[int]
+"""A Tally as it is stored."""
+
+HOURS = 24
+_WIDTH = len(Tally._fields)
+_NOTHING = [0] * _WIDTH
+
+
+def day_text(numbers: Iterable[int]) -> str:
+    """A day as a timeline stores it: the numbers of its 24 hours, one hour after the other, in one text.
+
+    So a day that stays the same is written as it was read: of a month of lists, that was most of what a recount cost.
+    """
+    return ",".join(map(str, numbers))
+
+
+def days_numbers(texts: Sequence[str]) -> Numbers:
+    """The numbers of these days, one day after the other. ValueError for what `day_text` never gives."""
+    numbers: Numbers = from_json(f"[{','.join(texts)}]")
+    if len(numbers) != len(texts) * HOURS * _WIDTH:
+        raise ValueError("a day must be a text of 24 times four numbers")
+    return numbers
+
+
+def by_day(hours: Mapping[str, Sequence[int]]) -> dict[str, str]:
+    """Hours as a timeline stores them: a text for each day on which something was said."""
+    days: dict[str, Numbers] = {}
+    for hour in sorted(hours):
+        at = int(hour[8:]) * _WIDTH
+        days.setdefault(hour[:8], _NOTHING * HOURS)[at : at + _WIDTH] = hours[hour]
+    return {day: day_text(numbers) for day, numbers in days.items()}
+
+
+def by_hour(stored: Mapping[str, Any]) -> dict[str, Numbers]:
+    """The hours in which something was said. ValueError for what is no timeline's `hours`.
+
+    Timelines were stored hour by hour before: these are read as well, and stored by day when they next change.
+    """
+    hours: dict[str, Numbers] = {}
+    for key, value in stored.items():
+        if len(key) != len("yyyymmdd"):
+            hours[key] = value
+            continue
+        numbers = days_numbers([value])
+        for hour in range(HOURS):
+            at = hour * _WIDTH
+            if any(numbers[at : at + _WIDTH]):
+                hours[f"{key}{hour:02}"] = numbers[at : at + _WIDTH]
+    return hours
+
+
 class _OfTool(StoredDocument):
     CONTAINER: ClassVar[str] = "catalog"
 
@@ -73,10 +128,14 @@ class _OfTool(StoredDocument):
         return self.tool_id
 
 
+def _unpacked(hours: Any) -> Any:
+    return by_hour(hours) if isinstance(hours, dict) else hours
+
+
 class Timeline(_OfTool):
     """One per tool, updated in place: the specification's PHOTOMETRY_TABLE, with the table inside.
 
-    `data_product_id` follows from the tool. `hours` has only those in which something was said.
+    `data_product_id` follows from the tool. `hours` has only those in which something was said; they are stored by day.
     """
 
     ID: ClassVar[str] = "TIMELINE"
@@ -84,7 +143,7 @@ class Timeline(_OfTool):
 
     entity_type: Literal["DataProduct"] = "DataProduct"
     product_type: Literal["TIMELINE"] = "TIMELINE"
-    hours: dict[Hour, CheckedTally] = Field(default_factory=dict)
+    hours: Annotated[dict[Hour, CheckedTally], BeforeValidator(_unpacked)] = Field(default_factory=dict)
     last_ingestion_at: Time | None = None
     last_ingestion_source: Text | None = None
     ingestion_count: Count = 0
@@ -96,6 +155,9 @@ class Timeline(_OfTool):
     @property
     def data_product_id(self) -> str:
         return timeline_product_id(self.tool_id)
+
+    def to_document(self) -> dict[str, Any]:
+        return {**super().to_document(), "hours": by_day(self.hours)}
 
 
 class HourTable(_OfTool):
@@ -116,6 +178,29 @@ class HourTable(_OfTool):
         for tally in self.minutes.values():
             whole = whole.plus(tally)
         return whole
+
+
+class WindowTables(_OfTool):
+    """What the four windows of a tool take from its timeline and its hours' tables while they end within one hour.
+
+    Of each window it has the sum of its whole hours, and the minutes of the hours that some window begins or ends
+    within. It follows from the tables and is gathered anew when its hour is over. `made_at` is when the tool was made,
+    absent if there are no figures to show of it: it is gone, or merged.
+    """
+
+    ID: ClassVar[str] = "WINDOWS"
+
+    entity_type: Literal["WindowTables"] = "WindowTables"
+    ttl_timestamp: UnixSeconds | None = lives(days=32)
+    hour: Hour
+    made_at: Time | None = None
+    counted_at: Time | None = None
+    hours: dict[Period, CheckedTally] = Field(default_factory=dict)
+    minutes: dict[Hour, dict[Minute, CheckedTally]] = Field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        return self.ID
 
 
 class DirtyHour(_OfTool):

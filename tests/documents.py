@@ -21,7 +21,7 @@ from models.observation import Observation
 from models.quarantine import QuarantineItem, quarantine_id
 from models.run import Attempt, BatchDone, CollisionMetrics, IngestionBatch, JobRun
 from models.stored import StoredDocument
-from models.timeline import DirtyHour, HourTable, Tally, Timeline
+from models.timeline import DirtyHour, HourTable, Tally, Timeline, WindowTables
 from models.tool import CatalogVersion, NameRule, Reference, Tool, ToolName, ToolReference
 
 NOW = datetime(2026, 2, 21, 20, 0, 0, tzinfo=UTC)
@@ -260,6 +260,17 @@ def hour_table(**changes: Any) -> HourTable:
     return _of(HourTable, fields, changes)
 
 
+def window_tables(**changes: Any) -> WindowTables:
+    fields = {
+        "tool_id": TOOL_ID,
+        "hour": "2026022120",
+        "made_at": NOW,
+        "hours": {"HOUR_1": Tally(), "HOUR_24": Tally(1)},
+        "minutes": {"2026022120": {"07": Tally(1, 0, 0, 500_000)}},
+    }
+    return _of(WindowTables, fields, changes)
+
+
 def dirty_hour(**changes: Any) -> DirtyHour:
     return _of(DirtyHour, {"tool_id": TOOL_ID, "hour": "2026022120"}, changes)
 
@@ -350,6 +361,7 @@ EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     tool_reference,
     timeline,
     hour_table,
+    window_tables,
     dirty_hour,
     mention,
     document,

@@ -1,20 +1,15 @@
-"""From tables of counts to the four entries of a tool. Pure.
-
-Whole hours come from the timeline, the hours that a window begins and ends within from their minutes.
-"""
+"""From a tool's windows to its four entries. Pure."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
 from datetime import datetime
 
-from models.cache import PERIODS, Period, SentimentCacheEntry, percentages
-from models.timeline import Tally
-from models.values import hour_key, unix_seconds
+from models.cache import Period, SentimentCacheEntry, percentages
+from models.values import unix_seconds
 from services.cache.coverage import Shares
-from services.cache.periods import seconds_of, window_of
-from services.cache.tables import Table, total
+from services.cache.windows import Windows
+
+Entries = dict[Period, SentimentCacheEntry]
 
 FIGURES = (
     "total_mentions",
@@ -26,46 +21,14 @@ FIGURES = (
 )
 
 
-def edge_hours(now: datetime) -> list[str]:
-    """The hours of which only a part is in some window: none on the full hour."""
-    windows = [window_of(period, now) for period in PERIODS]
-    if windows[0].end.minute == 0:
-        return []
-    return sorted({hour_key(edge) for window in windows for edge in (window.start, window.end)})
-
-
-def tallies(hours: Table, minutes: Mapping[str, Table], now: datetime) -> dict[Period, Tally]:
-    """The counts of each period; `minutes` are those of the edge hours."""
-    end = window_of("HOUR_1", now).end
-    last, minute = hour_key(end), f"{end.minute:02}"
-    head = total(numbers for at, numbers in minutes.get(last, {}).items() if at < minute) if end.minute else Tally()
-    found: dict[Period, Tally] = {}
-    listed = sorted(hours)
-    whole, until = Tally(), bisect_left(listed, last)
-    # Each window holds the shorter ones, so that every hour is added once.
-    for period, span in PERIODS.items():
-        first = hour_key(end - span)
-        at_edge = minutes.get(first, {}).items() if end.minute else ()
-        tail = total(numbers for at, numbers in at_edge if at >= minute)
-        since = bisect_right(listed, first) if end.minute else bisect_left(listed, first)
-        whole = whole.plus(total(hours[hour] for hour in listed[since:until]))
-        until = since
-        found[period] = whole.plus(head).plus(tail)
-    return found
-
-
 def entries_of(
-    tool_id: str,
-    made_at: datetime,
-    generation: int,
-    counted: Mapping[Period, Tally],
-    shares: Shares,
-    now: datetime,
-) -> dict[Period, SentimentCacheEntry]:
-    entries: dict[Period, SentimentCacheEntry] = {}
-    for period, tally in counted.items():
+    tool_id: str, made_at: datetime, generation: int, windows: Windows, shares: Shares, now: datetime
+) -> Entries:
+    entries: Entries = {}
+    updated_ts = unix_seconds(now)
+    for period, tally in windows.tallies(now).items():
         positive, negative, neutral = percentages(tally.positive, tally.negative, tally.neutral)
-        start, end = seconds_of(window_of(period, now))
+        start, end = shares.seconds[period]
         entries[period] = SentimentCacheEntry(
             created_at=now,
             updated_at=now,
@@ -81,7 +44,7 @@ def entries_of(
             average_sentiment=tally.average_sentiment,
             period_start_ts=start,
             period_end_ts=end,
-            last_updated_ts=unix_seconds(now),
+            last_updated_ts=updated_ts,
             generation=generation,
             coverage=shares.of(period, made_at),
         )

@@ -44,7 +44,7 @@ class Cache:
         generations, recount = Generations(store, clock), Recount(store)
         memory, counters = Memory(generations, memory_seconds), Counters(store, clock)
         aggregates = Aggregates(store, recount, generations, Coverage(store), clock)
-        refresh = Refresh(store, catalog, recount, aggregates, generations, clock)
+        refresh = Refresh(store, recount, aggregates, generations, clock)
         return cls(
             generations=generations,
             recount=recount,

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from models.cache import PERIODS, Period
 from models.coverage import CoveredHour
 from models.values import hour_key, hour_start
-from services.cache.periods import Window, window_of
+from services.cache.periods import Window, seconds_of, window_of
 from services.ports import Query, Store, Where
 from services.store.containers import CATALOG
 
@@ -51,6 +51,7 @@ class Shares:
     def __init__(self, hours: frozenset[str], now: datetime) -> None:
         self._hours = hours
         self._windows = {period: window_of(period, now) for period in PERIODS}
+        self.seconds = {period: seconds_of(window) for period, window in self._windows.items()}
         self._whole: dict[Period, float] = {}
 
     def of(self, period: Period, made_at: datetime) -> float:

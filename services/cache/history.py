@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
 from models.article import Article
-from models.timeline import Tally, Timeline
+from models.timeline import Numbers, Tally, Timeline
 from models.values import Day, format_time
 from services.cache.recount import Recount
-from services.cache.tables import Numbers, hours_in, total
+from services.cache.tables import hours_in, total
 from services.ports import Clock, Document, Query, Store, Where
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 

@@ -38,8 +38,11 @@ async def marked_tools(store: Store) -> list[str]:
 async def marks_among(store: Store, tool_ids: Sequence[str]) -> dict[str, list[Document]]:
     """The marks of those of these tools (100 at most) that have any.
 
-    By their field and not by their partition: the embedded store would look through all that is in those.
+    Of several by their field and not by their partition: the embedded store would look through all that is in those.
     """
+    if len(tool_ids) == 1:
+        marks = await marks_of(store, tool_ids[0])
+        return {tool_ids[0]: marks} if marks else {}
     return await _marks(store, (Where("tool_id", "in", tuple(tool_ids)),)) if tool_ids else {}
 
 

@@ -20,7 +20,8 @@ from typing import Any, Literal
 from models.cache import Period, SentimentCacheEntry, entry_id
 from models.errors import Unavailable
 from models.tool import Tool
-from services.cache.aggregates import Aggregates, Entries
+from services.cache.aggregate import Entries
+from services.cache.aggregates import Aggregates
 from services.cache.counters import Counters
 from services.cache.generations import Generations
 from services.cache.memory import Aggregate, Memory

@@ -12,17 +12,16 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from models.cache import FRESH_FOR, PERIODS, Period, SentimentCacheEntry, entry_id
-from models.errors import ToolpulseError
-from models.values import parse_time
-from services.cache.aggregate import same_figures
-from services.cache.aggregates import Aggregates, Computed
+from models.values import unix_seconds
+from services.cache.aggregate import Entries, same_figures
+from services.cache.aggregates import Aggregates
 from services.cache.generations import Generations
 from services.cache.marks import marks_among
 from services.cache.messages import MOST_TOOLS
 from services.cache.recount import Recount
-from services.catalog.registry import Catalog
+from services.cache.windows import Windows
 from services.logs import log_event
-from services.ports import Clock, Document, Store
+from services.ports import Clock, Document, Query, Store, Where
 from services.store.containers import SENTIMENT_CACHE
 from services.topology import REFRESH_SENTIMENT_CACHE
 
@@ -48,14 +47,12 @@ class Refresh:
     def __init__(
         self,
         store: Store,
-        catalog: Catalog,
         recount: Recount,
         aggregates: Aggregates,
         generations: Generations,
         clock: Clock,
     ) -> None:
         self._store = store
-        self._catalog = catalog
         self._recount = recount
         self._aggregates = aggregates
         self._generations = generations
@@ -82,60 +79,68 @@ class Refresh:
                 await self._refresh_or_divide([tool_id], refreshed)
 
     async def _refresh(self, tool_ids: list[str], refreshed: Refreshed) -> None:
-        tools = await self._catalog.known(tool_ids)
         marks = await marks_among(self._store, tool_ids)
         # What is counted anew is written anew, whatever is there.
-        probes = [(tool_id, entry_id(tool_id, _PROBED)) for tool_id in tools if tool_id not in marks]
-        keys = [*(Generations.key(tool_id) for tool_id in tools), *probes]
-        found = await self._store.read_many(SENTIMENT_CACHE.name, keys)
+        young = await self._young([tool_id for tool_id in tool_ids if tool_id not in marks])
+        found = await self._store.read_many(SENTIMENT_CACHE.name, [Generations.key(tool_id) for tool_id in tool_ids])
         generations = {
-            tool_id: self._generations.learn(tool_id, document) for tool_id, document in zip(tools, found, strict=False)
+            tool_id: self._generations.learn(tool_id, document)
+            for tool_id, document in zip(tool_ids, found, strict=True)
         }
-        stored = {document["id"]: document for document in found[len(tools) :] if document is not None}
-        failed = await self._recounted(marks)
-        shown = [tool for tool in tools.values() if tool.status != "MERGED" and tool.tool_id not in failed]
-        computed = await self._aggregates.of_tables(shown, generations)
-        failed |= {tool_id: str(error) for tool_id, error in computed.failed.items()}
-        entries = await self._to_write(computed, stored)
+        now = self._clock()
+        gathered = await self._recount.windows_of(tool_ids, now, marks)
+        computed = await self._aggregates.entries(gathered, generations, now)
+        entries = await self._to_write(computed, gathered.windows, young, now)
         if entries:
             await self._store.write_many(SENTIMENT_CACHE.name, [entry.to_document() for entry in entries])
         refreshed.written += len(entries)
-        refreshed.failed |= failed
-        refreshed.done += [tool.tool_id for tool in shown if tool.tool_id not in failed]
+        refreshed.failed |= {tool_id: str(error) for tool_id, error in gathered.failed.items()}
+        refreshed.done += computed
 
-    async def _recounted(self, marks: Mapping[str, Sequence[Document]]) -> dict[str, str]:
-        """Why some could not be."""
-        failed: dict[str, str] = {}
-        for tool_id, seen in marks.items():
-            try:
-                await self._recount.recount_tool(tool_id, self._clock(), seen)
-            except (ToolpulseError, ValueError) as error:
-                failed[tool_id] = str(error)
-        return failed
+    async def _young(self, tool_ids: list[str]) -> dict[str, Document]:
+        """By tool, of the entries one that may serve on: as a rule there are none."""
+        if not tool_ids:
+            return {}
+        where = (
+            Where("tool_id", "in", tuple(tool_ids)),
+            Where("period", "eq", _PROBED),
+            Where("last_updated_ts", "gt", unix_seconds(self._clock() - REWRITTEN_AT)),
+        )
+        page = await self._store.query(SENTIMENT_CACHE.name, Query(where, limit=len(tool_ids)))
+        return {document["tool_id"]: document for document in page.items}
 
-    async def _to_write(self, computed: Computed, stored: dict[str, Document]) -> list[SentimentCacheEntry]:
-        """All four of a tool, unless the one that was read may serve on: then the others are looked at too."""
-        now = self._clock()
-        young: list[str] = []
-        for tool_id, entries in computed.entries.items():
-            probe = entries[_PROBED]
-            if _serves_on(stored.get(probe.id), probe, computed.changed_at[tool_id], now):
-                young.append(tool_id)
-        keys = [(tool_id, entry_id(tool_id, period)) for tool_id in young for period in PERIODS if period != _PROBED]
+    async def _to_write(
+        self,
+        computed: Mapping[str, Entries],
+        windows: Mapping[str, Windows],
+        young: Mapping[str, Document],
+        now: datetime,
+    ) -> list[SentimentCacheEntry]:
+        """All four of a tool, unless the one that was found may serve on: then the others are looked at too."""
+        serving = [
+            tool_id
+            for tool_id, document in young.items()
+            if tool_id in computed
+            and _serves_on(document, computed[tool_id][_PROBED], windows[tool_id].counted_at, now)
+        ]
+        keys = [(tool_id, entry_id(tool_id, period)) for tool_id in serving for period in PERIODS if period != _PROBED]
         others = await self._store.read_many(SENTIMENT_CACHE.name, keys) if keys else []
-        held = {document["id"]: document for document in others if document is not None} | stored
+        held = {document["id"]: document for document in others if document is not None}
+        held |= {document["id"]: document for document in young.values()}
         return [
             entry
-            for tool_id, entries in computed.entries.items()
+            for tool_id, entries in computed.items()
             for entry in entries.values()
-            if tool_id not in young or not _serves_on(held.get(entry.id), entry, computed.changed_at[tool_id], now)
+            if tool_id not in serving or not _serves_on(held.get(entry.id), entry, windows[tool_id].counted_at, now)
         ]
 
 
-def _serves_on(document: Document | None, entry: SentimentCacheEntry, changed_at: str, now: datetime) -> bool:
+def _serves_on(
+    document: Document | None, entry: SentimentCacheEntry, counted_at: datetime | None, now: datetime
+) -> bool:
     """Whether what is stored is as good: the same figures, its window's too, and fresh until the next refresh.
 
-    Its own window's figures are still right if the timeline has not changed since.
+    Its own window's figures are still right if the tool was not recounted since.
     """
     if document is None:
         return False
@@ -145,6 +150,6 @@ def _serves_on(document: Document | None, entry: SentimentCacheEntry, changed_at
         return False
     if held.generation != entry.generation or not same_figures(held, entry):
         return False
-    if changed_at and parse_time(changed_at) >= parse_time(document["updated_at"]):
+    if counted_at is not None and counted_at >= held.updated_at:
         return False
     return timedelta(seconds=held.age_seconds(now)) < REWRITTEN_AT

@@ -1,24 +1,39 @@
 """Counting mentions by minute, and the stored tables of counts. Pure.
 
-A timeline has up to 768 hours: checking each as a model takes ten times as long as all else that is done to it, so
-the models check everything but the numbers, and the numbers stay as they are stored: `[positive, negative, neutral,
-polarity_millionths]`.
+The models check everything but the numbers: checking each of a month's would take ten times as long as all else that
+is done to them. They stay as they are stored: `[positive, negative, neutral, polarity_millionths]`.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Self
 
-from models.timeline import MILLIONTHS, HourTable, Tally, Timeline
+from models.timeline import (
+    HOURS,
+    MILLIONTHS,
+    HourTable,
+    Numbers,
+    Tally,
+    Timeline,
+    by_day,
+    by_hour,
+    day_text,
+    days_numbers,
+)
 from services.ports import Document
 
-Numbers = list[int]
 Table = dict[str, Numbers]
 """By hour in a timeline, by minute in an hour's table; nothing is listed where nothing was said."""
 
+KEPT = timedelta(days=32)
+"""The longest window, the hour that it may begin within, and a day to spare. Mentions live longer."""
+
+NOTHING: Numbers = [0] * len(Tally._fields)
+_DAY = HOURS * len(NOTHING)
 _COLUMN = {"positive": 0, "negative": 1, "neutral": 2}
 
 
@@ -43,22 +58,74 @@ class Count:
                     continue
                 at: str = mention["published_at"]
                 hour = at[:4] + at[5:7] + at[8:10] + at[11:13]
-                numbers = self.minutes.setdefault(hour, {}).setdefault(at[14:16], [0, 0, 0, 0])
+                numbers = self.minutes.setdefault(hour, {}).setdefault(at[14:16], NOTHING.copy())
                 numbers[_COLUMN[mention["sentiment"]]] += 1
                 numbers[3] += round(mention["polarity"] * MILLIONTHS)
             except (KeyError, TypeError) as error:
                 raise ValueError(f"mention {mention.get('id')!r} cannot be counted: {error}") from error
-            self.latest = mention
+            if self.latest is None or at >= self.latest["published_at"]:
+                self.latest = mention
 
-    def of_hour(self, hour: str) -> Numbers | None:
-        """None if nothing was said."""
-        minutes = self.minutes.get(hour)
-        return list(total(minutes.values())) if minutes else None
+    def of_hour(self, hour: str) -> Numbers:
+        return list(total(self.minutes.get(hour, {}).values()))
+
+
+class Hours:
+    """A timeline's hours, all their numbers in one row, and the texts of the days that have not changed."""
+
+    def __init__(self, days: Mapping[str, str]) -> None:
+        """ValueError if these are no days of a timeline."""
+        self._days = sorted(days)
+        self._texts = dict(days)
+        self._numbers = days_numbers([days[day] for day in self._days])
+
+    @classmethod
+    def of(cls, timeline: Document | None) -> Self:
+        """ValueError if it is none."""
+        stored = _table(timeline, Timeline, "hours")
+        # Before days there were hours.
+        return cls(stored if all(isinstance(each, str) for each in stored.values()) else by_day(stored))
+
+    def numbers(self, hour: str) -> Numbers:
+        """Four zeros if nothing was said."""
+        place, is_there = self._place(hour)
+        return self._numbers[place : place + len(NOTHING)] if is_there else NOTHING
+
+    def put(self, hour: str, numbers: Numbers) -> None:
+        place, is_there = self._place(hour)
+        if not is_there:
+            self._numbers[place:place] = NOTHING * HOURS
+            insort(self._days, hour[:8])
+            place, _ = self._place(hour)
+        self._numbers[place : place + len(NOTHING)] = numbers
+        self._texts.pop(hour[:8], None)
+
+    def total(self, after: str, before: str) -> Numbers:
+        """Of the hours between these two, both left out."""
+        since, is_there = self._place(after)
+        until, _ = self._place(before)
+        between = self._numbers[since + len(NOTHING) * is_there : until]
+        return [sum(between[column :: len(NOTHING)]) for column in range(len(NOTHING))]
+
+    def stored(self, oldest: str) -> dict[str, str]:
+        """As a timeline has them, without what was before that hour's day."""
+        texts: dict[str, str] = {}
+        for place, day in enumerate(self._days):
+            numbers = self._numbers[place * _DAY : (place + 1) * _DAY]
+            if day >= oldest[:8] and any(numbers):
+                texts[day] = self._texts.get(day) or day_text(numbers)
+        return texts
+
+    def _place(self, hour: str) -> tuple[int, bool]:
+        """Of its numbers, or else of the first after it; and whether its day is there."""
+        day = bisect_left(self._days, hour[:8])
+        is_there = day < len(self._days) and self._days[day] == hour[:8]
+        return day * _DAY + is_there * int(hour[8:]) * len(NOTHING), is_there
 
 
 def hours_in(timeline: Document | None) -> Table:
     """ValueError if it is none."""
-    return _table(timeline, Timeline, "hours")
+    return by_hour(_table(timeline, Timeline, "hours"))
 
 
 def minutes_in(hour: Document | None) -> Table:
@@ -66,7 +133,7 @@ def minutes_in(hour: Document | None) -> Table:
     return _table(hour, HourTable, "minutes")
 
 
-def _table(document: Document | None, model: type[Timeline | HourTable], payload: str) -> Table:
+def _table(document: Document | None, model: type[Timeline | HourTable], payload: str) -> dict[str, Any]:
     if document is None:
         return {}
     table = document.get(payload)
@@ -84,7 +151,7 @@ def hour_document(tool_id: str, hour: str, before: Document | None, minutes: Tab
 
 
 def timeline_document(
-    tool_id: str, before: Document | None, hours: Mapping[str, Numbers], latest: Document | None, now: datetime
+    tool_id: str, before: Document | None, hours: Mapping[str, str], latest: Document | None, now: datetime
 ) -> Document:
     if before is None:
         timeline = Timeline(tool_id=tool_id, created_at=now, updated_at=now)

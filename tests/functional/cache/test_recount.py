@@ -8,17 +8,19 @@ from typing import Any, cast
 
 import pytest
 
-from models.timeline import Timeline
+from models.timeline import Timeline, WindowTables
 from models.tool import Tool
 from models.values import Sentiment
 from services.cache.marks import mark_hours, marked_tools, marks_among, marks_of
 from services.cache.recount import Recount, spans
+from services.cache.tables import hours_in
 from services.ports import Store
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.functional.cache.conftest import NOW
 from tests.functional.cache.world import Process, Said, a_mention, a_tool, check_tables
+from tests.functional.ingest.counting import CountingStore
 
 TOOL = a_tool(0, NOW - timedelta(days=40))
 HOUR = NOW - timedelta(hours=2)
@@ -34,7 +36,7 @@ class Late:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._store, name)
-        if name not in ("create", "replace", "create_many"):
+        if name not in ("create_many", "replace_many"):
             return method
 
         async def call(*args: Any) -> Any:
@@ -79,6 +81,70 @@ async def test_a_count_that_is_late_gives_way(
     await work
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     await check_tables(store, TOOL.tool_id, NOW)
+
+
+async def test_windows_that_are_gathered_late_give_way(store: SqliteStore, process: Process, watch: Watch) -> None:
+    """Else they would be believed for the rest of their hour: nothing is marked any more."""
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, "negative"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    watch.advance(minutes=60)
+    late = Late(store)
+    work = asyncio.ensure_future(Recount(cast("Store", late)).windows_of([TOOL.tool_id], watch.now))
+    await late.counted.wait()
+    await process.settle(TOOL.tool_id, "another", Said(HOUR, "positive"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, watch.now)
+    late.go.set()
+    assert (await work).windows[TOOL.tool_id].tallies(watch.now)["DAY_7"].total == 2
+    await check_tables(store, TOOL.tool_id, watch.now)
+
+
+async def test_windows_that_cannot_be_read_are_gathered_anew(store: SqliteStore, process: Process) -> None:
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, "negative"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    held = await store.read(CATALOG.name, TOOL.tool_id, WindowTables.ID)
+    assert held is not None
+    await store.upsert(CATALOG.name, {**held, "hours": {"DAY_7": [1, 0, 0, 0]}})
+    found = await process.cache.recount.windows_of([TOOL.tool_id], NOW)
+    assert found.windows[TOOL.tool_id].tallies(NOW)["DAY_30"].total == 1
+    await check_tables(store, TOOL.tool_id, NOW)
+
+
+async def test_a_timeline_that_was_stored_hour_by_hour_is_read_and_stored_by_day_when_it_changes(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    for number in range(30):
+        await process.settle(TOOL.tool_id, f"article-{number}", Said(NOW - timedelta(hours=number), "positive"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    document = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
+    assert document is not None
+    assert {len(day) for day in document["hours"]} == {8}
+    await store.upsert(CATALOG.name, {**document, "hours": hours_in(document)})
+    await store.delete(CATALOG.name, TOOL.tool_id, WindowTables.ID)
+    await process.cache.recount.windows_of([TOOL.tool_id], NOW)
+    await check_tables(store, TOOL.tool_id, NOW)
+    await process.settle(TOOL.tool_id, "article-3", Said(NOW, None))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    await check_tables(store, TOOL.tool_id, NOW)
+    after = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
+    assert after is not None
+    assert {len(day) for day in after["hours"]} == {8}
+
+
+async def test_hours_of_many_tools_are_counted_with_one_look_each_by_its_own_mentions(
+    store: SqliteStore, process: Process
+) -> None:
+    tools = [a_tool(number, NOW - timedelta(days=40)) for number in range(1, 6)]
+    for number, tool in enumerate(tools):
+        for article in range(number + 1):
+            said = Said(HOUR + timedelta(minutes=article), "positive")
+            await process.settle(tool.tool_id, f"article-{article}", said)
+    counting = CountingStore(store)
+    found = await Recount(counting).windows_of([tool.tool_id for tool in tools], NOW)
+    assert [found.windows[tool.tool_id].tallies(NOW)["DAY_7"].total for tool in tools] == [1, 2, 3, 4, 5]
+    # Marks, windows, timelines with tools, hours, mentions; what is new; five marks.
+    assert counting.operations == 5 + 1 + 5
+    for tool in tools:
+        await check_tables(store, tool.tool_id, NOW)
 
 
 async def test_what_is_marked_while_it_is_counted_stays_marked(store: SqliteStore, process: Process) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from services.store.containers import CATALOG, MENTIONS, RUNS, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.functional.cache.conftest import NOW
-from tests.functional.cache.world import Process, Said, a_tool, everything, stored_entry
+from tests.functional.cache.world import Process, Said, a_tool, check_entry, everything, stored_entry
 from tests.functional.ingest.counting import CountingStore
 
 MADE = NOW - timedelta(days=40)
@@ -204,8 +205,51 @@ async def test_with_nothing_new_a_batch_takes_a_handful_of_looks_whatever_was_sa
     watch.advance(minutes=15)
     counting = CountingStore(store)
     refreshed = await Process(counting, watch).cache.refresh.refresh_tools(tool_ids)
-    # Tools, entries with generations, marks, coverage, timelines, minutes, and one write of the entries.
-    assert (counting.operations, counting.writes, refreshed.written) == (7, 1, 200)
+    # Marks, young entries, generations, windows, coverage, and one write of the entries.
+    assert (counting.operations, counting.writes, refreshed.written) == (6, 1, 200)
+    await process.close()
+
+
+async def test_what_was_said_leaves_the_windows_as_time_passes_though_no_table_but_the_windows_is_read(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    (tool,) = await _tools(store, 1)
+    for number, minutes in enumerate((3, 18, 59, 60 * 24 - 1, 60 * 24 * 7 - 20, 60 * 24 * 30 - 40)):
+        await process.settle(tool.tool_id, f"article-{number}", Said(NOW - timedelta(minutes=minutes), "positive"))
+    await process.cache.refresh.refresh_tools([tool.tool_id])
+    read: list[str] = []
+    for minutes in (1, 13, 15, 15, 15, 15, 60, 15):
+        same_hour = watch.now.minute + minutes < 60
+        watch.advance(minutes=minutes)
+        reading = Reading(store, read)
+        await Process(reading, watch).cache.refresh.refresh_tools([tool.tool_id])
+        assert ("TIMELINE" in read) != same_hour
+        read.clear()
+        for period in PERIODS:
+            entry = await stored_entry(store, tool.tool_id, period)
+            assert entry is not None
+            assert entry.period_end_ts == int(watch.now.timestamp()) // 60 * 60
+            await check_entry(store, entry, watch.now)
+    await process.close()
+
+
+class Reading(CountingStore):
+    """Notes the ids of all documents that are read by key."""
+
+    def __init__(self, store: SqliteStore, ids: list[str]) -> None:
+        super().__init__(store)
+        self._ids = ids
+
+    async def _do(self, name: str, *arguments: Any, half: tuple[Any, ...] | None = None) -> Any:
+        if name == "read_many":
+            self._ids += [key for _, key in arguments[1]]
+        return await super()._do(name, *arguments, half=half)
+
+
+async def test_a_tool_that_nobody_knows_leaves_nothing_behind(store: SqliteStore, process: Process) -> None:
+    refreshed = await process.cache.refresh.refresh_tools(["nobody"])
+    assert (refreshed.done, refreshed.failed, refreshed.written) == ([], {}, 0)
+    assert await everything(store, CATALOG.name) == []
     await process.close()
 
 

@@ -19,6 +19,7 @@ from services.cache.cache import Cache
 from services.cache.marks import mark_hours, marks_of
 from services.cache.messages import RefreshMessage
 from services.cache.tables import hours_in, minutes_in
+from services.cache.windows import edges_of, windows_in
 from services.catalog.registry import Catalog
 from services.ports import Clock, Document, Query, Store
 from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE
@@ -186,7 +187,7 @@ async def check_entry(store: Store, entry: SentimentCacheEntry, now: datetime) -
 
 
 async def check_tables(store: Store, tool_id: str, now: datetime) -> None:
-    """No marks, no tombstones, and every table says what the mentions say."""
+    """No marks, no tombstones, and every table says what the mentions say, the windows' at each minute of the hour."""
     assert await marks_of(store, tool_id) == []
     mentions = await mentions_of(store, tool_id)
     kept = [mention for mention in mentions if mention.published_at >= now - timedelta(days=31)]
@@ -207,6 +208,12 @@ async def check_tables(store: Store, tool_id: str, now: datetime) -> None:
         if hour >= since:
             minutes = minutes_in(documents.get(f"HOUR:{hour}"))
             assert {at: Tally(*each) for at, each in minutes.items()} == by_minute.get(hour, {}), hour
+    windows = windows_in(documents.get("WINDOWS"), edges_of(now))
+    if windows is not None:
+        for ended in range(60):
+            end = now.replace(minute=ended, second=0, microsecond=0)
+            counted = {period: brute_force(mentions, end - span, end) for period, span in PERIODS.items()}
+            assert windows.tallies(end) == counted, end
 
 
 async def stored_entry(store: Store, tool_id: str, period: Period) -> SentimentCacheEntry | None:

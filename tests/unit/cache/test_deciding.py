@@ -5,14 +5,19 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from models.cache import PERIODS
 from models.errors import InvalidInput
 from models.metrics import CacheTotals, IngestionTotals
-from services.cache.aggregate import edge_hours, tallies
+from models.timeline import by_day, by_hour
+from models.values import hour_key
 from services.cache.coverage import Coverage, share
 from services.cache.messages import RefreshMessage, reanalysed_tool, refresh_messages
 from services.cache.periods import Window, period_named, window_of
+from services.cache.tables import Hours
+from services.cache.windows import Windows, edges_of
 from services.ingest.totals import amounts_of
 from services.metrics import of_cache, of_feeds, of_ingestion
 from services.store.sqlite import SqliteStore
@@ -37,16 +42,49 @@ def test_a_window_ends_with_the_last_whole_minute() -> None:
     assert (window.start, window.end) == (NOW.replace(hour=19, second=0), NOW.replace(second=0))
 
 
-def test_only_hours_of_which_a_part_counts_are_edges() -> None:
-    assert edge_hours(NOW) == ["2026012220", "2026021420", "2026022020", "2026022119", "2026022120"]
-    assert edge_hours(NOW.replace(minute=0)) == []
+def test_the_edges_are_the_hours_that_windows_begin_and_end_within() -> None:
+    edges = edges_of(NOW)
+    assert edges.hours == ["2026012220", "2026021420", "2026022020", "2026022119", "2026022120"]
+    assert (edges.last, edges.first["DAY_7"]) == ("2026022120", "2026021420")
+    assert edges_of(NOW.replace(minute=59)) == edges_of(NOW.replace(minute=0, second=0)) == edges
+
+
+HOURS = st.builds(lambda back: hour_key(NOW - timedelta(hours=back)), st.integers(0, 24 * 33))
+NUMBERS = st.tuples(*[st.integers(0, 3)] * 3, st.integers(-(10**6), 10**6)).map(list).filter(any)
+
+
+@given(st.dictionaries(HOURS, NUMBERS), st.dictionaries(HOURS, NUMBERS | st.just([0, 0, 0, 0])), HOURS, HOURS)
+def test_a_timelines_hours_are_a_table_by_hour_that_is_stored_by_day(
+    before: dict[str, list[int]], put: dict[str, list[int]], one: str, other: str
+) -> None:
+    hours, after = Hours(by_day(before)), before | put
+    for hour, numbers in put.items():
+        hours.put(hour, numbers)
+    assert [hours.numbers(hour) for hour in after] == list(after.values())
+    since, until = sorted((one, other))
+    between = [numbers for hour, numbers in after.items() if since < hour < until]
+    assert hours.total(since, until) == [sum(column) for column in zip([0, 0, 0, 0], *between, strict=True)]
+    said = {hour: numbers for hour, numbers in after.items() if any(numbers) and hour[:8] >= since[:8]}
+    assert by_hour(hours.stored(since)) == said
+    assert hours.stored(since) == by_day(said)
+
+
+@pytest.mark.parametrize("stored", ["1", "", "1,2", ",".join("0" * 95), '"a"', "[1]"])
+def test_what_is_no_day_of_a_timeline_is_refused(stored: str) -> None:
+    with pytest.raises(ValueError, match=r"24 times four|trailing|value"):
+        Hours({"20260221": stored})
+
+
+def _counted(hours: dict[str, list[int]], minutes: dict[str, dict[str, list[int]]], now: datetime) -> dict[str, int]:
+    windows = Windows.gathered(edges_of(now), Hours(by_day(hours)), minutes, MADE, None)
+    return {period: tally.total for period, tally in windows.tallies(now).items()}
 
 
 def test_on_the_full_hour_whole_hours_are_all_that_counts() -> None:
-    now = NOW.replace(minute=0)
     hours = {"2026022118": [9, 0, 0, 0], "2026022119": [1, 0, 0, 0], "2026022120": [5, 0, 0, 0]}
-    counted = {period: tally.total for period, tally in tallies(hours, {}, now).items()}
-    assert counted == {"HOUR_1": 1, "HOUR_24": 10, "DAY_7": 10, "DAY_30": 10}
+    minutes = {"2026022119": {"00": [1, 0, 0, 0]}, "2026022120": {"00": [5, 0, 0, 0]}}
+    now = NOW.replace(minute=0)
+    assert _counted(hours, minutes, now) == {"HOUR_1": 1, "HOUR_24": 10, "DAY_7": 10, "DAY_30": 10}
 
 
 def test_within_an_hour_minutes_decide_at_both_edges() -> None:
@@ -56,8 +94,7 @@ def test_within_an_hour_minutes_decide_at_both_edges() -> None:
         "2026022120": {"00": [1, 0, 0, 0], "16": [1, 0, 0, 0], "17": [1, 0, 0, 0]},
         "2026022020": {"16": [1, 0, 0, 0], "18": [1, 0, 0, 0]},
     }
-    counted = {period: tally.total for period, tally in tallies(hours, minutes, NOW).items()}
-    assert counted == {"HOUR_1": 4, "HOUR_24": 6, "DAY_7": 7, "DAY_30": 7}
+    assert _counted(hours, minutes, NOW) == {"HOUR_1": 4, "HOUR_24": 6, "DAY_7": 7, "DAY_30": 7}
 
 
 def test_a_share_is_of_the_windows_time() -> None:

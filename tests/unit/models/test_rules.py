@@ -194,6 +194,7 @@ def test_a_url_has_what_rfc_3986_lets_it_have(url: str) -> None:
         (documents.seen_hash, 7),
         (documents.mention, 45),
         (documents.hour_table, 32),
+        (documents.window_tables, 32),
         (documents.dirty_hour, 32),
         (document, 30),
         (documents.file_object, 30),

@@ -22,11 +22,12 @@ from models.version import VERSION
 from services import logs
 from services.analysis.backfill import Backfill
 from services.analysis.changes import ToolChanges
+from services.analysis.deletion import Deletion
 from services.analysis.intake import Intake
 from services.analysis.merging import Merging
 from services.analysis.reanalysis import Reanalysis
 from services.analysis.settling import Settling
-from services.analysis.workflows import BACKFILL, MERGE, REANALYZE, Workflows
+from services.analysis.workflows import BACKFILL, DELETE, MERGE, REANALYZE, Workflows
 from services.cache.cache import Cache
 from services.catalog.registry import Catalog
 from services.catalog.watchlist import Watchlist
@@ -156,9 +157,11 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
         resources.push_async_callback(analyzer.close)
         settling = Settling(store, catalog, watchlist, analyzer, clock)
         intake = Intake(store, settling, clock)
+        articles = Articles(store, clock)
         workflows = Workflows(
             store,
             {
+                DELETE: Deletion(articles, settling),
                 BACKFILL: Backfill(store, catalog, settling, watchlist, cache.generations),
                 REANALYZE: Reanalysis(store, catalog, settling, cache.recount, cache.generations, clock),
                 MERGE: Merging(store, catalog, settling, cache.recount, cache.generations, clock),
@@ -185,7 +188,7 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
             metrics=Metrics(store, feeds, clock, resident_bytes, store.connections),
             claims=Claims(store, settings, _new_id),
             ingestion=_ingestion(settings, environment, store, fetcher, watchlist, budget, clock),
-            articles=Articles(store, clock),
+            articles=articles,
             runs=Runs(store),
             overview=Overview(store, feeds, clock),
             quarantine=Quarantine(store, clock, _new_id),

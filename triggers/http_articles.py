@@ -3,6 +3,7 @@
 import azure.functions as func
 
 from services import container
+from services.analysis import deletion
 from services.reading.articles import LAYERS, ArticleFilter, article_filter
 from services.reading.shown import shown
 from triggers.access import MANAGE, READ, require_management
@@ -41,6 +42,5 @@ async def delete_article(req: func.HttpRequest) -> func.HttpResponse:
     services = await container.get()
     require_management(req, services.settings.management_key)
     query_of(req)
-    source_id = await services.articles.delete(req.route_params["article_id"])
-    await services.intake.forget(source_id)
+    await deletion.delete_article(services.articles, services.workflows, req.route_params["article_id"])
     return no_content()

@@ -78,10 +78,6 @@ class Intake:
             await self._fail(settled)
         return Taken(len(settled.done), tuple(article_messages(again, 1)))
 
-    async def forget(self, source_id: str) -> None:
-        """Nothing counts the article any more, which has been deleted."""
-        await self._settling.settle([source_id])
-
     async def second_chances(self, now: datetime) -> list[str]:
         """The articles in error that have attempts left and have rested, pending again: their events are due."""
         rested = Where("updated_at", "le", format_time(now - ERRORS_REST))

@@ -117,9 +117,16 @@ class Articles:
         ordered = sorted(found.items, key=lambda each: (each.observed_day, each.scraped_at, each.source))
         return dataclasses.replace(found, items=ordered)
 
-    async def delete(self, article_id: str) -> str:
-        """Only a tombstone without its text is left; its source_id. Doing it again does nothing; NotFound if it never
-        was. Its mentions go when it is analysed next."""
+    async def source_id_of(self, article_id: str) -> str:
+        """Also of a tombstone."""
+        article = await self._find(article_id)
+        if article is None:
+            raise _no_article(article_id)
+        return article.source_id
+
+    async def delete(self, article_id: str) -> None:
+        """Only a tombstone without its text is left. Doing it again does nothing; NotFound if it never was. Its
+        mentions go when it is analysed next: services/analysis/deletion.py does both."""
         for _ in range(_TRIES):
             article = await self._find(article_id)
             if article is None:
@@ -132,7 +139,7 @@ class Articles:
                     continue
             for observation in await self._observed(article):
                 await self._store.delete(ARTICLES.name, article.source_id, observation["id"])
-            return article.source_id
+            return
         raise ChangedMeanwhile(f"article {article_id} keeps changing: try again")
 
     async def export(self, layer: Layer, limit: int, after: str | None) -> Listed[dict[str, Any]]:

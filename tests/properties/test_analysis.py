@@ -21,7 +21,6 @@ from services.analysis.workflows import LOST_AFTER, STUCK_AFTER
 from services.catalog.detector import Detector
 from services.catalog.form import tool_change
 from services.catalog.names import SETTLES
-from services.reading.articles import Articles
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.documents import NOW
@@ -77,12 +76,8 @@ class Newsroom(RuleBasedStateMachine):
     @rule(source_id=articles, death=deaths)
     def delete(self, source_id: str, death: int | None) -> None:
         """The caller asks again until it is told that it is done."""
-        self.attempt(death, lambda worker: self.deleted(worker, source_id))
-        self.do(self.deleted(self.world.worker, source_id))
-
-    async def deleted(self, worker: Worker, source_id: str) -> None:
-        await Articles(self.store, self.watch).delete(source_id)
-        await worker.intake.forget(source_id)
+        self.attempt(death, lambda worker: worker.delete(source_id))
+        self.do(self.world.worker.delete(source_id))
 
     @rule(death=deaths, data=st.data())
     def analyse(self, death: int | None, data: st.DataObject) -> None:

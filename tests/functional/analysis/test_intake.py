@@ -95,8 +95,7 @@ async def test_an_edit_moves_mentions_and_a_deletion_takes_them_away(world: Worl
     await world.delivered([one])
     after = (await world.mentions(quorvia))[one]
     assert (after.sentiment, after.published_at) == ("negative", before.published_at)
-    await Articles(world.store, world.watch).delete(one)
-    await world.worker.intake.forget(one)
+    await world.worker.delete(one)
     for tool in (quorvia, tarnwick):
         assert await world.mentions(tool) == {}
         await world.is_counted(tool)

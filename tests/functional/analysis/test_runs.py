@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from datetime import timedelta
 from typing import Any
 
@@ -14,11 +15,15 @@ from models.errors import Conflict, NotFound, ToolpulseError
 from models.run import JobRun
 from models.tool import Tool
 from services.analysis.backfill import preview
+from services.analysis.intake import AnalysisFailed
 from services.analysis.workflows import LAST_DELIVERY, LOST_AFTER, STUCK_AFTER, TURN, Turn
 from services.catalog.form import tool_change
 from services.catalog.registry import Catalog
-from services.store.containers import MENTIONS, RUNS, SENTIMENT_CACHE
+from services.ports import Query
+from services.store.containers import ARTICLES, MENTIONS, RUNS, SENTIMENT_CACHE
+from tests.documents import observation
 from tests.functional.analysis.world import Worker, World
+from tests.functional.ingest.dying import Died, DyingStore, When
 from tests.unit.feeds.stores import Crash, hesitant, mortal
 
 
@@ -280,6 +285,50 @@ async def test_a_merge_leaves_what_it_cannot_read_and_is_partial(
     await heal_mention(world, tool, broken)
     assert set(await world.mentions(old)) == {broken}
     assert set(await world.mentions(new)) == {well, broken}
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_deletion_that_dies_at_any_operation_is_finished_by_clean_up_without_being_asked_again(
+    world: World, when: When
+) -> None:
+    tool = await world.tool("Quorvia")
+    for k in itertools.count(1):
+        article = await world.article(k, "Quorvia is good")
+        await world.store.upsert(ARTICLES.name, observation(source_id=article).to_document())
+        await world.delivered([article])
+        dying = DyingStore(world.store, k, when)
+        with contextlib.suppress(Died):
+            await world.new_worker(dying).delete(article)
+        world.watch.advance(seconds=max(LOST_AFTER, STUCK_AFTER).total_seconds())
+        overdue = await world.worker.workflows.overdue(world.watch.now)
+        for run_id in overdue:
+            assert not (await world.worker.workflows.advance(run_id)).goes_on
+        if await world.store.count(RUNS.name) == 0:
+            assert dying.operations <= 2, "it died before it had promised anything"
+            continue
+        assert (await world.read(article)).deleted_at is not None
+        assert await world.store.read(ARTICLES.name, article, observation().id) is None
+        assert article not in await world.mentions(tool)
+        await world.is_counted(tool)
+        assert {run["status"] for run in (await world.store.query(RUNS.name, Query())).items} == {"SUCCEEDED"}
+        await world.store.delete(RUNS.name, (await world.store.query(RUNS.name, Query())).items[0]["run_id"], "RUN")
+        if not dying.is_dead:
+            assert k > 15
+            return
+
+
+async def test_a_deletion_that_cannot_take_a_mention_away_is_not_done_and_is_tried_again(world: World) -> None:
+    tool = await world.tool("Quorvia")
+    article = await world.article(1, "Quorvia is good")
+    await world.delivered([article])
+    await break_mention(world, tool, article)
+    with pytest.raises(AnalysisFailed):
+        await world.worker.delete(article)
+    await heal_mention(world, tool, article)
+    world.watch.advance(seconds=STUCK_AFTER.total_seconds())
+    (run_id,) = await world.worker.workflows.overdue(world.watch.now)
+    await world.worker.workflows.advance(run_id)
+    assert await world.mentions(tool) == {}
 
 
 async def break_mention(world: World, tool: Tool, source_id: str) -> None:

@@ -18,17 +18,19 @@ from models.values import hour_key
 from services.analysis.analyzers.port import Judgement, NotJudged
 from services.analysis.backfill import Backfill
 from services.analysis.changes import ToolChanges
+from services.analysis.deletion import Deletion, delete_article
 from services.analysis.intake import AnalysisFailed, Intake
 from services.analysis.merging import Merging
 from services.analysis.reanalysis import Reanalysis
 from services.analysis.settling import Settling
-from services.analysis.workflows import BACKFILL, MERGE, REANALYZE, Workflows
+from services.analysis.workflows import BACKFILL, DELETE, MERGE, REANALYZE, Workflows
 from services.cache.generations import Generations
 from services.cache.recount import Recount
 from services.catalog.form import new_tool
 from services.catalog.registry import Catalog
 from services.catalog.watchlist import Watchlist
 from services.ports import Query, Store, Where
+from services.reading.articles import Articles
 from services.store.containers import ARTICLES, MENTIONS, RUNS
 from tests.documents import article, reading
 from tests.unit.feeds.stores import Crash, mortal
@@ -70,6 +72,10 @@ class Worker:
     workflows: Workflows
     changes: ToolChanges
     recount: Recount
+    articles: Articles
+
+    async def delete(self, source_id: str) -> None:
+        await delete_article(self.articles, self.workflows, source_id)
 
 
 class World:
@@ -89,9 +95,11 @@ class World:
         watchlist = Watchlist(catalog, self.watch)
         settling = Settling(store, catalog, watchlist, self.analyzer, self.watch)
         recount, generations = Recount(store), Generations(store, self.watch)
+        articles = Articles(store, self.watch)
         workflows = Workflows(
             store,
             {
+                DELETE: Deletion(articles, settling),
                 BACKFILL: Backfill(store, catalog, settling, watchlist, generations),
                 REANALYZE: Reanalysis(store, catalog, settling, recount, generations, self.watch),
                 MERGE: Merging(store, catalog, settling, recount, generations, self.watch),
@@ -100,7 +108,8 @@ class World:
             lambda: f"run-{next(self._ids)}",
         )
         intake = Intake(store, settling, self.watch)
-        return Worker(catalog, watchlist, intake, workflows, ToolChanges(catalog, workflows, settling), recount)
+        changes = ToolChanges(catalog, workflows, settling)
+        return Worker(catalog, watchlist, intake, workflows, changes, recount, articles)
 
     async def tool(self, name: str, *aliases: str, **fields: Any) -> Tool:
         return await self.worker.catalog.add(new_tool({"name": name, "aliases": list(aliases), **fields}))

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from models.article import LOWEST_PRIORITY
 from models.stored import StoredDocument
-from models.values import Amount, Count, Flag, IdPart, Sha256, Share, SourceKey, Text, Time, WebUrl
+from models.values import Amount, Count, Flag, IdPart, Sha256, SourceKey, Text, Time, WebUrl
 
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 FeedKind = Literal["feed", "tiingo", "finnhub"]
@@ -84,11 +84,9 @@ class Feed(StoredDocument):
     articles_per_hour: Amount = 0.0
     hourly_distribution: HourlyDistribution = (0.0,) * HOURS
     fetches_per_hour: Amount = 0.0
-    active_probability: Share = 0.5
-    active_articles: Amount = 0.0
-    active_hours: Amount = 0.0
-    quiet_articles: Amount = 0.0
-    quiet_hours: Amount = 0.0
+    gap_articles: tuple[Amount, ...] = ()
+    gap_hours: tuple[Amount, ...] = ()
+    silent_hours: Amount = 0.0
     last_new_article_at: Time | None = None
     last_fetch_time: Time | None = None
     last_successful_fetch: Time | None = None

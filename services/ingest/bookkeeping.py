@@ -14,7 +14,8 @@ from models.feed import Feed
 from services.ingest.asking import Answer
 from services.ingest.fetching.addresses import checked_url
 from services.ingest.fetching.outcome import PERMANENT, FetchStatus
-from services.ingest.schedule import Hints, Policy, next_fetch, observe, rhythm_of
+from services.ingest.rhythm import observe, rhythm_of
+from services.ingest.schedule import Hints, Policy, next_fetch
 
 MOST_ERRORS = 10
 """In a row; the feed is disabled then, and an administrator told."""

@@ -135,7 +135,7 @@ FEEDS = Container(
         "by_priority": (("priority_score", DESCENDING), ("next_fetch_time", ASCENDING)),
         "by_last_success": (("last_successful_fetch", ASCENDING),),
     },
-    unindexed=("hashes", "hourly_distribution"),
+    unindexed=("gap_articles", "gap_hours", "hashes", "hourly_distribution"),
     numbers=("priority_score",),
 )
 RUNS = Container(

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from services.ingest.schedule import Hints, Policy, Rhythm, corrected_price_factor, formula_interval, next_fetch
+from services.ingest.rhythm import NO_GAPS, STEPS, Rhythm
+from services.ingest.schedule import Hints, Policy, corrected_price_factor, formula_interval, next_fetch
 
 NOW = datetime(2026, 2, 18, 10, 30, tzinfo=UTC)  # a Wednesday
 POLICY = Policy()
@@ -37,25 +38,27 @@ def test_the_formula_shortens_the_wait_in_a_peak_hour_but_not_below_a_minute() -
     assert minutes(replace(busy, hourly_distribution=peaking_at(11)), policy=FRUGAL) == pytest.approx(5.0)
 
 
-def test_an_active_feed_is_fetched_sooner_than_a_quiet_one() -> None:
-    learned = Rhythm(active_articles=100, active_hours=40, quiet_articles=5, quiet_hours=200)
-    active, quiet = replace(learned, active_probability=0.95), replace(learned, active_probability=0.02)
-    assert minutes(active) < 0.5 * minutes(quiet) <= 7.5
+def steady(per_hour: float) -> Rhythm:
+    """Known for so long that nothing is taken for granted."""
+    return Rhythm(gap_articles=(1e6 * per_hour,) * STEPS, gap_hours=(1e6,) * STEPS)
+
+
+def test_a_feed_in_a_session_is_fetched_sooner_than_between_sessions() -> None:
+    found, spent = (100.0, *NO_GAPS[1:]), (40.0, *[100.0] * (STEPS - 1))
+    speaking = Rhythm(gap_articles=found, gap_hours=spent)
+    assert minutes(speaking) < 0.5 * minutes(replace(speaking, silent_hours=6.0))
 
 
 def test_a_smaller_budget_fetches_later() -> None:
-    rhythm = Rhythm(active_articles=100, active_hours=40, active_probability=0.9)
-    assert minutes(rhythm, policy=Policy(fetches_per_feed_hour=5)) > minutes(rhythm, policy=Policy())
+    assert minutes(steady(2.5), policy=Policy(fetches_per_feed_hour=5)) > minutes(steady(2.5), policy=Policy())
 
 
 def test_four_times_the_rate_halves_the_interval() -> None:
-    known = Rhythm(active_hours=1e6, quiet_hours=1e6, active_probability=1.0)
-    slow, fast = replace(known, active_articles=0.5e6), replace(known, active_articles=2e6)
-    assert minutes(slow) == pytest.approx(2 * minutes(fast), rel=1e-3)
+    assert minutes(steady(0.5)) == pytest.approx(2 * minutes(steady(2.0)), rel=1e-3)
 
 
 def test_the_reason_can_be_read_by_people() -> None:
-    due = next_fetch(Rhythm(active_articles=50, active_hours=40, active_probability=0.9), NOW, POLICY)
+    due = next_fetch(steady(1.0), NOW, POLICY)
     assert due.rule == "expected"
     assert "articles an hour expected" in due.reason
 
@@ -123,5 +126,5 @@ def test_the_price_stays_within_bounds_however_often_it_is_corrected() -> None:
 
 
 def test_the_formula_is_the_latest_whatever_is_expected() -> None:
-    dead = Rhythm(active_hours=500.0, quiet_hours=500.0, active_probability=0.0)
+    dead = Rhythm(gap_hours=(100.0,) * STEPS, silent_hours=1000.0)
     assert next_fetch(dead, NOW, POLICY).at - NOW <= formula_interval(dead, NOW, POLICY)

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from models.feed import Feed
-from services.ingest.schedule import Policy, Rhythm, expected_rate, next_fetch, observe, rhythm_of
+from services.ingest.rhythm import MOST_AT_ONCE, Rhythm, expected_rate, observe, rhythm_of
+from services.ingest.schedule import Policy, next_fetch
 
 NOW = datetime(2026, 2, 18, 10, 0, tzinfo=UTC)
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -37,12 +38,38 @@ def test_the_rate_forgets_within_days() -> None:
     assert later.articles_per_hour < 0.5
 
 
-def test_fetches_that_find_articles_make_the_feed_active_and_empty_ones_quiet() -> None:
+def lived(start: datetime, arrivals: list[datetime], end: datetime) -> Rhythm:
+    """Fetched every ten minutes from `start` to `end`."""
+    rhythm, now = Rhythm(last_fetch_time=start), start
+    while now < end:
+        now += 10 * MINUTE
+        found = [at for at in arrivals if now - 10 * MINUTE < at <= now]
+        rhythm = observe(rhythm, len(found), found, now)
+    return rhythm
+
+
+def test_less_is_expected_the_longer_a_feed_that_speaks_in_sessions_is_silent() -> None:
     busy = fetched_every(10 * MINUTE, 100, articles=1)
-    assert busy.active_probability > 0.9
+    rates = [expected_rate(busy, NOW)]
     for index in range(1, 37):
         busy = observe(busy, 0, [], NOW + index * 10 * MINUTE)
-    assert busy.active_probability < 0.2
+        rates.append(expected_rate(busy, NOW))
+    assert rates[36] < 0.5 * rates[12] < 0.5 * rates[0]
+
+
+def test_a_feed_learns_how_long_its_silences_last() -> None:
+    sixth_hours = [NOW + 6 * HOUR * index for index in range(60)]
+    rhythm = lived(NOW, sixth_hours, NOW + 15 * DAY - 5 * HOUR)
+    soon = expected_rate(rhythm, rhythm.last_fetch_time or NOW)
+    assert expected_rate(rhythm, NOW + 15 * DAY) > 3 * soon
+
+
+def test_what_comes_with_the_first_article_of_a_burst_is_expected_when_that_one_is() -> None:
+    noon = [NOW + 125 * MINUTE + day * DAY for day in range(10)]
+    bursts = [at + second * timedelta(seconds=1) for at in noon for second in range(5)]
+    rhythm = lived(NOW, bursts, NOW + 10 * DAY)
+    assert rhythm.gap_articles[0] == 0
+    assert sum(rhythm.gap_articles) == pytest.approx(10 * 5, rel=0.2)
 
 
 def test_an_article_wakes_a_quiet_feed_at_once() -> None:
@@ -83,7 +110,7 @@ def test_a_first_fetch_without_any_times_teaches_little() -> None:
 
 def test_after_a_gap_of_months_the_feed_is_nearly_a_new_one() -> None:
     busy = fetched_every(10 * MINUTE, 6 * 72, articles=1)
-    after = observe(busy, 3, [NOW + 200 * DAY - HOUR] * 3, NOW + 200 * DAY)
+    after = observe(busy, 3, [NOW + 400 * DAY - HOUR] * 3, NOW + 400 * DAY)
     assert after.articles_per_hour < 4
     assert sum(after.hourly_distribution) == pytest.approx(3, abs=0.1)
 
@@ -98,8 +125,10 @@ def test_a_clock_that_jumps_back_breaks_nothing() -> None:
 def test_a_flood_counts_no_more_than_a_big_burst() -> None:
     calm = fetched_every(15 * MINUTE, 4 * 72)
     soon = NOW + 15 * MINUTE
-    burst, flood = observe(calm, 20, [], soon), observe(calm, 10_000, [], soon)
-    assert expected_rate(flood, soon) == pytest.approx(expected_rate(burst, soon))
+    burst, flood = (observe(calm, count, [soon] * count, soon) for count in (MOST_AT_ONCE, 10_000))
+    assert expected_rate(flood, soon) == expected_rate(burst, soon)
+    undated = observe(calm, 10_000, [], soon)
+    assert expected_rate(undated, soon) <= expected_rate(burst, soon)
 
 
 def test_fetches_per_hour_says_what_was_spent() -> None:
@@ -108,6 +137,7 @@ def test_fetches_per_hour_says_what_was_spent() -> None:
 
 def test_the_rhythm_survives_its_document() -> None:
     rhythm = fetched_every(10 * MINUTE, 200, articles=1)
+    rhythm = observe(rhythm, 0, [], NOW + 50 * MINUTE)
     feed = Feed.model_validate(
         {
             "feed_id": "a",
@@ -119,7 +149,8 @@ def test_the_rhythm_survives_its_document() -> None:
         }
     )
     assert rhythm_of(feed) == Rhythm()
-    saved = feed.changed(NOW, last_successful_fetch=NOW, **rhythm.as_fields())
+    saved = feed.changed(NOW, last_successful_fetch=rhythm.last_fetch_time, **rhythm.as_fields())
     read = rhythm_of(Feed.from_document(saved.to_document()))
-    assert read.last_fetch_time == NOW
-    assert expected_rate(read, NOW) == pytest.approx(expected_rate(rhythm, NOW), rel=1e-3)
+    later = NOW + HOUR
+    assert expected_rate(read, later) == pytest.approx(expected_rate(rhythm, later), rel=1e-3)
+    assert rhythm_of(saved.changed(NOW, gap_articles=(1.0,))).gap_articles == Rhythm().gap_articles

@@ -85,9 +85,12 @@ async def get_tool_history(req: func.HttpRequest) -> func.HttpResponse:
     days = integer(given.get("days"), "days", DEFAULT_DAYS, 1, MOST_DAYS)
     layer = choice(req, "layer", "canonical", LAYERS)
     tool = await services.catalog.get(req.route_params["tool"])
-    history = services.cache.history
-    read = history.canonical if layer == "canonical" else history.raw
-    return list_answer([point.shown() for point in await read(tool.tool_id, days)], None)
+    if layer == "canonical":
+        return list_answer(
+            [point.shown() for point in await services.cache.history.canonical(tool.tool_id, days)], None
+        )
+    raw = await services.cache.history.raw(tool.tool_id, days)
+    return list_answer([point.shown() for point in raw.items], None, raw.unreadable)
 
 
 @sentiment_http.route(route="v1/tools/{tool}/cache", methods=["DELETE"], auth_level=MANAGE)

@@ -66,7 +66,8 @@ class Processing:
         entries = await _apart_if_many(items, lambda: _entries(source, items))
         marks = tuple(each.mark for each in entries)
         refused = len(items) - len(entries)
-        if self._memory.has_all(marks):
+        # A feed that was deleted and added again has counted nothing yet, whatever this process remembers.
+        if counted_until(feed) and self._memory.has_all(marks):
             return Processed(len(entries), refused, marks=marks)
         recent = Recent.of(await self._store.read(FEEDS.name, feed.feed_id, FeedSeen.ID))
         unknown = [each for each in entries if not recent.has(each.mark)]

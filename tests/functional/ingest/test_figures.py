@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import pytest
 
+from services.feeds.registry import FeedRegistry
 from services.ingest.fetching.outcome import FetchStatus
 from services.ingest.loose_ends import LooseEnds, Waiting
 from tests.functional.ingest.dying import Died, DyingStore
@@ -100,3 +101,13 @@ async def test_a_message_that_is_sent_twice_leaves_the_figures_of_whoever_did_th
     await asyncio.gather(first, second.ingestion.ingest(batch))
     (run,) = await world.runs()
     assert (run["metrics"]["articles_stored"], run["progress"]) == (2, 1)
+
+
+async def test_a_feed_that_was_deleted_and_added_again_counts_anew_in_the_same_process(world: World) -> None:
+    await world.add_feed("feed", [item(1), item(2)])
+    await world.poll("feed")
+    await FeedRegistry(world.store, world.clock).remove("feed")
+    await world.add_feed("feed", [item(1), item(2)])
+    await world.poll("feed")
+    assert (await world.feed("feed")).total_articles_fetched == 2
+    assert len(await world.articles()) == 2

@@ -10,6 +10,7 @@ from models.errors import ChangedMeanwhile, InvalidInput, NotFound
 from models.quarantine import QuarantineItem
 from models.run import IngestionBatch
 from models.states import ReviewStatus
+from services.ingest.held import HeldBatches
 from services.ingest.messages import FeedBatch
 from services.listed import Listed, listed
 from services.ports import Clock, Query, Store, Where
@@ -54,15 +55,19 @@ class Quarantine:
         for _ in range(_TRIES):
             item = await self._get(quarantine_id)
             if item.manual_review_status == decision:
-                return Reviewed(item, await self._to_queue(item))
+                return await self._followed(item)
             decided = item.reviewed(self._clock(), decision, note)
             try:
                 stored = await self._store.replace(QUARANTINE.name, decided.to_document(), item.stored_etag or "")
             except ChangedMeanwhile:
                 continue
-            item = QuarantineItem.from_document(stored)
-            return Reviewed(item, await self._to_queue(item))
+            return await self._followed(QuarantineItem.from_document(stored))
         raise ChangedMeanwhile(f"quarantine item {quarantine_id} keeps changing: try again")
+
+    async def _followed(self, item: QuarantineItem) -> Reviewed:
+        if item.kind == "BATCH" and item.manual_review_status == "CLEARED_TERMINAL":
+            await HeldBatches(self._store).let_go(item.subject, item.quarantine_id)
+        return Reviewed(item, await self._to_queue(item))
 
     async def _get(self, quarantine_id: str) -> QuarantineItem:
         try:

@@ -11,15 +11,17 @@ from datetime import datetime
 from typing import Any
 
 from models.errors import ChangedMeanwhile
+from models.feed import Feed
 from models.quarantine import QuarantineItem, QuarantinePart, quarantine_id
 from models.raw_item import RawItem
 from models.values import format_time, parse_time
 from services.ingest.identity import Candidate
 from services.ports import Document, Query, Store, Where
-from services.store.containers import QUARANTINE
+from services.store.containers import FEEDS, QUARANTINE
 
 PART_BYTES = 1_500_000
 SAMPLES = 20
+_TRIES = 8
 _PARTS = Where("entity_type", "eq", "QuarantinePart")
 
 
@@ -78,7 +80,21 @@ class HeldBatches:
         page = await self._store.query(QUARANTINE.name, Query(where))
         for document in page.items:
             if document["manual_review_status"] == "CLEARED_TERMINAL" or document.get("released_at"):
+                await self.let_go(document["subject"], document["pk"])
                 await self._clear(document)
+
+    async def let_go(self, feed_id: str, name: str) -> None:
+        """The feed no longer points to the batch. A fetch that is under way keeps what it finds besides."""
+        for _ in range(_TRIES):
+            feed = await self._store.read(FEEDS.name, feed_id, Feed.ID)
+            if feed is None or feed.get("quarantine_id") != name:
+                return
+            without = {field: value for field, value in feed.items() if field != "quarantine_id"}
+            try:
+                await self._store.replace(FEEDS.name, without, feed["_etag"])
+            except ChangedMeanwhile:
+                continue
+            return
 
     async def _clear(self, document: Document) -> None:
         name = document["pk"]

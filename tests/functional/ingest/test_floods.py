@@ -7,6 +7,7 @@ import pytest
 from models.errors import ChangedMeanwhile
 from models.quarantine import QuarantineItem
 from services.ingest.held import PART_BYTES, HeldBatches
+from services.ingest.leases import Leases
 from services.ingest.messages import FeedBatch
 from services.quarantine import Quarantine
 from tests.functional.ingest.world import START, Item, World, item
@@ -109,6 +110,42 @@ async def test_a_dropped_batch_stays_out_and_its_pieces_go(world: World) -> None
     world.publish("a", [*FLOOD, item(700)])
     await world.poll("a", world.new_worker())
     assert len(await world.articles()) == MANY + 1
+
+
+async def test_a_dropped_batch_is_no_longer_what_its_feed_points_to_though_the_review_died_before_that(
+    world: World,
+) -> None:
+    held = await flooded(world)
+    pointing = await world.feed("a")
+    assert pointing.quarantine_id == held.quarantine_id
+    await quarantine(world).review(held.quarantine_id, "CLEARED_TERMINAL")
+    feed = await world.feed("a")
+    assert (feed.quarantine_id, feed.total_articles_fetched) == (None, MANY)
+    await world.store.replace("feeds", pointing.to_document(), feed.stored_etag or "")
+    await HeldBatches(world.store).sweep()
+    assert (await world.feed("a")).quarantine_id is None
+
+
+async def test_dropping_a_batch_leaves_alone_what_its_feed_points_to_by_now(world: World) -> None:
+    held = await flooded(world)
+    feed = await world.feed("a")
+    other = feed.changed(world.clock.now, quarantine_id="another")
+    await world.store.replace("feeds", other.to_document(), feed.stored_etag or "")
+    await quarantine(world).review(held.quarantine_id, "CLEARED_TERMINAL")
+    assert (await world.feed("a")).quarantine_id == "another"
+
+
+async def test_a_fetch_that_ends_after_its_feeds_batch_was_dropped_does_not_point_to_it_again(world: World) -> None:
+    held = await flooded(world)
+    (fetching,) = await world.claimed("a")
+    leases = Leases(world.store, world.clock)
+    document = await world.store.read("feeds", "a", "feed")
+    lease = await leases.take_up(document, fetching.feeds[0], 1)
+    assert lease is not None
+    await quarantine(world).review(held.quarantine_id, "CLEARED_TERMINAL")
+    assert await leases.save(lease, lease.feed.changed(world.clock.now, fetch_count=7))
+    feed = await world.feed("a")
+    assert (feed.quarantine_id, feed.fetch_count) == (None, 7)
 
 
 async def test_a_batch_waits_while_its_feed_is_being_fetched(world: World) -> None:

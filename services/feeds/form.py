@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from models.article import LOWEST_PRIORITY
 from models.errors import InvalidInput
 from models.feed import API_SOURCES, Feed, feed_id_of
+from services.ingest import credentials
 from services.ingest.urls import normalize_url
 
 FIELDS = ("url", "source_name", "id", "priority", "source_priority", "enabled", "credential")
@@ -31,7 +32,6 @@ _UNPRINTABLE = r"\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
 _NAME = re.compile(rf"[^{_UNPRINTABLE}]{{1,{LONGEST_NAME}}}")
 _NOT_IN_URLS = re.compile(rf"[\s{_UNPRINTABLE}<>\"\\]")
 _FEED_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_CREDENTIAL = re.compile(r"FEED_CREDENTIAL_[A-Z0-9_]{1,80}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +206,7 @@ def _checked_flag(value: Any) -> bool:
 
 
 def _checked_credential(value: Any) -> str:
-    # Only settings of this kind, or a feed could be made to send out any other secret of the app.
-    if not isinstance(value, str) or not _CREDENTIAL.fullmatch(value):
+    if not isinstance(value, str) or not credentials.NAME.fullmatch(value):
         raise InvalidInput("credential", "must be the name of a setting: FEED_CREDENTIAL_ and capitals, digits or _")
     return value
 

@@ -139,13 +139,15 @@ def accepted(run_id: str, **more: Any) -> func.HttpResponse:
     return json_answer({"run_id": run_id, **more}, 202, {"Location": f"/api/v1/runs/{run_id}"})
 
 
-def list_answer(items: Sequence[Any], cursor: str | None, unreadable: Sequence[str] = ()) -> func.HttpResponse:
+def list_answer(
+    items: Sequence[Any], cursor: str | None, unreadable: Sequence[str] = (), **more: Any
+) -> func.HttpResponse:
     """The one shape of every list."""
-    return json_answer({"items": list(items), "next": cursor, **left_out(unreadable)})
+    return json_answer({"items": list(items), "next": cursor, **left_out(unreadable), **more})
 
 
-def page_answer(page: Listed[Stored]) -> func.HttpResponse:
-    return list_answer([shown(item) for item in page.items], page.next, page.unreadable)
+def page_answer(page: Listed[Stored], **more: Any) -> func.HttpResponse:
+    return list_answer([shown(item) for item in page.items], page.next, page.unreadable, **more)
 
 
 def left_out(unreadable: Sequence[str]) -> dict[str, list[str]]:

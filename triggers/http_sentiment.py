@@ -57,7 +57,9 @@ async def list_tool_evidence(req: func.HttpRequest, messages: func.Out[typing.Li
     served = await services.cache.reader.read(req.route_params["tool"], period)
     if served.refresh:
         messages.set(refresh_messages([served.aggregate.entry.tool_id]))
-    return page_answer(await services.cache.evidence.page(served.aggregate.entry, *page_of(req)))
+    entry, (limit, cursor) = served.aggregate.entry, page_of(req)
+    tie = await services.cache.evidence.tie(entry, cursor)
+    return page_answer(await services.cache.evidence.page(entry, limit, cursor), **tie)
 
 
 @sentiment_http.route(route="v1/sentiment/latest", methods=["GET"], auth_level=READ)

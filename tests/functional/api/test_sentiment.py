@@ -138,6 +138,35 @@ async def test_evidence_lists_the_mentions_behind_the_figure_page_by_page(watche
     assert found[0]["sentiment"] == "positive"
 
 
+async def test_evidence_says_which_figures_it_is_behind_and_whether_anything_has_changed_since(
+    watched: Container,
+) -> None:
+    async def evidence(cursor: str = "") -> dict[str, Any]:
+        answer = await call("list_tool_evidence", f"hours=168&limit=1{cursor}", tool=TOOL.tool_id)
+        body: dict[str, Any] = answer.json
+        return body
+
+    figure = (await call("get_tool_sentiment", "hours=168", tool=TOOL.tool_id)).json
+    first = await evidence()
+    assert {name: first[name] for name in ("period_start_ts", "period_end_ts", "figures_updated_ts")} == {
+        "period_start_ts": figure["period_start_ts"],
+        "period_end_ts": figure["period_end_ts"],
+        "figures_updated_ts": figure["last_updated_ts"],
+    }
+    assert first["changed_since"] is False
+    await _say(watched, "four", NOW - timedelta(hours=5), "negative")
+    assert (await evidence())["changed_since"] is True, "said, and not yet counted"
+    entry = await watched.store.read(SENTIMENT_CACHE.name, TOOL.tool_id, entry_id(TOOL.tool_id, "DAY_7"))
+    assert entry is not None
+    moved = {name: entry[name] - 120 for name in ("period_start_ts", "period_end_ts", "last_updated_ts")}
+    aged = SentimentCacheEntry.from_document({**entry, **moved}).changed(NOW - timedelta(seconds=120))
+    await watched.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    await watched.store.upsert(SENTIMENT_CACHE.name, aged.to_document())
+    assert (await evidence())["changed_since"] is True, "counted after these figures were"
+    later = await evidence(f"&cursor={first['next']}")
+    assert (later["period_end_ts"], later["figures_updated_ts"]) == (figure["period_end_ts"], None)
+
+
 async def test_latest_has_one_row_for_each_tool(watched: Container) -> None:
     other = a_tool(1, NOW - timedelta(days=40), primary_name="A quiet tool")
     await watched.store.create(CATALOG.name, other.to_document())

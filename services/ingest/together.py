@@ -1,8 +1,8 @@
 """Calls of many feeds made as one: while the store is at work on a call, those that come are gathered for the next.
 
 Sixty new entries are four batches of documents; thirty feeds at once are a hundred and twenty. One transaction for what
-has gathered costs the embedded store half of what one for each does. Nothing waits that could be done at once, and each
-caller gets what it would have got alone: its own results, or its own error.
+has gathered costs the embedded store half of what one for each does. Nothing waits for longer than it takes to see that
+nobody else is coming, and each caller gets what it would have got alone: its own results, or its own error.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ from services.ports import Document
 
 MOST = 2_000
 """Documents in one call."""
+
+
+QUIET = 4
+"""Turns of the event loop without another caller, after which nobody more is waited for."""
 
 
 class Documents(Protocol):
@@ -90,6 +94,7 @@ class Together:
 
 async def _serve(line: _Line, container: str, call: Callable[[str, Any], Awaitable[list[Any]]]) -> None:
     while True:
+        await _gathered(line)
         turns = _next(line)
         if not turns:
             # At once, not when the task is through: whoever comes in between would find nobody at work.
@@ -109,6 +114,15 @@ async def _serve(line: _Line, container: str, call: Callable[[str, Any], Awaitab
             _fail(turns, error)
         else:
             _share(turns, results)
+
+
+async def _gathered(line: _Line) -> None:
+    """Waits while turns of the event loop bring callers: those who have work on the loop come soon."""
+    quiet = 0
+    while quiet < QUIET:
+        before = len(line.waiting)
+        await asyncio.sleep(0)
+        quiet = quiet + 1 if len(line.waiting) == before else 0
 
 
 def _next(line: _Line) -> list[_Turn]:

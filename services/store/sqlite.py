@@ -17,7 +17,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -106,7 +106,7 @@ class SqliteStore:
         prepared = rules.prepare(rules.container_named(container), document)
         now, etag = self._now(), next(self._etags)
         row = (prepared.partition, prepared.id, prepared.encoded, etag, now, prepared.expires)
-        if not await self._changed(_STATEMENTS[container].create, row):
+        if not await self._changed(_STATEMENTS[container].create[1], row):
             raise Conflict(f"{container}: {prepared.partition} / {prepared.id} is there already")
         return _stored(prepared, etag, now)
 
@@ -114,14 +114,14 @@ class SqliteStore:
         prepared = rules.prepare(rules.container_named(container), document)
         now, etag = self._now(), next(self._etags)
         row = (prepared.partition, prepared.id, prepared.encoded, etag, now, prepared.expires)
-        await self._changed(_STATEMENTS[container].upsert, row)
+        await self._changed(_STATEMENTS[container].upsert[1], row)
         return _stored(prepared, etag, now)
 
     async def replace(self, container: str, document: Document, etag: str) -> Document:
         prepared = rules.prepare(rules.container_named(container), document)
         now, new = self._now(), next(self._etags)
-        row = (prepared.encoded, new, now, prepared.expires, prepared.partition, prepared.id, etag, now)
-        if not await self._changed(_STATEMENTS[container].replace, row):
+        row = (prepared.partition, prepared.id, prepared.encoded, new, now, prepared.expires, etag)
+        if not await self._changed(_STATEMENTS[container].replace[1], row):
             raise ChangedMeanwhile(f"{container}: {prepared.partition} / {prepared.id} has changed or is gone")
         return _stored(prepared, new, now)
 
@@ -167,31 +167,28 @@ class SqliteStore:
         return await self._read(work, inline=False)
 
     async def create_many(self, container: str, documents: Sequence[Document]) -> list[bool]:
-        statement = _STATEMENTS[rules.container_named(container).name].create
+        statements = _STATEMENTS[rules.container_named(container).name]
 
         def work(connection: sqlite3.Connection, rows: Sequence[WrittenRow], _: int) -> list[bool]:
-            create = connection.cursor().execute
-            return [create(statement, row).rowcount > 0 for row in rows]
+            return _won(connection, statements.create, statements.etag, rows)
 
         return [created for batch in await self._batches(container, documents, work) for created in batch]
 
     async def write_many(self, container: str, documents: Sequence[Document]) -> None:
-        statement = _STATEMENTS[rules.container_named(container).name].upsert
+        statements = _STATEMENTS[rules.container_named(container).name]
 
         def work(connection: sqlite3.Connection, rows: Sequence[WrittenRow], _: int) -> None:
-            connection.executemany(statement, rows)
+            for _one in _written(connection, statements.upsert, rows):
+                pass
 
         await self._batches(container, documents, work)
 
     async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
-        statement = _STATEMENTS[rules.container_named(container).name].replace
+        statements = _STATEMENTS[rules.container_named(container).name]
 
         def work(connection: sqlite3.Connection, rows: Sequence[WrittenRow], start: int) -> list[bool]:
-            replaced, cursor = [], connection.cursor()
-            for (partition, name, body, new, now, expires), (_, etag) in zip(rows, changes[start:], strict=False):
-                row = (body, new, now, expires, partition, name, etag, now)
-                replaced.append(cursor.execute(statement, row).rowcount > 0)
-            return replaced
+            with_old = [(*row, old) for row, (_, old) in zip(rows, changes[start:], strict=False)]
+            return _won(connection, statements.replace, statements.etag, with_old)
 
         documents = [document for document, _ in changes]
         return [replaced for batch in await self._batches(container, documents, work) for replaced in batch]
@@ -282,13 +279,15 @@ class SqliteStore:
             prepared = [rules.prepare(spec, document) for document in documents]
             return [(p.partition, p.id, p.encoded, f"{etag}-{n:x}", now, p.expires) for n, p in enumerate(prepared)]
 
-        rows = prepare() if len(documents) <= INLINE_DOCUMENTS else await asyncio.to_thread(prepare)
+        rows = prepare() if len(documents) <= INLINE_DOCUMENTS else []
 
         def one(connection: sqlite3.Connection, start: int) -> T:
+            if not rows:
+                rows.extend(prepare())
             with transaction(connection):
                 return work(connection, rows[start : start + BATCH], start)
 
-        return [await self._in_writer(partial(one, start=start)) for start in range(0, len(rows), BATCH)]
+        return [await self._in_writer(partial(one, start=start)) for start in range(0, len(documents), BATCH)]
 
     async def _in_writer(self, work: Work[T]) -> T:
         """Writes that had to wait go one after the other, so that they wait for other processes only."""
@@ -338,6 +337,31 @@ class SqliteStore:
             if self._closed and task is not None and not task.cancelling():
                 raise Unavailable("the store is closed") from None  # closing took the job out of the queue
             raise
+
+
+def _written(
+    connection: sqlite3.Connection, statements: Mapping[int, str], rows: Sequence[tuple[object, ...]]
+) -> Iterator[tuple[Sequence[tuple[object, ...]], int]]:
+    """The rows in as few statements as they fit, each with how many of its rows were written."""
+    execute, start = connection.cursor().execute, 0
+    for size, statement in statements.items():
+        while len(rows) - start >= size:
+            some = rows[start : start + size]
+            yield some, execute(statement, [value for row in some for value in row]).rowcount
+            start += size
+
+
+def _won(
+    connection: sqlite3.Connection, statements: Mapping[int, str], etag: str, rows: Sequence[tuple[object, ...]]
+) -> list[bool]:
+    """Of each row whether it was written: its own ETag is there."""
+    won: list[bool] = []
+    for some, written in _written(connection, statements, rows):
+        if written == len(some):
+            won += [True] * written
+        else:
+            won += [connection.execute(etag, row[:2]).fetchone() == (row[3],) for row in some]
+    return won
 
 
 def _document(body: str, etag: str, ts: int) -> Document:

@@ -19,7 +19,8 @@ from services.store.containers import CONTAINERS
 
 CHECKPOINT_SECONDS = 1.0
 PATIENCE_SECONDS = 0.25  # with another process, while our own writers may have to wait for this thread
-LARGE_LOG_PAGES = 4096  # 16 MB
+PAGE_BYTES = 8192  # several documents, not one and an empty half
+LARGE_LOG_PAGES = 2048  # 16 MB
 PURGE_BATCH = 500
 
 _PURGES = [sqlite_sql.statements(container).purge for container in CONTAINERS.values()]
@@ -46,6 +47,8 @@ def open_connection(path: Path, wait_seconds: float) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         connection.execute("PRAGMA cache_size = -8000")
+        # What a statement of many rows needs in order to be undone: a file of its own costs more than the statement.
+        connection.execute("PRAGMA temp_store = MEMORY")
     except BaseException:
         connection.close()
         raise
@@ -94,6 +97,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _bring_up_to_date(connection: sqlite3.Connection) -> None:
+    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # of a new file; an old one keeps its own
     connection.execute("PRAGMA journal_mode = WAL")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > sqlite_sql.SCHEMA_VERSION:

@@ -20,6 +20,9 @@ SCHEMA_VERSION = 1
 Parameter = str | int | float | None
 
 READ_AT_ONCE = 32
+ROWS_AT_ONCE = (256, 64, 16, 4, 1)
+"""Rows of one statement, as many as there are: SQLite works through them without Python, so that other threads get on
+meanwhile. Between statements a busy program may keep the thread waiting for five milliseconds."""
 
 _BODY = "CAST(? AS TEXT)"  # bound as the bytes that encoders give
 _ALIVE = "(expires IS NULL OR expires > ?)"
@@ -30,14 +33,17 @@ _KEYS = ", ".join(f"({n}, ?, ?)" for n in range(READ_AT_ONCE))
 class Statements:
     """The statements of one container; each write is a single one, so that it is atomic without a transaction.
 
-    `read_some` takes READ_AT_ONCE keys, padded with nulls, and answers with the places of those that are there.
+    `read_some` takes READ_AT_ONCE keys, padded with nulls, and answers with the places of those that are there. Of
+    create, upsert and replace there is one for each of ROWS_AT_ONCE; a row is (pk, id, body, etag, ts, expires), and
+    for replace also the ETag that must still be there.
     """
 
     read: str
     read_some: str
-    create: str
-    upsert: str
-    replace: str
+    etag: str
+    create: Mapping[int, str]
+    upsert: Mapping[int, str]
+    replace: Mapping[int, str]
     delete: str
     delete_if: str
     purge: str
@@ -46,23 +52,41 @@ class Statements:
 def statements(container: Container) -> Statements:
     table = container.name
     key = "pk = ? AND id = ?"
-    insert = f"INSERT INTO {table} (pk, id, body, etag, ts, expires) VALUES (?1, ?2, CAST(?3 AS TEXT), ?4, ?5, ?6)"
+    insert = f"INSERT INTO {table} (pk, id, body, etag, ts, expires) VALUES"
     overwrite = (
         "ON CONFLICT (pk, id) DO UPDATE SET body = excluded.body, etag = excluded.etag, ts = excluded.ts,"
         " expires = excluded.expires"
     )
+    if_expired = f"WHERE {table}.expires <= excluded.ts"
     return Statements(
         read=f"SELECT body, etag, ts FROM {table} WHERE {key} AND {_ALIVE}",
         # CROSS JOIN: each key is looked up, whatever SQLite believes about the table. A key of nulls finds nothing.
         read_some=f"WITH keys (place, key, name) AS (VALUES {_KEYS}) SELECT place, body, etag, ts FROM keys"
         f" CROSS JOIN {table} WHERE pk = key AND id = name AND {_ALIVE}",
-        create=f"{insert} {overwrite} WHERE {table}.expires <= ?5",
-        upsert=f"{insert} {overwrite}",
-        replace=f"UPDATE {table} SET body = {_BODY}, etag = ?, ts = ?, expires = ?"
-        f" WHERE {key} AND etag = ? AND {_ALIVE}",
+        etag=f"SELECT etag FROM {table} WHERE {key}",
+        create={rows: f"{insert} {_rows(rows)} {overwrite} {if_expired}" for rows in ROWS_AT_ONCE},
+        upsert={rows: f"{insert} {_rows(rows)} {overwrite}" for rows in ROWS_AT_ONCE},
+        replace={rows: _replace(table, rows) for rows in ROWS_AT_ONCE},
         delete=f"DELETE FROM {table} WHERE {key} AND {_ALIVE}",
         delete_if=f"DELETE FROM {table} WHERE {key} AND {_ALIVE} AND etag = ?",
         purge=f"DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE expires <= ? LIMIT ?)",
+    )
+
+
+def _rows(count: int, more: str = "") -> str:
+    return ", ".join([f"(?, ?, {_BODY}, ?, ?, ?{more})"] * count)
+
+
+def _replace(table: str, rows: int) -> str:
+    row, new = ["?1", "?2", "CAST(?3 AS TEXT)", "?4", "?5", "?6", "?7"], ""
+    if rows > 1:
+        row = [f"new.column{n}" for n in range(1, 8)]
+        new = f" FROM (VALUES {_rows(rows, ', ?')}) AS new"
+    pk, name, body, etag, ts, expires, before = row
+    return (
+        f"UPDATE {table} SET body = {body}, etag = {etag}, ts = {ts}, expires = {expires}{new}"
+        f" WHERE pk = {pk} AND id = {name} AND {table}.etag = {before}"
+        f" AND ({table}.expires IS NULL OR {table}.expires > {ts})"
     )
 
 

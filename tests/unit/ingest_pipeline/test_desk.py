@@ -11,10 +11,11 @@ class Visitors:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._goes: dict[int, asyncio.Event] = {}
+        self._came: dict[int, asyncio.Event] = {}
         self.there: list[int] = []
 
     async def come(self, size: int) -> asyncio.Task[None]:
-        self._goes[size] = asyncio.Event()
+        self._goes[size], self._came[size] = asyncio.Event(), asyncio.Event()
         task = asyncio.create_task(self._visit(size))
         await self._settled()
         return task
@@ -23,9 +24,14 @@ class Visitors:
         self._goes[size].set()
         await self._settled()
 
+    async def comes_in(self, size: int) -> None:
+        async with asyncio.timeout(5):
+            await self._came[size].wait()
+
     async def _visit(self, size: int) -> None:
         async with self._desk.place(size):
             self.there.append(size)
+            self._came[size].set()
             await self._goes[size].wait()
         self.there.remove(size)
 
@@ -41,8 +47,27 @@ async def test_as_many_are_read_at_once_as_there_is_room_for() -> None:
     assert visitors.there == [6 * LEAST_BYTES, 1, 2, 3, 4]
     await visitors.come(5)
     assert 5 not in visitors.there
+
+
+async def test_those_who_had_to_wait_begin_together_once_most_have_left() -> None:
+    visitors = Visitors(Desk(4 * LEAST_BYTES, room_seconds=60))
+    for size in range(1, 9):
+        await visitors.come(size)
+    await visitors.leaves(1)
     await visitors.leaves(2)
-    assert 5 in visitors.there
+    assert visitors.there == [3, 4]
+    await visitors.leaves(3)
+    assert visitors.there == [4, 5, 6, 7]
+
+
+async def test_one_who_is_slow_to_leave_keeps_nobody_waiting_for_whom_there_is_room() -> None:
+    visitors = Visitors(Desk(4 * LEAST_BYTES, room_seconds=0.01))
+    for size in range(1, 6):
+        await visitors.come(size)
+    await visitors.leaves(1)
+    assert 5 not in visitors.there
+    await visitors.comes_in(5)
+    assert visitors.there == [2, 3, 4, 5]
 
 
 async def test_a_large_one_gets_its_turn_before_small_ones_that_came_later_and_has_the_desk_alone() -> None:

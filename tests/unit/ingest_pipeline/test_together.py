@@ -51,6 +51,19 @@ def _documents(*names: str) -> list[Document]:
     return [{"id": name} for name in names]
 
 
+async def test_callers_who_come_within_a_few_turns_of_the_loop_share_one_call() -> None:
+    store = Slow()
+    together = Together(store, at_once=1)
+
+    async def comes_after(turns: int) -> list[bool]:
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        return await together.create_many("c", _documents(f"{turns}"))
+
+    assert await asyncio.gather(*(comes_after(turns) for turns in range(0, 12, 3))) == [[True]] * 4
+    assert store.calls == [4]
+
+
 async def test_callers_who_come_while_the_store_works_share_the_next_call() -> None:
     store = Slow()
     together = Together(store, at_once=1)

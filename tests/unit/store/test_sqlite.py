@@ -297,3 +297,32 @@ async def test_a_partition_is_read_by_its_key(open_store: Callable[..., SqliteSt
         statement, parameters = sqlite_sql.select(rules.plan(container, Query(partition="p")), 0)
         steps = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
         assert steps == [f"SEARCH {name} USING INDEX {name}_key (pk=?)"]
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 21, 64, 300, 700])
+async def test_statements_of_many_rows_say_of_each_row_whether_it_was_written(
+    open_store: Callable[..., SqliteStore], count: int
+) -> None:
+    store = open_store()
+    there, gone = {f"{n:03}" for n in range(0, count, 7)}, {f"{n:03}" for n in range(3, count, 7)}
+    await store.write_many("mentions", [item(name, v=0) for name in there])
+    await store.write_many("mentions", [item(name, v=0, ttl_timestamp=int(NOW.timestamp()) - 1) for name in gone])
+    names = [f"{n:03}" for n in range(count)]
+    created = await store.create_many("mentions", [item(name, v=1) for name in [*names, names[-1]]])
+    assert created == [name not in there for name in names] + [False]
+    held = await store.read_many("mentions", [("t", name) for name in names])
+    assert [each and each["v"] for each in held] == [int(name not in there) for name in names]
+
+    stale = {f"{n:03}" for n in range(5, count, 11)}
+    changes = [({**each, "v": 2}, "old" if each["id"] in stale else each["_etag"]) for each in held if each is not None]
+    first, *others, again = await store.replace_many("mentions", [*changes, changes[0]])
+    assert others == [name not in stale for name in names[1:]]
+    assert first is not again
+    held = await store.read_many("mentions", [("t", name) for name in names])
+    assert [each and each["v"] for each in held] == [
+        2 if name not in stale else int(name not in there) for name in names
+    ]
+
+    await store.write_many("mentions", [item(name, v=n) for n in (3, 4) for name in names])
+    held = await store.read_many("mentions", [("t", name) for name in names])
+    assert [each and each["v"] for each in held] == [4] * count

@@ -50,7 +50,7 @@ def catalog(chance: random.Random) -> list[Tool]:
     return found
 
 
-def texts(chance: random.Random, tools: list[Tool], named: int, accents: bool) -> list[str]:
+def texts(chance: random.Random, tools: list[Tool], named: int, accents: bool, end: str = "") -> list[str]:
     vocabulary = list({word(chance) + word(chance)[:2] for _ in range(8_000)})
     weights = [1 / (rank + 2) for rank in range(len(vocabulary))]
     found = []
@@ -60,7 +60,8 @@ def texts(chance: random.Random, tools: list[Tool], named: int, accents: bool) -
             words = [each + chance.choice(_ACCENTED) if chance.random() < 0.1 else each for each in words]
         for _ in range(named):
             words.insert(chance.randrange(120), chance.choice(chance.choice(tools).names))
-        found.append(" ".join(words)[:CHARACTERS].ljust(CHARACTERS, "."))
+        text = " ".join(words)[: CHARACTERS - len(end)] + end
+        found.append(text.ljust(CHARACTERS, "."))
     return found
 
 
@@ -90,13 +91,15 @@ def main() -> None:
     )
     print(f"{TOOLS:,} tools of {NAMES} names, {TEXTS:,} texts of {CHARACTERS:,} characters; built in {built:.2f} s")
     print(f"{'texts':34}{'detector':>12}{'words only':>12}{'regex':>12}   MB/s")
-    for title, named, accents in (
-        ("no name in them", 0, False),
-        ("one name in each", 1, False),
-        ("three names in each", 3, False),
-        ("three names, a tenth accented", 3, True),
+    for title, named, accents, end in (
+        ("no name in them", 0, False, ""),
+        ("one name in each", 1, False, ""),
+        ("three names in each", 3, False, ""),
+        ("three names, a tenth accented", 3, True, ""),
+        ("three names, an ellipsis", 3, False, "…"),
+        ("three names, accents, an ellipsis", 3, True, "…"),
     ):
-        corpus = texts(chance, tools, named, accents)
+        corpus = texts(chance, tools, named, accents, end)
         found = sum(len(detector.find(text)) for text in corpus)
         figures = [
             rate(detector.find, corpus),

@@ -26,7 +26,8 @@ MARKS = (
 _SPACED_WORD = re.compile(rf"[^\W{UNSPACED}]+")
 _UNSPACED_RUN = re.compile(rf"[{UNSPACED}]+")
 _ASCII_WORDS = "".join(chr(n).lower() if chr(n).isalnum() or chr(n) == "_" else " " for n in range(128))
-_CLUSTER = re.compile(rf".[{MARKS}]*", re.S)
+# ASCII that bears no marks folds as a whole, so that one ellipsis or hard space does not make a thousand clusters.
+_CLUSTER = re.compile(rf"[\x00-\x7f]+(?![{MARKS}])|.[{MARKS}]*", re.S)
 _URL = re.compile(r"https?://\S+", re.I)
 _SPACES = re.compile(r"\s+")
 _ODD_ASCII_SPACES = ("\n", "  ", "\t", "\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x1f")
@@ -74,6 +75,10 @@ def _normalized(bare: str) -> tuple[str, list[int]]:
     parts: list[str] = []
     origins: list[int] = []
     for cluster in _CLUSTER.finditer(bare):
+        if cluster[0].isascii():
+            parts.append(cluster[0].lower())
+            origins += range(*cluster.span())
+            continue
         folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", cluster[0]).casefold())
         parts.append(folded)
         origins += [cluster.start()] * len(folded)

@@ -19,6 +19,7 @@ from models.raw_item import ParsedDocument
 from services.ingest.api_feeds import NewsApi, is_refused_alone, merged, nothing_asked, together
 from services.ingest.desk import Desk
 from services.ingest.fetching.outcome import Credential, FetchRequest, FetchResult, FetchStatus
+from services.ingest.fetching.room import Room
 from services.ingest.sources.feed import discover, parse
 from services.ingest.sources.unreadable import Unreadable
 
@@ -65,7 +66,8 @@ class Asking:
     """`credentials` finds what a private feed's setting holds: InvalidInput if it is missing or says nothing usable.
 
     `watched` gives the tickers that news APIs are asked about besides those of the settings. An answer is read when
-    there is room for it on the `desk`, and has its place there until whoever asked is through with it.
+    there is room for it on the `desk`, and has its place there until whoever asked is through with it. What is read, or
+    waits for that, is within the `room`: whoever is at the desk never waits for it, or nobody might go on.
     """
 
     def __init__(
@@ -75,12 +77,14 @@ class Asking:
         credentials: Callable[[str], Credential],
         watched: Callable[[], Awaitable[Sequence[str]]] = _nobodys,
         desk: Desk | None = None,
+        room: Room | None = None,
     ) -> None:
         self._fetcher = fetcher
         self._apis = apis
         self._credentials = credentials
         self._watched = watched
         self._desk = desk or Desk()
+        self._room = room or Room()
 
     @asynccontextmanager
     async def asked(self, feed: Feed, now: datetime) -> AsyncIterator[Answer]:
@@ -100,12 +104,13 @@ class Asking:
             result = FetchResult(FetchStatus.UNAUTHORIZED, feed.feed_url, error=str(error), fingerprint="credential")
             return Answer(result)
         request = request_for(feed, credential)
-        result = await self._fetcher.fetch(request)
-        if result.body is not None:
-            await places.enter_async_context(self._desk.place(len(result.body)))
-        answer = await _read(result)
+        answer = await self._at_desk(request, places)
         if answer.problem is not None and answer.problem.kind == "html" and feed.last_successful_fetch is None:
-            answer = await self._follow_page(answer, request)
+            links = await asyncio.to_thread(discover, answer.result.body or b"", answer.result.url)
+            answer = replace(answer, result=replace(answer.result, body=None))
+            if links:
+                await places.aclose()
+                answer = await self._named_by(answer, replace(request, url=links[0].url), places)
         unconditional = request.etag is None and request.last_modified is None
         lied = False
         if unconditional and answer.document is not None and _has_validators(feed) and feed.validators_trusted:
@@ -140,21 +145,23 @@ class Asking:
     async def _with_watched(self, api: NewsApi) -> NewsApi:
         return replace(api, tickers=tuple(dict.fromkeys((*api.tickers, *await self._watched()))))
 
-    async def _follow_page(self, page: Answer, request: FetchRequest) -> Answer:
-        """What the first feed says that a web page names as its own; the page itself if that is none."""
-        body = page.result.body or b""
-        for link in (await asyncio.to_thread(discover, body, page.result.url))[:1]:
-            elsewhere = replace(request, url=link.url, etag=None, last_modified=None, body_hash=None)
-            found = await _read(await self._fetcher.fetch(elsewhere))
-            if found.document is not None:
-                return replace(found, found_at=found.result.moved_to or link.url)
-        return page
+    async def _at_desk(self, request: FetchRequest, places: AsyncExitStack) -> Answer:
+        place = places.enter_context(self._room.place())
+        result = await self._fetcher.fetch(replace(request, place=place))
+        if result.body is not None:
+            await places.enter_async_context(self._desk.place(len(result.body)))
+        return await _read(result)
+
+    async def _named_by(self, page: Answer, request: FetchRequest, places: AsyncExitStack) -> Answer:
+        """What the feed says that a web page names as its own; the page itself if that is none."""
+        found = await self._at_desk(replace(request, etag=None, last_modified=None, body_hash=None), places)
+        return page if found.document is None else replace(found, found_at=found.result.moved_to or request.url)
 
     async def _is_lying(self, feed: Feed, request: FetchRequest, result: FetchResult) -> bool:
         """Whether the server would have called this body, which is not the last one, unmodified."""
         if feed.etag is not None and result.etag == feed.etag:
             return True
-        conditional = replace(request, etag=feed.etag, last_modified=feed.last_modified)
+        conditional = replace(request, etag=feed.etag, last_modified=feed.last_modified, read=False)
         again = await self._fetcher.fetch(conditional)
         return again.status is FetchStatus.NOT_MODIFIED
 

@@ -123,6 +123,8 @@ class Fetcher:
             attempt += 1
             if attempt >= self._settings.attempts or not _may_pass(result):
                 return replace(result, attempts=attempt, duration_ms=round(spent * 1000))
+            if request.place is not None:
+                request.place.leave()
             failed = result
             wait: float = self._settings.backoff_base ** (attempt - 1)
             await self._sleep(wait * (1 - self._chance() / 2))
@@ -165,7 +167,8 @@ class Fetcher:
             started = self._monotonic()
             reported = False
             try:
-                answer = await self._wire.get(url, trip.headers, max(trip.timeout - trip.spent, 0.001))
+                left = max(trip.timeout - trip.spent, 0.001)
+                answer = await self._wire.get(url, trip.headers, left, trip.request.place, read=trip.request.read)
                 self._report(host, answer)
                 reported = True
                 return answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 from typing import Literal
 
 Problem = Literal["too_large", "corrupt", "unknown_encoding"]
@@ -35,26 +36,26 @@ class BoundedDecoder:
         if self._encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
             self.problem = "unknown_encoding"
 
-    def feed(self, chunk: bytes) -> Problem | None:
+    def feed(self, chunk: bytes) -> Iterator[int]:
+        """Has to be gone through: yields how many bytes are held, before it holds many more."""
         if self.problem:
-            return self.problem
+            return
         self.received_bytes += len(chunk)
         if self.received_bytes > self._most:
             self.problem = "too_large"
-            return self.problem
+            return
         if self._head is not None:
             chunk = self._head + chunk
             if len(chunk) < 2:
                 self._head = chunk
-                return None
+                return
             self._begin(chunk)
-        self._take(chunk)
-        return self.problem
+        yield from self._take(chunk)
 
     def finish(self) -> bytes | None:
         """The whole body, or None with the `problem`."""
         if self.problem is None and self._head:
-            self._take(self._head)
+            self._keep(self._head)
         if self.problem is None and self._inflater is not None and not self._inflater.eof:
             self.problem = "corrupt"
         return None if self.problem else bytes(self._decoded)
@@ -68,9 +69,10 @@ class BoundedDecoder:
             wrapped = start[0] & 0x0F == 8 and (start[0] << 8 | start[1]) % 31 == 0
             self._inflater = zlib.decompressobj(zlib.MAX_WBITS if wrapped else -zlib.MAX_WBITS)
 
-    def _take(self, chunk: bytes) -> None:
+    def _take(self, chunk: bytes) -> Iterator[int]:
         if self._inflater is None:
             self._keep(chunk)
+            yield len(self._decoded)
             return
         while self.problem is None:
             if self._inflater.eof and not self._next_member(chunk):
@@ -81,6 +83,7 @@ class BoundedDecoder:
                 self.problem = "corrupt"
                 return
             self._keep(decoded)
+            yield len(self._decoded)
             chunk = self._inflater.unused_data if self._inflater.eof else self._inflater.unconsumed_tail
             # All input may be taken while output is still held back: only a step that was not full was the last.
             if not chunk and len(decoded) < STEP_BYTES:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from services.ingest.fetching.room import Place
+
 FEED_TYPES = (
     "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml, "
     "application/xml;q=0.9, text/xml;q=0.9, */*;q=0.5"
@@ -59,6 +61,8 @@ class FetchRequest:
     """`etag` and `last_modified` make it conditional; `body_hash` is what an unchanged body is told by.
 
     The credential goes to the URL's own origin and never beyond it. The repr holds no URL: a query may be a secret.
+    `place` is where a large body is kept until whoever asked is through with it. One that is not to be `read` is called
+    a bad response: only whether it is another status is asked.
     """
 
     url: str = field(repr=False)
@@ -67,6 +71,8 @@ class FetchRequest:
     body_hash: str | None = None
     credential: Credential | None = field(default=None, repr=False)
     accept: str = FEED_TYPES
+    place: Place | None = field(default=None, repr=False, compare=False)
+    read: bool = True
 
 
 @dataclass(frozen=True, slots=True)

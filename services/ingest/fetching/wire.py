@@ -19,6 +19,7 @@ from yarl import URL
 from services.ingest.fetching.addresses import shown
 from services.ingest.fetching.decoding import BoundedDecoder, Problem
 from services.ingest.fetching.outcome import Failure, FetchStatus
+from services.ingest.fetching.room import Place
 from services.ingest.fetching.transport import LookupFailed, RefusedAddress
 
 # Its line for every request holds the whole URL, and a query may be a secret.
@@ -58,16 +59,22 @@ class Wire:
             event_hooks={"response": [_set_location_aside]},
         )
 
-    async def get(self, url: URL, headers: Mapping[str, str], seconds: float) -> Answer | Failure:
-        """What the server answers within `seconds`, from looking up its name to the last byte."""
+    async def get(
+        self, url: URL, headers: Mapping[str, str], seconds: float, place: Place | None = None, *, read: bool = True
+    ) -> Answer | Failure:
+        """What the server answers within `seconds`, from looking up its name to the last byte.
+
+        A body that is large waits for its `place`, which takes nothing from its time; one that is not to be `read` is
+        left where it is.
+        """
         answered = False
         try:
             request = _request(url, headers)
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(seconds) as deadline:
                 response = await self._client.send(request, stream=True)
                 answered = True
                 try:
-                    return await self._read(response)
+                    return await self._read(response, place, deadline, read)
                 finally:
                     await response.aclose()
         except (TimeoutError, httpx.TimeoutException):
@@ -83,17 +90,22 @@ class Wire:
     async def close(self) -> None:
         await self._client.aclose()
 
-    async def _read(self, response: httpx.Response) -> Answer | Failure:
+    async def _read(
+        self, response: httpx.Response, place: Place | None, deadline: asyncio.Timeout, read: bool
+    ) -> Answer | Failure:
         location = response.extensions.get("location", "")
-        if not response.is_success:
+        if not response.is_success or not read:
             return Answer(response.status_code, response.headers, location, None, 0)
         decoder = BoundedDecoder(response.headers.get("Content-Encoding", ""), self._most_bytes)
         announced = response.headers.get("Content-Length", "")
         if announced.isdecimal() and int(announced[:20]) > self._most_bytes:
             return self._unread("too_large", response)
         async for chunk in response.aiter_raw():
-            if problem := decoder.feed(chunk):
-                return self._unread(problem, response)
+            for held in decoder.feed(chunk):
+                if place is not None and held > place.granted_bytes:
+                    await _room_for(place, held, deadline)
+            if decoder.problem:
+                return self._unread(decoder.problem, response)
         body = decoder.finish()
         if body is None:
             return self._unread(decoder.problem or "corrupt", response)
@@ -106,6 +118,16 @@ class Wire:
         encoding = response.headers.get("Content-Encoding", "none")[:40]
         text = f"the body cannot be decoded (Content-Encoding: {encoding})"
         return Failure(FetchStatus.BAD_RESPONSE, text, f"bad_response:{problem}", answered=True)
+
+
+async def _room_for(place: Place, held: int, deadline: asyncio.Timeout) -> None:
+    """Meanwhile the clock stands still."""
+    now, until = asyncio.get_running_loop().time, deadline.when()
+    assert until is not None
+    left = until - now()
+    deadline.reschedule(None)
+    await place.grow(held)
+    deadline.reschedule(now() + left)
 
 
 class _NoCookies(httpx.Cookies):

@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import os
 import time
 import tracemalloc
 import zlib
@@ -9,6 +10,7 @@ import zlib
 import pytest
 
 from services.ingest.fetcher import FetchRequest, FetchStatus
+from services.ingest.fetching.room import FREE_BYTES, Room
 from tests.functional.fetcher.conftest import Make, Names, Request, Server, response
 
 FEED = b"<rss version='2.0'>" + b"<item>news</item>" * 200 + b"</rss>"
@@ -183,3 +185,41 @@ async def test_a_cancelled_fetch_gives_its_turn_back(server: Server, make: Make)
         asyncio.CancelledError
     ] * 2
     assert (await asyncio.wait_for(fetcher.fetch(FetchRequest(server.url(host="one.test"))), 2)).ok
+
+
+async def test_large_bodies_wait_for_room_without_running_out_of_time_and_small_ones_do_not_wait(
+    server: Server, make: Make
+) -> None:
+    large = b"<rss>" + os.urandom(1_500_000).hex().encode() + b"</rss>"
+    server.answers |= {"/large": response(body=large), "/small": response()}
+    room, fetcher = Room(4_000_000), make(timeout_seconds=0.5)
+    with room.place() as first:
+        held = await fetcher.fetch(FetchRequest(server.url("/large"), place=first))
+        with room.place() as second:
+            waiting = asyncio.create_task(fetcher.fetch(FetchRequest(server.url("/large"), place=second)))
+            small = await fetcher.fetch(FetchRequest(server.url("/small"), place=room.place()))
+            await asyncio.sleep(0.8)
+            assert (held.ok, small.ok, waiting.done()) == (True, True, False)
+            assert room.taken_bytes <= room.most_bytes
+            first.leave()
+            assert (await waiting).body == large
+    assert room.taken_bytes == 0
+
+
+async def test_a_bomb_holds_no_more_than_its_place_while_it_waits(server: Server, make: Make) -> None:
+    bomb = gzip.compress(os.urandom(60_000) + b"\0" * 5_000_000, mtime=0)
+    server.answers["/bomb"] = response(body=bomb, Content_Encoding="gzip")
+    room, fetcher = Room(1_000_000), make()
+    first = room.place()
+    await first.grow(1_200_000)
+    with room.place() as second:
+        waiting = asyncio.create_task(fetcher.fetch(FetchRequest(server.url("/bomb"), place=second)))
+        await asyncio.sleep(0.3)
+        assert (waiting.done(), second.granted_bytes) == (False, FREE_BYTES)
+        waiting.cancel()
+
+
+async def test_a_body_that_is_not_to_be_read_is_left_where_it_is(server: Server, make: Make) -> None:
+    server.answers["/feed"] = response(body=b"x" * 100)
+    result = await make().fetch(FetchRequest(server.url(), read=False))
+    assert (result.status, result.body, result.attempts) == (FetchStatus.BAD_RESPONSE, None, 1)

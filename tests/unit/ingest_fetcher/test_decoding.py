@@ -17,7 +17,9 @@ MOST = 3_000_000
 def decoded(encoding: str, *chunks: bytes, most: int = MOST) -> bytes | str:
     decoder = BoundedDecoder(encoding, most)
     for chunk in chunks:
-        if decoder.feed(chunk):
+        for _ in decoder.feed(chunk):
+            pass
+        if decoder.problem:
             break
     body = decoder.finish()
     return str(decoder.problem) if body is None else body

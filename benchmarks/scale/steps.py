@@ -18,6 +18,7 @@ from pathlib import Path
 from benchmarks.scale.counting import CountingStore, Operation
 from models.cache import METADATA_PARTITION
 from models.metrics import IngestionTotals
+from models.timeline import by_day
 from models.tool import Tool
 from models.values import hour_key
 from services import logs
@@ -274,7 +275,7 @@ async def _marked(bench: Bench, hours: int, mentions: int) -> str:
     """A tool in whose timeline each of so many hours has mentions, the last of them marked."""
     tool_id, now = bench.new_uuid(), bench.clock.now
     table = {hour_key(now - timedelta(hours=back)): [12, 8, 9, 3_141_592] for back in range(hours)}
-    await bench.store.upsert(CATALOG.name, timeline_document(tool_id, None, table, None, now))
+    await bench.store.upsert(CATALOG.name, timeline_document(tool_id, None, by_day(table), None, now))
     said = [
         mention(
             tool_id=tool_id,

@@ -83,6 +83,23 @@ async def test_a_count_that_is_late_gives_way(
     await check_tables(store, TOOL.tool_id, NOW)
 
 
+async def test_who_is_late_counts_again_what_the_earlier_count_had_not_seen(
+    store: SqliteStore, process: Process
+) -> None:
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, "negative"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    earlier, later = Late(store), Late(store)
+    works = []
+    for number, late in enumerate((earlier, later)):
+        await process.settle(TOOL.tool_id, f"another-{number}", Said(HOUR, "positive"))
+        works.append(asyncio.ensure_future(Recount(cast("Store", late)).recount_tool(TOOL.tool_id, NOW)))
+        await late.counted.wait()
+    for late, work in zip((earlier, later), works, strict=True):
+        late.go.set()
+        await work
+    await check_tables(store, TOOL.tool_id, NOW)
+
+
 async def test_windows_that_are_gathered_late_give_way(store: SqliteStore, process: Process, watch: Watch) -> None:
     """Else they would be believed for the rest of their hour: nothing is marked any more."""
     await process.settle(TOOL.tool_id, "article", Said(HOUR, "negative"))

@@ -71,12 +71,12 @@ async def list_latest_sentiment(req: func.HttpRequest, messages: func.Out[typing
     period = period_named(given.get("hours"), given.get("period"))
     page = await services.catalog.page(*page_of(req), ("ACTIVE",))
     rows = await services.cache.reader.read_all(page.items, period)
-    stale = [row.aggregate.entry.tool_id for row in rows if row.refresh]
+    stale = [row.aggregate.entry.tool_id for row in rows.items if row.refresh]
     if stale:
         messages.set(refresh_messages(stale))
     now = services.clock()
-    shown_rows = [shown_entry(row.aggregate.entry, row.aggregate.name, now) for row in rows]
-    return list_answer(shown_rows, page.next, page.unreadable)
+    shown_rows = [shown_entry(row.aggregate.entry, row.aggregate.name, now) for row in rows.items]
+    return list_answer(shown_rows, page.next, (*page.unreadable, *rows.unreadable))
 
 
 @sentiment_http.route(route="v1/tools/{tool}/history", methods=["GET"], auth_level=READ)

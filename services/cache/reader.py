@@ -27,6 +27,7 @@ from services.cache.generations import Generations
 from services.cache.memory import Aggregate, Memory
 from services.cache.revalidation import Revalidation
 from services.catalog.registry import Catalog
+from services.listed import Listed
 from services.logs import log_event
 from services.ports import Clock, Document, Store
 from services.store.containers import SENTIMENT_CACHE
@@ -87,30 +88,37 @@ class Reader:
                 return served
         raise _restless(text)
 
-    async def read_all(self, tools: Sequence[Tool], period: Period) -> list[Served]:
-        """The same for several tools, with one look into the store for all that is there."""
+    async def read_all(self, tools: Sequence[Tool], period: Period) -> Listed[Served]:
+        """The same for several tools, with one look into the store for all that is there, without those of which
+        something cannot be read."""
         started, now = time.perf_counter(), self._clock()
         for _ in range(_ROUNDS):
             served = await self._all(tools, period, now)
-            if all(self._holds(each) for each in served):
-                for each in served:
-                    self._count(each, (time.perf_counter() - started) / len(served))
+            if all(self._holds(each) for each in served.items):
+                for each in served.items:
+                    self._count(each, (time.perf_counter() - started) / len(tools))
                 return served
         raise _restless("some tool")
 
-    async def _all(self, tools: Sequence[Tool], period: Period, now: datetime) -> list[Served]:
+    async def _all(self, tools: Sequence[Tool], period: Period, now: datetime) -> Listed[Served]:
         keys = [key for tool in tools for key in _keys(tool.tool_id, period)]
         found = await self._store.read_many(SENTIMENT_CACHE.name, keys)
         gate = asyncio.Semaphore(_COMPUTED_AT_ONCE)
 
-        async def one(place: int, tool: Tool) -> Served:
-            entry, missed = self._valid(tool.tool_id, *found[2 * place : 2 * place + 2]), False
-            if entry is None:
-                async with gate:
-                    entry, missed = await self._entry(tool, period)
+        async def one(place: int, tool: Tool) -> Served | None:
+            try:
+                entry, missed = self._valid(tool.tool_id, *found[2 * place : 2 * place + 2]), False
+                if entry is None:
+                    async with gate:
+                        entry, missed = await self._entry(tool, period)
+            except (ValueError, TypeError, LookupError):  # as of a refresh: what is wrong may be in any of its tables
+                log.exception("tool_unreadable tool_id=%s", tool.tool_id)
+                return None
             return await self._served(tool, entry, missed, now)
 
-        return await asyncio.gather(*(one(place, tool) for place, tool in enumerate(tools)))
+        served = await asyncio.gather(*(one(place, tool) for place, tool in enumerate(tools)))
+        unreadable = tuple(tool.tool_id for tool, each in zip(tools, served, strict=True) if each is None)
+        return Listed([each for each in served if each is not None], unreadable=unreadable)
 
     def _holds(self, served: Served) -> bool:
         """Whether its generation has not been raised by this process since it was read."""

@@ -7,6 +7,7 @@ import pytest
 
 from models.article import Article
 from models.stored import StoredDocument
+from services.cache.marks import mark_hours
 from services.container import Container
 from tests.documents import (
     TOOL_ID,
@@ -138,6 +139,25 @@ async def test_tools_and_their_figures_go_without_it(app: Container) -> None:
     await put_broken(app, tool(tool_id=TOOL_ID[:-1] + "0", primary_name="broken", **AGES), aliases="none")
     assert_list(await call("list_tools"), "tool_id", [TOOL_ID], [TOOL_ID[:-1] + "0"])
     assert_list(await call("list_latest_sentiment"), "tool_id", [TOOL_ID], [TOOL_ID[:-1] + "0"])
+
+
+@pytest.mark.parametrize(
+    ("container", "broken"),
+    [
+        ("sentiment_cache", {"id": f"{TOOL_ID}:generation", "tool_id": TOOL_ID, "generation": "high"}),
+        ("catalog", {"id": "TIMELINE", "pk": TOOL_ID, "hours": 7, "created_at": "lately"}),
+    ],
+)
+async def test_a_tool_whose_tables_cannot_be_read_hides_no_others_figures(
+    app: Container, container: str, broken: dict[str, Any]
+) -> None:
+    other = tool(tool_id=TOOL_ID[:-1] + "0", primary_name="other", **AGES)
+    await put(app, tool(**AGES), other)
+    await app.store.upsert(container, broken)
+    await mark_hours(app.store, TOOL_ID, [NOW], NOW)
+    assert_list(await call("list_latest_sentiment"), "tool_id", [other.tool_id], [TOOL_ID])
+    assert (await call("get_tool_sentiment", tool=other.tool_id)).status == 200
+    assert (await call("get_tool_sentiment", tool=TOOL_ID)).status == 500
 
 
 async def test_health_goes_without_a_heartbeat_that_cannot_be_read(app: Container) -> None:

@@ -189,7 +189,7 @@ async def test_many_tools_are_read_with_one_look_and_the_missing_ones_computed(
     await store.create(CATALOG.name, other.to_document())
     process = Process(store, watch)
     await process.cache.refresh.refresh_tools([tool.tool_id])
-    served = await process.cache.reader.read_all([tool, other], "DAY_7")
+    served = (await process.cache.reader.read_all([tool, other], "DAY_7")).items
     assert [(each.state, each.aggregate.name) for each in served] == [("HIT", "tool 0"), ("MISS", "tool 1")]
     await process.cache.counters.flush()
     counted = await process.cache.counters.last_24_hours()
@@ -288,7 +288,7 @@ async def test_of_many_tools_none_is_served_whose_generation_was_raised_here_mea
     await Process(store, watch).cache.refresh.refresh_tools([tool.tool_id])
     meanwhile = Meanwhile(store, *LAST_CHECK, lambda: process.cache.generations.raise_(tool.tool_id))
     process = Process(meanwhile, watch)
-    served = await process.cache.reader.read_all([tool, other], "DAY_7")
+    served = (await process.cache.reader.read_all([tool, other], "DAY_7")).items
     assert [(each.state, each.aggregate.entry.generation) for each in served] == [("MISS", 1), ("HIT", 0)]
     await process.close()
 

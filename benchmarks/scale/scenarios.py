@@ -178,6 +178,7 @@ class Model:
         each = 1 / REFRESH_SECONDS
         self._add(load, "refresh", m["refresh of all: begin, each tool"], scenario.tools * each)
         self._add(load, "refresh", batch, batches * each)
+        self._add(load, "refresh", m[steps.GATHERED], scenario.tools / 3600)
         looks = self.completions_read(scenario) * charges.read(int(batch.stored["runs"])) * each
         load.units_of["refresh"] += looks
         load.units_at["runs"] += looks

@@ -45,6 +45,7 @@ TOOLS = 50
 ARTICLES = 20
 RECOUNTED = ((24, 20), (768, 20), (768, 220))
 """Hours in the tool's timeline, and mentions in the hour that is recounted."""
+GATHERED = f"gather a tool's windows in a new hour, after {RECOUNTED[1][0]} hours"
 HOT = {METADATA_PARTITION, IngestionTotals.PARTITION}
 """Partitions that every instance writes to, whatever there is to do."""
 _WORDS = "the maintainers have said today that this version is out and that whoever upgrades will find it quicker"
@@ -251,9 +252,15 @@ async def _cache(bench: Bench) -> None:
             await cache.refresh_runs.work(RefreshMessage.from_message(message))
     await _reads(bench, tools[0])
     for hours, mentions in RECOUNTED:
-        tool_id = await _marked(bench, hours, mentions)
+        tool_id = bench.new_uuid()
+        await _marked(bench, tool_id, hours, mentions)
         with bench.step(f"recount an hour of {mentions} mentions, after {hours} hours"):
             await cache.recount.recount_tool(tool_id, clock.now)
+    await _marked(bench, tools[1].tool_id, *RECOUNTED[1])
+    await cache.recount.recount_tool(tools[1].tool_id, clock.now)
+    clock.forward(hours=1)
+    with bench.step(GATHERED):
+        await cache.recount.windows_of([tools[1].tool_id], clock.now, {})
 
 
 async def _reads(bench: Bench, tool: Tool) -> None:
@@ -271,9 +278,9 @@ async def _reads(bench: Bench, tool: Tool) -> None:
         await cache.reader.read(tool.primary_name, "HOUR_24")
 
 
-async def _marked(bench: Bench, hours: int, mentions: int) -> str:
-    """A tool in whose timeline each of so many hours has mentions, the last of them marked."""
-    tool_id, now = bench.new_uuid(), bench.clock.now
+async def _marked(bench: Bench, tool_id: str, hours: int, mentions: int) -> None:
+    """Makes it a tool in whose timeline each of so many hours has mentions, the last of them marked."""
+    now = bench.clock.now
     table = {hour_key(now - timedelta(hours=back)): [12, 8, 9, 3_141_592] for back in range(hours)}
     await bench.store.upsert(CATALOG.name, timeline_document(tool_id, None, by_day(table), None, now))
     said = [
@@ -291,4 +298,3 @@ async def _marked(bench: Bench, hours: int, mentions: int) -> str:
     ]
     await bench.store.write_many(MENTIONS.name, [each.to_document() for each in said])
     await mark_hours(bench.store, tool_id, [now], now)
-    return tool_id

@@ -187,7 +187,7 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
             cache=cache,
             metrics=Metrics(store, feeds, clock, resident_bytes, store.connections),
             claims=Claims(store, settings, _new_id),
-            ingestion=_ingestion(settings, environment, store, fetcher, watchlist, budget, clock),
+            ingestion=_ingestion(settings, environment, store, fetcher, feeds, watchlist, budget, clock),
             articles=articles,
             runs=Runs(store),
             overview=Overview(store, feeds, clock),
@@ -239,6 +239,7 @@ def _ingestion(
     environment: Mapping[str, str],
     store: Store,
     fetcher: Fetcher,
+    feeds: FeedRegistry,
     watchlist: Watchlist,
     budget: Budget,
     clock: Clock,
@@ -246,7 +247,13 @@ def _ingestion(
     kept = timedelta(days=settings.dedup_retention_days)
     return Ingestion(
         store,
-        Asking(fetcher, news_apis(settings), credentials_in(environment), watchlist.tickers),
+        Asking(
+            fetcher,
+            news_apis(settings),
+            credentials_in(environment),
+            watchlist.tickers,
+            registered=feeds.registered,
+        ),
         Processing(
             store,
             Memory(settings.dedup_cache_size),

@@ -49,6 +49,19 @@ class FeedRegistry:
             raise NotFound(f"feed: there is none with the id {feed_id!r}")
         return feed
 
+    async def registered(self, url: str) -> str | None:
+        """The id of the feed that is at this URL or was redirected there, if there is one."""
+        try:
+            normalized = normalize_url(url)
+        except ValueError:
+            return None
+        address = await self._store.read(FEEDS.name, address_key(normalized), FeedAddress.ID)
+        feed = await self._find(address["holder"]) if address else None
+        if feed is not None and normalize_url(feed.feed_url) == normalized:
+            return feed.feed_id
+        moved = (await self._moved_to([url])).get(url)
+        return moved.feed_id if moved else None
+
     async def page(self, limit: int, after: str | None = None) -> Listed[Feed]:
         """One page by id, which stays put while feeds are fetched, and the cursor of the next."""
         page = await self._store.query(FEEDS.name, Query((ONLY_FEEDS,), limit=limit, after=after))

@@ -62,10 +62,15 @@ async def _nobodys() -> Sequence[str]:
     return ()
 
 
+async def _nobody(url: str) -> str | None:
+    return None
+
+
 class Asking:
     """`credentials` finds what a private feed's setting holds: InvalidInput if it is missing or says nothing usable.
 
-    `watched` gives the tickers that news APIs are asked about besides those of the settings. An answer is read when
+    `watched` gives the tickers that news APIs are asked about besides those of the settings, `registered` the id of the
+    feed that is at a URL. An answer is read when
     there is room for it on the `desk`, and has its place there until whoever asked is through with it. What is read, or
     waits for that, is within the `room`: whoever is at the desk never waits for it, or nobody might go on.
     """
@@ -78,6 +83,7 @@ class Asking:
         watched: Callable[[], Awaitable[Sequence[str]]] = _nobodys,
         desk: Desk | None = None,
         room: Room | None = None,
+        registered: Callable[[str], Awaitable[str | None]] = _nobody,
     ) -> None:
         self._fetcher = fetcher
         self._apis = apis
@@ -85,6 +91,7 @@ class Asking:
         self._watched = watched
         self._desk = desk or Desk()
         self._room = room or Room()
+        self._registered = registered
 
     @asynccontextmanager
     async def asked(self, feed: Feed, now: datetime) -> AsyncIterator[Answer]:
@@ -110,7 +117,7 @@ class Asking:
             answer = replace(answer, result=replace(answer.result, body=None))
             if links:
                 await places.aclose()
-                answer = await self._named_by(answer, replace(request, url=links[0].url), places)
+                answer = await self._named_by(feed, answer, replace(request, url=links[0].url), places)
         unconditional = request.etag is None and request.last_modified is None
         lied = False
         if unconditional and answer.document is not None and _has_validators(feed) and feed.validators_trusted:
@@ -152,10 +159,25 @@ class Asking:
             await places.enter_async_context(self._desk.place(len(result.body)))
         return await _read(result)
 
-    async def _named_by(self, page: Answer, request: FetchRequest, places: AsyncExitStack) -> Answer:
-        """What the feed says that a web page names as its own; the page itself if that is none."""
+    async def _named_by(self, feed: Feed, page: Answer, request: FetchRequest, places: AsyncExitStack) -> Answer:
+        """What the feed says that a web page names as its own; the page itself if that is none.
+
+        If it is here already it is fetched already: twice would be asking twice, and counting as two sources.
+        """
+        if twin := await self._twin(feed, request.url):
+            return twin
         found = await self._at_desk(replace(request, etag=None, last_modified=None, body_hash=None), places)
-        return page if found.document is None else replace(found, found_at=found.result.moved_to or request.url)
+        if found.document is None:
+            return page
+        found_at = found.result.moved_to or request.url
+        return await self._twin(feed, found_at) or replace(found, found_at=found_at)
+
+    async def _twin(self, feed: Feed, url: str) -> Answer | None:
+        name = await self._registered(url)
+        if name is None or name == feed.feed_id:
+            return None
+        error = f"the feed of this page is here already, as {name}"
+        return Answer(FetchResult(FetchStatus.DUPLICATE, feed.feed_url, error=error, fingerprint="duplicate"))
 
     async def _is_lying(self, feed: Feed, request: FetchRequest, result: FetchResult) -> bool:
         """Whether the server would have called this body, which is not the last one, unmodified."""

@@ -34,11 +34,12 @@ class FetchStatus(StrEnum):
     CONNECTION = "connection"
     REFUSED_ADDRESS = "refused_address"
     INVALID_URL = "invalid_url"
+    DUPLICATE = "duplicate"  # a web page whose feed is another feed here: disables
     BREAKER_OPEN = "breaker_open"  # not asked: the host fails too often just now
 
 
 READABLE = frozenset({FetchStatus.FETCHED, FetchStatus.UNCHANGED, FetchStatus.NOT_MODIFIED})
-PERMANENT = frozenset({FetchStatus.GONE, FetchStatus.NOT_FOUND})
+PERMANENT = frozenset({FetchStatus.GONE, FetchStatus.NOT_FOUND, FetchStatus.DUPLICATE})
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from models.feed import Feed
+from services.feeds.registry import FeedRegistry
 from services.ingest.api_feeds import news_apis
 from services.ingest.asking import Asking, Fetches
 from services.ingest.budget import Budget
@@ -145,7 +146,7 @@ class Worker:
         chance = random.Random(1)
         self.ingestion = Ingestion(
             store,
-            Asking(shelf, news_apis(settings), credentials_in({})),
+            Asking(shelf, news_apis(settings), credentials_in({}), registered=FeedRegistry(store, clock).registered),
             self.processing,
             Budget(store, Policy(), clock),
             clock,

@@ -1,0 +1,77 @@
+"""A web page that was added stands for the feed that it names, and no feed is fetched twice for that."""
+
+from models.feed import Feed
+from services.feeds.form import new_feed
+from services.feeds.registry import FeedRegistry
+from tests.functional.ingest.world import Page, World, item, rss
+
+PAGE, NAMED = "https://news.example/blog", "https://news.example/feed.xml"
+HTML = b"<html><head><link rel='alternate' type='application/rss+xml' href='%s'></head><body>News</body></html>"
+
+
+async def added(world: World, url: str, name: str) -> Feed:
+    fields = {"url": url, "source_name": name, "id": name}
+    return (await FeedRegistry(world.store, world.clock).add(new_feed(fields))).feed
+
+
+def lay_out(world: World, link: str = "/feed.xml") -> None:
+    world.shelf.pages[PAGE] = Page(HTML % link.encode())
+    world.shelf.pages[NAMED] = Page(rss([item(1), item(2)]))
+
+
+async def test_the_feed_that_a_page_names_is_fetched_in_its_place(world: World) -> None:
+    lay_out(world)
+    await added(world, PAGE, "page")
+    await world.poll("page")
+    feed = await world.feed("page")
+    assert (feed.redirect_url, feed.total_articles_fetched, feed.enabled) == (NAMED, 2, True)
+    assert (await added(world, NAMED, "later")).feed_id == "page"
+
+
+async def test_a_page_whose_feed_is_here_already_is_disabled_and_says_which_it_is(world: World) -> None:
+    lay_out(world, "/feed.xml#top")
+    await added(world, NAMED, "known")
+    await world.poll("known")
+    await added(world, PAGE, "page")
+    asked = len(world.shelf.asked)
+    await world.poll("page")
+    assert [each.url for each in world.shelf.asked[asked:]] == [PAGE]
+    page = await world.feed("page")
+    assert (page.enabled, page.redirect_url) == (False, None)
+    assert page.disabled_reason == "the feed of this page is here already, as known"
+    assert (await world.feed("known")).enabled
+    assert all(each["sources"] == ["known"] for each in await world.articles())
+
+
+async def test_a_second_page_of_the_same_feed_is_the_first(world: World) -> None:
+    lay_out(world)
+    other = PAGE.replace("blog", "about")
+    world.shelf.pages[other] = world.shelf.pages[PAGE]
+    await added(world, PAGE, "page")
+    await world.poll("page")
+    await added(world, other, "about")
+    await world.poll("about")
+    assert "as page" in str((await world.feed("about")).disabled_reason)
+
+
+async def test_where_the_named_feed_moved_to_a_known_one_it_is_that_one(world: World) -> None:
+    lay_out(world, "/old")
+    world.shelf.pages[NAMED] = Page(rss([item(1)]))
+    world.shelf.pages["https://news.example/old"] = Page(rss([item(1)]), fields={"moved_to": NAMED})
+    await added(world, NAMED, "known")
+    await added(world, PAGE, "page")
+    await world.poll("page")
+    assert "as known" in str((await world.feed("page")).disabled_reason)
+
+
+async def test_a_page_may_be_enabled_again_once_the_other_is_gone(world: World) -> None:
+    lay_out(world)
+    registry = FeedRegistry(world.store, world.clock)
+    await added(world, NAMED, "known")
+    await added(world, PAGE, "page")
+    await world.poll("page")
+    await registry.remove("known")
+    await registry.change("page", {"enabled": True})
+    await world.poll("page")
+    assert (await world.feed("page")).redirect_url == NAMED
+    assert (await world.feed("page")).total_articles_fetched == 2

@@ -38,6 +38,7 @@ WrittenRow = tuple[str, str, bytes, str, int, int | None]
 
 READING_THREADS = 4
 INLINE_DOCUMENTS = 64  # reading or checking as many takes as long as handing them to a thread
+INLINE_WRITES = 32  # half a millisecond, of which handing them to a thread would be a fifth
 BATCH = 2000  # takes the lock for 20 to 40 milliseconds, and writes each page of the indexes once
 
 _STATEMENTS = {name: sqlite_sql.statements(container) for name, container in CONTAINERS.items()}
@@ -250,9 +251,12 @@ class SqliteStore:
         def work(connection: sqlite3.Connection) -> bool:
             return connection.execute(statement, parameters).rowcount > 0
 
+        return await self._write(work, inline=True)
+
+    async def _write(self, work: Work[T], *, inline: bool) -> T:
         connection = self._inline or await self._opened()
         # Whoever waits in the queue goes first: an inline write could overtake it for ever.
-        if not self._queued_writes and self._write_lock.acquire(blocking=False):
+        if inline and not self._queued_writes and self._write_lock.acquire(blocking=False):
             try:
                 return work(connection)
             except sqlite3.Error as error:
@@ -287,7 +291,10 @@ class SqliteStore:
             with transaction(connection):
                 return work(connection, rows[start : start + BATCH], start)
 
-        return [await self._in_writer(partial(one, start=start)) for start in range(0, len(documents), BATCH)]
+        inline = len(documents) <= INLINE_WRITES
+        return [
+            await self._write(partial(one, start=start), inline=inline) for start in range(0, len(documents), BATCH)
+        ]
 
     async def _in_writer(self, work: Work[T]) -> T:
         """Writes that had to wait go one after the other, so that they wait for other processes only."""

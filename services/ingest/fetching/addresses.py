@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from functools import lru_cache
 
 from yarl import URL
 
@@ -75,6 +76,7 @@ def refused_address(text: str, allow_private: bool) -> str | None:
     return None if _is_public(address) else "private, loopback or reserved address"
 
 
+@lru_cache(maxsize=1024)  # a feed is asked again and again
 def checked_url(text: str) -> URL | str:
     """The URL to ask for, or why it is none."""
     text = text.strip()
@@ -96,7 +98,11 @@ def checked_url(text: str) -> URL | str:
 
 def odd_address(url: URL) -> bool:
     """A host such as 127.1, 0x7f.1 or 2130706433, that some would read as an address and others as a name."""
-    host = url.raw_host or ""
+    return _is_odd(url.raw_host or "")
+
+
+@lru_cache(maxsize=1024)
+def _is_odd(host: str) -> bool:
     if ":" in host or not _ENDS_IN_A_NUMBER.search(host):
         return False
     try:

@@ -46,7 +46,9 @@ class Settlement:
         groups = await self._claimed(_moved(groups, apart))
         articles |= await self._read(groups.keys() - articles.keys())
         folded = await self._written(groups, articles)
-        hashes = [self._hash(key, target) for key, one in folded.items() for target in one.targets]
+        # Not of an entry that said nothing new: a date that drifts would leave one at every poll.
+        told = {key: one for key, one in folded.items() if one.before is None or one.observations}
+        hashes = [self._hash(key, target) for key, one in told.items() for target in one.targets]
         if hashes or renewed:
             await self.store.write_many(LOCATORS.name, [*hashes, *renewed])
         return folded

@@ -78,10 +78,9 @@ class Wire:
                 finally:
                     await response.aclose()
         except (TimeoutError, httpx.TimeoutException):
-            what = "the body took longer" if answered else "no answer"
-            return Failure(
-                FetchStatus.TIMEOUT, f"{what} than {seconds:.0f} s from {shown(url)}", "timeout", answered=answered
-            )
+            what = "the body took longer than" if answered else "no answer within"
+            text = f"{what} {seconds:.3g} s from {shown(url)}"
+            return Failure(FetchStatus.TIMEOUT, text, "timeout", answered=answered)
         except httpx.InvalidURL:
             return Failure(FetchStatus.INVALID_URL, f"{shown(url)}: not a URL", "invalid_url")
         except httpx.TransportError as error:

@@ -46,7 +46,7 @@ def open_connection(path: Path, wait_seconds: float) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA wal_autocheckpoint = 0")
-        connection.execute("PRAGMA cache_size = -8000")
+        connection.execute("PRAGMA cache_size = -3000")
         # What a statement of many rows needs in order to be undone: a file of its own costs more than the statement.
         connection.execute("PRAGMA temp_store = MEMORY")
     except BaseException:

@@ -38,7 +38,7 @@ _COLUMN = {"positive": 0, "negative": 1, "neutral": 2}
 
 
 def total(tables: Iterable[Numbers]) -> Tally:
-    return Tally(*(sum(column) for column in zip(*tables, strict=True)))
+    return Tally(*map(sum, zip(*tables, strict=True)))
 
 
 @dataclass(slots=True)
@@ -104,16 +104,19 @@ class Hours:
         """Of the hours between these two, both left out."""
         since, is_there = self._place(after)
         until, _ = self._place(before)
-        between = self._numbers[since + len(NOTHING) * is_there : until]
-        return [sum(between[column :: len(NOTHING)]) for column in range(len(NOTHING))]
+        since += len(NOTHING) * is_there
+        return [sum(self._numbers[since + column : until : len(NOTHING)]) for column in range(len(NOTHING))]
 
     def stored(self, oldest: str) -> dict[str, str]:
         """As a timeline has them, without what was before that hour's day."""
         texts: dict[str, str] = {}
         for place, day in enumerate(self._days):
-            numbers = self._numbers[place * _DAY : (place + 1) * _DAY]
-            if day >= oldest[:8] and any(numbers):
-                texts[day] = self._texts.get(day) or day_text(numbers)
+            if day < oldest[:8]:
+                continue
+            if day in self._texts:
+                texts[day] = self._texts[day]
+            elif any(numbers := self._numbers[place * _DAY : (place + 1) * _DAY]):
+                texts[day] = day_text(numbers)
         return texts
 
     def _place(self, hour: str) -> tuple[int, bool]:
@@ -146,18 +149,17 @@ def hour_document(tool_id: str, hour: str, before: Document | None, minutes: Tab
     if before is None:
         table = HourTable(tool_id=tool_id, hour=hour, created_at=now, updated_at=now)
     else:
-        table = HourTable.from_document({**before, "minutes": {}}).changed(now)
+        table = HourTable.from_document({**before, "minutes": {}, "updated_at": now})
     return {**table.to_document(), "minutes": minutes}
 
 
 def timeline_document(
     tool_id: str, before: Document | None, hours: Mapping[str, str], latest: Document | None, now: datetime
 ) -> Document:
-    if before is None:
-        timeline = Timeline(tool_id=tool_id, created_at=now, updated_at=now)
-    else:
-        timeline = Timeline.from_document({**before, "hours": {}})
-    changes: dict[str, Any] = {"last_ingestion_at": now, "ingestion_count": timeline.ingestion_count + 1}
+    made: dict[str, Any] = {"tool_id": tool_id, "entity_type": "DataProduct", "created_at": now}
+    changes: dict[str, Any] = {"hours": {}, "updated_at": now, "last_ingestion_at": now}
+    changes["ingestion_count"] = 1 if before is None else before.get("ingestion_count", 0) + 1
     if latest is not None and latest.get("source"):
         changes["last_ingestion_source"] = latest["source"]
-    return {**timeline.changed(now, **changes).to_document(), "hours": dict(hours)}
+    timeline = Timeline.from_document({**(before or made), **changes})
+    return {**timeline.to_document(), "hours": dict(hours)}

@@ -120,10 +120,7 @@ class Collected:
 
     def _tags(self, tags: Sequence[str]) -> tuple[str, ...]:
         """Each once, in order, on one line."""
-        all_of_them = "".join(tags)
-        if not all_of_them.isprintable() or len(all_of_them) > MAX_TAG:
-            tags = [one_line(tag) for tag in tags if len(tag) <= MAX_TAG]
-        kept = dict.fromkeys(tags)
+        kept = dict.fromkeys([one_line(tag) for tag in tags if len(tag) <= MAX_TAG])
         kept.pop("", None)
         if len(kept) > MAX_TAGS:
             self.warnings["tags_cut"] += 1

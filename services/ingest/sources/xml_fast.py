@@ -171,7 +171,7 @@ class _Document:
     def _collect(self, entry: Iterable[Element], depths: Mapping[Element, int], about: str) -> None:  # noqa: PLR0912, PLR0915
         """One entry, element by element in feedparser's order of events. As long as its rules are many."""
         title = summary = link = None
-        title_is_html = title_settled = has_content = False
+        title_is_html = title_settled = summary_is_html = has_content = False
         title_depth = summary_depth = DEEPEST
         article_id = about
         published = updated = created = content = publisher = ""
@@ -214,6 +214,9 @@ class _Document:
                     content = self._markup(child, CONTENT)
                 elif depth <= summary_depth:
                     summary, summary_depth = self._markup(child, kind), depth
+                    summary_is_html = is_html(items_of(child), kind)
+                elif is_html(items_of(child), kind) != summary_is_html:
+                    raise Odd  # feedparser keeps that text and takes this type
             elif kind in (ENCODED, CONTENT):
                 text = self._markup(child, kind)
                 has_content = True

@@ -141,7 +141,7 @@ def plain_item(entry: Element, shape: Shape) -> RawItem | None:  # noqa: PLR0911
             if tag or element.keys() != _ONLY_TERM:
                 return None
             tag = element.get("term")
-        if not tag or not tag.isprintable() or len(tag) > MAX_TAG or tag[0] == " " or tag[-1] == " ":
+        if not tag or not tag.isprintable() or len(tag) > MAX_TAG or tag[0] == " " or tag[-1] == " " or "  " in tag:
             return None
         if not tag.isascii() and repaired(tag) is not tag:
             return None

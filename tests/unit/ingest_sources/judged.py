@@ -12,7 +12,7 @@ import feedparser
 
 from models.raw_item import ParsedDocument
 from services.ingest.sources.collected import as_html
-from services.ingest.text import headline_text
+from services.ingest.text import headline_text, one_line
 
 FEEDS = Path(__file__).parents[2] / "data" / "feeds"
 BASE = "http://feeds.example/news/feed.xml"
@@ -60,9 +60,9 @@ def _said(entry: dict[str, Any]) -> Said:
         link=entry.get("link", "").strip().replace(" ", "%20"),
         id=entry.get("id") or None,
         published=_moment(entry),
-        tags=tuple(dict.fromkeys(tag["term"] for tag in entry.get("tags", ()) if tag["term"])),
+        tags=tuple(dict.fromkeys(term for tag in entry.get("tags", ()) if (term := one_line(tag["term"] or "")))),
         summary=as_html(entry.get("summary") or "", is_html=summary_type in _HTML),
-        publisher=entry.get("source", {}).get("title"),
+        publisher=one_line(entry.get("source", {}).get("title") or "") or None,
     )
 
 

@@ -37,7 +37,7 @@ Work = Callable[[sqlite3.Connection], T]
 WrittenRow = tuple[str, str, bytes, str, int, int | None]
 
 READING_THREADS = 4
-INLINE_DOCUMENTS = 64  # reading or checking as many takes as long as handing them to a thread
+INLINE_DOCUMENTS = 64  # reading as many takes as long as handing them to a thread; the loop's turn is over with them
 INLINE_WRITES = 32  # half a millisecond, of which handing them to a thread would be a fifth
 BATCH = 2000  # takes the lock for 20 to 40 milliseconds, and writes each page of the indexes once
 
@@ -278,16 +278,14 @@ class SqliteStore:
         `work` is told which of the documents is the first of its batch.
         """
         spec, now, etag = rules.container_named(container), self._now(), next(self._etags)
-
-        def prepare() -> list[WrittenRow]:
-            prepared = [rules.prepare(spec, document) for document in documents]
-            return [(p.partition, p.id, p.encoded, f"{etag}-{n:x}", now, p.expires) for n, p in enumerate(prepared)]
-
-        rows = prepare() if len(documents) <= INLINE_DOCUMENTS else []
+        rows: list[WrittenRow] = []
+        for number, document in enumerate(documents):
+            if number and number % INLINE_DOCUMENTS == 0:
+                await asyncio.sleep(0)  # a thread would only fetch each document to another core and back
+            p = rules.prepare(spec, document)
+            rows.append((p.partition, p.id, p.encoded, f"{etag}-{number:x}", now, p.expires))
 
         def one(connection: sqlite3.Connection, start: int) -> T:
-            if not rows:
-                rows.extend(prepare())
             with transaction(connection):
                 return work(connection, rows[start : start + BATCH], start)
 

@@ -6,7 +6,7 @@ Counting is services/cache's. Sums are of integers, so that any order of arrival
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 from uuid import NAMESPACE_URL, uuid5
@@ -75,20 +75,26 @@ _WIDTH = len(Tally._fields)
 _NOTHING = [0] * _WIDTH
 
 
-def day_text(numbers: Iterable[int]) -> str:
-    """A day as a timeline stores it: the numbers of its 24 hours, one hour after the other, in one text.
+def day_text(numbers: Sequence[int]) -> str:
+    """A day as a timeline stores it, one text: its sums, then the numbers of its 24 hours, one hour after the other.
 
-    So a day that stays the same is written as it was read: of a month of lists, that was most of what a recount cost.
+    So a month is summed without reading its hours, and a day that stays the same is written as it was read: with lists
+    of numbers that was most of what a recount cost.
     """
-    return ",".join(map(str, numbers))
+    sums = (sum(numbers[column::_WIDTH]) for column in range(_WIDTH))
+    return ",".join(map(str, (*sums, *numbers)))
 
 
-def days_numbers(texts: Sequence[str]) -> Numbers:
-    """The numbers of these days, one day after the other. ValueError for what `day_text` never gives."""
-    numbers: Numbers = from_json(f"[{','.join(texts)}]")
-    if len(numbers) != len(texts) * HOURS * _WIDTH:
-        raise ValueError("a day must be a text of 24 times four numbers")
-    return numbers
+def day_sums(text: str) -> Numbers:
+    return [int(each) for each in text.split(",", _WIDTH)[:_WIDTH]]
+
+
+def day_numbers(text: str) -> Numbers:
+    """Of its 24 hours. ValueError for what `day_text` never gives."""
+    numbers: Numbers = from_json(f"[{text}]")
+    if len(numbers) != (1 + HOURS) * _WIDTH:
+        raise ValueError("a day must be a text of four sums and 24 times four numbers")
+    return numbers[_WIDTH:]
 
 
 def by_day(hours: Mapping[str, Sequence[int]]) -> dict[str, str]:
@@ -110,7 +116,7 @@ def by_hour(stored: Mapping[str, Any]) -> dict[str, Numbers]:
         if len(key) != len("yyyymmdd"):
             hours[key] = value
             continue
-        numbers = days_numbers([value])
+        numbers = day_numbers(value)
         for hour in range(HOURS):
             at = hour * _WIDTH
             if any(numbers[at : at + _WIDTH]):

@@ -11,7 +11,7 @@ from services.ports import Document, Query, Store, Where
 from services.store.containers import CATALOG
 
 _PAGE = 1000
-_PREFIX, _BEYOND = "DIRTY:", "DIRTY;"  # the character after the colon
+_WITHIN = (Where("id", "ge", "DIRTY:"), Where("id", "lt", "DIRTY;"))  # the character after the colon
 
 
 async def mark_hours(store: Store, tool_id: str, moments: Iterable[datetime], now: datetime) -> None:
@@ -26,8 +26,7 @@ async def mark_hours(store: Store, tool_id: str, moments: Iterable[datetime], no
 
 async def marks_of(store: Store, tool_id: str) -> list[Document]:
     """The tool's marks with their ETags, by hour. Marks expire, so one page holds them all."""
-    within = (Where("id", "ge", _PREFIX), Where("id", "lt", _BEYOND))
-    return (await store.query(CATALOG.name, Query(within, partition=tool_id, limit=_PAGE))).items
+    return (await store.query(CATALOG.name, Query(_WITHIN, partition=tool_id, limit=_PAGE))).items
 
 
 async def marked_tools(store: Store) -> list[str]:
@@ -38,12 +37,13 @@ async def marked_tools(store: Store) -> list[str]:
 async def marks_among(store: Store, tool_ids: Sequence[str]) -> dict[str, list[Document]]:
     """The marks of those of these tools (100 at most) that have any.
 
-    Of several by their field and not by their partition: the embedded store would look through all that is in those.
+    By partition and id, so that the embedded store looks at the marks of these tools alone: by a field it would look
+    at those of all tools, by partition at all that is in those.
     """
     if len(tool_ids) == 1:
         marks = await marks_of(store, tool_ids[0])
         return {tool_ids[0]: marks} if marks else {}
-    return await _marks(store, (Where("tool_id", "in", tuple(tool_ids)),)) if tool_ids else {}
+    return await _marks(store, (Where(CATALOG.partition_key, "in", tuple(tool_ids)), *_WITHIN)) if tool_ids else {}
 
 
 async def _marks(store: Store, where: tuple[Where, ...]) -> dict[str, list[Document]]:

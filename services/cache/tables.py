@@ -6,7 +6,6 @@ is done to them. They stay as they are stored: `[positive, negative, neutral, po
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -21,8 +20,9 @@ from models.timeline import (
     Timeline,
     by_day,
     by_hour,
+    day_numbers,
+    day_sums,
     day_text,
-    days_numbers,
 )
 from services.ports import Document
 
@@ -33,7 +33,6 @@ KEPT = timedelta(days=32)
 """The longest window, the hour that it may begin within, and a day to spare. Mentions live longer."""
 
 NOTHING: Numbers = [0] * len(Tally._fields)
-_DAY = HOURS * len(NOTHING)
 _COLUMN = {"positive": 0, "negative": 1, "neutral": 2}
 
 
@@ -71,13 +70,12 @@ class Count:
 
 
 class Hours:
-    """A timeline's hours, all their numbers in one row, and the texts of the days that have not changed."""
+    """A timeline's hours, by days that are read when one of their hours is looked at."""
 
     def __init__(self, days: Mapping[str, str]) -> None:
-        """ValueError if these are no days of a timeline."""
-        self._days = sorted(days)
         self._texts = dict(days)
-        self._numbers = days_numbers([days[day] for day in self._days])
+        self._read: dict[str, Numbers] = {}
+        self._changed: set[str] = set()
 
     @classmethod
     def of(cls, timeline: Document | None) -> Self:
@@ -87,43 +85,44 @@ class Hours:
         return cls(stored if all(isinstance(each, str) for each in stored.values()) else by_day(stored))
 
     def numbers(self, hour: str) -> Numbers:
-        """Four zeros if nothing was said."""
-        place, is_there = self._place(hour)
-        return self._numbers[place : place + len(NOTHING)] if is_there else NOTHING
+        """Four zeros if nothing was said. ValueError for what is no day of a timeline."""
+        place = _place(hour)
+        return self._day(hour[:8])[place : place + len(NOTHING)]
 
     def put(self, hour: str, numbers: Numbers) -> None:
-        place, is_there = self._place(hour)
-        if not is_there:
-            self._numbers[place:place] = NOTHING * HOURS
-            insort(self._days, hour[:8])
-            place, _ = self._place(hour)
-        self._numbers[place : place + len(NOTHING)] = numbers
-        self._texts.pop(hour[:8], None)
+        place = _place(hour)
+        self._day(hour[:8])[place : place + len(NOTHING)] = numbers
+        self._changed.add(hour[:8])
 
     def total(self, after: str, before: str) -> Numbers:
         """Of the hours between these two, both left out."""
-        since, is_there = self._place(after)
-        until, _ = self._place(before)
-        since += len(NOTHING) * is_there
-        return [sum(self._numbers[since + column : until : len(NOTHING)]) for column in range(len(NOTHING))]
+        first, last = after[:8], before[:8]
+        if first == last:
+            between = [self._day(first)[_place(after) + len(NOTHING) : _place(before)]]
+        else:
+            between = [self._day(first)[_place(after) + len(NOTHING) :], self._day(last)[: _place(before)]]
+        sums = [[sum(row[column :: len(NOTHING)]) for column in range(len(NOTHING))] for row in between]
+        sums += [self._sums(day) for day in self._texts.keys() | self._changed if first < day < last]
+        return list(total(sums))
 
     def stored(self, oldest: str) -> dict[str, str]:
         """As a timeline has them, without what was before that hour's day."""
-        texts: dict[str, str] = {}
-        for place, day in enumerate(self._days):
-            if day < oldest[:8]:
-                continue
-            if day in self._texts:
-                texts[day] = self._texts[day]
-            elif any(numbers := self._numbers[place * _DAY : (place + 1) * _DAY]):
-                texts[day] = day_text(numbers)
-        return texts
+        changed = {day: day_text(numbers) for day in self._changed if any(numbers := self._read[day])}
+        kept = {day: text for day, text in self._texts.items() if day not in self._changed} | changed
+        return {day: kept[day] for day in sorted(kept) if day >= oldest[:8]}
 
-    def _place(self, hour: str) -> tuple[int, bool]:
-        """Of its numbers, or else of the first after it; and whether its day is there."""
-        day = bisect_left(self._days, hour[:8])
-        is_there = day < len(self._days) and self._days[day] == hour[:8]
-        return day * _DAY + is_there * int(hour[8:]) * len(NOTHING), is_there
+    def _sums(self, day: str) -> Numbers:
+        return day_sums(day_text(self._read[day]) if day in self._changed else self._texts[day])
+
+    def _day(self, day: str) -> Numbers:
+        if day not in self._read:
+            self._read[day] = day_numbers(self._texts[day]) if day in self._texts else NOTHING * HOURS
+        return self._read[day]
+
+
+def _place(hour: str) -> int:
+    """Of its numbers in its day's."""
+    return int(hour[8:]) * len(NOTHING)
 
 
 def hours_in(timeline: Document | None) -> Table:

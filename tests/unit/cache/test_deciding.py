@@ -72,7 +72,7 @@ def test_a_timelines_hours_are_a_table_by_hour_that_is_stored_by_day(
 @pytest.mark.parametrize("stored", ["1", "", "1,2", ",".join("0" * 95), '"a"', "[1]"])
 def test_what_is_no_day_of_a_timeline_is_refused(stored: str) -> None:
     with pytest.raises(ValueError, match=r"24 times four|trailing|value"):
-        Hours({"20260221": stored})
+        Hours({"20260221": stored}).numbers("2026022103")
 
 
 def _counted(hours: dict[str, list[int]], minutes: dict[str, dict[str, list[int]]], now: datetime) -> dict[str, int]:

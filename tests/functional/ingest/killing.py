@@ -37,7 +37,7 @@ class Plan:
     shared: int
     kills: int
     seed: int
-    longest_life: float = 0.8
+    longest_life: float = 0.4
 
     def items(self, feed: int) -> list[Item]:
         following = (feed + 1) % self.feeds

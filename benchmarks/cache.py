@@ -51,6 +51,9 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
+MANY = ("read_many", "write_many", "create_many", "replace_many", "delete_many")
+
+
 class Measured:
     """A store that counts what it is asked: operations, documents and bytes, the entries' writes apart."""
 
@@ -82,7 +85,7 @@ class Measured:
             self.entry_writes += len(given or ())
             self.entry_seconds += seconds
             return
-        number = len(given or ()) if name in ("read_many", "write_many", "create_many", "replace_many") else 1
+        number = len(given or ()) if name in MANY else 1
         self.calls[name] += 1
         self.documents[name] += number
         passed = answer.items if name == "query" else answer if name.startswith("read") else given

@@ -137,6 +137,11 @@ class Store(Protocol):
         the stored document has another ETag by now, or is gone. After an error some may be replaced."""
         ...
 
+    async def delete_many(self, container: str, deletions: Sequence[tuple[str, str, str]]) -> list[bool]:
+        """Deletes each (partition, id, etag), in no order and not as one: True where it was deleted, False where the
+        stored document has another ETag, or is gone. After an error some may be deleted."""
+        ...
+
     async def ping(self) -> None:
         """Raises Unavailable if the store cannot be asked now. One attempt, quick."""
         ...

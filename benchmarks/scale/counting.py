@@ -106,11 +106,14 @@ class CountingStore:
     async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
         before = await self._store.read(container, partition, id)
         deleted = await self._store.delete(container, partition, id, etag)
+        self._note_delete(container, partition, before, deleted)
+        return deleted
+
+    def _note_delete(self, container: str, partition: str, before: Document | None, deleted: bool) -> None:
         self._note_read(container, partition, before)
-        if before is not None:
+        if before is not None and deleted:
             size, terms = size_of(before), charges.terms(CONTAINERS[container], before)
             self._note("delete", container, partition, size, charges.delete(size, len(terms)), -size)
-        return deleted
 
     async def query(self, container: str, query: Query) -> Page:
         page = await self._store.query(container, query)
@@ -149,6 +152,14 @@ class CountingStore:
             if won:
                 self._note_over(container, was, document)
         return replaced
+
+    async def delete_many(self, container: str, deletions: Sequence[tuple[str, str, str]]) -> list[bool]:
+        keys = [(partition, name) for partition, name, _ in deletions]
+        before = await self._store.read_many(container, keys)
+        deleted = await self._store.delete_many(container, deletions)
+        for (partition, _), was, gone in zip(keys, before, deleted, strict=True):
+            self._note_delete(container, partition, was, gone)
+        return deleted
 
     async def ping(self) -> None:
         await self._store.ping()

@@ -230,17 +230,14 @@ class Recount:
         return sorted(late)
 
     async def _clear(self, counted: Sequence[ToolTables]) -> None:
-        """Tombstones first: a mark that is left brings the next recount to the others."""
+        """Tombstones first: a mark that is left brings the next recount to the others. What is marked, or said, again
+        meanwhile stays."""
         removed = [(each.tool_id, mention) for each in counted for mention in each.count.removed]
         marks = [(each.tool_id, mark) for each in counted for mark in each.marks]
         for container, gone in ((MENTIONS.name, removed), (CATALOG.name, marks)):
-            await _in_turn(self._delete(container, *each) for each in gone)
-
-    async def _delete(self, container: str, tool_id: str, document: Document) -> None:
-        try:
-            await self._store.delete(container, tool_id, document["id"], document["_etag"])
-        except ChangedMeanwhile:
-            return  # marked, or said, again
+            if gone:
+                deletions = [(tool_id, document["id"], document["_etag"]) for tool_id, document in gone]
+                await self._store.delete_many(container, deletions)
 
 
 async def _in_turn(calls: Iterable[Awaitable[None]]) -> None:

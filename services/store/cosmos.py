@@ -234,6 +234,17 @@ class CosmosStore:
         etags = [etag for _, etag in changes]
         return await _in_parallel(replace, list(zip(prepared, etags, strict=True)))
 
+    async def delete_many(self, container: str, deletions: Sequence[tuple[str, str, str]]) -> list[bool]:
+        rules.addressed(container, [(partition, name) for partition, name, _ in deletions])
+
+        async def delete(deletion: tuple[str, str, str]) -> bool:
+            try:
+                return await self.delete(container, *deletion)
+            except ChangedMeanwhile:
+                return False
+
+        return await _in_parallel(delete, deletions)
+
     async def ping(self) -> None:
         # Any item will do: that it is not there is an answer too.
         await self._ask("catalog", lambda proxy: proxy.read_item("ping", "ping"), budget_seconds=PING_SECONDS, tries=1)

@@ -194,6 +194,21 @@ class SqliteStore:
         documents = [document for document, _ in changes]
         return [replaced for batch in await self._batches(container, documents, work) for replaced in batch]
 
+    async def delete_many(self, container: str, deletions: Sequence[tuple[str, str, str]]) -> list[bool]:
+        rules.addressed(container, [(partition, name) for partition, name, _ in deletions])
+        statement, now = _STATEMENTS[container].delete_if, self._now()
+
+        def work(connection: sqlite3.Connection, start: int) -> list[bool]:
+            with transaction(connection):
+                return [
+                    connection.execute(statement, (partition, name, now, etag)).rowcount > 0
+                    for partition, name, etag in deletions[start : start + BATCH]
+                ]
+
+        inline, starts = len(deletions) <= INLINE_WRITES, range(0, len(deletions), BATCH)
+        batches = [await self._write(partial(work, start=start), inline=inline) for start in starts]
+        return [deleted for batch in batches for deleted in batch]
+
     async def ping(self) -> None:
         connection = self._inline or await self._opened()
         try:

@@ -748,6 +748,8 @@ async def test_a_bad_address_is_refused(store: Store, partition: str, name: str)
         await store.delete("mentions", partition, name)
     with pytest.raises(InvalidInput):
         await store.read_many("mentions", [("t", "good"), (partition, name)])
+    with pytest.raises(InvalidInput):
+        await store.delete_many("mentions", [("t", "good", "etag"), (partition, name, "etag")])
 
 
 async def test_an_unknown_container_is_refused(store: Store) -> None:
@@ -763,6 +765,7 @@ async def test_an_unknown_container_is_refused(store: Store) -> None:
         lambda: store.write_many("nowhere", []),
         lambda: store.create_many("nowhere", []),
         lambda: store.replace_many("nowhere", []),
+        lambda: store.delete_many("nowhere", []),
         lambda: store.read_many("nowhere", []),
     ):
         with pytest.raises(InvalidInput) as refused:
@@ -920,6 +923,33 @@ async def test_of_many_who_replace_many_each_document_has_one_winner(
     assert [sum(each) for each in zip(*outcomes, strict=True)] == [1] * 20
     after = (await store.query("mentions", Query(partition="t"))).items
     assert [each["by"] for each in after] == [won.index(True) for won in zip(*outcomes, strict=True)]
+
+
+async def test_deleting_many_says_of_each_whether_it_was_still_the_same(store: Store, clock: SettableClock) -> None:
+    await store.write_many("mentions", [mention("t", f"{n:04}") for n in range(60)])
+    await store.upsert("mentions", mention("t", "over", ttl_timestamp=clock.seconds() + 1))
+    page = await store.query("mentions", Query(partition="t", limit=1000))
+    etags = {each["id"]: each["_etag"] for each in page.items}
+    clock.forward(1)
+    await store.upsert("mentions", mention("t", "0001", n="theirs"))
+    await store.delete("mentions", "t", "0002")
+    names = [*(f"{n:04}" for n in range(60)), "over", "never"]
+    deletions = [("t", name, etags.get(name, "none")) for name in names]
+    kept = {"0001", "0002", "over", "never"}
+    assert await store.delete_many("mentions", deletions) == [name not in kept for name in names]
+    assert [each["id"] for each in (await store.query("mentions", Query(partition="t"))).items] == ["0001"]
+    assert await store.delete_many("mentions", deletions[:3]) == [False] * 3
+    assert await store.delete_many("mentions", []) == []
+
+
+async def test_of_many_who_delete_many_each_document_has_one_who_did(
+    another: Callable[[], Store], store: Store
+) -> None:
+    await store.write_many("mentions", [mention("t", f"{n}") for n in range(20)])
+    held = (await store.query("mentions", Query(partition="t"))).items
+    deletions = [("t", each["id"], each["_etag"]) for each in held]
+    outcomes = await asyncio.gather(*(each.delete_many("mentions", deletions) for each in (store, another(), store)))
+    assert [sum(each) for each in zip(*outcomes, strict=True)] == [1] * 20
 
 
 async def test_of_two_in_one_batch_either_may_win(store: Store) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from models.timeline import Timeline, WindowTables
 from models.tool import Tool
-from models.values import Sentiment
+from models.values import Sentiment, hour_key
 from services.cache.marks import mark_hours, marked_tools, marks_among, marks_of
 from services.cache.recount import Recount, spans
 from services.cache.tables import hours_in
@@ -158,8 +158,8 @@ async def test_hours_of_many_tools_are_counted_with_one_look_each_by_its_own_men
     counting = CountingStore(store)
     found = await Recount(counting).windows_of([tool.tool_id for tool in tools], NOW)
     assert [found.windows[tool.tool_id].tallies(NOW)["DAY_7"].total for tool in tools] == [1, 2, 3, 4, 5]
-    # Marks, windows, timelines with tools, hours, mentions; what is new; five marks.
-    assert counting.operations == 5 + 1 + 5
+    # Marks, windows, timelines with tools, hours, mentions; what is new; the marks.
+    assert counting.operations == 5 + 1 + 1
     for tool in tools:
         await check_tables(store, tool.tool_id, NOW)
 
@@ -229,6 +229,35 @@ async def test_more_mentions_than_a_page_holds_are_all_counted(store: SqliteStor
     await mark_hours(store, TOOL.tool_id, [HOUR], NOW)
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     await check_tables(store, TOOL.tool_id, NOW)
+
+
+async def test_what_is_new_is_counted_also_behind_a_thousand_marks_of_what_is_old(
+    store: SqliteStore, process: Process
+) -> None:
+    """A feed's first fetch brings years."""
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, "positive"))
+    old = [NOW - timedelta(days=40, hours=number) for number in range(1001)]
+    await mark_hours(store, TOOL.tool_id, old, NOW)
+    found = await process.cache.recount.windows_of([TOOL.tool_id], NOW)
+    assert found.windows[TOOL.tool_id].tallies(NOW)["DAY_7"].total == 1
+    await check_tables(store, TOOL.tool_id, NOW)
+
+
+async def test_a_rebuild_looks_past_more_tables_than_a_page_holds(
+    store: SqliteStore, process: Process
+) -> None:
+    """A backfill's tables live for 32 days beside those that are new by then."""
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, "positive"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    held = await store.read(CATALOG.name, TOOL.tool_id, f"HOUR:{hour_key(HOUR)}")
+    assert held is not None
+    hours = [hour_key(NOW - timedelta(days=33, hours=number)) for number in range(1000)]
+    old = [{**held, "id": f"HOUR:{hour}", "hour": hour} for hour in hours]
+    await store.write_many(CATALOG.name, old)
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, "negative"))
+    await process.cache.recount.rebuild_tool(TOOL.tool_id, NOW)
+    found = await process.cache.recount.windows_of([TOOL.tool_id], NOW)
+    assert found.windows[TOOL.tool_id].tallies(NOW)["DAY_7"].negative == 1
 
 
 async def test_a_mention_that_cannot_be_counted_is_named(store: SqliteStore, process: Process) -> None:

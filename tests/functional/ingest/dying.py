@@ -87,6 +87,11 @@ class DyingStore:
         replaced: list[bool] = await self._do("replace_many", container, changes, half=half)
         return replaced
 
+    async def delete_many(self, container: str, deletions: Sequence[tuple[str, str, str]]) -> list[bool]:
+        half = (container, deletions[: (len(deletions) + 1) // 2])
+        deleted: list[bool] = await self._do("delete_many", container, deletions, half=half)
+        return deleted
+
     async def ping(self) -> None:
         await self._do("ping")
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from services.ports import Store
 
-WRITES = ("create", "replace", "upsert", "delete", "create_many", "write_many", "replace_many")
+WRITES = ("create", "replace", "upsert", "delete", "create_many", "write_many", "replace_many", "delete_many")
 Wrapped = Callable[..., Awaitable[Any]]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from models.timeline import DirtyHour
@@ -25,13 +26,13 @@ async def mark_hours(store: Store, tool_id: str, moments: Iterable[datetime], no
 
 
 async def marks_of(store: Store, tool_id: str) -> list[Document]:
-    """The tool's marks with their ETags, by hour. Marks expire, so one page holds them all."""
-    return (await store.query(CATALOG.name, Query(_WITHIN, partition=tool_id, limit=_PAGE))).items
+    """The tool's marks with their ETags, by hour. What is three years old has marks as well: they may fill pages."""
+    return (await _marks(store, Query(_WITHIN, partition=tool_id, limit=_PAGE))).get(tool_id, [])
 
 
 async def marked_tools(store: Store) -> list[str]:
     """The ids of all tools with marks."""
-    return list(await _marks(store, ()))
+    return list(await _marks(store, Query(order="by_mark", limit=_PAGE)))
 
 
 async def marks_among(store: Store, tool_ids: Sequence[str]) -> dict[str, list[Document]]:
@@ -43,14 +44,15 @@ async def marks_among(store: Store, tool_ids: Sequence[str]) -> dict[str, list[D
     if len(tool_ids) == 1:
         marks = await marks_of(store, tool_ids[0])
         return {tool_ids[0]: marks} if marks else {}
-    return await _marks(store, (Where(CATALOG.partition_key, "in", tuple(tool_ids)), *_WITHIN)) if tool_ids else {}
+    where = (Where(CATALOG.partition_key, "in", tuple(tool_ids)), *_WITHIN)
+    return await _marks(store, Query(where, order="by_mark", limit=_PAGE)) if tool_ids else {}
 
 
-async def _marks(store: Store, where: tuple[Where, ...]) -> dict[str, list[Document]]:
+async def _marks(store: Store, query: Query) -> dict[str, list[Document]]:
     found: dict[str, list[Document]] = {}
     after: str | None = None
     while True:
-        page = await store.query(CATALOG.name, Query(where, order="by_mark", limit=_PAGE, after=after))
+        page = await store.query(CATALOG.name, replace(query, after=after))
         for mark in page.items:
             found.setdefault(mark[CATALOG.partition_key], []).append(mark)
         after = page.next

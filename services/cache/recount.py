@@ -38,7 +38,6 @@ _PAGE = 1000
 _AT_ONCE = 16
 _MOST_HOURS = 500
 _HOUR = timedelta(hours=1)
-_TABLES = (Where("id", "ge", "HOUR:"), Where("id", "lt", "HOUR;"))
 
 
 @dataclass(slots=True)
@@ -162,7 +161,9 @@ class Recount:
         tables = ToolTables(tool_id, [], marks, everything=True)
         keys = [(tool_id, name) for name in (WindowTables.ID, Timeline.ID, Tool.ID)]
         tables.windows, tables.timeline, tables.tool = await self._store.read_many(CATALOG.name, keys)
-        page = await self._store.query(CATALOG.name, Query(_TABLES, partition=tool_id, limit=_PAGE))
+        # Without what is older: a page would not hold them all.
+        within = (Where("id", "ge", f"HOUR:{oldest}"), Where("id", "lt", "HOUR;"))
+        page = await self._store.query(CATALOG.name, Query(within, partition=tool_id, limit=_PAGE))
         known = tables.known = {table["hour"]: table for table in page.items}
         async for mentions in self._mentions([tool_id], hour_start(oldest), None):
             tables.count.add(mentions)

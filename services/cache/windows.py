@@ -93,9 +93,9 @@ def windows_in(document: Document | None, edges: Edges) -> Windows | None:
             made_at and parse_time(made_at),
             counted_at and parse_time(counted_at),
             {period: document["hours"][period] for period in PERIODS},
-            dict(document["minutes"]),
+            {hour: dict(table) for hour, table in document["minutes"].items()},
         )
-    except (KeyError, ValueError, TypeError):
+    except (AttributeError, KeyError, ValueError, TypeError):
         return None
 
 

@@ -115,12 +115,23 @@ async def test_windows_that_are_gathered_late_give_way(store: SqliteStore, proce
     await check_tables(store, TOOL.tool_id, watch.now)
 
 
-async def test_windows_that_cannot_be_read_are_gathered_anew(store: SqliteStore, process: Process) -> None:
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"hours": {"DAY_7": [1, 0, 0, 0]}},
+        {"minutes": {hour_key(NOW): "x"}},
+        {"minutes": {hour_key(NOW): [1]}},
+        {"minutes": []},
+    ],
+)
+async def test_windows_that_cannot_be_read_are_gathered_anew(
+    store: SqliteStore, process: Process, broken: dict[str, Any]
+) -> None:
     await process.settle(TOOL.tool_id, "article", Said(HOUR, "negative"))
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     held = await store.read(CATALOG.name, TOOL.tool_id, WindowTables.ID)
     assert held is not None
-    await store.upsert(CATALOG.name, {**held, "hours": {"DAY_7": [1, 0, 0, 0]}})
+    await store.upsert(CATALOG.name, {**held, **broken})
     found = await process.cache.recount.windows_of([TOOL.tool_id], NOW)
     assert found.windows[TOOL.tool_id].tallies(NOW)["DAY_30"].total == 1
     await check_tables(store, TOOL.tool_id, NOW)
@@ -243,9 +254,7 @@ async def test_what_is_new_is_counted_also_behind_a_thousand_marks_of_what_is_ol
     await check_tables(store, TOOL.tool_id, NOW)
 
 
-async def test_a_rebuild_looks_past_more_tables_than_a_page_holds(
-    store: SqliteStore, process: Process
-) -> None:
+async def test_a_rebuild_looks_past_more_tables_than_a_page_holds(store: SqliteStore, process: Process) -> None:
     """A backfill's tables live for 32 days beside those that are new by then."""
     await process.settle(TOOL.tool_id, "article", Said(HOUR, "positive"))
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)

@@ -115,6 +115,28 @@ async def test_windows_that_are_gathered_late_give_way(store: SqliteStore, proce
     await check_tables(store, TOOL.tool_id, watch.now)
 
 
+async def test_windows_of_a_new_hour_say_when_their_tool_was_last_recounted(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    """Entries that are older than that count are not left alone, those that are younger are."""
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, "negative"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    watch.advance(minutes=60)
+    found = await process.cache.recount.windows_of([TOOL.tool_id], watch.now)
+    assert found.windows[TOOL.tool_id].counted_at == NOW
+
+
+async def test_the_timeline_names_the_source_of_the_latest_mention(store: SqliteStore, process: Process) -> None:
+    moments = {"first": HOUR - timedelta(hours=5), "second": HOUR, "third": HOUR - timedelta(hours=9)}
+    mentions = [a_mention(TOOL.tool_id, source, moment, source=source) for source, moment in moments.items()]
+    await store.write_many(MENTIONS.name, [mention.to_document() for mention in mentions])
+    await mark_hours(store, TOOL.tool_id, moments.values(), NOW)
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    document = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
+    assert document is not None
+    assert document["last_ingestion_source"] == "second"
+
+
 @pytest.mark.parametrize(
     "broken",
     [

@@ -10,6 +10,8 @@ import pytest
 from models.cache import PERIODS, CacheMetadata
 from models.run import JobRun
 from models.tool import Tool
+from services.cache.aggregates import Aggregates
+from services.cache.coverage import Coverage
 from services.cache.generations import Generations
 from services.cache.messages import RefreshMessage
 from services.cache.refresh_runs import RefreshRuns
@@ -158,6 +160,45 @@ async def test_unchanged_entries_are_left_alone_until_the_next_refresh_would_fin
         assert (await refresh.refresh_tools([tool.tool_id])).written == written
     await process.settle(tool.tool_id, "another", Said(NOW - timedelta(hours=26), "positive"))
     assert (await refresh.refresh_tools([tool.tool_id])).written == 4
+    await process.close()
+
+
+async def test_entries_whose_coverage_has_changed_are_written_again(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    (tool,) = await _tools(store, 1)
+    assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 4
+    watch.advance(minutes=2)
+    assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 0
+    await Coverage(store).note(watch.now)
+    watch.advance(minutes=2)
+    assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 4
+    await process.close()
+
+
+async def test_what_was_marked_is_written_again_though_this_clock_is_behind_the_one_of_the_entries(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    """Its count seems older than they are."""
+    (tool,) = await _tools(store, 1)
+    await process.cache.refresh.refresh_tools([tool.tool_id])
+    watch.advance(minutes=-2)
+    assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 0
+    await process.settle(tool.tool_id, "article", Said(NOW - timedelta(minutes=1), "positive"))
+    assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 4
+    await process.close()
+
+
+async def test_nothing_is_written_of_a_tool_that_failed_after_it_had_been_gathered(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    """Others were at it meanwhile, so that it was gathered a second time, and could not be."""
+    cache = process.cache
+    (tool,) = await _tools(store, 1)
+    gathered = await cache.recount.windows_of([tool.tool_id], NOW)
+    gathered.failed[tool.tool_id] = ValueError("no timeline")
+    aggregates = Aggregates(store, cache.recount, cache.generations, Coverage(store), watch)
+    assert await aggregates.entries(gathered, {tool.tool_id: 0}, NOW) == {}
     await process.close()
 
 

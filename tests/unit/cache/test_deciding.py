@@ -124,6 +124,22 @@ async def test_hours_are_noted_once_and_count_for_tools_that_were_there(store: S
     assert later.of("HOUR_24", MADE) == round((60 + 18) / 1440, 4)
 
 
+async def test_hours_that_were_noted_since_the_last_look_count_however_long_ago_that_was(store: SqliteStore) -> None:
+    noting, reading = Coverage(store), Coverage(store)
+    assert (await reading.shares(NOW)).of("HOUR_24", MADE) == 0.0
+    for hours in (1, 2, 3):
+        await noting.note(NOW + timedelta(hours=hours))
+    assert (await reading.shares(NOW + timedelta(hours=9))).of("HOUR_24", MADE) == round(3 / 24, 4)
+
+
+async def test_coverage_is_looked_up_again_by_a_clock_that_was_put_back(store: SqliteStore) -> None:
+    noting, reading = Coverage(store), Coverage(store)
+    assert (await reading.shares(NOW)).of("HOUR_1", MADE) == 0.0
+    before = NOW - timedelta(minutes=2)
+    await noting.note(before)
+    assert (await reading.shares(before)).of("HOUR_1", MADE) == round(15 / 60, 4)
+
+
 def test_messages_are_read_as_they_are_written_and_nothing_else_is() -> None:
     for message in (RefreshMessage(("a", "b")), RefreshMessage(("a",), "run", "0001"), RefreshMessage(())):
         assert RefreshMessage.from_message(message.to_message()) == message

@@ -70,6 +70,16 @@ async def test_one_who_is_slow_to_leave_keeps_nobody_waiting_for_whom_there_is_r
     assert visitors.there == [2, 3, 4, 5]
 
 
+async def test_however_long_it_takes_nobody_comes_in_for_whom_there_is_no_room() -> None:
+    visitors = Visitors(Desk(4 * LEAST_BYTES, room_seconds=0.01))
+    for size in range(1, 6):
+        await visitors.come(size)
+    await asyncio.sleep(0.05)
+    assert visitors.there == [1, 2, 3, 4]
+    await visitors.leaves(1)
+    assert visitors.there == [2, 3, 4, 5]
+
+
 async def test_a_large_one_gets_its_turn_before_small_ones_that_came_later_and_has_the_desk_alone() -> None:
     visitors = Visitors(Desk(10 * LEAST_BYTES))
     await visitors.come(1)

@@ -17,7 +17,7 @@ from models.errors import Unavailable
 from services.ports import Document, Operator, Query, Where
 from services.store import cursors, rules, sqlite_sql
 from services.store.containers import CONTAINERS, DESCENDING
-from services.store.sqlite import SqliteStore
+from services.store.sqlite import BATCH, SqliteStore
 
 NOW = datetime(2026, 2, 21, 20, tzinfo=UTC)
 
@@ -326,3 +326,15 @@ async def test_statements_of_many_rows_say_of_each_row_whether_it_was_written(
     await store.write_many("mentions", [item(name, v=n) for n in (3, 4) for name in names])
     held = await store.read_many("mentions", [("t", name) for name in names])
     assert [each and each["v"] for each in held] == [4] * count
+
+
+async def test_what_is_replaced_in_several_batches_is_held_to_its_own_etags(
+    open_store: Callable[..., SqliteStore],
+) -> None:
+    store, count = open_store(), BATCH + 3
+    keys = [("t", f"{n:05}") for n in range(count)]
+    await store.write_many("mentions", [item(name, v=0) for _, name in keys])
+    held = [each for each in await store.read_many("mentions", keys) if each is not None]
+    changes = [({**each, "v": 1}, each["_etag"]) for each in held]
+    changes[-2] = (changes[-2][0], "old")
+    assert await store.replace_many("mentions", changes) == [n != count - 2 for n in range(count)]

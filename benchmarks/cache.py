@@ -45,6 +45,8 @@ MADE = NOW - timedelta(days=60)
 MONTH = 30 * 86_400
 SENTIMENTS = ("positive", "negative", "neutral")
 CONNECTIONS = 16
+REST = 5.0
+"""Seconds in which the store copies its log into its file: what the first build left of that is not the refresh's."""
 
 
 def say(text: str) -> None:
@@ -309,6 +311,7 @@ async def refreshes(scale: float) -> None:
             await store.create(MENTIONS.name, a_mention(tool_id, f"new-{number}", at).to_document())
         for tool_id, times in moments.items():
             await mark_hours(store, tool_id, times, watch.now)
+        await asyncio.sleep(REST)
         measured.reset()
         row(
             f"after 1,000 new mentions of {len(moments)} tools",

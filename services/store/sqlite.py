@@ -17,24 +17,21 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-import pydantic_core
-
 from models.errors import ChangedMeanwhile, Conflict, Unavailable
 from services.ports import Clock, Document, Page, Query, Where
-from services.store import rules, sqlite_sql
+from services.store import rules, sqlite_rows, sqlite_sql
 from services.store.containers import CONTAINERS
 from services.store.sqlite_file import Housekeeper, is_busy, open_connection, open_file, transaction, translated
 from services.store.sqlite_sql import READ_AT_ONCE
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
-WrittenRow = tuple[str, str, bytes, str, int, int | None]
 
 READING_THREADS = 4
 INLINE_DOCUMENTS = 64  # reading as many takes as long as handing them to a thread; the loop's turn is over with them
@@ -84,7 +81,7 @@ class SqliteStore:
 
         def work(connection: sqlite3.Connection) -> Document | None:
             row = connection.execute(statement, (partition, id, now)).fetchone()
-            return None if row is None else _document(*row)
+            return None if row is None else sqlite_rows.document(*row)
 
         return await self._read(work)
 
@@ -98,7 +95,7 @@ class SqliteStore:
                 some = [part for key in keys[start : start + READ_AT_ONCE] for part in key]
                 padding = [None] * (2 * READ_AT_ONCE - len(some))
                 for place, *row in connection.execute(statement, (*some, *padding, now)):
-                    found[start + place] = _document(*row)
+                    found[start + place] = sqlite_rows.document(*row)
             return found
 
         return await self._read(work, inline=len(keys) <= INLINE_DOCUMENTS)
@@ -153,7 +150,7 @@ class SqliteStore:
         statement, parameters = sqlite_sql.select(plan, self._now())
 
         def work(connection: sqlite3.Connection) -> Page:
-            return plan.page([_document(*row) for row in connection.execute(statement, parameters)])
+            return plan.page([sqlite_rows.document(*row) for row in connection.execute(statement, parameters)])
 
         return await self._read(work, inline=False)
 
@@ -170,26 +167,25 @@ class SqliteStore:
     async def create_many(self, container: str, documents: Sequence[Document]) -> list[bool]:
         statements = _STATEMENTS[rules.container_named(container).name]
 
-        def work(connection: sqlite3.Connection, rows: Sequence[WrittenRow], _: int) -> list[bool]:
-            return _won(connection, statements.create, statements.etag, rows)
+        def work(connection: sqlite3.Connection, rows: Sequence[sqlite_rows.Row], _: int) -> list[bool]:
+            return sqlite_rows.won(connection, statements.create, statements.etag, rows)
 
         return [created for batch in await self._batches(container, documents, work) for created in batch]
 
     async def write_many(self, container: str, documents: Sequence[Document]) -> None:
         statements = _STATEMENTS[rules.container_named(container).name]
 
-        def work(connection: sqlite3.Connection, rows: Sequence[WrittenRow], _: int) -> None:
-            for _one in _written(connection, statements.upsert, rows):
-                pass
+        def work(connection: sqlite3.Connection, rows: Sequence[sqlite_rows.Row], _: int) -> None:
+            sqlite_rows.write(connection, statements.upsert, rows)
 
         await self._batches(container, documents, work)
 
     async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
         statements = _STATEMENTS[rules.container_named(container).name]
 
-        def work(connection: sqlite3.Connection, rows: Sequence[WrittenRow], start: int) -> list[bool]:
+        def work(connection: sqlite3.Connection, rows: Sequence[sqlite_rows.Row], start: int) -> list[bool]:
             with_old = [(*row, old) for row, (_, old) in zip(rows, changes[start:], strict=False)]
-            return _won(connection, statements.replace, statements.etag, with_old)
+            return sqlite_rows.won(connection, statements.replace, statements.etag, with_old)
 
         documents = [document for document, _ in changes]
         return [replaced for batch in await self._batches(container, documents, work) for replaced in batch]
@@ -286,14 +282,14 @@ class SqliteStore:
         self,
         container: str,
         documents: Sequence[Document],
-        work: Callable[[sqlite3.Connection, Sequence[WrittenRow], int], T],
+        work: Callable[[sqlite3.Connection, Sequence[sqlite_rows.Row], int], T],
     ) -> list[T]:
         """Nothing is written before every document has been checked; then each batch is a transaction of its own.
 
         `work` is told which of the documents is the first of its batch.
         """
         spec, now, etag = rules.container_named(container), self._now(), next(self._etags)
-        rows: list[WrittenRow] = []
+        rows: list[sqlite_rows.Row] = []
         for number, document in enumerate(documents):
             if number and number % INLINE_DOCUMENTS == 0:
                 await asyncio.sleep(0)  # a thread would only fetch each document to another core and back
@@ -357,38 +353,6 @@ class SqliteStore:
             if self._closed and task is not None and not task.cancelling():
                 raise Unavailable("the store is closed") from None  # closing took the job out of the queue
             raise
-
-
-def _written(
-    connection: sqlite3.Connection, statements: Mapping[int, str], rows: Sequence[tuple[object, ...]]
-) -> Iterator[tuple[Sequence[tuple[object, ...]], int]]:
-    """The rows in as few statements as they fit, each with how many of its rows were written."""
-    execute, start = connection.cursor().execute, 0
-    for size, statement in statements.items():
-        while len(rows) - start >= size:
-            some = rows[start : start + size]
-            yield some, execute(statement, [value for row in some for value in row]).rowcount
-            start += size
-
-
-def _won(
-    connection: sqlite3.Connection, statements: Mapping[int, str], etag: str, rows: Sequence[tuple[object, ...]]
-) -> list[bool]:
-    """Of each row whether it was written: its own ETag is there."""
-    won: list[bool] = []
-    for some, written in _written(connection, statements, rows):
-        if written == len(some):
-            won += [True] * written
-        else:
-            won += [connection.execute(etag, row[:2]).fetchone() == (row[3],) for row in some]
-    return won
-
-
-def _document(body: str, etag: str, ts: int) -> Document:
-    document: Document = pydantic_core.from_json(body)
-    document["_etag"] = etag
-    document["_ts"] = ts
-    return document
 
 
 def _stored(prepared: rules.Prepared, etag: str, now: int) -> Document:

@@ -72,6 +72,8 @@ Numbers = list[int]
 
 HOURS = 24
 _WIDTH = len(Tally._fields)
+_NUMBERS = (1 + HOURS) * _WIDTH
+_NO_DAY = "a day must be a text of four sums and 24 times four numbers"
 _NOTHING = [0] * _WIDTH
 
 
@@ -86,14 +88,17 @@ def day_text(numbers: Sequence[int]) -> str:
 
 
 def day_sums(text: str) -> Numbers:
+    """Of the whole day. ValueError for what has not as many numbers as a day: its first four would be no sums."""
+    if text.count(",") != _NUMBERS - 1:
+        raise ValueError(_NO_DAY)
     return [int(each) for each in text.split(",", _WIDTH)[:_WIDTH]]
 
 
 def day_numbers(text: str) -> Numbers:
     """Of its 24 hours. ValueError for what `day_text` never gives."""
     numbers: Numbers = from_json(f"[{text}]")
-    if len(numbers) != (1 + HOURS) * _WIDTH:
-        raise ValueError("a day must be a text of four sums and 24 times four numbers")
+    if len(numbers) != _NUMBERS:
+        raise ValueError(_NO_DAY)
     return numbers[_WIDTH:]
 
 

@@ -11,6 +11,8 @@ import unicodedata
 from datetime import date
 
 _ASCII_DROPPED = re.compile(r"[^a-z0-9\s]+")
+_DROPPED = re.compile(r"[^\w\s]|_")
+_MAY_BE_MARK = re.compile("[\u0300-\u1fff\u20d0-\U0010ffff]")
 _VARIATION_SELECTORS = range(0xFE00, 0xFE10)
 
 
@@ -21,8 +23,11 @@ def normalize_headline(headline: str) -> str:
     """
     if headline.isascii():
         return " ".join(_ASCII_DROPPED.sub("", headline.lower()).split())
+    headline = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", headline).lower())
+    if not _MAY_BE_MARK.search(headline):  # Western European: in one go, and twice as quick
+        return " ".join(_DROPPED.sub("", headline).split())
     kept: list[str] = []
-    for character in unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", headline).lower()):
+    for character in headline:
         if character.isalnum() or (_is_mark(character) and kept and kept[-1] != " "):
             kept.append(character)
         elif character.isspace():
@@ -36,8 +41,8 @@ def _is_mark(character: str) -> bool:
 
 def dedup_key(normalized_headline: str, day: date, url: str | None = None) -> str:
     """`sha256(normalized_headline|YYYY-MM-DD)[:32]`; a URL is taken in where the headline alone says too little."""
-    parts = [normalized_headline, day.isoformat()[:10], *([url] if url else [])]
-    return hashlib.sha256("|".join(parts).encode()).hexdigest()[:32]
+    text = f"{normalized_headline}|{day.isoformat()[:10]}"
+    return hashlib.sha256((f"{text}|{url}" if url else text).encode()).hexdigest()[:32]
 
 
 def source_id(key: str) -> str:

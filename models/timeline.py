@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 from uuid import NAMESPACE_URL, uuid5
 
+import orjson
 from pydantic import AfterValidator, BeforeValidator, Field
-from pydantic_core import from_json
 
 from models.cache import Period
 from models.stored import StoredDocument
@@ -96,7 +96,7 @@ def day_sums(text: str) -> Numbers:
 
 def day_numbers(text: str) -> Numbers:
     """Of its 24 hours. ValueError for what `day_text` never gives."""
-    numbers: Numbers = from_json(f"[{text}]")
+    numbers: Numbers = orjson.loads(f"[{text}]")
     if len(numbers) != _NUMBERS:
         raise ValueError(_NO_DAY)
     return numbers[_WIDTH:]

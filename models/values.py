@@ -34,7 +34,7 @@ def parse_time(value: object) -> datetime:
 
 def format_time(moment: datetime) -> str:
     """As documents, answers and filters have it."""
-    return parse_time(moment).isoformat()[:19] + "Z"
+    return (moment if moment.tzinfo is UTC else parse_time(moment)).isoformat()[:19] + "Z"
 
 
 def unix_seconds(moment: datetime) -> int:

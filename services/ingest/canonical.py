@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from models.article import LOWEST_PRIORITY
@@ -133,6 +134,7 @@ def observation(article: Document, candidate: Candidate, source: Source, now: Mo
     return document
 
 
+@lru_cache(maxsize=1024)
 def observation_id(source: str, scraped_at: str) -> str:
     return f"obs:{source}:{scraped_at[:4]}{scraped_at[5:7]}{scraped_at[8:10]}"
 
@@ -156,7 +158,7 @@ def seen_hash(candidate: Candidate, source: Source, target: str, now: Moment, ke
         **_common("SeenHash", now, kept_seconds),
         "source": source.key,
         "content_hash": candidate.entry.content_hash,
-        "revision": candidate.entry.form,
+        "revision": candidate.entry.mark,
         "source_id": target,
     }
 
@@ -173,7 +175,8 @@ def chosen_source(attributions: Mapping[str, Mapping[str, Any]]) -> str:
     return max(attributions, key=rank)
 
 
-def _common(entity_type: str, now: Moment, kept_seconds: int) -> Document:
+@lru_cache(maxsize=256)
+def _common(entity_type: str, now: Moment, kept_seconds: int) -> Mapping[str, Any]:
     return {
         "entity_type": entity_type,
         "schema_version": "1",
@@ -191,7 +194,7 @@ def _attribution(candidate: Candidate, source: Source, crawled: str, scraped: st
         "crawl_timestamp": crawled,
         "original_headline": item.headline,
         "source_priority": source.priority,
-        "published_at": format_time(candidate.published),
+        "published_at": candidate.published_at,
         "scraped_at": scraped,
         "revision": candidate.revision,
     }

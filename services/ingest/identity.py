@@ -51,12 +51,12 @@ class Source:
 
 
 class Entry(NamedTuple):
-    """An item as it came, hashed. `form` changes with title, text, tags and tickers, also where only
-    markup did."""
+    """An item as it came, hashed. `mark` is of this form of it: title, text, tags and tickers, also where only markup
+    changed."""
 
     item: RawItem
+    published_at: str
     content_hash: str
-    form: str
     mark: Mark
 
 
@@ -84,6 +84,10 @@ class Candidate(NamedTuple):
     headline_mark: Mark
 
     @property
+    def published_at(self) -> str:
+        return self.entry.published_at if self.flag is None else format_time(self.published)
+
+    @property
     def has_own_id(self) -> bool:
         return self.entry.item.article_id is not None
 
@@ -102,11 +106,10 @@ class Candidate(NamedTuple):
 
 def entry_of(source: Source, item: RawItem) -> Entry:
     """Raises ValueError for an item whose text is no text (half a surrogate pair)."""
-    published = format_time(item.published) if item.published is not None else ""
-    known_by = content_hash(item.url, published)
-    parts = (item.headline, item.summary_html, item.content_html, item.publisher or "", *item.tags, "", *item.tickers)
-    form = hashlib.blake2b("\0".join(parts).encode(), digest_size=MARK_BYTES).hexdigest()
-    return Entry(item, known_by, form, _mark("entry", source.key, known_by + form))
+    published_at = format_time(item.published) if item.published is not None else ""
+    known_by = content_hash(item.url, published_at)
+    said = (item.headline, item.summary_html, item.content_html, item.publisher or "", *item.tags, "", *item.tickers)
+    return Entry(item, published_at, known_by, _mark("entry", source.key, "\0".join((known_by, *said))))
 
 
 def examined(entry: Entry, source: Source, now: datetime, first_seen: datetime | None = None) -> Candidate:
@@ -147,7 +150,8 @@ def text_of(item: RawItem) -> str:
 def is_weak(normalized_headline: str) -> bool:
     """Whether the headline says too little to tell two articles of one day apart."""
     unspaced = len(_UNSPACED.findall(normalized_headline)) if not normalized_headline.isascii() else 0
-    return len(normalized_headline.split()) + unspaced // 2 < FEWEST_WORDS
+    words = normalized_headline.count(" ") + (normalized_headline != "")
+    return words + unspaced // 2 < FEWEST_WORDS
 
 
 def _settled(item: RawItem, first_seen: datetime) -> tuple[datetime, PublishedFlag | None]:

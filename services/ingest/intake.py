@@ -105,7 +105,7 @@ class Intake:
         going_on: list[Known] = []
         renewed: list[Document] = []
         for candidate, hashed, alias in zip(candidates, hashes, aliases, strict=True):
-            if hashed is None or hashed["revision"] != candidate.entry.form or work.is_in_doubt(hashed):
+            if hashed is None or hashed["revision"] != candidate.entry.mark or work.is_in_doubt(hashed):
                 going_on.append(Known(candidate, alias))
             elif hashed["ttl_timestamp"] - work.now.seconds < self._kept_seconds // 2:
                 renewed.append({**hashed, "ttl_timestamp": work.now.seconds + self._kept_seconds})
@@ -116,6 +116,8 @@ class Intake:
 
 def _without_flood(known: list[Known], recent: Recent, taken: Taken) -> list[Known]:
     held = flood_of([each.candidate for each in known if each.alias is None], recent)
+    if not held:
+        return known
     taken.held += held
     marks = {each.entry.mark for each in held}
     return [each for each in known if each.candidate.entry.mark not in marks]

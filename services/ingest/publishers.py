@@ -57,6 +57,8 @@ def strip_publisher(headline: str, names: Iterable[str | None] = ()) -> str:
     Names are compared without case, punctuation, a leading "the" and a domain's ending: "Reuters", "reuters.com" and
     "The Reuters" are one. What is left always holds a word, or nothing is removed. Twice at most: "… - Reuters | CNBC".
     """
+    if _SEPARATORS.isdisjoint(headline.split(" ")):
+        return headline
     own: set[str] | None = None
     for _ in range(2):
         head, tail = _last_tail(headline)

@@ -68,16 +68,12 @@ class Settlement:
         aliases = [canonical.alias(each.candidate, self.source, each.source_id, self.now) for each in wanted]
         won = await self.store.create_many(LOCATORS.name, aliases)
         lost = [alias["id"] for alias, created in zip(aliases, won, strict=True) if not created]
-        theirs = await self.store.read_many(LOCATORS.name, [(each, each) for each in lost]) if lost else []
+        if not lost:
+            return groups
+        theirs = await self.store.read_many(LOCATORS.name, [(each, each) for each in lost])
         elsewhere = {name: alias["source_id"] for name, alias in zip(lost, theirs, strict=True) if alias is not None}
         return _grouped(
-            Target(
-                target.candidate,
-                elsewhere.get(target.candidate.locator_id, target.source_id),
-                fixed=True,
-                claimed=True,
-                over=target.over,
-            )
+            target._replace(source_id=elsewhere.get(target.candidate.locator_id, target.source_id))
             for group in groups.values()
             for target in group
         )

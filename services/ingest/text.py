@@ -34,8 +34,16 @@ _FORMATTING = _BLOCKS.union(_INLINE_NAMES.split())
 
 # A tag whose attributes hold no < or > within their quotes ends at the first >.
 _PLAIN_TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]*)(?:>|(?=[\s/])[^<>\"']*(?:(?:\"[^\"<>]*\"|'[^'<>]*')[^<>\"']*)*>)")
-_PLAIN = {name: " " if name in _BLOCKS else "" for name in _FORMATTING - _INVISIBLE.keys()}
-"""What stands in the place of a tag that nearly all markup consists of; anything else is read tag by tag."""
+
+
+class _Plain(dict[str, str]):
+    """What stands in the place of a tag that nearly all markup consists of; anything else is read tag by tag."""
+
+    def __missing__(self, name: str) -> str:
+        return self.get(name.lower(), "<")
+
+
+_PLAIN = _Plain({name: " " if name in _BLOCKS else "" for name in _FORMATTING - _INVISIBLE.keys()})
 
 MAX_HTML = 1_000_000
 ROUNDS = 3
@@ -50,7 +58,7 @@ def html_to_text(source: str) -> str:
     source = source[:MAX_HTML]
     if "<" in source:
         pieces = _PLAIN_TAG.split(source)  # text, a tag's name, text, …
-        pieces[1::2] = [_PLAIN.get(name.lower(), "<") for name in pieces[1::2]]
+        pieces[1::2] = map(_PLAIN.__getitem__, pieces[1::2])
         for between in range(2, len(pieces) - 1, 2):
             if not pieces[between] and pieces[between - 1] == " " == pieces[between + 1]:
                 pieces[between - 1] = ""  # one space is enough, and looking for two takes longer than this
@@ -95,7 +103,7 @@ def unescape(text: str) -> str:
     """Character references read once. Only those that end in `;`: `?a=1&copy=2` stays what it is."""
     if "&" not in text:
         return text
-    return _ENTITY.sub(lambda match: _character(match[0]) or match[0], text)
+    return _ENTITY.sub(_read, text)
 
 
 def one_line(text: str) -> str:
@@ -105,6 +113,10 @@ def one_line(text: str) -> str:
             text = text.replace("  ", " ")
         return text.strip(" ")
     return " ".join(_CONTROL.sub("", text).split())
+
+
+def _read(entity: re.Match[str]) -> str:
+    return _character(entity[0]) or entity[0]
 
 
 @lru_cache(maxsize=1024)

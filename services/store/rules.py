@@ -10,10 +10,9 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import NoneType
 from typing import Any, NamedTuple
 
-import pydantic_core
+import orjson
 
 from models.errors import InvalidInput
 from services.ports import Document, Page, Query, Scalar, Where
@@ -31,11 +30,10 @@ MAXIMUM_INCREMENTS = 10  # operations of one Cosmos patch
 
 # Besides the four that Cosmos forbids, its clients refuse control characters and a space at the end,
 # and an address swallows "." and "..".
-_BAD_ID = re.compile(r"[/\\?#\x00-\x1f\x7f]| \Z|\A\.\.?\Z")
+_ID_CHARACTERS = re.compile(r"[^/\\?#\x00-\x1f\x7f]+").fullmatch
 _FIELD = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 _SORT_FIELDS = {name: tuple(container.sort_fields) for name, container in CONTAINERS.items()}
-_PLAIN = frozenset({str, int, bool, NoneType})
-_NAMES = frozenset({str})
+_STRICT = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_SUBCLASS
 _strict = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
@@ -47,7 +45,13 @@ def container_named(name: str) -> Container:
 
 
 def check_id(value: object) -> None:
-    if not isinstance(value, str) or not value or _BAD_ID.search(value) or _bytes(value) > MAXIMUM_ID_BYTES:
+    if (
+        not isinstance(value, str)
+        or not _ID_CHARACTERS(value)
+        or value[-1] == " "
+        or value in (".", "..")
+        or _bytes(value) > MAXIMUM_ID_BYTES
+    ):
         raise InvalidInput(
             "id",
             f"must be text of 1 to {MAXIMUM_ID_BYTES} bytes without / \\ ? # or control characters, "
@@ -107,7 +111,8 @@ def prepare(container: Container, document: Mapping[str, Any]) -> Prepared:
     if "ttl" in body:
         raise InvalidInput("ttl", "is the store's own; say ttl_timestamp")
     for field in _SORT_FIELDS[container.name]:
-        if (value := body.get(field)) is not None:
+        value = body.get(field)
+        if value is not None and (type(value) is not str or field in container.numbers):
             _check_sort_value(container, field, value)
     return Prepared(str(partition), str(name), body, text, _expiry(body))
 
@@ -115,30 +120,28 @@ def prepare(container: Container, document: Mapping[str, Any]) -> Prepared:
 def encoded(body: Document) -> bytes:
     """The document as JSON. ValueError, or TypeError, for what JSON does not have.
 
-    pydantic's encoder is four times as quick, but also writes times, sets and numbers that are none: what might hold
-    one of these goes to the strict encoder.
+    orjson is ten times as quick as Python's own encoder and refuses what that refuses, but for two things: numbers that
+    are none, which it writes as null, and documents that are too deep. What might hold either is looked through.
     """
-    return pydantic_core.to_json(body) if _is_plain(body, MAXIMUM_DEPTH) else _strict(body).encode()
+    try:
+        text = memoryview(orjson.dumps(body, option=_STRICT)).tobytes()  # the copy has no spare room, as its buffer has
+    except TypeError:  # a number of more than 64 bits, a name that is none: few, and Python's encoder knows what to do
+        text = _strict(body).encode()
+    # Counting by taking out is four times as quick as bytes.count.
+    if b"null" in text or len(text) - len(text.replace(b"{", b"").replace(b"[", b"")) > MAXIMUM_DEPTH:
+        _check_values(body, MAXIMUM_DEPTH)
+    return text
 
 
-def _is_plain(value: Any, levels: int) -> bool:
-    """Whether an object or array holds nothing but JSON's own types, to the last level."""
+def _check_values(value: Any, levels: int) -> None:
+    """ValueError for what is too deep, or for a number that is none."""
     if not levels:
         raise ValueError(f"more than {MAXIMUM_DEPTH} levels")
-    if type(value) is dict:
-        if not _NAMES.issuperset(map(type, value)):
-            return False
-        value = value.values()
-    for each in value:
-        kind = type(each)
-        if kind in _PLAIN:
-            continue
-        if kind is float:
-            if not math.isfinite(each):
-                return False
-        elif kind not in (dict, list, tuple) or not _is_plain(each, levels - 1):
-            return False
-    return True
+    for each in value.values() if isinstance(value, dict) else value:
+        if isinstance(each, dict | list | tuple):
+            _check_values(each, levels - 1)
+        elif isinstance(each, float) and not math.isfinite(each):
+            raise ValueError(f"{each} is no number")
 
 
 def _expiry(body: Mapping[str, Any]) -> int | None:

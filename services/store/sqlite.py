@@ -27,7 +27,16 @@ from models.errors import ChangedMeanwhile, Conflict, Unavailable
 from services.ports import Clock, Document, Page, Query, Where
 from services.store import rules, sqlite_rows, sqlite_sql
 from services.store.containers import CONTAINERS
-from services.store.sqlite_file import Housekeeper, is_busy, open_connection, open_file, transaction, translated
+from services.store.sqlite_file import (
+    CACHE_KIB,
+    WRITER_CACHE_KIB,
+    Housekeeper,
+    is_busy,
+    open_connection,
+    open_file,
+    transaction,
+    translated,
+)
 from services.store.sqlite_sql import READ_AT_ONCE
 
 T = TypeVar("T")
@@ -293,8 +302,8 @@ class SqliteStore:
         for number, document in enumerate(documents):
             if number and number % INLINE_DOCUMENTS == 0:
                 await asyncio.sleep(0)  # a thread would only fetch each document to another core and back
-            p = rules.prepare(spec, document)
-            rows.append((p.partition, p.id, p.encoded, f"{etag}-{number:x}", now, p.expires))
+            partition, name, _, encoded, expires = rules.prepare(spec, document)
+            rows.append((partition, name, encoded, f"{etag}-{number:x}", now, expires))
 
         def one(connection: sqlite3.Connection, start: int) -> T:
             with transaction(connection):
@@ -335,7 +344,8 @@ class SqliteStore:
         def run() -> T:
             connection = getattr(self._of_thread, "connection", None)
             if connection is None:
-                connection = self._of_thread.connection = open_connection(self._path, self._wait_seconds)
+                cache_kib = WRITER_CACHE_KIB if pool is self._writer else CACHE_KIB
+                connection = self._of_thread.connection = open_connection(self._path, self._wait_seconds, cache_kib)
                 self._of_all_threads.append(connection)
             return work(connection)
 

@@ -22,6 +22,9 @@ PATIENCE_SECONDS = 0.25  # with another process, while our own writers may have 
 PAGE_BYTES = 8192  # several documents, not one and an empty half
 LARGE_LOG_PAGES = 2048  # 16 MB
 PURGE_BATCH = 500
+CACHE_KIB = 3_000
+WRITER_CACHE_KIB = 8_000
+"""Holds all pages of a batch: where they do not fit, those of the indexes are written twice, and read again."""
 
 _PURGES = [sqlite_sql.statements(container).purge for container in CONTAINERS.values()]
 
@@ -38,7 +41,7 @@ def translated(error: sqlite3.Error) -> Unavailable:
     return Unavailable(f"the store could not be asked: {error}")
 
 
-def open_connection(path: Path, wait_seconds: float) -> sqlite3.Connection:
+def open_connection(path: Path, wait_seconds: float, cache_kib: int = CACHE_KIB) -> sqlite3.Connection:
     """A connection that commits each statement by itself and leaves checkpoints to the housekeeper."""
     connection = sqlite3.connect(
         path, timeout=wait_seconds, isolation_level=None, check_same_thread=False, cached_statements=512
@@ -46,7 +49,7 @@ def open_connection(path: Path, wait_seconds: float) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA wal_autocheckpoint = 0")
-        connection.execute("PRAGMA cache_size = -3000")
+        connection.execute(f"PRAGMA cache_size = {-cache_kib}")
         # What a statement of many rows needs in order to be undone: a file of its own costs more than the statement.
         connection.execute("PRAGMA temp_store = MEMORY")
     except BaseException:

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import pydantic_core
+import orjson
 
 from services.ports import Document
 
@@ -20,7 +20,7 @@ _ETAG = 3
 
 
 def document(body: str, etag: str, ts: int) -> Document:
-    read: Document = pydantic_core.from_json(body)
+    read: Document = orjson.loads(body)
     read["_etag"] = etag
     read["_ts"] = ts
     return read

@@ -13,8 +13,8 @@ ROOT = Path(__file__).resolve().parents[3]
 ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "function_app": ({"triggers"}, {"azure.functions"}),
     "triggers": ({"triggers", "services", "models"}, {"azure.functions"}),
-    "services": ({"services", "models"}, {"pydantic", "pydantic_core", "feedparser", "yaml"}),
-    "models": ({"models"}, {"pydantic", "pydantic_core"}),
+    "services": ({"services", "models"}, {"pydantic", "orjson", "feedparser", "yaml"}),
+    "models": ({"models"}, {"pydantic", "pydantic_core", "orjson"}),
 }
 
 # The adapters, and what only they may import.

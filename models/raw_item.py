@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 PublishedFlag = Literal["missing", "unparsable", "future"]
 """Why `published` is not simply what the source said. Adapters set the first two; who knows the time, the third."""
 
 
-@dataclass(frozen=True, slots=True)
-class RawItem:
+class RawItem(NamedTuple):
     """One entry of a feed, or one article of a news API.
 
     `article_id` is the source's own id (guid, Atom id, API id), None if it has none or if it identifies nothing

@@ -124,7 +124,7 @@ def merged(documents: Sequence[ParsedDocument], results: Sequence[FetchResult], 
         if known.tickers != item.tickers:
             # Each answer may name no more than the ticker that was asked about.
             both = tuple(dict.fromkeys((*known.tickers, *item.tickers)))
-            items[item.article_id, item.url] = replace(known, tickers=both)
+            items[item.article_id, item.url] = known._replace(tickers=both)
     warnings: dict[str, int] = {}
     skipped: dict[str, int] = {}
     for document in documents:

@@ -6,10 +6,12 @@ and the save from being done by somebody whose claim is another's by now.
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from models.errors import ChangedMeanwhile
+from models.errors import ChangedMeanwhile, ToolpulseError
 from models.feed import Feed
 from models.values import format_time
 from services.ingest.attempts import forget_unsaved
@@ -79,21 +81,37 @@ class Leases:
             await forget_unsaved(self._store, document["claim_id"], feed_id)
         return taken
 
-    async def save(self, lease: Lease, after: Feed) -> bool:
-        """Writes the feed and gives it back; False if it is no longer ours.
+    async def save(self, feeds: Sequence[tuple[Lease, Feed]]) -> list[bool | BaseException]:
+        """Writes the feeds and gives them back; False for one that is no longer ours.
 
         What a person changed meanwhile stays as that person wanted it.
         """
-        wanted, held = after.to_document(), lease.document
-        document, etag = wanted, held["_etag"]
+        wanted = [after.to_document() for _, after in feeds]
+        changes = [(document, lease.document["_etag"]) for document, (lease, _) in zip(wanted, feeds, strict=True)]
+        try:
+            won = await self._store.replace_many(FEEDS.name, changes)
+        except ToolpulseError:  # of which of them, each will see by itself
+            won = [False] * len(feeds)
+        results: list[bool | BaseException] = list(won)
+        others = [place for place, saved in enumerate(won) if not saved]
+        again = (self._save(feeds[place][0], wanted[place]) for place in others)
+        for place, result in zip(others, await asyncio.gather(*again, return_exceptions=True), strict=True):
+            results[place] = result
+        return results
+
+    async def _save(self, lease: Lease, wanted: Document) -> bool:
+        held = lease.document
         for _ in range(TRIES):
+            fresh = await self._store.read(FEEDS.name, lease.feed.feed_id, Feed.ID)
+            if fresh is None:
+                return False
+            if all(fresh.get(name) == value for name, value in wanted.items()):
+                return True  # it was written, though the answer was lost
+            if any(fresh.get(name) != held.get(name) for name in _OURS):
+                return False
             try:
-                await self._store.replace(FEEDS.name, document, etag)
+                await self._store.replace(FEEDS.name, _merged(wanted, held, fresh), fresh["_etag"])
             except ChangedMeanwhile:
-                fresh = await self._store.read(FEEDS.name, lease.feed.feed_id, Feed.ID)
-                if fresh is None or any(fresh.get(name) != held.get(name) for name in _OURS):
-                    return False
-                document, etag = _merged(wanted, held, fresh), fresh["_etag"]
                 continue
             return True
         return False

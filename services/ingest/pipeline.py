@@ -252,9 +252,7 @@ class Ingestion:
             return [], []
         try:
             await self._store.write_many(RUNS.name, [each.attempt.to_document() for each in ready])
-            results = await asyncio.gather(
-                *(self._leases.save(each.lease, each.after) for each in ready), return_exceptions=True
-            )
+            results = await self._leases.save([(each.lease, each.after) for each in ready])
             saved = [each for each, result in zip(ready, results, strict=True) if result is True]
             seen = [each.processed.seen for each in saved if each.processed.seen is not None]
             if seen:

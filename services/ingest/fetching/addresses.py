@@ -111,6 +111,7 @@ def _is_odd(host: str) -> bool:
         return True
 
 
+@lru_cache(maxsize=1024)
 def is_loopback(host: str) -> bool:
     """This machine, said outright. A name that happens to lead here is somebody's name."""
     if not host.startswith("127.") and ":" not in host:

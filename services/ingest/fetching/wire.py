@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import logging
 import socket
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import httpx
 from yarl import URL
@@ -21,9 +21,6 @@ from services.ingest.fetching.decoding import BoundedDecoder, Problem
 from services.ingest.fetching.outcome import Failure, FetchStatus
 from services.ingest.fetching.room import Place
 from services.ingest.fetching.transport import LookupFailed, RefusedAddress
-
-# Its line for every request holds the whole URL, and a query may be a secret.
-logging.getLogger("httpx").setLevel(logging.WARNING)
 
 _NOTHING = httpx.ByteStream(b"")
 _CONNECTION_WORDS = {
@@ -38,7 +35,7 @@ _CONNECTION_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response; `body` is there for 2xx only, `location` where one is named. `headers` hold all but the location."""
+    """A response; `body` is there for 2xx only, `location` where one is named."""
 
     status_code: int
     headers: Mapping[str, str]
@@ -51,13 +48,9 @@ class Wire:
     """Owns the transport from now on, and closes it."""
 
     def __init__(self, transport: httpx.AsyncBaseTransport, most_bytes: int) -> None:
+        # Without httpx's client around it, which would keep cookies and work out where redirects lead.
+        self._transport = transport
         self._most_bytes = most_bytes
-        self._client = _Forgetful(
-            transport=transport,
-            trust_env=False,
-            timeout=None,
-            event_hooks={"response": [_set_location_aside]},
-        )
 
     async def get(
         self, url: URL, headers: Mapping[str, str], seconds: float, place: Place | None = None, *, read: bool = True
@@ -71,7 +64,7 @@ class Wire:
         try:
             request = _request(url, headers)
             async with asyncio.timeout(seconds) as deadline:
-                response = await self._client.send(request, stream=True)
+                response = await self._transport.handle_async_request(request)
                 answered = True
                 try:
                     return await self._read(response, place, deadline, read)
@@ -87,12 +80,12 @@ class Wire:
             return _failure(error, url, answered)
 
     async def close(self) -> None:
-        await self._client.aclose()
+        await self._transport.aclose()
 
     async def _read(
         self, response: httpx.Response, place: Place | None, deadline: asyncio.Timeout, read: bool
     ) -> Answer | Failure:
-        location = response.extensions.get("location", "")
+        location = response.headers.get("Location", "")
         if not response.is_success or not read:
             return Answer(response.status_code, response.headers, location, None, 0)
         decoder = BoundedDecoder(response.headers.get("Content-Encoding", ""), self._most_bytes)
@@ -129,28 +122,14 @@ async def _room_for(place: Place, held: int, deadline: asyncio.Timeout) -> None:
     deadline.reschedule(now() + left)
 
 
-class _NoCookies(httpx.Cookies):
-    def extract_cookies(self, response: httpx.Response) -> None:
-        pass
-
-
-class _Forgetful(httpx.AsyncClient):
-    """Keeps no cookies. None would be sent, but httpx by itself reads those of every response, and holds on to them."""
-
-    cookies = _NoCookies()  # type: ignore[override]
-
-
 def _request(url: URL, headers: Mapping[str, str]) -> httpx.Request:
     # With a stream, though an empty one, httpx adds nothing to the headers: whom to name as Host is the transport's.
     return httpx.Request(
-        "GET", str(url), headers=[(n.encode(), v.encode()) for n, v in headers.items()], stream=_NOTHING
+        "GET", _as_httpx(str(url)), headers=[(n.encode(), v.encode()) for n, v in headers.items()], stream=_NOTHING
     )
 
 
-async def _set_location_aside(response: httpx.Response) -> None:
-    """httpx works out where a redirect leads also if it may not follow it, and stumbles over what is no URL."""
-    if response.has_redirect_location:
-        response.extensions["location"] = response.headers.pop("Location")
+_as_httpx = lru_cache(maxsize=1024)(httpx.URL)  # a feed is asked again and again
 
 
 def _failure(error: httpx.TransportError, url: URL, answered: bool) -> Failure:

@@ -6,7 +6,7 @@ import html
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from models.raw_item import PublishedFlag, RawItem
@@ -114,7 +114,7 @@ class Collected:
         if len(set(ids)) == len(ids):
             return tuple(self._items)
         repeated = {each for each, count in Counter(ids).items() if count > 1}
-        items = tuple(replace(item, article_id=None) if item.article_id in repeated else item for item in self._items)
+        items = tuple(item._replace(article_id=None) if item.article_id in repeated else item for item in self._items)
         self.warnings["id_repeated"] += sum(1 for each in ids if each in repeated)
         return items
 

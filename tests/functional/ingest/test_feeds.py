@@ -1,5 +1,6 @@
 """What fetching does to a feed: schedule, validators, errors, claims; and that one feed never hurts another."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
@@ -12,13 +13,14 @@ from services.ingest.asking import CHECKED_EVERY
 from services.ingest.bookkeeping import MOST_ERRORS
 from services.ingest.fetching.outcome import FetchRequest, FetchResult, FetchStatus
 from services.ingest.messages import Claimed, FeedBatch
+from services.ports import Document, Store
 from tests.functional.ingest.counting import CountingStore
 from tests.functional.ingest.world import Page, World, item, rss
 
 WEB_PAGE = b"<!doctype html><html><head><title>Hello</title></head><body>Not a feed</body></html>"
 
 
-async def test_an_unchanged_feed_costs_its_worker_two_operations_and_its_batch_a_few(world: World) -> None:
+async def test_an_unchanged_feed_costs_its_worker_one_operation_and_its_batch_a_few(world: World) -> None:
     for number in range(20):
         await world.add_feed(f"feed-{number}", [item(n) for n in range(50)])
     for name in ("cold", "not modified", "same body"):
@@ -28,11 +30,38 @@ async def test_an_unchanged_feed_costs_its_worker_two_operations_and_its_batch_a
         counting = CountingStore(world.store)
         await world.new_worker(counting).ingestion.ingest(batches[0])
         if name != "cold":
-            # To renew the claim and to save; and for all together: feeds, run read, begun and ended, attempts, that
+            # To renew the claim; and for all together: feeds read and saved, run read, begun and ended, attempts, that
             # the hour was covered, totals; the price of a fetch, once in ten minutes.
-            assert counting.operations == 2 * 20 + 8
+            assert counting.operations == 20 + 9
         for number in range(20 if name == "cold" else 0):
             world.publish(f"feed-{number}", [item(n) for n in range(50)], etag='"1"')
+
+
+class _LosesAnswers(CountingStore):
+    """Saves feeds as it is told, or only those at even places, and then says that it could not."""
+
+    def __init__(self, store: Store, *, every: int) -> None:
+        super().__init__(store)
+        self._every = every
+
+    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
+        if container == "feeds":
+            await super().replace_many(container, changes[:: self._every])
+            raise Unavailable("no answer came")
+        return await super().replace_many(container, changes)
+
+
+@pytest.mark.parametrize("every", [1, 2])
+async def test_feeds_whose_save_had_no_answer_are_saved_once_and_counted(world: World, every: int) -> None:
+    for at, name in enumerate("abcd"):
+        await world.add_feed(name, [item(at * 5 + number) for number in range(5)])
+    (batch,) = await world.worker.claims.claim_every(world.clock.now)
+    await world.new_worker(_LosesAnswers(world.store, every=every)).ingestion.ingest(batch)
+    (run,) = await world.runs()
+    assert (run["status"], run["metrics"]["articles_stored"]) == ("SUCCEEDED", 20)
+    for name in "abcd":
+        feed = await world.feed(name)
+        assert (feed.fetch_count, feed.total_articles_fetched, feed.claim_id) == (1, 5, None)
 
 
 async def test_a_304_keeps_what_the_last_200_said(world: World) -> None:

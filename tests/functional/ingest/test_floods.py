@@ -143,7 +143,7 @@ async def test_a_fetch_that_ends_after_its_feeds_batch_was_dropped_does_not_poin
     lease = await leases.take_up(document, fetching.feeds[0], 1)
     assert lease is not None
     await quarantine(world).review(held.quarantine_id, "CLEARED_TERMINAL")
-    assert await leases.save(lease, lease.feed.changed(world.clock.now, fetch_count=7))
+    assert await leases.save([(lease, lease.feed.changed(world.clock.now, fetch_count=7))]) == [True]
     feed = await world.feed("a")
     assert (feed.quarantine_id, feed.fetch_count) == (None, 7)
 

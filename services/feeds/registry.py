@@ -142,12 +142,15 @@ class FeedRegistry:
         return Feed.from_document(document) if document else None
 
     async def _moved_to(self, urls: Sequence[str]) -> dict[str, Feed]:
-        """The feeds that were redirected to one of these URLs, or whose page named it: they are these feeds already."""
+        """The feeds that were redirected to one of these URLs, or whose page named it: they are these feeds already.
+
+        Of two that were at the same moment, the one with the lower id, whoever asks.
+        """
         found: dict[str, Feed] = {}
         for start in range(0, len(urls), _ASKED_AT_ONCE):
             there = Where("redirect_url", "in", urls[start : start + _ASKED_AT_ONCE])
             page = await self._store.query(FEEDS.name, Query((ONLY_FEEDS, there), limit=_ASKED_AT_ONCE))
-            for document in page.items:
+            for document in sorted(page.items, key=lambda each: str(each["feed_id"])):
                 found.setdefault(document["redirect_url"], Feed.from_document(document))
         return found
 

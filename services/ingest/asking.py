@@ -26,6 +26,8 @@ from services.ingest.sources.unreadable import Unreadable
 CHECKED_EVERY = 24
 """Fetches of a feed. One in as many is unconditional: validators lie, and only the body can tell."""
 
+_OF_PAGE = "the feed of this page"
+
 IN_THREAD_BYTES = 150_000
 """A larger body may take more than two milliseconds to read, or a hundred if feedparser must: others go on."""
 
@@ -119,6 +121,9 @@ class Asking:
                 await places.aclose()
                 answer = await self._named_by(feed, answer, replace(request, url=links[0].url), places)
         unconditional = request.etag is None and request.last_modified is None
+        moved = _moved(feed, answer, unconditional)
+        if moved and (twin := await self._twin(feed, moved, "it has moved to a feed that")):
+            return twin
         lied = False
         if unconditional and answer.document is not None and _has_validators(feed) and feed.validators_trusted:
             lied = await self._is_lying(feed, request, answer.result)
@@ -164,19 +169,20 @@ class Asking:
 
         If it is here already it is fetched already: twice would be asking twice, and counting as two sources.
         """
-        if twin := await self._twin(feed, request.url):
+        if twin := await self._twin(feed, request.url, _OF_PAGE):
             return twin
         found = await self._at_desk(replace(request, etag=None, last_modified=None, body_hash=None), places)
         if found.document is None:
             return page
         found_at = found.result.moved_to or request.url
-        return await self._twin(feed, found_at) or replace(found, found_at=found_at)
+        return await self._twin(feed, found_at, _OF_PAGE) or replace(found, found_at=found_at)
 
-    async def _twin(self, feed: Feed, url: str) -> Answer | None:
+    async def _twin(self, feed: Feed, url: str, what: str) -> Answer | None:
+        """The end of a feed that is another one here."""
         name = await self._registered(url)
         if name is None or name == feed.feed_id:
             return None
-        error = f"the feed of this page is here already, as {name}"
+        error = f"{what} is here already, as {name}"
         return Answer(FetchResult(FetchStatus.DUPLICATE, feed.feed_url, error=error, fingerprint="duplicate"))
 
     async def _is_lying(self, feed: Feed, request: FetchRequest, result: FetchResult) -> bool:
@@ -212,6 +218,17 @@ def request_for(feed: Feed, credential: Credential | None = None) -> FetchReques
         body_hash=feed.body_hash,
         credential=credential,
     )
+
+
+def _moved(feed: Feed, answer: Answer, unconditional: bool) -> str | None:
+    """Where it says that it is from now on; and where it has long been, now and then: another may have gone there at
+    the same moment."""
+    if answer.found_at is not None:
+        return None
+    said = (answer.document.moved_to if answer.document else None) or answer.result.moved_to
+    if said is None:
+        return feed.redirect_url if unconditional and answer.ok else None
+    return said if said != feed.redirect_url else None
 
 
 def _has_validators(feed: Feed) -> bool:

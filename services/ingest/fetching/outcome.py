@@ -34,7 +34,7 @@ class FetchStatus(StrEnum):
     CONNECTION = "connection"
     REFUSED_ADDRESS = "refused_address"
     INVALID_URL = "invalid_url"
-    DUPLICATE = "duplicate"  # a web page whose feed is another feed here: disables
+    DUPLICATE = "duplicate"  # its page names, or it has moved to, another feed here: disables
     BREAKER_OPEN = "breaker_open"  # not asked: the host fails too often just now
 
 

@@ -64,6 +64,46 @@ async def test_where_the_named_feed_moved_to_a_known_one_it_is_that_one(world: W
     assert "as known" in str((await world.feed("page")).disabled_reason)
 
 
+async def test_a_feed_that_moved_for_good_to_a_known_one_is_disabled_and_says_which_it_is(world: World) -> None:
+    old = "https://news.example/old"
+    world.shelf.pages[NAMED] = Page(rss([item(1)]))
+    world.shelf.pages[old] = Page(rss([item(1)]))
+    await added(world, NAMED, "known")
+    await added(world, old, "old")
+    await world.poll("old")
+    world.shelf.pages[old] = Page(rss([item(1), item(2)]), fields={"moved_to": NAMED})
+    await world.poll("old")
+    feed = await world.feed("old")
+    assert (feed.enabled, feed.redirect_url) == (False, None)
+    assert feed.disabled_reason == "it has moved to a feed that is here already, as known"
+    assert (await world.feed("known")).enabled
+
+
+async def test_a_feed_that_moved_to_where_nobody_is_goes_on_there(world: World) -> None:
+    old = "https://news.example/old"
+    world.shelf.pages[NAMED] = Page(rss([item(1)]))
+    world.shelf.pages[old] = Page(rss([item(1)]), fields={"moved_to": NAMED})
+    await added(world, old, "old")
+    for _ in range(3):
+        await world.poll("old")
+    assert ((await world.feed("old")).redirect_url, world.shelf.asked[-1].url) == (NAMED, NAMED)
+
+
+async def test_of_two_pages_that_took_the_same_feed_at_the_same_moment_one_goes_on(world: World) -> None:
+    lay_out(world)
+    other = PAGE.replace("blog", "about")
+    world.shelf.pages[other] = world.shelf.pages[PAGE]
+    for name, url in (("a-page", PAGE), ("b-page", other)):
+        feed = await added(world, url, name)
+        both = feed.changed(world.clock.now, redirect_url=NAMED)
+        await world.store.replace("feeds", both.to_document(), feed.stored_etag or "")
+    for _ in range(2):  # it goes back to its page first, and meets the other there
+        await world.poll("b-page")
+        await world.poll("a-page")
+    assert (await world.feed("a-page")).enabled
+    assert "as a-page" in str((await world.feed("b-page")).disabled_reason)
+
+
 async def test_a_page_may_be_enabled_again_once_the_other_is_gone(world: World) -> None:
     lay_out(world)
     registry = FeedRegistry(world.store, world.clock)

@@ -6,24 +6,24 @@ Ids are `dedup:{key}`, or the older `{source}:{article_id}`, which the locators 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 from urllib.parse import unquote
 
-from models.article import Article
-from models.errors import ChangedMeanwhile, InvalidInput, NotFound
+from models.article import Article, CanonicalReading, SourceAttribution
+from models.errors import ChangedMeanwhile, InvalidInput, NotFound, UnreadableDocument
 from models.locator import LocatorAlias, locator_key
 from models.observation import Observation
 from models.states import ArticleStatus
 from models.values import Sentiment, format_time, parse_time, unix_seconds
 from services.feeds.form import is_feed_id
 from services.ingest.urls import normalize_url
-from services.listed import Listed, listed
+from services.listed import Listed, listed, log_unreadable
 from services.ports import Clock, Document, Page, Query, Store, Where
 from services.reading.shown import shown
-from services.store.containers import ARTICLES, LOCATORS
+from services.store.containers import ARTICLES, LOCATORS, MENTIONS
 
 Layer = Literal["canonical", "raw"]
 LAYERS: tuple[Layer, ...] = get_args(Layer)
@@ -106,39 +106,41 @@ class Articles:
         return listed(page, Article.from_document, "source_id")
 
     async def get(self, article_id: str) -> Article:
-        article = await self._find(article_id)
+        document = await self._find(article_id)
+        article = Article.from_document(document) if document is not None else None
         if article is None or article.deleted_at is not None:
             raise _no_article(article_id)
         return article
 
     async def observations(self, article: Article) -> Listed[Observation]:
         """What each source said, day by day, in that order."""
-        found = listed(Page(await self._observed(article)), Observation.from_document, "id")
+        found = listed(Page(await self._observed(article.source_id)), Observation.from_document, "id")
         ordered = sorted(found.items, key=lambda each: (each.observed_day, each.scraped_at, each.source))
         return dataclasses.replace(found, items=ordered)
 
     async def source_id_of(self, article_id: str) -> str:
-        """Also of a tombstone."""
-        article = await self._find(article_id)
-        if article is None:
+        """Also of a tombstone, and of what cannot be read."""
+        document = await self._find(article_id)
+        if document is None:
             raise _no_article(article_id)
-        return article.source_id
+        return str(document["source_id"])
 
     async def delete(self, article_id: str) -> None:
-        """Only a tombstone without its text is left. Doing it again does nothing; NotFound if it never was. Its
-        mentions go when it is analysed next: services/analysis/deletion.py does both."""
+        """Only a tombstone without its text is left, also of what cannot be read. Doing it again does nothing; NotFound
+        if it never was. Its mentions go when it is analysed next: services/analysis/deletion.py does both."""
         for _ in range(_TRIES):
-            article = await self._find(article_id)
-            if article is None:
+            document = await self._find(article_id)
+            if document is None:
                 raise _no_article(article_id)
-            if article.deleted_at is None:
-                buried = tombstone(article, self._clock()).to_document()
+            source_id = document["source_id"]
+            buried = await self._tombstone(document)
+            if buried is not None:
                 try:
-                    await self._store.replace(ARTICLES.name, buried, article.stored_etag or "")
+                    await self._store.replace(ARTICLES.name, buried.to_document(), document["_etag"])
                 except ChangedMeanwhile:
                     continue
-            for observation in await self._observed(article):
-                await self._store.delete(ARTICLES.name, article.source_id, observation["id"])
+            for observation in await self._observed(source_id):
+                await self._store.delete(ARTICLES.name, source_id, observation["id"])
             return
         raise ChangedMeanwhile(f"article {article_id} keeps changing: try again")
 
@@ -152,18 +154,32 @@ class Articles:
         page = await self._store.query(ARTICLES.name, query)
         return listed(page, lambda document: shown(Article.from_document(document)), "source_id")
 
-    async def _observed(self, article: Article) -> list[Document]:
+    async def _tombstone(self, document: Document) -> Article | None:
+        """None if it is one."""
+        try:
+            article = Article.from_document(document)
+        except UnreadableDocument as error:
+            log_unreadable(error)
+            source_id = document["source_id"]
+            of_it = Where("id", "eq", source_id)
+            mentions = await self._all(MENTIONS.name, Query((of_it,), limit=_PAGE))
+            return bare_tombstone(source_id, [each["tool_id"] for each in mentions], self._clock())
+        return tombstone(article, self._clock()) if article.deleted_at is None else None
+
+    async def _observed(self, source_id: str) -> list[Document]:
+        return await self._all(ARTICLES.name, Query((_OBSERVATIONS,), partition=source_id, limit=_PAGE))
+
+    async def _all(self, container: str, query: Query) -> list[Document]:
         found: list[Document] = []
         after: str | None = None
         while True:
-            query = Query((_OBSERVATIONS,), partition=article.source_id, limit=_PAGE, after=after)
-            page = await self._store.query(ARTICLES.name, query)
+            page = await self._store.query(container, dataclasses.replace(query, after=after))
             found += page.items
             after = page.next
             if after is None:
                 return found
 
-    async def _find(self, article_id: str) -> Article | None:
+    async def _find(self, article_id: str) -> Document | None:
         """A slash in an old id comes percent-encoded, since routes are matched before it is decoded."""
         for spelling in dict.fromkeys((article_id, unquote(article_id))):
             source_id = spelling if spelling.startswith("dedup:") else await self._resolved(spelling)
@@ -171,7 +187,7 @@ class Articles:
                 continue
             document = await self._store.read(ARTICLES.name, source_id, Article.ID)
             if document is not None:
-                return Article.from_document(document)
+                return document
         return None
 
     async def _resolved(self, old_id: str) -> str | None:
@@ -223,4 +239,34 @@ def tombstone(article: Article, now: datetime) -> Article:
         text_for_analysis=None,
         metadata=None,
         ttl_timestamp=unix_seconds(now + TOMBSTONE_KEPT),
+    )
+
+
+def bare_tombstone(source_id: str, mentioned_in: Iterable[str], now: datetime) -> Article:
+    """Of an article that cannot be read: its id, and the tools whose mentions of it are to go. An article has a
+    source, so this one has one that says what became of it."""
+    nowhere = "https://deleted.invalid/"
+    said = SourceAttribution(article_id=source_id, url=nowhere, crawl_timestamp=now, original_headline=REDACTED)
+    reading = CanonicalReading(
+        source="deleted",
+        observation_id="deleted",
+        headline=REDACTED,
+        url=nowhere,
+        published_at=now,
+        scraped_at=now,
+        revision="deleted",
+    )
+    return Article(
+        created_at=now,
+        updated_at=now,
+        ttl_timestamp=unix_seconds(now + TOMBSTONE_KEPT),
+        dedup_key=source_id.removeprefix("dedup:"),
+        timestamp=now,
+        headline=REDACTED,
+        normalized_headline="deleted",
+        sources=("deleted",),
+        source_attribution={"deleted": said},
+        canonical=reading,
+        tool_ids_ever_detected=tuple(sorted(set(mentioned_in))),
+        deleted_at=now,
     )

@@ -8,11 +8,15 @@ from collections.abc import Callable
 
 import pytest
 
+from models.article import Article
 from models.errors import ToolpulseError
 from services.catalog.form import new_tool
 from services.ports import Store
+from services.reading.articles import REDACTED
 from services.reading.tool_articles import tool_articles
+from services.store.containers import ARTICLES
 from tests.contract.conftest import SettableClock
+from tests.documents import observation
 from tests.functional.analysis.world import Worker, World
 from tests.unit.feeds.stores import hesitant
 
@@ -72,3 +76,34 @@ async def test_errors_rest_and_get_another_chance_and_lost_runs_are_found(world:
     world.watch.forward(seconds=3600)
     assert await world.worker.intake.second_chances(world.watch()) == [one]
     assert run.run_id in await world.worker.workflows.overdue(world.watch())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"canonical": "nothing"},
+        {"sources": ["nobody"], "tool_ids_ever_detected": 7, "detected_tool_ids": [{}], "created_at": "lately"},
+        {"schema_version": "99", "deleted_at": "2026-02-21T20:00:00Z"},
+    ],
+)
+async def test_an_article_that_cannot_be_read_is_deleted_with_all_its_mentions(
+    world: World, wrong: dict[str, object]
+) -> None:
+    tools = [await world.tool(name) for name in ("Hexwharf", "Pebblegrid")]
+    broken, well = [await world.article(number, "Hexwharf and Pebblegrid are good") for number in (1, 2)]
+    await world.delivered([broken, well])
+    for tool in tools:
+        await world.is_counted(tool)
+    document = await world.store.read(ARTICLES.name, broken, Article.ID)
+    assert document is not None
+    await world.store.upsert(ARTICLES.name, {**document, **wrong})
+    await world.store.upsert(ARTICLES.name, observation(source_id=broken).to_document())
+    for _ in range(2):
+        await world.worker.delete(broken)
+    assert await world.store.read(ARTICLES.name, broken, observation().id) is None
+    for tool in tools:
+        assert set(await world.mentions(tool)) == {well}
+        await world.is_counted(tool)
+    left = await world.read(broken)
+    assert (left.deleted_at, left.headline, left.canonical.headline) == (world.watch(), REDACTED, REDACTED)
+    await world.delivered([broken])

@@ -68,13 +68,12 @@ async def test_a_list_of_articles_leaves_it_out_and_names_it(articles: Container
 async def test_alone_it_is_a_problem_that_names_it_and_nothing_of_what_it_says(
     articles: Container, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for name in ("get_article", "delete_article"):
-        answer = await call(name, article_id=BAD_ID)
-        assert (answer.status, answer.mimetype) == (500, "application/problem+json")
-        assert (answer.json["title"], answer.json["kind"]) == ("Unreadable", "Article")
-        assert BAD_ID in answer.json["detail"]
-        assert "canonical" in answer.json["detail"]
-        assert "nothing" not in answer.body.decode()
+    answer = await call("get_article", article_id=BAD_ID)
+    assert (answer.status, answer.mimetype) == (500, "application/problem+json")
+    assert (answer.json["title"], answer.json["kind"]) == ("Unreadable", "Article")
+    assert BAD_ID in answer.json["detail"]
+    assert "canonical" in answer.json["detail"]
+    assert "nothing" not in answer.body.decode()
     assert "document_unreadable" in caplog.text
     assert BAD_ID in caplog.text
 
@@ -94,6 +93,15 @@ async def test_what_the_other_sources_said_is_shown(articles: Container) -> None
 async def test_an_article_is_deleted_with_observations_that_cannot_be_read(articles: Container) -> None:
     assert (await call("delete_article", article_id=GOOD_ID)).status == 204
     assert (await call("export_articles", "layer=raw")).body == b""
+
+
+async def test_it_is_deleted_like_any_other(articles: Container) -> None:
+    for _ in range(2):
+        assert (await call("delete_article", article_id=BAD_ID)).status == 204
+    assert (await call("get_article", article_id=BAD_ID)).status == 404
+    assert set((await call("list_articles")).json) == {"items", "next"}
+    evidence = (await call("list_tool_evidence", "hours=1", tool=TOOL_ID)).json["items"]
+    assert [item["source_id"] for item in evidence] == [GOOD_ID]
 
 
 async def test_evidence_goes_without_it(articles: Container) -> None:

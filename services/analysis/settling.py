@@ -49,6 +49,7 @@ ROUNDS = 20
 """Of settling one article that others write too; in each, somebody got on."""
 WRITING_AT_ONCE = 16
 UNREADABLE = fingerprint("a mention that cannot be read")
+UNREADABLE_TOOL = fingerprint("a tool that cannot be read")
 INLINE = 8
 """Articles that are understood in a millisecond or two; more, and the event loop is left meanwhile."""
 
@@ -89,7 +90,8 @@ class Settling:
             if only is not None:
                 only = await self._with_targets(only)
             works = await self._understood(waiting, detector, only, settled)
-            tools = await self._tools(works)
+            tools = await self._tools(works, settled)
+            works = [work for work in works if work.id not in settled.failed]
             if gone(works, tools):
                 detector = await self._watchlist.detector(anew=True)
                 continue
@@ -121,15 +123,20 @@ class Settling:
 
         return understood() if len(there) <= INLINE else await asyncio.to_thread(understood)
 
-    async def _tools(self, works: Sequence[Work]) -> dict[str, Tool]:
-        """The tools that these works are about, as they are now."""
-        return await self._catalog.known(sorted({tool_id for work in works for tool_id in work.tools}))
+    async def _tools(self, works: Sequence[Work], settled: Settled) -> dict[str, Tool]:
+        """The tools that these works are about, as they are now. An article fails if one of its own cannot be read: to
+        go by the others would take its mention away. What was deleted needs none."""
+        known = await self._catalog.known(sorted({tool_id for work in works for tool_id in work.tools}))
+        for work in works:
+            if work.questions is not None and not work.tools.isdisjoint(known.unreadable):
+                settled.failed[work.id] = UNREADABLE_TOOL
+        return {tool.tool_id: tool for tool in known.items}
 
     async def _with_targets(self, only: frozenset[str]) -> frozenset[str]:
         """A merged tool's mentions become the other's."""
         while True:
-            tools = await self._catalog.known(sorted(only))
-            more = only | {tool.merged_into for tool in tools.values() if tool.merged_into is not None}
+            tools = (await self._catalog.known(sorted(only))).items
+            more = only | {tool.merged_into for tool in tools if tool.merged_into is not None}
             if more == only:
                 return only
             only = more
@@ -149,7 +156,8 @@ class Settling:
         raced |= await self._write_mentions(going, tools, before, settled)
         going = [work for work in going if work.id not in raced]
         await self._mark(going, before)
-        moved = gone(going, await self._tools(going))
+        moved = gone(going, await self._tools(going, settled))
+        works = [work for work in works if work.id not in settled.failed]
         raced |= {work.id for work in going if moved & work.detected.keys()}
         raced |= await self._finish([work for work in works if work.id not in raced], whole=whole)
         settled.done |= {work.id for work in works} - raced

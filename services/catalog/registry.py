@@ -14,7 +14,7 @@ from models.tool import CatalogVersion, Tool, ToolName, is_tool_id, normalize_na
 from services.catalog.form import NewTool, changed_tool, detects_alike
 from services.catalog.names import TRIES, Names, owns, taken
 from services.listed import Listed, listed
-from services.ports import Clock, Document, Query, Store, Where
+from services.ports import Clock, Document, Page, Query, Store, Where
 from services.store.containers import CATALOG
 
 ONLY_TOOLS = Where("entity_type", "eq", "Tool")
@@ -70,10 +70,11 @@ class Catalog:
             if after is None:
                 return found
 
-    async def known(self, tool_ids: list[str]) -> dict[str, Tool]:
+    async def known(self, tool_ids: list[str]) -> Listed[Tool]:
         """Those of these tools that there are, as they are now."""
         found = await self._store.read_many(CATALOG.name, [(each, Tool.ID) for each in tool_ids]) if tool_ids else []
-        return {document["tool_id"]: Tool.from_document(document) for document in found if document is not None}
+        there = Page([document for document in found if document is not None])
+        return listed(there, Tool.from_document, CATALOG.partition_key)
 
     async def add(self, new: NewTool) -> Tool:
         """Raises Conflict if one of the names is another tool's.

@@ -10,11 +10,14 @@ import pytest
 
 from models.article import Article
 from models.errors import ToolpulseError
+from models.tool import Tool
+from services.analysis.intake import AnalysisFailed
+from services.analysis.messages import source_ids_of
 from services.catalog.form import new_tool
 from services.ports import Store
 from services.reading.articles import REDACTED
 from services.reading.tool_articles import tool_articles
-from services.store.containers import ARTICLES
+from services.store.containers import ARTICLES, CATALOG
 from tests.contract.conftest import SettableClock
 from tests.documents import observation
 from tests.functional.analysis.world import Worker, World
@@ -107,3 +110,39 @@ async def test_an_article_that_cannot_be_read_is_deleted_with_all_its_mentions(
     left = await world.read(broken)
     assert (left.deleted_at, left.headline, left.canonical.headline) == (world.watch(), REDACTED, REDACTED)
     await world.delivered([broken])
+
+
+async def test_an_article_fails_alone_while_a_tool_of_its_own_cannot_be_read_and_loses_no_mention(world: World) -> None:
+    one, other = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
+    of_both, of_other = await world.article(1, "Hexwharf and Pebblegrid"), await world.article(2, "Pebblegrid")
+    deleted = await world.article(3, "Hexwharf")
+    await world.delivered([of_both, of_other, deleted])
+    stored = await world.store.read(CATALOG.name, one.tool_id, Tool.ID)
+    assert stored is not None
+    await world.store.upsert(CATALOG.name, {**stored, "aliases": "none"})
+    await world.worker.catalog.announce()
+    for each in (of_both, of_other):
+        await world.edit(each, "Hexwharf and Pebblegrid are good")
+
+    taken = await world.worker.intake.take([of_both, of_other])
+    assert (taken.analyzed, [source_ids_of(each) for each in taken.alone]) == (1, [[of_both]])
+    with pytest.raises(AnalysisFailed, match="a tool that cannot be read"):
+        await world.worker.intake.take([of_both])
+    run = await world.run(await world.worker.changes.backfill([other.tool_id]))
+    assert (run.status, run.metrics["failed"]) == ("SUCCEEDED", 0), "of the other tool alone, it can be told"
+    await world.worker.delete(deleted)
+    assert set(await world.mentions(one)) == {of_both}
+    assert {key: each.sentiment for key, each in (await world.mentions(other)).items()} == {
+        of_both: "positive",
+        of_other: "positive",
+    }
+
+    await world.store.upsert(CATALOG.name, {**stored, "updated_at": stored["updated_at"]})
+    await world.worker.catalog.announce()
+    await world.delivered([of_both, of_other])
+    for tool in (one, other):
+        assert {key: each.sentiment for key, each in (await world.mentions(tool)).items()} == {
+            of_both: "positive",
+            of_other: "positive",
+        }
+        await world.is_counted(tool)

@@ -19,8 +19,9 @@ from models.errors import ToolpulseError
 from models.metrics import CacheTotals
 from models.stored import StoredDocument
 from models.values import hour_key
+from services.listed import listed
 from services.logs import log_event
-from services.ports import Clock, Store
+from services.ports import Clock, Page, Store
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 
 log = logging.getLogger("toolpulse.cache")
@@ -79,15 +80,12 @@ class Counters:
         await self._add(CATALOG.name, CacheTotals.at(now), self._of_all)
 
     async def last_24_hours(self) -> Counted:
-        """What all processes have flushed."""
+        """What all processes have flushed. An hour that cannot be read counts nothing."""
         now = self._clock()
         hours = [hour_key(now - timedelta(hours=back)) for back in range(_HOURS)]
         keys = [(METADATA_PARTITION, f"{METADATA_PARTITION}:{hour}") for hour in hours]
-        found = [
-            CacheCounters.from_document(document)
-            for document in await self._store.read_many(SENTIMENT_CACHE.name, keys)
-            if document is not None
-        ]
+        stored = await self._store.read_many(SENTIMENT_CACHE.name, keys)
+        found = listed(Page([each for each in stored if each is not None]), CacheCounters.from_document, "id").items
         return Counted(
             sum(each.cache_hits for each in found),
             sum(each.cache_misses for each in found),

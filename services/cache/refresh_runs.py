@@ -2,6 +2,7 @@
 
 Up to a batch of tools is refreshed at once, more are fanned out over messages. Each batch leaves a completion; the one
 that sees all of them closes the run and writes the cache's metadata; a run that never gets there is closed by the next.
+What cannot be read of a run, or of the metadata, costs no figures.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from models.cache import MOST_TOOLS_LISTED, PERIODS, CacheMetadata
-from models.errors import ChangedMeanwhile
+from models.errors import ChangedMeanwhile, UnreadableDocument
 from models.run import BatchDone, JobRun, done_id
 from models.states import RunStatus
 from models.values import format_time, unix_seconds
@@ -21,8 +22,9 @@ from services.cache.marks import marked_tools
 from services.cache.messages import MOST_TOOLS, RefreshMessage
 from services.cache.refresh import Refresh, Refreshed
 from services.catalog.registry import Catalog
+from services.listed import listed, log_unreadable
 from services.logs import log_event
-from services.ports import Clock, Query, Store, Where
+from services.ports import Clock, Page, Query, Store, Where
 from services.store.containers import RUNS, SENTIMENT_CACHE
 from services.topology import REFRESH_SENTIMENT_CACHE
 
@@ -101,20 +103,28 @@ class RefreshRuns:
         return Begun(run.run_id, messages)
 
     async def work(self, message: RefreshMessage) -> None:
-        """Does what a message says. One that has been done, or whose run was closed without it, does nothing."""
+        """Does what a message says. One that has been done, or whose run was closed without it, does nothing; one whose
+        run cannot be read is done without it."""
         if message.run_id is None or message.batch is None:
-            refreshed = await self._refresh.refresh_tools(message.tool_ids)
-            self._counters.errors(len(refreshed.failed))
+            await self._refreshed(message)
             return
-        run = await self._run(message.run_id)
+        try:
+            run = await self._run(message.run_id)
+        except UnreadableDocument as error:
+            log_unreadable(error)
+            await self._refreshed(message)
+            return
         if run is None or run.is_finished:
             return
         started = self._clock()
         if await self._store.read(RUNS.name, run.run_id, done_id(message.batch)) is None:
-            refreshed = await self._refresh.refresh_tools(message.tool_ids)
-            self._counters.errors(len(refreshed.failed))
-            await self._leave_done(run, message.batch, refreshed, started)
+            await self._leave_done(run, message.batch, await self._refreshed(message), started)
         await self._close_if_done(run)
+
+    async def _refreshed(self, message: RefreshMessage) -> Refreshed:
+        refreshed = await self._refresh.refresh_tools(message.tool_ids)
+        self._counters.errors(len(refreshed.failed))
+        return refreshed
 
     async def _leave_done(self, run: JobRun, batch: str, refreshed: Refreshed, started: datetime) -> None:
         now = self._clock()
@@ -144,8 +154,7 @@ class RefreshRuns:
             Where("started_at", "le", format_time(now - OVERDUE)),
         )
         page = await self._store.query(RUNS.name, Query(where, order="by_subject", limit=20))
-        for document in page.items:
-            run = JobRun.from_document(document)
+        for run in listed(page, JobRun.from_document, "run_id").items:
             await self._close(run, await self._done(run))
 
     async def _close(self, run: JobRun, done: list[BatchDone]) -> None:
@@ -178,7 +187,8 @@ class RefreshRuns:
 
     async def _write_metadata(self, run: JobRun, done: list[BatchDone], complete: bool, ended: datetime) -> None:
         document = await self._store.read(SENTIMENT_CACHE.name, CacheMetadata.PARTITION, CacheMetadata.ID)
-        before = CacheMetadata.from_document(document) if document else None
+        held = listed(Page([document] if document else []), CacheMetadata.from_document, "id").items
+        before = held[0] if held else None
         if before is not None and before.last_refresh_ts > unix_seconds(ended):
             return
         counted = await self._counters.last_24_hours()
@@ -209,7 +219,7 @@ class RefreshRuns:
         while True:
             where = (Where("id", "ge", "DONE:"), Where("id", "lt", "DONE;"))
             page = await self._store.query(RUNS.name, Query(where, partition=run.run_id, limit=_PAGE, after=after))
-            found += [BatchDone.from_document(document) for document in page.items]
+            found += listed(page, BatchDone.from_document, "id").items
             after = page.next
             if after is None:
                 return found

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from models.cache import PERIODS, CacheMetadata
-from models.run import JobRun
+from models.cache import PERIODS, CacheCounters, CacheMetadata
+from models.run import JobRun, done_id
 from models.tool import Tool
 from services.cache.aggregates import Aggregates
 from services.cache.coverage import Coverage
@@ -146,6 +146,60 @@ async def test_a_tool_that_cannot_be_read_at_all_stops_no_other(store: SqliteSto
     assert (run.status, run.progress, run.errors) == ("PARTIAL", 2, (f"{tools[0].tool_id}: not refreshed",))
     assert len(await _entries(store)) == 8
     await process.close()
+
+
+async def _break(store: SqliteStore, container: str, partition: str, name: str, **wrong: Any) -> None:
+    document = await store.read(container, partition, name)
+    assert document is not None
+    await store.upsert(container, {**document, **wrong})
+
+
+async def test_a_run_that_cannot_be_read_stops_neither_its_own_messages_nor_the_refreshes_after_it(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    await _tools(store, 51)
+    broken, well = await process.cache.refresh_runs.tick(), await process.cache.refresh_runs.tick()
+    await _break(store, RUNS.name, broken.run_id, JobRun.ID, progress="far")
+    for message in broken.messages:
+        await process.cache.refresh_runs.work(RefreshMessage.from_message(message))
+    assert len(await _entries(store)) == 204
+    watch.advance(minutes=15)
+    await process.refresh()
+    await store.delete(RUNS.name, broken.run_id, JobRun.ID)
+    assert {run.run_id: run.status for run in await _runs(store)}[well.run_id] == "FAILED", "it was overdue, and closed"
+    assert (await _metadata(store)).last_refresh_status == "SUCCEEDED"
+
+
+async def test_a_batch_that_cannot_be_read_counts_as_one_that_never_ended(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    await _tools(store, 51)
+    begun = await process.cache.refresh_runs.tick()
+    first, second = [RefreshMessage.from_message(message) for message in begun.messages]
+    await process.cache.refresh_runs.work(first)
+    await _break(store, RUNS.name, begun.run_id, done_id(str(first.batch)), subjects_done="all")
+    await process.cache.refresh_runs.work(second)
+    watch.advance(minutes=15)
+    await process.refresh()
+    (run,) = [run for run in await _runs(store) if run.run_id == begun.run_id]
+    assert (run.status, run.errors) == ("PARTIAL", ("1 of 2 batches did not end in time",))
+
+
+async def test_metadata_and_counters_that_cannot_be_read_are_no_more_than_that(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    await _tools(store, 1)
+    await process.refresh()
+    process.cache.counters.errors(3)
+    await process.refresh()
+    await _break(store, SENTIMENT_CACHE.name, "metadata", "metadata", total_entries="many")
+    counters = CacheCounters.at(watch.now)
+    await _break(store, SENTIMENT_CACHE.name, counters.partition, counters.id, cache_hits="many")
+    watch.advance(hours=1)
+    process.cache.counters.errors(2)
+    await process.refresh()
+    metadata = await _metadata(store)
+    assert (metadata.total_entries, metadata.error_count_24h, metadata.updated_at) == (4, 2, watch.now)
 
 
 async def test_unchanged_entries_are_left_alone_until_the_next_refresh_would_find_them_stale(

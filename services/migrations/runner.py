@@ -18,6 +18,7 @@ from models.migration import MigrationRecord
 from services import migrations
 from services.ports import Clock, Query, Store
 
+_TRIES = 20
 _NAME = re.compile(r"m(\d{4})_([a-z0-9_]+)\Z")
 
 
@@ -75,11 +76,11 @@ async def run_pending(store: Store, clock: Clock, all_known: Sequence[Migration]
 
 
 async def _begin(store: Store, migration: Migration, now: datetime) -> MigrationRecord:
-    """Our record of it, or somebody else's if they have completed it meanwhile."""
+    """Our record of it, or somebody else's if they have completed it meanwhile. Raises ChangedMeanwhile."""
     record = MigrationRecord(
         number=migration.number, name=migration.name, started_at=now, created_at=now, updated_at=now
     )
-    while True:
+    for _ in range(_TRIES):
         held = await store.read(record.CONTAINER, record.partition, record.id)
         try:
             if held is None:
@@ -91,6 +92,7 @@ async def _begin(store: Store, migration: Migration, now: datetime) -> Migration
             return MigrationRecord.from_document(await store.replace(record.CONTAINER, again, held["_etag"]))
         except (Conflict, ChangedMeanwhile):
             continue  # somebody else runs it too
+    raise ChangedMeanwhile(f"the record of migration {migration.number:04d} {migration.name} keeps changing: try again")
 
 
 async def _complete(store: Store, record: MigrationRecord, started: datetime, now: datetime) -> None:

@@ -3,7 +3,9 @@
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
+from enum import Enum
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -20,6 +22,17 @@ def nested(levels: int) -> Any:
     for level in range(levels):
         value = {"level": value} if level % 2 else [value]
     return value
+
+
+def tuples(levels: int) -> Any:
+    value: Any = "innermost"
+    for _ in range(levels):
+        value = (value,)
+    return value
+
+
+class Light(Enum):
+    RED = "red"
 
 
 def mention(tool: str, name: str, **fields: Any) -> Document:
@@ -704,7 +717,11 @@ BAD_DOCUMENTS: dict[str, Any] = {
     "text in bytes within": {"id": "a", "tool_id": "t", "n": [{"deep": [b"x"]}]},
     "time": {"id": "a", "tool_id": "t", "n": datetime(2026, 2, 21, tzinfo=UTC)},
     "nested without end": {"id": "a", "tool_id": "t", "n": nested(levels=130)},
+    "tuples without end": {"id": "a", "tool_id": "t", "n": tuples(levels=3000)},
     "infinity within": {"id": "a", "tool_id": "t", "n": [{"deep": [float("-inf")]}]},
+    "member of an enumeration": {"id": "a", "tool_id": "t", "n": [{"deep": Light.RED}]},
+    "UUID": {"id": "a", "tool_id": "t", "n": [UUID(int=1)]},
+    "larger than any double": {"id": "a", "tool_id": "t", "n": 10**400},
     "name that is no text": {"id": "a", "tool_id": "t", 1: 2},
     "too large": {"id": "a", "tool_id": "t", "n": "x" * 2_100_000},
     "ttl": {"id": "a", "tool_id": "t", "ttl": 60},

@@ -22,6 +22,7 @@ from services.ports import Clock, Document, Query, Store, Where
 from services.store.containers import FEEDS
 
 ONLY_FEEDS = Where("entity_type", "eq", "Feed")
+_ENABLED = Where("enabled", "eq", True)
 _TRIES = 8
 _AT_ONCE = 16
 _ASKED_AT_ONCE = 100
@@ -50,16 +51,19 @@ class FeedRegistry:
         return feed
 
     async def registered(self, url: str) -> str | None:
-        """The id of the feed that is at this URL or was redirected there, if there is one."""
+        """The id of the feed that is fetched from this URL, or moved there, if there is one.
+
+        One that is disabled stands for nobody: whoever ended for its sake would leave nobody to be fetched.
+        """
         try:
             normalized = normalize_url(url)
         except ValueError:
             return None
         address = await self._store.read(FEEDS.name, address_key(normalized), FeedAddress.ID)
         feed = await self._find(address["holder"]) if address else None
-        if feed is not None and normalize_url(feed.feed_url) == normalized:
+        if feed is not None and feed.enabled and normalize_url(feed.feed_url) == normalized:
             return feed.feed_id
-        moved = (await self._moved_to([url])).get(url)
+        moved = (await self._moved_to([url], _ENABLED)).get(url)
         return moved.feed_id if moved else None
 
     async def page(self, limit: int, after: str | None = None) -> Listed[Feed]:
@@ -141,7 +145,7 @@ class FeedRegistry:
         document = await self._store.read(FEEDS.name, feed_id, Feed.ID)
         return Feed.from_document(document) if document else None
 
-    async def _moved_to(self, urls: Sequence[str]) -> dict[str, Feed]:
+    async def _moved_to(self, urls: Sequence[str], *which: Where) -> dict[str, Feed]:
         """The feeds that were redirected to one of these URLs, or whose page named it: they are these feeds already.
 
         Of two that were at the same moment, the one with the lower id, whoever asks.
@@ -149,7 +153,7 @@ class FeedRegistry:
         found: dict[str, Feed] = {}
         for start in range(0, len(urls), _ASKED_AT_ONCE):
             there = Where("redirect_url", "in", urls[start : start + _ASKED_AT_ONCE])
-            page = await self._store.query(FEEDS.name, Query((ONLY_FEEDS, there), limit=_ASKED_AT_ONCE))
+            page = await self._store.query(FEEDS.name, Query((ONLY_FEEDS, there, *which), limit=_ASKED_AT_ONCE))
             for document in sorted(page.items, key=lambda each: str(each["feed_id"])):
                 found.setdefault(document["redirect_url"], Feed.from_document(document))
         return found

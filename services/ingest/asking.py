@@ -18,6 +18,7 @@ from models.feed import Feed
 from models.raw_item import ParsedDocument
 from services.ingest.api_feeds import NewsApi, is_refused_alone, merged, nothing_asked, together
 from services.ingest.desk import Desk
+from services.ingest.fetching.addresses import checked_url
 from services.ingest.fetching.outcome import Credential, FetchRequest, FetchResult, FetchStatus
 from services.ingest.fetching.room import Room
 from services.ingest.sources.feed import discover, parse
@@ -27,6 +28,7 @@ CHECKED_EVERY = 24
 """Fetches of a feed. One in as many is unconditional: validators lie, and only the body can tell."""
 
 _OF_PAGE = "the feed of this page"
+_DUPLICATE = "duplicate"
 
 IN_THREAD_BYTES = 150_000
 """A larger body may take more than two milliseconds to read, or a hundred if feedparser must: others go on."""
@@ -114,7 +116,7 @@ class Asking:
             return Answer(result)
         request = request_for(feed, credential)
         answer = await self._at_desk(request, places)
-        if answer.problem is not None and answer.problem.kind == "html" and feed.last_successful_fetch is None:
+        if answer.problem is not None and answer.problem.kind == "html" and _may_be_page(feed):
             links = await asyncio.to_thread(discover, answer.result.body or b"", answer.result.url)
             answer = replace(answer, result=replace(answer.result, body=None))
             if links:
@@ -183,7 +185,7 @@ class Asking:
         if name is None or name == feed.feed_id:
             return None
         error = f"{what} is here already, as {name}"
-        return Answer(FetchResult(FetchStatus.DUPLICATE, feed.feed_url, error=error, fingerprint="duplicate"))
+        return Answer(FetchResult(FetchStatus.DUPLICATE, feed.feed_url, error=error, fingerprint=_DUPLICATE))
 
     async def _is_lying(self, feed: Feed, request: FetchRequest, result: FetchResult) -> bool:
         """Whether the server would have called this body, which is not the last one, unmodified."""
@@ -228,7 +230,14 @@ def _moved(feed: Feed, answer: Answer, unconditional: bool) -> str | None:
     said = (answer.document.moved_to if answer.document else None) or answer.result.moved_to
     if said is None:
         return feed.redirect_url if unconditional and answer.ok else None
-    return said if said != feed.redirect_url else None
+    url = checked_url(said)  # spelled as it is stored
+    return str(url) if not isinstance(url, str) and str(url) != feed.redirect_url else None
+
+
+def _may_be_page(feed: Feed) -> bool:
+    """Not one that has been a feed itself: this may be its server's error. One whose page named a feed goes back to the
+    page when that feed turns out to be another one here."""
+    return feed.last_successful_fetch is None or feed.last_error_fingerprint == _DUPLICATE
 
 
 def _has_validators(feed: Feed) -> bool:

@@ -79,6 +79,55 @@ async def test_a_feed_that_moved_for_good_to_a_known_one_is_disabled_and_says_wh
     assert (await world.feed("known")).enabled
 
 
+async def test_feeds_that_moved_to_each_other_in_turn_do_not_both_end(world: World) -> None:
+    here, there = "https://news.example/here", "https://news.example/there"
+    world.shelf.pages[here] = Page(rss([item(1)]), fields={"moved_to": there})
+    world.shelf.pages[there] = Page(rss([item(1)]))
+    await added(world, here, "here")
+    await added(world, there, "there")
+    await world.poll("here")
+    world.shelf.pages[there] = Page(rss([item(1)]), fields={"moved_to": here})
+    for _ in range(2):
+        await world.poll("there")
+    assert [(await world.feed(each)).enabled for each in ("here", "there")] == [False, True]
+
+
+async def test_a_page_whose_feed_is_disabled_stands_for_it(world: World) -> None:
+    lay_out(world)
+    await added(world, NAMED, "known")
+    await FeedRegistry(world.store, world.clock).change("known", {"enabled": False})
+    await added(world, PAGE, "page")
+    await world.poll("page")
+    assert ((await world.feed("page")).enabled, (await world.feed("page")).redirect_url) == (True, NAMED)
+
+
+async def test_a_page_whose_feed_moved_to_a_known_one_is_disabled_and_says_which_it_is(world: World) -> None:
+    lay_out(world)
+    known = "https://news.example/known"
+    world.shelf.pages[known] = Page(rss([item(1)]))
+    await added(world, known, "known")
+    await added(world, PAGE, "page")
+    await world.poll("page")
+    world.shelf.pages[NAMED] = Page(rss([item(1), item(2)]), fields={"moved_to": known})
+    for _ in range(2):  # it goes back to its page first, and comes to the other from there
+        await world.poll("page")
+    page = await world.feed("page")
+    assert (page.enabled, page.disabled_reason) == (False, "the feed of this page is here already, as known")
+
+
+async def test_where_a_feed_moved_to_may_be_spelled_otherwise(world: World) -> None:
+    old, other = "https://news.example/old", "https://news.example/other"
+    new = "https://elsewhere.example/feed"
+    world.shelf.pages[new] = world.shelf.pages[old] = Page(rss([item(1)]), fields={"moved_to": new})
+    await added(world, old, "old")
+    await world.poll("old")
+    moved_to = "HTTPS://Elsewhere.example:443/feed#top"
+    world.shelf.pages[other] = Page(rss([item(1)]), fields={"moved_to": moved_to})
+    await added(world, other, "other")
+    await world.poll("other")
+    assert "as old" in str((await world.feed("other")).disabled_reason)
+
+
 async def test_a_feed_that_moved_to_where_nobody_is_goes_on_there(world: World) -> None:
     old = "https://news.example/old"
     world.shelf.pages[NAMED] = Page(rss([item(1)]))

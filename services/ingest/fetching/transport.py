@@ -84,6 +84,7 @@ class CheckedTransport(httpx.AsyncBaseTransport):
         self._tls = tls
         self._resolver = resolver
         self._session: aiohttp.ClientSession | None = None
+        self._closed = False
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         headers = [(name.decode(), value.decode()) for name, value in request.headers.raw]
@@ -97,6 +98,7 @@ class CheckedTransport(httpx.AsyncBaseTransport):
         return answer
 
     async def aclose(self) -> None:
+        self._closed = True
         session, self._session = self._session, None
         resolver, self._resolver = self._resolver, None
         if session is not None:
@@ -105,7 +107,9 @@ class CheckedTransport(httpx.AsyncBaseTransport):
             await resolver.close()
 
     def _opened(self) -> aiohttp.ClientSession:
-        """Made inside the loop, at the first use."""
+        """Made inside the loop, at the first use; not for a late retry, whose connections nobody would close."""
+        if self._closed:
+            raise RuntimeError("this transport is closed")
         if self._session is None:
             self._resolver = self._resolver or Resolver()
             self._session = aiohttp.ClientSession(

@@ -225,3 +225,11 @@ async def test_a_closed_fetcher_may_be_closed_again(server: Server, make: Make) 
     await fetcher.fetch(FetchRequest(server.url()))
     await fetcher.close()
     await fetcher.close()
+
+
+async def test_a_closed_fetcher_opens_no_more_connections(server: Server, make: Make) -> None:
+    fetcher = make()
+    await fetcher.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        await fetcher.fetch(FetchRequest(server.url()))
+    assert not server.requests

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from models.errors import ChangedMeanwhile, ToolpulseError
+from models.errors import ChangedMeanwhile
 from models.feed import Feed
 from models.values import format_time
 from services.ingest.attempts import forget_unsaved
@@ -90,7 +90,7 @@ class Leases:
         changes = [(document, lease.document["_etag"]) for document, (lease, _) in zip(wanted, feeds, strict=True)]
         try:
             won = await self._store.replace_many(FEEDS.name, changes)
-        except ToolpulseError:  # of which of them, each will see by itself
+        except Exception:  # over which of them, a bug too, each will see by itself
             won = [False] * len(feeds)
         results: list[bool | BaseException] = list(won)
         others = [place for place, saved in enumerate(won) if not saved]

@@ -64,6 +64,36 @@ async def test_feeds_whose_save_had_no_answer_are_saved_once_and_counted(world: 
         assert (feed.fetch_count, feed.total_articles_fetched, feed.claim_id) == (1, 5, None)
 
 
+class _BreaksOver(CountingStore):
+    """Has a bug that one feed brings out."""
+
+    def __init__(self, store: Store, feed_id: str) -> None:
+        super().__init__(store)
+        self._feed_id = feed_id
+
+    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
+        for document, _ in changes:
+            self._break_over(document)
+        return await super().replace_many(container, changes)
+
+    async def replace(self, container: str, document: Document, etag: str) -> Document:
+        self._break_over(document)
+        return await super().replace(container, document, etag)
+
+    def _break_over(self, document: Document) -> None:
+        if document.get("feed_id") == self._feed_id and document["fetch_count"]:
+            raise KeyError("a bug")
+
+
+async def test_a_feed_that_breaks_the_store_does_not_keep_the_others_from_being_saved(world: World) -> None:
+    for name in "abc":
+        await world.add_feed(name, [item(1)])
+    (batch,) = await world.worker.claims.claim_every(world.clock.now)
+    with pytest.raises(KeyError):
+        await world.new_worker(_BreaksOver(world.store, "b")).ingestion.ingest(batch)
+    assert [(await world.feed(name)).fetch_count for name in "abc"] == [1, 0, 1]
+
+
 async def test_a_304_keeps_what_the_last_200_said(world: World) -> None:
     await world.add_feed("a")
     world.publish("a", [item(1)], etag='"1"', fields={"max_age": 1800.0})

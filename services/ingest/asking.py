@@ -123,7 +123,7 @@ class Asking:
                 await places.aclose()
                 answer = await self._named_by(feed, answer, replace(request, url=links[0].url), places)
         unconditional = request.etag is None and request.last_modified is None
-        moved = _moved(feed, answer, unconditional)
+        moved = _moved(feed, answer)
         if moved and (twin := await self._twin(feed, moved, "it has moved to a feed that")):
             return twin
         lied = False
@@ -211,8 +211,7 @@ async def _read(result: FetchResult) -> Answer:
 
 def request_for(feed: Feed, credential: Credential | None = None) -> FetchRequest:
     """Conditional, unless the feed's validators are not trusted or are to be checked."""
-    checking = feed.fetch_count % CHECKED_EVERY == CHECKED_EVERY - 1
-    conditional = feed.validators_trusted and not checking
+    conditional = feed.validators_trusted and not _is_checked(feed)
     return FetchRequest(
         feed.fetch_url,
         etag=feed.etag if conditional else None,
@@ -222,14 +221,18 @@ def request_for(feed: Feed, credential: Credential | None = None) -> FetchReques
     )
 
 
-def _moved(feed: Feed, answer: Answer, unconditional: bool) -> str | None:
+def _is_checked(feed: Feed) -> bool:
+    return feed.fetch_count % CHECKED_EVERY == CHECKED_EVERY - 1
+
+
+def _moved(feed: Feed, answer: Answer) -> str | None:
     """Where it says that it is from now on; and where it has long been, now and then: another may have gone there at
-    the same moment."""
+    the same moment. Not each time, since who is there is asked of all feeds."""
     if answer.found_at is not None:
         return None
     said = (answer.document.moved_to if answer.document else None) or answer.result.moved_to
     if said is None:
-        return feed.redirect_url if unconditional and answer.ok else None
+        return feed.redirect_url if answer.ok and _is_checked(feed) else None
     url = checked_url(said)  # spelled as it is stored
     return str(url) if not isinstance(url, str) and str(url) != feed.redirect_url else None
 

@@ -3,6 +3,8 @@
 from models.feed import Feed
 from services.feeds.form import new_feed
 from services.feeds.registry import FeedRegistry
+from services.ingest.asking import CHECKED_EVERY
+from tests.functional.ingest.counting import CountingStore
 from tests.functional.ingest.world import Page, World, item, rss
 
 PAGE, NAMED = "https://news.example/blog", "https://news.example/feed.xml"
@@ -138,13 +140,29 @@ async def test_a_feed_that_moved_to_where_nobody_is_goes_on_there(world: World) 
     assert ((await world.feed("old")).redirect_url, world.shelf.asked[-1].url) == (NAMED, NAMED)
 
 
+async def test_a_feed_that_has_moved_costs_no_more_than_one_that_has_not(world: World) -> None:
+    costs = []
+    for name, fields in (("here", {}), ("moved", {"moved_to": NAMED})):
+        url = f"https://news.example/{name}"
+        world.shelf.pages[NAMED] = Page(rss([item(1)]))
+        world.shelf.pages[url] = Page(rss([item(1)]), fields=fields)
+        await added(world, url, name)
+        for _ in range(2):
+            await world.poll(name)
+        counting = CountingStore(world.store)
+        (batch,) = await world.claimed(name)
+        await world.new_worker(counting).ingestion.ingest(batch)
+        costs.append(counting.operations)
+    assert costs[0] == costs[1]
+
+
 async def test_of_two_pages_that_took_the_same_feed_at_the_same_moment_one_goes_on(world: World) -> None:
     lay_out(world)
     other = PAGE.replace("blog", "about")
     world.shelf.pages[other] = world.shelf.pages[PAGE]
     for name, url in (("a-page", PAGE), ("b-page", other)):
         feed = await added(world, url, name)
-        both = feed.changed(world.clock.now, redirect_url=NAMED)
+        both = feed.changed(world.clock.now, redirect_url=NAMED, fetch_count=CHECKED_EVERY - 1)
         await world.store.replace("feeds", both.to_document(), feed.stored_etag or "")
     for _ in range(2):  # it goes back to its page first, and meets the other there
         await world.poll("b-page")

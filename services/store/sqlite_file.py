@@ -144,6 +144,8 @@ class Housekeeper(threading.Thread):
         with closing(open_connection(self._path, PATIENCE_SECONDS)) as connection:
             while self._written.wait() and not self._stopping.wait(min(CHECKPOINT_SECONDS, self._purge_seconds)):
                 self._written.clear()
+                if self._stopping.is_set():
+                    return  # said since it was looked for: nothing would wake this thread again
                 try:
                     if time.monotonic() >= purge_at:
                         self._purge(connection)

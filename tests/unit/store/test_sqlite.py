@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from services.ports import Document, Operator, Query, Where
 from services.store import cursors, rules, sqlite_sql
 from services.store.containers import CONTAINERS, DESCENDING
 from services.store.sqlite import BATCH, SqliteStore
+from services.store.sqlite_file import Housekeeper, open_file
 
 NOW = datetime(2026, 2, 21, 20, tzinfo=UTC)
 
@@ -338,3 +340,21 @@ async def test_what_is_replaced_in_several_batches_is_held_to_its_own_etags(
     changes = [({**each, "v": 1}, each["_etag"]) for each in held]
     changes[-2] = (changes[-2][0], "old")
     assert await store.replace_many("mentions", changes) == [n != count - 2 for n in range(count)]
+
+
+def test_the_housekeeper_ends_also_if_it_is_told_to_just_as_it_begins_its_round(path: Path) -> None:
+    open_file(path, 1.0).close()
+    keeper = Housekeeper(path, lambda: NOW, threading.Lock(), purge_seconds=0.001)
+    stopping = threading.Thread(target=keeper.stop, daemon=True)
+
+    def stop_before_it_forgets_the_write(frame: FrameType, event: str, _: object) -> None:
+        if frame.f_code is threading.Event.clear.__code__ and threading.current_thread() is keeper:
+            stopping.start()
+            stopping.join(0.1)  # it waits for the keeper: all that it says has been said
+
+    threading.settrace(stop_before_it_forgets_the_write)
+    keeper.start()
+    threading.settrace(None)
+    keeper.note_write()
+    keeper.join(5)
+    assert not keeper.is_alive()

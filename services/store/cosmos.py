@@ -1,8 +1,7 @@
 """Documents in Azure Cosmos DB.
 
-What a document is there: the port's, with `ttl` worked out from `ttl_timestamp`, and on creates and replaces a random
-`_write`, by which a write whose answer was lost is recognised as our own. Connection and retries are in
-services/store/cosmos_connection.py.
+Creates and replaces carry a random `_write`, by which a write whose answer was lost is recognised as our own. What a
+document is there is in cosmos_items.py, connection and retries are in cosmos_connection.py.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, Unavailable
 from services.ports import Clock, Document, Page, Query, Where
-from services.store import cosmos_sql, rules
+from services.store import cosmos_items, cosmos_sql, rules
 from services.store.containers import CONTAINERS, DEFAULT_TTL, Container
 from services.store.cosmos_connection import Answer, Connection, Counters, ItemCall
 
@@ -29,10 +28,6 @@ PING_SECONDS = 3.0
 PARALLEL = 16
 MOST_CONNECTIONS = 100  # of aiohttp's pool, which the SDK leaves as it is
 ROUNDS = 8  # of a write that finds the document changed under its hands
-
-LONGEST_TTL = 2**31 - 1
-
-_OWN_FIELDS = frozenset({"_rid", "_self", "_attachments", "_write", "ttl"})
 
 
 class CosmosStore:
@@ -98,7 +93,7 @@ class CosmosStore:
     async def read(self, container: str, partition: str, id: str) -> Document | None:
         rules.addressed(container, [(partition, id)])
         held = await self._held(container, partition, id)
-        return None if held is None or _expired(held, self._now()) else _document(held)
+        return None if held is None or cosmos_items.expired(held, self._now()) else cosmos_items.document(held)
 
     async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
         rules.addressed(container, keys)
@@ -110,30 +105,30 @@ class CosmosStore:
 
     async def _create(self, container: str, prepared: rules.Prepared) -> Document:
         now, token = self._now(), uuid.uuid4().hex
-        body = {**_body(prepared, now), "_write": token}
+        body = {**cosmos_items.body(prepared, now), "_write": token}
         for _ in range(ROUNDS):
             answer = await self._ask(container, lambda proxy: proxy.create_item(body))
             if answer.status == 200:
-                return _document(answer.result)
+                return cosmos_items.document(answer.result)
             held = await self._held(container, prepared.partition, prepared.id)
             if held is None:
                 continue
             if held.get("_write") == token:
-                return _document(held)  # the answer to our own success was lost
-            if not _expired(held, now):
+                return cosmos_items.document(held)  # the answer to our own success was lost
+            if not cosmos_items.expired(held, now):
                 if answer.unsure:
                     raise Unavailable(f"{container}: could not tell who created {prepared.id}")
                 raise Conflict(f"{container}: {prepared.partition} / {prepared.id} is there already")
             answer = await self._replace(container, prepared.id, body, held["_etag"])
             if answer.status == 200:
-                return _document(answer.result)
+                return cosmos_items.document(answer.result)
         raise _restless(container, prepared.id)
 
     async def upsert(self, container: str, document: Document) -> Document:
         prepared = rules.prepare(rules.container_named(container), document)
-        body = _body(prepared, self._now())
+        body = cosmos_items.body(prepared, self._now())
         answer = await self._ask(container, lambda proxy: proxy.upsert_item(body))
-        return _document(_expected(answer, container))
+        return cosmos_items.document(_expected(answer, container))
 
     async def replace(self, container: str, document: Document, etag: str) -> Document:
         return await self._replace_as(container, rules.prepare(rules.container_named(container), document), etag)
@@ -141,16 +136,17 @@ class CosmosStore:
     async def _replace_as(self, container: str, prepared: rules.Prepared, etag: str) -> Document:
         now, token = self._now(), uuid.uuid4().hex
         changed = ChangedMeanwhile(f"{container}: {prepared.partition} / {prepared.id} has changed or is gone")
-        deadline, stored_etag = _parts(etag)
+        deadline, stored_etag = cosmos_items.etag_parts(etag)
         if stored_etag is None or deadline <= now:
             raise changed
-        answer = await self._replace(container, prepared.id, {**_body(prepared, now), "_write": token}, stored_etag)
+        body = {**cosmos_items.body(prepared, now), "_write": token}
+        answer = await self._replace(container, prepared.id, body, stored_etag)
         if answer.status == 200:
-            return _document(answer.result)
+            return cosmos_items.document(answer.result)
         if answer.status == 412:
             held = await self._held(container, prepared.partition, prepared.id)
             if held is not None and held.get("_write") == token:
-                return _document(held)  # the answer to our own success was lost
+                return cosmos_items.document(held)  # the answer to our own success was lost
         if answer.unsure:
             raise Unavailable(f"{container}: could not tell who changed {prepared.id}")
         raise changed
@@ -160,7 +156,7 @@ class CosmosStore:
         prepared = rules.prepare(spec, seed)
         rules.check_amounts(spec, amounts)
         now = self._now()
-        first = {**_body(prepared, now), **rules.counted(prepared, amounts)}
+        first = {**cosmos_items.body(prepared, now), **rules.counted(prepared, amounts)}
         steps = [{"op": "incr", "path": f"/{field}", "value": amount} for field, amount in amounts.items()]
         where, name, key = cosmos_sql.alive(now), prepared.id, prepared.partition
         for _ in range(ROUNDS):
@@ -174,7 +170,7 @@ class CosmosStore:
             held = None if answer.status == 404 else await self._held(container, key, name)
             if held is None:
                 answer = await self._ask(container, lambda proxy: proxy.create_item(first))
-            elif _expired(held, now):
+            elif cosmos_items.expired(held, now):
                 answer = await self._replace(container, name, first, held["_etag"])
             if answer.status == 200:
                 return
@@ -183,9 +179,10 @@ class CosmosStore:
     async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
         rules.addressed(container, [(partition, id)])
         held = await self._held(container, partition, id)
-        if held is None or _expired(held, self._now()):
+        if held is None or cosmos_items.expired(held, self._now()):
             return False
-        answer = await self._delete(container, partition, id, None if etag is None else _parts(etag)[1] or "none")
+        stored_etag = None if etag is None else cosmos_items.etag_parts(etag)[1] or "none"
+        answer = await self._delete(container, partition, id, stored_etag)
         if answer.status == 412:
             raise ChangedMeanwhile(f"{container}: {partition} / {id} has changed")
         return answer.status == 200 or answer.unsure
@@ -194,7 +191,7 @@ class CosmosStore:
         plan = rules.plan(rules.container_named(container), query)
         text, parameters = cosmos_sql.select(plan, self._now())
         found = await self._listed(container, text, parameters, query.partition, query.limit + 1)
-        return plan.page([_document(each) for each in found])
+        return plan.page([cosmos_items.document(each) for each in found])
 
     async def count(self, container: str, where: tuple[Where, ...] = (), partition: str | None = None) -> int:
         spec = rules.container_named(container)
@@ -216,7 +213,7 @@ class CosmosStore:
         now = self._now()
 
         async def write(prepared: rules.Prepared) -> None:
-            body = _body(prepared, now)
+            body = cosmos_items.body(prepared, now)
             answer = await self._ask(container, lambda proxy: proxy.upsert_item(body, no_response=True))
             _expected(answer, container)
 
@@ -331,31 +328,6 @@ async def _in_parallel(call: Callable[[A], Awaitable[B]], given: Sequence[A]) ->
     except* Unavailable as failures:
         raise failures.exceptions[0] from None
     return [results[place] for place in range(len(given))]
-
-
-def _body(prepared: rules.Prepared, now: int) -> Document:
-    # Cosmos counts a lifetime from the last write.
-    ttl = {} if prepared.expires is None else {"ttl": min(max(1, prepared.expires - now), LONGEST_TTL)}
-    return {**prepared.body, **ttl}
-
-
-def _expired(held: Mapping[str, Any], now: int) -> bool:
-    expires = held.get("ttl_timestamp")
-    return expires is not None and expires <= now
-
-
-def _document(held: Mapping[str, Any]) -> Document:
-    """The port's ETag carries the deadline, so that a replace knows without a read that the version has expired."""
-    document = {field: value for field, value in held.items() if field not in _OWN_FIELDS}
-    document["_etag"] = f"{held.get('ttl_timestamp') or ''}|{held['_etag']}"
-    return document
-
-
-def _parts(etag: str) -> tuple[float, str | None]:
-    deadline, found, stored = etag.partition("|")
-    if not found or not stored or not (deadline == "" or deadline.isdecimal()):
-        return 0.0, None
-    return float(deadline or "inf"), stored
 
 
 def _expected(answer: Answer, container: str) -> Any:

@@ -1,0 +1,90 @@
+"""`ingest` and `sources`: fetching articles in this process, writing them to a file, and where they come from."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from models.run import IngestionBatch
+from scripts.commands.form import Group
+from scripts.commands.printed import say, show
+from services.container import Container
+from services.ingest.messages import FeedBatch
+from services.reading.articles import Layer
+
+RUNS_AT_ONCE = 4
+_PAGE = 500
+
+
+def add_to(commands: Group) -> None:
+    """The commands of this module."""
+    told = commands.command("sources", sources, "articles of the last 24 hours by source, and their average age")
+    told.add_argument("--json", action="store_true", help="as JSON")
+    fetch = commands.command("ingest", ingest, "fetch feeds now, in this process, until done")
+    fetch.add_argument("--all", action="store_true", required=True, help="every enabled feed, due or not")
+    fetch.add_argument("--export", type=Path, metavar="FILE", help="then write everything stored as JSON")
+    fetch.add_argument(
+        "--raw-all-sources", action="store_true", help="export what each source said, not one reading of each article"
+    )
+
+
+async def sources(app: Container, given: argparse.Namespace) -> int:
+    rows = [asdict(each) for each in await app.overview.sources()]
+    columns = ["source_name", "article_count", "avg_age_hours"]
+    show(rows, columns, as_json=given.json, none="No article was published in the last 24 hours.")
+    return 0
+
+
+async def ingest(app: Container, given: argparse.Namespace) -> int:
+    """Every enabled feed once, now. Queues are the app's: its clean_up sends on what is still to be analysed."""
+    batches = await app.claims.claim_every(app.clock())
+    total, done = sum(len(batch.feeds) for batch in batches), 0
+    gate = asyncio.Semaphore(RUNS_AT_ONCE)
+
+    async def one(batch: FeedBatch) -> IngestionBatch:
+        nonlocal done
+        async with gate:
+            await app.ingestion.ingest(batch)
+            run = await app.runs.get(batch.run_id)
+            assert isinstance(run, IngestionBatch)
+            done += len(batch.feeds)
+            say(f"{done} of {total} feeds: {_summed(run)}")
+            return run
+
+    runs = await asyncio.gather(*(one(batch) for batch in batches))
+    for error in (error for run in runs for error in run.errors):
+        say(f"  {error}")
+    print(f"feeds: {total}, {_summed(*runs)}")
+    if given.export is not None:
+        layer: Layer = "raw" if given.raw_all_sources else "canonical"
+        print(f"exported from the {layer} layer: {await export(app, layer, given.export)}, to {given.export}")
+    return 0
+
+
+def _summed(*runs: IngestionBatch) -> str:
+    stored = sum(run.metrics.articles_stored for run in runs if run.metrics)
+    joined = sum(run.metrics.collisions_detected for run in runs if run.metrics)
+    errors = sum(len(run.errors) for run in runs)
+    return f"new articles: {stored}, known from another source: {joined}, errors: {errors}"
+
+
+async def export(app: Container, layer: Layer, path: Path) -> int:
+    """The whole layer as one JSON array; how many are in it. The file is there when it is whole."""
+    count = 0
+    after: str | None = None
+    unfinished = path.with_name(path.name + ".part")
+    with unfinished.open("w", encoding="utf-8") as file:
+        while True:
+            exported = await app.articles.export(layer, _PAGE, after)
+            for item in exported.items:
+                file.write(("[\n" if count == 0 else ",\n") + json.dumps(item, ensure_ascii=False))
+                count += 1
+            after = exported.next
+            if after is None:
+                break
+        file.write("\n]\n" if count else "[]\n")
+    unfinished.replace(path)
+    return count

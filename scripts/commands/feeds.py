@@ -1,0 +1,93 @@
+"""`feeds`: the feeds that are watched, listed and changed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from scripts.commands.form import Group
+from scripts.commands.printed import say, show
+from services.container import Container
+from services.feeds.form import new_feed
+from services.feeds.lists import ListReport, apply_yaml, import_opml
+from services.feeds.opml import write_opml
+from services.reading.shown import shown
+
+
+def add_to(feeds: Group, default_file: Path) -> None:
+    """The commands of this module."""
+    for listing in (
+        feeds.command("health", health, "enabled feeds, those with most errors in a row first"),
+        feeds.command("list", list_, "all feeds"),
+    ):
+        listing.add_argument("--json", action="store_true", help="as JSON")
+    adding = feeds.command("add", add, "add a feed, or a page that names its feed; prints the feed's id")
+    adding.add_argument("url")
+    adding.add_argument("--name", help="the source's name (default: the host)")
+    adding.add_argument("--id", help="default: derived from the URL")
+    adding.add_argument("--priority", type=float, help="higher is fetched first (default 1)")
+    adding.add_argument("--source-priority", type=int, help="1 to 999: the lowest is read canonically (default 999)")
+    adding.add_argument("--credential", metavar="SETTING", help="the setting FEED_CREDENTIAL_… of a private feed")
+    adding.add_argument("--disabled", action="store_true", help="do not fetch it yet")
+    applying = feeds.command("apply", apply, "make the feeds of a YAML list be as it says")
+    applying.add_argument("file", type=Path, nargs="?", default=default_file, help="default: config/feeds.yaml")
+    feeds.command("import", import_, "add the feeds of an OPML file").add_argument("file", type=Path)
+    out = feeds.command("export", export, "all feeds as OPML")
+    out.add_argument("file", type=Path, nargs="?", help="default: stdout")
+
+
+async def health(app: Container, given: argparse.Namespace) -> int:
+    rows = [asdict(each) for each in await app.overview.feed_health()]
+    columns = ["feed_id", "source_name", "enabled", "consecutive_errors", "last_successful_fetch", "articles_per_hour"]
+    show(rows, columns, as_json=given.json, none="No feed is enabled.")
+    return 0
+
+
+async def list_(app: Container, given: argparse.Namespace) -> int:
+    feeds = [shown(feed) async for feed in app.feeds.every()]
+    columns = ["feed_id", "source_name", "enabled", "priority_score", "last_fetch_time", "last_status_code", "feed_url"]
+    show(feeds, columns, as_json=given.json, none="There are no feeds yet: add one with `feeds add URL`.")
+    return 0
+
+
+async def add(app: Container, given: argparse.Namespace) -> int:
+    said = {
+        "url": given.url,
+        "source_name": given.name or urlsplit(given.url).hostname,
+        "id": given.id,
+        "priority": given.priority,
+        "source_priority": given.source_priority,
+        "enabled": not given.disabled,
+        "credential": given.credential,
+    }
+    added = await app.feeds.add(new_feed(said))
+    say("added; it is fetched when the app runs" if added.is_new else "known already")
+    print(added.feed.feed_id)
+    return 0
+
+
+async def apply(app: Container, given: argparse.Namespace) -> int:
+    return _reported(await apply_yaml(app.feeds, given.file.read_bytes()))
+
+
+async def import_(app: Container, given: argparse.Namespace) -> int:
+    return _reported(await import_opml(app.feeds, given.file.read_bytes()))
+
+
+def _reported(report: ListReport) -> int:
+    print(f"{len(report.added)} added, {len(report.changed)} changed, {len(report.known)} known as they are")
+    for each in report.refused:
+        say(f"line {each.line}: {each.url}: {each.reason}")
+    return 1 if report.refused else 0
+
+
+async def export(app: Container, given: argparse.Namespace) -> int:
+    document = write_opml([feed async for feed in app.feeds.every() if feed.kind == "feed"], app.clock())
+    if given.file is None:
+        sys.stdout.write(document.decode())
+    else:
+        given.file.write_bytes(document)
+    return 0

@@ -1,0 +1,106 @@
+"""`tools`: the tools that are watched, listed and changed; what follows from a change is carried out at once."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from models.run import JobRun
+from models.values import format_time
+from scripts.commands.form import Group
+from scripts.commands.printed import say, show
+from services.analysis.backfill import preview as previewed
+from services.catalog.form import new_tool
+from services.catalog.lists import apply_yaml
+from services.container import Container
+from services.reading.shown import shown
+
+
+def add_to(tools: Group, default_file: Path) -> None:
+    """The commands of this module."""
+    tools.command("list", list_, "all tools that are watched").add_argument(
+        "--json", action="store_true", help="as JSON"
+    )
+    adding = tools.command("add", add, "add a tool, and search the last 30 days for it; prints its id")
+    adding.add_argument("name")
+    for option, about in (
+        ("alias", "another name"),
+        ("ticker", "a ticker"),
+        ("keyword", "a word that means it too"),
+        ("exclude", "a phrase that does not mean it"),
+    ):
+        adding.add_argument(f"--{option}", action="append", default=[], help=f"{about}; repeatable")
+    applying = tools.command("apply", apply, "make the tools of a YAML list be as it says")
+    applying.add_argument("file", type=Path, nargs="?", default=default_file, help="default: config/tools.yaml")
+    trying = tools.command("preview", preview, "which articles of the last 30 days an alias would add")
+    trying.add_argument("tool", help="id, name or alias")
+    trying.add_argument("alias", nargs="+")
+    trying.add_argument("--json", action="store_true", help="as JSON")
+    merging = tools.command("merge", merge, "make one tool answer as another, mentions and all")
+    merging.add_argument("tool", help="the one that goes")
+    merging.add_argument("into", help="the one that answers")
+    tools.command("reanalyze", reanalyze, "score all mentions of a tool anew").add_argument("tool")
+
+
+async def list_(app: Container, given: argparse.Namespace) -> int:
+    tools = [shown(tool) for tool in await app.catalog.active()]
+    columns = ["primary_name", "aliases", "tickers", "discovery_date", "tool_id"]
+    rows = [{**each, "aliases": ", ".join(each["aliases"]), "tickers": ", ".join(each["tickers"])} for each in tools]
+    show(tools if given.json else rows, columns, as_json=given.json, none="There are no tools yet: see `tools apply`.")
+    return 0
+
+
+async def add(app: Container, given: argparse.Namespace) -> int:
+    said = {"name": given.name, "aliases": given.alias, "tickers": given.ticker, "keywords": given.keyword}
+    tool, run = await app.tool_changes.add(new_tool({**said, "excluded": given.exclude}))
+    print(tool.tool_id)
+    return await _carried_out(app, run)
+
+
+async def apply(app: Container, given: argparse.Namespace) -> int:
+    report = await apply_yaml(app.catalog, given.file.read_bytes())
+    print(f"{len(report.added)} added, {len(report.changed)} changed, {len(report.known)} known as they are")
+    for each in report.refused:
+        say(f"line {each.line}: {each.name}: {each.reason}")
+    code = 1 if report.refused else 0
+    if report.searched_for:
+        code |= await _carried_out(app, await app.tool_changes.backfill(report.searched_for))
+    return code
+
+
+async def preview(app: Container, given: argparse.Namespace) -> int:
+    tool = await app.catalog.get(given.tool)
+    found = await previewed(app.store, app.catalog, app.watchlist, tool, {"aliases": tuple(given.alias)}, app.clock())
+    if given.json:
+        print(json.dumps(found.shown(), ensure_ascii=False, indent=2))
+        return 0
+    print(f"{found.would_add} of {found.articles} articles would be added" + ("" if found.complete else "; and more"))
+    for sample in found.samples:
+        print(f"  {format_time(sample.published)}  {sample.headline}  [{', '.join(sample.matches)}]")
+    for alias, holder in found.taken_by.items():
+        say(f"{alias} is the tool {holder} already")
+    return 1 if found.taken_by else 0
+
+
+async def merge(app: Container, given: argparse.Namespace) -> int:
+    return await _carried_out(app, await app.tool_changes.merge(given.tool, given.into))
+
+
+async def reanalyze(app: Container, given: argparse.Namespace) -> int:
+    return await _carried_out(app, await app.tool_changes.reanalyze(given.tool))
+
+
+async def _carried_out(app: Container, run: JobRun) -> int:
+    """Here and now, to its end; should this be interrupted, the app's clean_up goes on with it."""
+    turn = await app.workflows.advance(run.run_id)
+    while turn.goes_on:
+        say(f"{(await app.runs.get(run.run_id)).progress} done")
+        turn = await app.workflows.advance(run.run_id)
+    for tool_id in turn.changed:
+        await app.cache.invalidation.invalidate_tool_cache(tool_id)
+    done = await app.runs.get(run.run_id)
+    say(f"{done.workflow_name} {done.status}: {', '.join(f'{count} {name}' for name, count in done.metrics.items())}")
+    for error in done.errors:
+        say(f"  {error}")
+    return 0 if done.status == "SUCCEEDED" else 1

@@ -165,6 +165,7 @@ class Fetcher:
                 text = f"{url.raw_host} fails too often just now"
                 return Failure(FetchStatus.BREAKER_OPEN, text, "breaker_open", retry_after=pause)
             started = self._monotonic()
+            waited = trip.request.place.waited_seconds if trip.request.place else 0.0
             reported = False
             try:
                 left = max(trip.timeout - trip.spent, 0.001)
@@ -173,7 +174,9 @@ class Fetcher:
                 reported = True
                 return answer
             finally:
-                trip.spent += self._monotonic() - started
+                # Waiting for room is no time of the server's.
+                waited = trip.request.place.waited_seconds - waited if trip.request.place else 0.0
+                trip.spent += max(self._monotonic() - started - waited, 0.0)
                 if not reported:
                     self._breaker.abandoned(host)
 

@@ -40,21 +40,26 @@ class Room:
 
 
 class Place:
-    """One body's. `granted_bytes` may be held now; for more, `grow` first. Entered by whoever is to leave it."""
+    """One body's. `granted_bytes` may be held now; for more, `grow` first, which took `waited_seconds` in all. Entered by
+    whoever is to leave it."""
 
-    __slots__ = ("_room", "_waits", "granted_bytes")
+    __slots__ = ("_room", "_waits", "granted_bytes", "waited_seconds")
 
     def __init__(self, room: Room) -> None:
         self._room = room
         self._waits = False
         self.granted_bytes = FREE_BYTES
+        self.waited_seconds = 0.0
 
     async def grow(self, size: int) -> None:
         """Waits until so many may be held."""
         more = -(-(size - self.granted_bytes) // STEP_BYTES) * STEP_BYTES
         if more > 0:
             self._waits = True
+            now = asyncio.get_running_loop().time
+            started = now()
             await self._room.take(self, more)
+            self.waited_seconds += now() - started
             self.granted_bytes += more
 
     def leave(self) -> None:

@@ -202,7 +202,9 @@ async def test_large_bodies_wait_for_room_without_running_out_of_time_and_small_
             assert (held.ok, small.ok, waiting.done()) == (True, True, False)
             assert room.taken_bytes <= room.most_bytes
             first.leave()
-            assert (await waiting).body == large
+            result = await waiting
+            assert result.body == large
+            assert result.duration_ms < 800, "waiting for room is no time of the server's"
     assert room.taken_bytes == 0
 
 

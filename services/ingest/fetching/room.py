@@ -40,8 +40,8 @@ class Room:
 
 
 class Place:
-    """One body's. `granted_bytes` may be held now; for more, `grow` first, which took `waited_seconds` in all. Entered by
-    whoever is to leave it."""
+    """One body's. `granted_bytes` may be held now; for more, `grow` first, which took `waited_seconds` in all.
+    Entered by whoever is to leave it."""
 
     __slots__ = ("_room", "_waits", "granted_bytes", "waited_seconds")
 

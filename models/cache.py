@@ -64,7 +64,8 @@ class _Cached(StoredDocument):
 class SentimentCacheEntry(_Cached):
     """The aggregate of one tool over one period, as of `period_end_ts`.
 
-    `generation` is the tool's when counting began: of another one, it must not be served.
+    `generation` is the tool's when counting began: of another one, it must not be served. `recounts` is how often the
+    tool's timeline had been counted for it: of another number, something was said or taken away since.
     """
 
     entity_type: Literal["SentimentCacheEntry"] = "SentimentCacheEntry"
@@ -82,6 +83,7 @@ class SentimentCacheEntry(_Cached):
     period_end_ts: UnixSeconds
     last_updated_ts: UnixSeconds
     generation: Count = 0
+    recounts: Count = 0
     coverage: Share | None = None
 
     @property

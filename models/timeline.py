@@ -205,7 +205,7 @@ class WindowTables(_OfTool):
     ttl_timestamp: UnixSeconds | None = lives(days=32)
     hour: Hour
     made_at: Time | None = None
-    counted_at: Time | None = None
+    recounts: Count = 0
     hours: dict[Period, CheckedTally] = Field(default_factory=dict)
     minutes: dict[Hour, dict[Minute, CheckedTally]] = Field(default_factory=dict)
 

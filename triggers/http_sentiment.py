@@ -58,8 +58,8 @@ async def list_tool_evidence(req: func.HttpRequest, messages: func.Out[typing.Li
     if served.refresh:
         messages.set(refresh_messages([served.aggregate.entry.tool_id]))
     entry, (limit, cursor) = served.aggregate.entry, page_of(req)
-    tie = await services.cache.evidence.tie(entry, cursor)
-    return page_answer(await services.cache.evidence.page(entry, limit, cursor), **tie)
+    mentions = await services.cache.evidence.page(entry, limit, cursor)
+    return page_answer(mentions, **await services.cache.evidence.tie(entry, cursor))
 
 
 @sentiment_http.route(route="v1/sentiment/latest", methods=["GET"], auth_level=READ)

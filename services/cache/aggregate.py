@@ -46,6 +46,7 @@ def entries_of(
             period_end_ts=end,
             last_updated_ts=updated_ts,
             generation=generation,
+            recounts=windows.recounts,
             coverage=shares.of(period, made_at),
         )
     return entries

@@ -9,9 +9,10 @@ from models.cache import SentimentCacheEntry
 from models.errors import InvalidInput
 from models.mention import SentimentScore
 from models.timeline import Timeline
-from models.values import format_time, parse_time
+from models.values import format_time
 from services.cache.marks import marks_of
 from services.cache.periods import Window, seconds_of, window_at
+from services.cache.tables import recounts_of
 from services.listed import Listed, listed
 from services.ports import Query, Store, Where
 from services.store.containers import CATALOG, MENTIONS
@@ -26,16 +27,18 @@ class Evidence:
 
     async def tie(self, entry: SentimentCacheEntry, cursor: str | None) -> dict[str, int | bool | None]:
         """What ties the mentions to a figure: their window, when the figures of that window were computed (None if the
-        entry has moved on), and whether anything was said, changed or taken away since, in whatever window."""
+        entry has moved on), and whether anything was said, changed or taken away since, in whatever window. Asked after
+        the mentions were read, it holds for all of them."""
         end_ts, _ = _window_end(entry, cursor)
         window = seconds_of(window_at(entry.period, end_ts))
+        # Marks first: who clears one has written the timeline.
+        marks = await marks_of(self._store, entry.tool_id)
         timeline = await self._store.read(CATALOG.name, entry.tool_id, Timeline.ID)
-        counted = timeline is not None and parse_time(timeline["updated_at"]) > entry.updated_at
         return {
             "period_start_ts": window[0],
             "period_end_ts": window[1],
             "figures_updated_ts": entry.last_updated_ts if end_ts == entry.period_end_ts else None,
-            "changed_since": counted or bool(await marks_of(self._store, entry.tool_id)),
+            "changed_since": bool(marks) or recounts_of(timeline) != entry.recounts,
         }
 
     async def page(self, entry: SentimentCacheEntry, limit: int, cursor: str | None) -> Listed[SentimentScore]:

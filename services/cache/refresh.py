@@ -19,7 +19,6 @@ from services.cache.generations import Generations
 from services.cache.marks import marks_among
 from services.cache.messages import MOST_TOOLS
 from services.cache.recount import Recount
-from services.cache.windows import Windows
 from services.logs import log_event
 from services.ports import Clock, Document, Query, Store, Where
 from services.store.containers import SENTIMENT_CACHE
@@ -90,7 +89,7 @@ class Refresh:
         now = self._clock()
         gathered = await self._recount.windows_of(tool_ids, now, marks)
         computed = await self._aggregates.entries(gathered, generations, now)
-        entries = await self._to_write(computed, gathered.windows, young, now)
+        entries = await self._to_write(computed, young, now)
         if entries:
             await self._store.write_many(SENTIMENT_CACHE.name, [entry.to_document() for entry in entries])
         refreshed.written += len(entries)
@@ -112,7 +111,6 @@ class Refresh:
     async def _to_write(
         self,
         computed: Mapping[str, Entries],
-        windows: Mapping[str, Windows],
         young: Mapping[str, Document],
         now: datetime,
     ) -> list[SentimentCacheEntry]:
@@ -120,8 +118,7 @@ class Refresh:
         serving = [
             tool_id
             for tool_id, document in young.items()
-            if tool_id in computed
-            and _serves_on(document, computed[tool_id][_PROBED], windows[tool_id].counted_at, now)
+            if tool_id in computed and _serves_on(document, computed[tool_id][_PROBED], now)
         ]
         keys = [(tool_id, entry_id(tool_id, period)) for tool_id in serving for period in PERIODS if period != _PROBED]
         others = await self._store.read_many(SENTIMENT_CACHE.name, keys) if keys else []
@@ -131,13 +128,11 @@ class Refresh:
             entry
             for tool_id, entries in computed.items()
             for entry in entries.values()
-            if tool_id not in serving or not _serves_on(held.get(entry.id), entry, windows[tool_id].counted_at, now)
+            if tool_id not in serving or not _serves_on(held.get(entry.id), entry, now)
         ]
 
 
-def _serves_on(
-    document: Document | None, entry: SentimentCacheEntry, counted_at: datetime | None, now: datetime
-) -> bool:
+def _serves_on(document: Document | None, entry: SentimentCacheEntry, now: datetime) -> bool:
     """Whether what is stored is as good: the same figures, its window's too, and fresh until the next refresh.
 
     Its own window's figures are still right if the tool was not recounted since.
@@ -148,8 +143,6 @@ def _serves_on(
         held = SentimentCacheEntry.from_document(document)
     except ValueError:
         return False
-    if held.generation != entry.generation or not same_figures(held, entry):
-        return False
-    if counted_at is not None and counted_at >= held.updated_at:
+    if (held.generation, held.recounts) != (entry.generation, entry.recounts) or not same_figures(held, entry):
         return False
     return timedelta(seconds=held.age_seconds(now)) < REWRITTEN_AT

@@ -125,6 +125,11 @@ def _place(hour: str) -> int:
     return int(hour[8:]) * len(NOTHING)
 
 
+def recounts_of(timeline: Document | None) -> int:
+    """How often it was written: of two alike, nothing was counted between."""
+    return 0 if timeline is None else timeline.get("ingestion_count", 0)
+
+
 def hours_in(timeline: Document | None) -> Table:
     """ValueError if it is none."""
     return by_hour(_table(timeline, Timeline, "hours"))
@@ -157,7 +162,7 @@ def timeline_document(
 ) -> Document:
     made: dict[str, Any] = {"tool_id": tool_id, "entity_type": "DataProduct", "created_at": now}
     changes: dict[str, Any] = {"hours": {}, "updated_at": now, "last_ingestion_at": now}
-    changes["ingestion_count"] = 1 if before is None else before.get("ingestion_count", 0) + 1
+    changes["ingestion_count"] = recounts_of(before) + 1
     if latest is not None and latest.get("source"):
         changes["last_ingestion_source"] = latest["source"]
     timeline = Timeline.from_document({**(before or made), **changes})

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from models.values import hour_key, parse_time
-from services.cache.tables import KEPT, Count, Hours, hour_document, minutes_in, timeline_document
+from services.cache.tables import KEPT, Count, Hours, hour_document, minutes_in, recounts_of, timeline_document
 from services.cache.windows import Edges, Windows, windows_document, windows_in
 from services.ports import Document
 
@@ -56,10 +56,10 @@ class ToolTables:
                 minutes[hour] = self.count.minutes.get(hour, {})
             elif hour in self.known:
                 minutes[hour] = minutes_in(self.known[hour])
-        counted_at = now if self.is_counted else _time(self.timeline, "updated_at")
-        shown = self.tool is not None and self.tool.get("status") != "MERGED"
-        made_at = _time(self.tool, "created_at") if shown else None
-        return Windows.gathered(edges, self.after, minutes, made_at, counted_at)
+        recounts = recounts_of(self.timeline) + self.is_counted
+        tool = self.tool
+        made_at = None if tool is None or tool.get("status") == "MERGED" else parse_time(tool.get("created_at"))
+        return Windows.gathered(edges, self.after, minutes, made_at, recounts)
 
     def written(self, windows: Windows, now: datetime) -> Iterable[tuple[Document, Document | None]]:
         """Each document that is to be written, and what it replaces."""
@@ -73,7 +73,3 @@ class ToolTables:
             yield hour_document(self.tool_id, hour, before, self.count.minutes.get(hour, {}), now), before
         days = self.after.stored(hour_key(now - KEPT))
         yield timeline_document(self.tool_id, self.timeline, days, self.count.latest, now), self.timeline
-
-
-def _time(document: Document | None, field: str) -> datetime | None:
-    return None if document is None else parse_time(document.get(field))

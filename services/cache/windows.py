@@ -43,12 +43,12 @@ def _edges(last: str) -> Edges:
 class Windows:
     """`whole` are the sums between the edges, `minutes` those of the edges in which something was said.
 
-    `made_at` is when the tool was made, None if no figures are shown of it; `counted_at` when it was last recounted.
+    `made_at` is when the tool was made, None if no figures are shown of it; `recounts` how often it was recounted.
     """
 
     edges: Edges
     made_at: datetime | None
-    counted_at: datetime | None
+    recounts: int
     whole: dict[Period, Numbers]
     minutes: dict[str, Table]
 
@@ -59,7 +59,7 @@ class Windows:
         hours: Hours,
         minutes: Mapping[str, Table],
         made_at: datetime | None,
-        counted_at: datetime | None,
+        recounts: int,
     ) -> Windows:
         """From a timeline and the minutes of its edge hours."""
         whole: dict[Period, Numbers] = {}
@@ -68,7 +68,7 @@ class Windows:
         for period, first in edges.first.items():
             sums = _sum(sums, hours.total(first, until), hours.numbers(until) if until != edges.last else NOTHING)
             whole[period], until = sums, first
-        return cls(edges, made_at, counted_at, whole, {hour: table for hour, table in minutes.items() if table})
+        return cls(edges, made_at, recounts, whole, {hour: table for hour, table in minutes.items() if table})
 
     def tallies(self, now: datetime) -> dict[Period, Tally]:
         """The counts of the windows that end with the last whole minute before `now`, within this hour."""
@@ -87,11 +87,11 @@ def windows_in(document: Document | None, edges: Edges) -> Windows | None:
     if document is None or document.get("hour") != edges.last:
         return None
     try:
-        made_at, counted_at = document.get("made_at"), document.get("counted_at")
+        made_at = document.get("made_at")
         return Windows(
             edges,
             made_at and parse_time(made_at),
-            counted_at and parse_time(counted_at),
+            document["recounts"],
             {period: document["hours"][period] for period in PERIODS},
             {hour: dict(table) for hour, table in document["minutes"].items()},
         )
@@ -106,7 +106,7 @@ def windows_document(tool_id: str, windows: Windows, now: datetime) -> Document:
         updated_at=now,
         hour=windows.edges.last,
         made_at=windows.made_at,
-        counted_at=windows.counted_at,
+        recounts=windows.recounts,
     )
     return {**made.to_document(), "hours": windows.whole, "minutes": windows.minutes}
 

@@ -115,15 +115,15 @@ async def test_windows_that_are_gathered_late_give_way(store: SqliteStore, proce
     await check_tables(store, TOOL.tool_id, watch.now)
 
 
-async def test_windows_of_a_new_hour_say_when_their_tool_was_last_recounted(
+async def test_windows_of_a_new_hour_say_how_often_their_tool_was_recounted(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
-    """Entries that are older than that count are not left alone, those that are younger are."""
+    """Entries of another number are not left alone, those of the same are."""
     await process.settle(TOOL.tool_id, "article", Said(HOUR, "negative"))
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     watch.advance(minutes=60)
     found = await process.cache.recount.windows_of([TOOL.tool_id], watch.now)
-    assert found.windows[TOOL.tool_id].counted_at == NOW
+    assert found.windows[TOOL.tool_id].recounts == 1
 
 
 async def test_the_timeline_names_the_source_of_the_latest_mention(store: SqliteStore, process: Process) -> None:

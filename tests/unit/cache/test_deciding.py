@@ -76,7 +76,7 @@ def test_what_is_no_day_of_a_timeline_is_refused(stored: str) -> None:
 
 
 def _counted(hours: dict[str, list[int]], minutes: dict[str, dict[str, list[int]]], now: datetime) -> dict[str, int]:
-    windows = Windows.gathered(edges_of(now), Hours(by_day(hours)), minutes, MADE, None)
+    windows = Windows.gathered(edges_of(now), Hours(by_day(hours)), minutes, MADE, 0)
     return {period: tally.total for period, tally in windows.tallies(now).items()}
 
 

@@ -295,6 +295,11 @@ def test_both_readers_find_the_same_in_a_well_formed_feed(body: bytes) -> None:
     b"x.example/1</link></item><item><title>One</title><link>https://x.example/1</link><author><media:description>"
     b"<author></author></media:description></author></item></channel></rss>"
 )
+@example(
+    # A declaration without an end: what follows it must not be cut in two.
+    b'<?TY "' + b"x" * 460 + b'">\n<rss version="2.0"><channel><item><title>One</title><link>https://x.example/1</link>'
+    b"</item></channel></rss>"
+)
 @settings(max_examples=120, deadline=None)
 def test_the_limits_put_into_feedparser_change_nothing_that_it_reads(body: bytes) -> None:
     try:

@@ -107,7 +107,7 @@ def read_as_feedparser(body: bytes, base: str, content_type: str) -> Feed:
 
 
 def _with_known_charsets(body: bytes, content_type: str) -> tuple[bytes, str]:
-    """Without a declaration or header that asks for a charset which is none, and with an end to the first line.
+    """Without a declaration or header that asks for a charset which is none, and with an end to a long first line.
 
     feedparser looks for the declaration all through that line, which need not end before the document does.
     """
@@ -117,10 +117,12 @@ def _with_known_charsets(body: bytes, content_type: str) -> tuple[bytes, str]:
     start = body[:MAX_DECLARATION]
     if b"<?" not in start[:5]:
         return body, content_type
-    end = start.find(b"?>") + 2 if b"?>" in start else len(start)
-    declared = RE_XML_PI_ENCODING.match(start[:end].removeprefix(codecs.BOM_UTF8))
-    declaration = b"" if declared and not _is_charset(declared[1].decode("ascii", "replace")) else start[:end] + b"\n"
-    return declaration + body[end:], content_type
+    line, ended, _ = start.partition(b"\n")
+    end = line.find(b"?>") + 2 if b"?>" in line else len(line)
+    declared = RE_XML_PI_ENCODING.match(line[:end].removeprefix(codecs.BOM_UTF8))
+    if declared and not _is_charset(declared[1].decode("ascii", "replace")):
+        return body[end:], content_type
+    return (body if ended else line[:end] + b"\n" + body[end:]), content_type
 
 
 def _is_charset(name: str) -> bool:

@@ -143,6 +143,11 @@ def _unpacked(hours: Any) -> Any:
     return by_hour(hours) if isinstance(hours, dict) else hours
 
 
+def _said(hours: dict[Hour, Tally]) -> dict[Hour, Tally]:
+    """Without those that hold nothing, which a day's text cannot tell from those that are not there."""
+    return {hour: tally for hour, tally in hours.items() if any(tally)}
+
+
 class Timeline(_OfTool):
     """One per tool, updated in place: the specification's PHOTOMETRY_TABLE, with the table inside.
 
@@ -154,7 +159,9 @@ class Timeline(_OfTool):
 
     entity_type: Literal["DataProduct"] = "DataProduct"
     product_type: Literal["TIMELINE"] = "TIMELINE"
-    hours: Annotated[dict[Hour, CheckedTally], BeforeValidator(_unpacked)] = Field(default_factory=dict)
+    hours: Annotated[dict[Hour, CheckedTally], BeforeValidator(_unpacked), AfterValidator(_said)] = Field(
+        default_factory=dict
+    )
     last_ingestion_at: Time | None = None
     last_ingestion_source: Text | None = None
     ingestion_count: Count = 0

@@ -57,7 +57,7 @@ class NameRule(Value):
 
 
 class Tool(StoredDocument):
-    """What is watched. `merged_into` is the tool that answers in its place.
+    """What is watched. `merged_into` is the tool that answers in its place, `merging_into` the one that is about to.
 
     `discovery_date` is the day of its first reference, `discovery_reference`. `name_rules` are by name as given.
     `scored_by` is the analyzer, with its version, that its mentions were scored with at first, or all of them since.
@@ -73,6 +73,7 @@ class Tool(StoredDocument):
     primary_name: Text
     status: ToolStatus = "ACTIVE"
     merged_into: ToolId | None = None
+    merging_into: ToolId | None = None
     aliases: tuple[Text, ...] = ()
     tickers: tuple[Text, ...] = ()
     keywords: tuple[Text, ...] = ()
@@ -108,6 +109,8 @@ class Tool(StoredDocument):
             raise ValueError("name_rules must be for the primary name or an alias")
         if (self.status == "MERGED") != (self.merged_into is not None) or self.merged_into == self.tool_id:
             raise ValueError("merged_into must name another tool if, and only if, status is MERGED")
+        if self.merging_into is not None and (self.status == "MERGED" or self.merging_into == self.tool_id):
+            raise ValueError("merging_into must name another tool, and only until status is MERGED")
         return self
 
 

@@ -1,13 +1,16 @@
 """Making one tool answer as another: its names move, its mentions become the other's, its entries go.
 
-The target lists the names before the source is marked as merged, each by its ETag: of two merges that would make tools
-answer for each other in a circle, one fails at that. Then the articles that mention the source are settled anew: they
-name the target now. A mention whose article is no more is copied before it is buried.
+The source says first where it goes, so that no other merge takes it elsewhere when this one is interrupted. The target
+lists the names before the source is marked as merged, each by its ETag: of two merges that would make tools answer for
+each other in a circle, one fails at that. Then the articles that mention the source are settled anew: they name the
+target now. A mention whose article is no more is copied before it is buried. A target that is itself merged meanwhile
+is followed.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -45,6 +48,8 @@ async def to_be_merged(catalog: Catalog, source: str, into: str) -> tuple[Tool, 
         raise Conflict(f"into: {other.primary_name!r} is not watched; make it ACTIVE first")
     if one.tool_id == other.tool_id:
         raise Conflict(f"into: {into!r} is the same tool")
+    if one.merging_into not in (None, other.tool_id):
+        raise Conflict(f"tool: {one.primary_name!r} is just being merged into {one.merging_into}")
     return one, other
 
 
@@ -68,44 +73,69 @@ class Merging:
         self._clock = clock
 
     async def step(self, run: JobRun) -> Step:
-        source_id, target_id = run.subject or "", str(run.parameters.get("into"))
+        source_id, into = run.subject or "", str(run.parameters.get("into"))
         checkpoint = run.checkpoint or {}
         if not checkpoint:
-            await self._join(source_id, target_id)
+            await self._join(source_id, into)
             return Step({"mentions": True})
+        target = await self._catalog.find(into)
+        if target is None or target.status != "ACTIVE":
+            raise RunImpossible(f"tool: {into} is not watched any more; make it ACTIVE, and send the run again")
         after = checkpoint.get("after")
         query = Query(partition=source_id, limit=PAGE, after=after if isinstance(after, str) else None)
         page = await self._store.query(MENTIONS.name, query)
-        failed = await self._move([each["source_id"] for each in page.items], source_id, target_id)
+        failed = await self._move([each["source_id"] for each in page.items], source_id, target)
         counts = {"mentions": len(page.items)}
         if page.next is not None:
             return Step({"mentions": True, "after": page.next}, len(page.items), counts, failed)
-        for tool_id in (source_id, target_id):
+        for tool_id in (source_id, target.tool_id):
             await self._recount.recount_tool(tool_id, self._clock())
             await self._generations.raise_(tool_id)
-        return Step(None, len(page.items), counts, failed, (source_id, target_id))
+        return Step(None, len(page.items), counts, failed, (source_id, target.tool_id))
 
-    async def _join(self, source_id: str, target_id: str) -> None:
+    async def _join(self, source_id: str, into: str) -> None:
         for _ in range(TRIES):
             source = await self._catalog.names.tool(source_id)
-            target = await self._catalog.names.tool(target_id)
-            if source is None or target is None or target.status != "ACTIVE":
-                raise RunImpossible(f"tool: {target_id} is not watched any more, or has itself been merged")
-            if source.merged_into not in (None, target_id):
-                raise RunImpossible(f"tool: {source_id} has been merged into {source.merged_into}")
-            if source.merged_into is None and not await self._joined(source, target):
+            target = await self._catalog.find(into)
+            if source is None or target is None or target.status != "ACTIVE" or target.tool_id == source_id:
+                await self._let_go(source_id, into)
+                raise RunImpossible(f"tool: {into} is not watched any more, or has itself been merged")
+            if source.merged_into is not None:
+                answering = await self._catalog.find(source_id)
+                if answering is None or answering.tool_id != target.tool_id:
+                    raise RunImpossible(f"tool: {source_id} has been merged into {source.merged_into}")
+            elif source.merging_into not in (None, into):
+                raise RunImpossible(f"tool: {source_id} is being merged into {source.merging_into}")
+            elif not await self._joined(source, target, into):
                 continue
             for name in source.names:
-                await self._catalog.names.move(name, "ALIAS", source_id, target_id)
-            await self._move_discovery(source, target_id)
+                await self._catalog.names.move(name, "ALIAS", source_id, target.tool_id)
+            await self._move_discovery(source, target.tool_id)
             await self._catalog.announce()
             return
-        raise ChangedMeanwhile(f"tool: {source_id} or {target_id} keeps changing")
+        raise ChangedMeanwhile(f"tool: {source_id} or {into} keeps changing")
 
-    async def _joined(self, source: Tool, target: Tool) -> bool:
+    async def _let_go(self, source_id: str, into: str) -> None:
+        """The source may be merged elsewhere."""
+        for _ in range(TRIES):
+            source = await self._catalog.names.tool(source_id)
+            if source is None or source.merging_into != into:
+                return
+            with contextlib.suppress(ChangedMeanwhile):
+                free = source.changed(self._clock(), merging_into=None)
+                await self._store.replace(CATALOG.name, free.to_document(), source.stored_etag or "")
+                return
+        raise ChangedMeanwhile(f"tool: {source_id} keeps changing")
+
+    async def _joined(self, source: Tool, target: Tool, into: str) -> bool:
         now = self._clock()
-        merged = source.changed(now, status="MERGED", merged_into=target.tool_id)
         try:
+            if source.merging_into is None:
+                leaving = source.changed(now, merging_into=into)
+                source = Tool.from_document(
+                    await self._store.replace(CATALOG.name, leaving.to_document(), source.stored_etag or "")
+                )
+            merged = source.changed(now, status="MERGED", merged_into=target.tool_id, merging_into=None)
             # Always written, so that a merge of the target that is under way fails.
             await self._store.replace(CATALOG.name, joined(target, source, now).to_document(), target.stored_etag or "")
             await self._store.replace(CATALOG.name, merged.to_document(), source.stored_etag or "")
@@ -123,14 +153,11 @@ class Merging:
             reference = ToolReference.from_document(document).changed(self._clock(), tool_id=target_id)
             await self._store.upsert(CATALOG.name, reference.to_document())
 
-    async def _move(self, source_ids: Sequence[str], source_id: str, target_id: str) -> dict[str, str]:
+    async def _move(self, source_ids: Sequence[str], source_id: str, target: Tool) -> dict[str, str]:
         """The mentions of one page, until each is the target's and buried as the source's; why some are not."""
-        target = await self._catalog.names.tool(target_id)
-        if target is None or target.status != "ACTIVE":
-            raise RunImpossible(f"tool: {target_id} is not watched any more; make it ACTIVE, and send the run again")
         found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
         alive = [each for each, article in zip(source_ids, found, strict=True) if article is not None]
-        failed = (await self._settling.settle(alive, only=frozenset({source_id, target_id}))).failed
+        failed = (await self._settling.settle(alive, only=frozenset({source_id, target.tool_id}))).failed
         waiting = [each for each, article in zip(source_ids, found, strict=True) if article is None]
         for _ in range(ROUNDS):
             if not waiting:

@@ -162,6 +162,62 @@ async def test_tools_cannot_be_made_to_answer_for_each_other_in_a_circle(world: 
         assert (await world.worker.catalog.get(one.tool_id)) == (await world.worker.catalog.get(other.tool_id))
 
 
+@pytest.mark.parametrize("writes", range(12))
+async def test_a_merge_elsewhere_does_not_overtake_one_that_died_half_way(world: World, writes: int) -> None:
+    old = await world.tool("Hexwharf")
+    for name in ("Pebblegrid", "Quorvia"):
+        await world.tool(name)
+    article = await world.article(1, "Hexwharf is good")
+    await world.delivered([article])
+    first = await world.worker.changes.merge("Hexwharf", "Pebblegrid")
+    with contextlib.suppress(Crash):
+        await world.new_worker(mortal(world.store, writes)).workflows.advance(first.run_id)
+    with contextlib.suppress(Conflict):
+        await world.run(await world.worker.changes.merge(old.tool_id, "Quorvia"))
+    await world.run(first)
+    (holder,) = [tool for tool in await world.worker.catalog.active() if "Hexwharf" in tool.names]
+    assert (await world.worker.catalog.get("Hexwharf")).tool_id == holder.tool_id
+    assert (await world.worker.catalog.get(old.tool_id)).tool_id == holder.tool_id
+    assert (await world.read(article)).detected_tool_ids == (holder.tool_id,)
+    await world.is_counted(holder)
+
+
+async def test_a_tool_whose_merge_is_under_way_is_merged_nowhere_else(world: World) -> None:
+    one, other = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
+    await world.tool("Quorvia")
+    leaving = one.changed(world.watch.now, merging_into=other.tool_id)
+    await world.store.replace("catalog", leaving.to_document(), one.stored_etag or "")
+    with pytest.raises(Conflict, match=f"'Hexwharf' is just being merged into {other.tool_id}"):
+        await world.worker.changes.merge("Hexwharf", "Quorvia")
+    await world.run(await world.worker.changes.merge("Hexwharf", "Pebblegrid"))
+    assert (await world.worker.catalog.get("Hexwharf")).tool_id == other.tool_id
+
+
+async def test_a_merge_that_cannot_be_lets_its_tool_go(world: World) -> None:
+    one, other = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
+    third = await world.tool("Quorvia")
+    run = await world.worker.changes.merge("Hexwharf", "Pebblegrid")
+    leaving = one.changed(world.watch.now, merging_into=other.tool_id)
+    await world.store.replace("catalog", leaving.to_document(), one.stored_etag or "")
+    await world.worker.changes.change("Pebblegrid", tool_change({"status": "DEPRECATED"}))
+    assert (await world.run(run)).status == "FAILED"
+    await world.run(await world.worker.changes.merge("Hexwharf", "Quorvia"))
+    assert (await world.worker.catalog.get("Hexwharf")).tool_id == third.tool_id
+
+
+async def test_a_merge_into_a_tool_that_is_merged_meanwhile_follows_it(world: World) -> None:
+    await world.tool("Hexwharf")
+    await world.tool("Pebblegrid")
+    last = await world.tool("Quorvia")
+    article = await world.article(1, "Hexwharf is good")
+    await world.delivered([article])
+    first = await world.worker.changes.merge("Hexwharf", "Pebblegrid")
+    await world.run(await world.worker.changes.merge("Pebblegrid", "Quorvia"))
+    assert (await world.run(first)).status == "SUCCEEDED"
+    assert (await world.worker.catalog.get("Hexwharf")).tool_id == last.tool_id
+    assert (await world.read(article)).detected_tool_ids == (last.tool_id,)
+
+
 async def test_what_cannot_be_merged_is_refused_at_once(world: World) -> None:
     await world.tool("One", "Uno")
     with pytest.raises(Conflict):

@@ -296,6 +296,11 @@ def test_both_readers_find_the_same_in_a_well_formed_feed(body: bytes) -> None:
     b"<author></author></media:description></author></item></channel></rss>"
 )
 @example(
+    # What the root is called does not matter where the namespace says what it is.
+    b'<eed xmlns="http://www.w3.org/2005/Atom"><entry><id>tag:x.example,2026:1</id><title>One</title>'
+    b"<link href='https://x.example/1'/></entry></feed>"
+)
+@example(
     # A declaration without an end: what follows it must not be cut in two.
     b'<?TY "' + b"x" * 460 + b'">\n<rss version="2.0"><channel><item><title>One</title><link>https://x.example/1</link>'
     b"</item></channel></rss>"

@@ -33,7 +33,12 @@ _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _FIRST_ELEMENT = re.compile(rb"<[A-Za-z]")
 _WHITE_SPACE = re.compile(rb"\s+")
 _LONG_ENTITY = re.compile(rb"<!ENTITY[^>]{%d,}>" % (LONGEST_ENTITY + 40))
-_LOOKS_LIKE_FEED = re.compile(rb"<(?:[\w.-]{1,20}:|!doctype\s{1,9})?(?:rss|rdf|feed|channel)\b", re.IGNORECASE)
+_LOOKS_LIKE_FEED = re.compile(
+    rb"<(?:[\w.-]{1,20}:|!doctype\s{1,9})?(?:rss|rdf|feed|channel)\b"
+    rb"|[\"'](?:http://www\.w3\.org/2005/atom|http://purl\.org/rss/1\.0/|http://my\.netscape\.com/rdf/simple/0\.9/)[\"']",
+    re.IGNORECASE,
+)
+"""A root that feedparser knows, or a namespace that is enough for it whatever the root is called."""
 _NO_CHARSETS = frozenset({"punycode", "idna", "unicode_escape", "raw-unicode-escape", "unicode-escape", "undefined"})
 """Codecs that Python has for other purposes; the first two take quadratic time."""
 

@@ -56,7 +56,7 @@ def strangers(article: Document | None, targets: Sequence[Target], source: Sourc
     """Those of the entries that mean another article: their source has its own part in this one, under another id and
     another URL. Merging the wrong articles is worse than missing a duplicate."""
     if article is None and len(targets) == 1:
-        return []
+        return []  # as nearly always: it makes the article
     own = article["source_attribution"].get(source.key) if article is not None else None
     if article is not None and article.get("deleted_at"):
         return []

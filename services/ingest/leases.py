@@ -7,6 +7,7 @@ and the save from being done by somebody whose claim is another's by now.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,8 +18,11 @@ from models.values import format_time
 from services.ingest.attempts import forget_unsaved
 from services.ingest.bookkeeping import RELEASED
 from services.ingest.messages import Claimed
+from services.logs import log_event
 from services.ports import Clock, Document, Store
 from services.store.containers import FEEDS
+
+log = logging.getLogger("toolpulse.ingest")
 
 WORK_LEASE = timedelta(minutes=3)
 """Longer than the longest fetch, with all its attempts and pauses, and all that follows it."""
@@ -90,7 +94,9 @@ class Leases:
         changes = [(document, lease.document["_etag"]) for document, (lease, _) in zip(wanted, feeds, strict=True)]
         try:
             won = await self._store.replace_many(FEEDS.name, changes)
-        except Exception:  # over which of them, a bug too, each will see by itself
+        except Exception as error:
+            # Each sees by itself whether it is the one, and a bug over one keeps no other from being saved.
+            log_event(log, logging.WARNING, "feeds_saved_one_by_one", feeds=len(feeds), error=type(error).__name__)
             won = [False] * len(feeds)
         results: list[bool | BaseException] = list(won)
         others = [place for place, saved in enumerate(won) if not saved]

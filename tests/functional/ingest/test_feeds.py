@@ -52,11 +52,14 @@ class _LosesAnswers(CountingStore):
 
 
 @pytest.mark.parametrize("every", [1, 2])
-async def test_feeds_whose_save_had_no_answer_are_saved_once_and_counted(world: World, every: int) -> None:
+async def test_feeds_whose_save_had_no_answer_are_saved_once_and_counted(
+    world: World, caplog: pytest.LogCaptureFixture, every: int
+) -> None:
     for at, name in enumerate("abcd"):
         await world.add_feed(name, [item(at * 5 + number) for number in range(5)])
     (batch,) = await world.worker.claims.claim_every(world.clock.now)
     await world.new_worker(_LosesAnswers(world.store, every=every)).ingestion.ingest(batch)
+    assert '"event": "feeds_saved_one_by_one", "feeds": 4, "error": "Unavailable"' in caplog.text
     (run,) = await world.runs()
     assert (run["status"], run["metrics"]["articles_stored"]) == ("SUCCEEDED", 20)
     for name in "abcd":

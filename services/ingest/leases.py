@@ -38,6 +38,13 @@ class Lease:
     document: Document
 
 
+@dataclass(frozen=True, slots=True)
+class AtWork:
+    """Another delivery of the message, which is no older, is at work on the feed."""
+
+    feed_id: str
+
+
 class Leases:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -45,15 +52,17 @@ class Leases:
 
     async def take_up(
         self, document: Document | None, claim: Claimed, delivery: int, *, even_disabled: bool = False
-    ) -> Lease | None:
-        """The feed, if it is this delivery's to work on: its claim still holds, and nobody is at work on it.
+    ) -> Lease | AtWork | None:
+        """The feed, if it is this delivery's to work on; None if its claim is not the message's any more.
 
         A message that is delivered again takes over from its delivery before, which has failed or died.
         """
         for _ in range(TRIES):
             now = self._clock()
-            if document is None or not _may_take(document, claim, delivery, now):
+            if document is None or document.get("claim_id") != claim.claim_id:
                 return None
+            if _is_at_work(document, delivery, now):
+                return AtWork(claim.feed_id)
             taken = {
                 **document,
                 "claimed_until": format_time(now + WORK_LEASE),
@@ -126,11 +135,9 @@ class Leases:
 _OURS = ("claim_id", "claim_delivery", "feed_url")
 
 
-def _may_take(document: Document, claim: Claimed, delivery: int, now: datetime) -> bool:
-    if document.get("claim_id") != claim.claim_id:
-        return False
+def _is_at_work(document: Document, delivery: int, now: datetime) -> bool:
     begun = document.get("claim_delivery") or 0
-    return begun < delivery or str(document.get("claimed_until") or "") <= format_time(now)
+    return begun >= delivery and str(document.get("claimed_until") or "") > format_time(now)
 
 
 def _merged(wanted: Document, before: Document, fresh: Document) -> Document:

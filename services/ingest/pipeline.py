@@ -15,19 +15,19 @@ from dataclasses import dataclass, field, replace
 from models.errors import ToolpulseError
 from models.feed import Feed
 from models.quarantine import QuarantineItem
-from models.run import Attempt, IngestionBatch
+from models.run import Attempt
 from models.values import format_time
 from services.cache.coverage import Coverage
 from services.ingest import runs
 from services.ingest.asking import Answer, Asking
-from services.ingest.attempts import attempts_of
 from services.ingest.bookkeeping import Failure, after_failure, after_let_in, after_success, failure_of
 from services.ingest.budget import Budget
 from services.ingest.canonical import Moment
 from services.ingest.held import HeldBatches
-from services.ingest.leases import Lease, Leases
+from services.ingest.leases import AtWork, Lease, Leases
 from services.ingest.messages import Claimed, FeedBatch, article_messages
 from services.ingest.processing import Processed, Processing
+from services.ingest.record import RunRecord
 from services.ingest.totals import add_totals
 from services.logs import log_event
 from services.ports import Clock, Document, Store
@@ -67,6 +67,10 @@ class _Through:
     let_in: QuarantineItem | None = None
 
 
+_Done = _Through | AtWork | None
+"""None: the feed is not the message's any more."""
+
+
 class Ingestion:
     def __init__(
         self,
@@ -86,6 +90,7 @@ class Ingestion:
         self._clock = clock
         self._chance = chance
         self._leases = Leases(store, clock)
+        self._record = RunRecord(store, asking.tickers, clock)
         self._held = HeldBatches(store)
         self._coverage = Coverage(store)
         self._gate = asyncio.Semaphore(at_once)
@@ -96,7 +101,7 @@ class Ingestion:
         A feed whose claim is another's, or that another delivery is at work on, is left alone. Raises what was not
         foreseen, or Unavailable, once all else is saved: the message is to be delivered again.
         """
-        run, is_new = await self._begin(batch, delivery)
+        begun = await self._record.begin(batch.run_id, delivery)
         if batch.held is not None:
             work = [asyncio.ensure_future(self._let_in(batch, batch.held, delivery))]
         else:
@@ -108,35 +113,21 @@ class Ingestion:
         through, errors = await self._all_saved(work)
         if errors:
             raise _one_of(errors)
-        attempts = [each.attempt for each in through]
-        if not is_new:
-            # What other deliveries have left of it, or have added meanwhile.
-            attempts += await attempts_of(self._store, batch.run_id)
-        await self._end(run, attempts)
+        attempts = await self._record.end(
+            begun.run,
+            [each.attempt for each in through],
+            did_all=begun.alone and len(through) == len(work),
+            elsewhere=[found.feed_id for each in work if isinstance(found := each.result(), AtWork)],
+        )
         announced = [name for attempt in attempts for name in attempt.changed_source_ids]
         announced += [name for each in through for name in each.processed.taken.pending]
         return IngestOutcome(batch.run_id, tuple(dict.fromkeys(announced)))
 
-    async def _begin(self, batch: FeedBatch, delivery: int) -> tuple[IngestionBatch, bool]:
-        """The run, and whether nobody has worked on it before. A message that was sent twice, or redriven, counts its
-        deliveries anew."""
-        document = await self._store.read(RUNS.name, batch.run_id, IngestionBatch.ID)
-        before = IngestionBatch.from_document(document) if document else None
-        run = runs.begun(before, batch.run_id, self._clock())
-        if run is not before:
-            await self._store.upsert(RUNS.name, run.to_document())
-        return run, delivery == 1 and (before is None or before.status == "QUEUED")
-
-    async def _end(self, run: IngestionBatch, attempts: Sequence[Attempt]) -> None:
-        tickers = await self._asking.tickers(each.subject for each in attempts)
-        ended = runs.closed(run, attempts, tickers, max(self._clock(), run.started_at))
-        await self._store.upsert(RUNS.name, ended.to_document())
-
-    async def _fetch(self, run_id: str, claim: Claimed, document: Document | None, delivery: int) -> _Through | None:
+    async def _fetch(self, run_id: str, claim: Claimed, document: Document | None, delivery: int) -> _Done:
         async with self._gate:
             lease = await self._leases.take_up(document, claim, delivery)
-            if lease is None:
-                return None
+            if not isinstance(lease, Lease):
+                return lease
             now = self._processing.moment(lease.feed)
             try:
                 return await self._fetched(run_id, lease, now, delivery)
@@ -196,7 +187,7 @@ class Ingestion:
         attempt = runs.failed(run_id, lease.feed.feed_id, delivery, now.at, failure, processed.found, processed.taken)
         return _Through(lease, after, attempt, processed)
 
-    async def _let_in(self, batch: FeedBatch, held: str, delivery: int) -> _Through | None:
+    async def _let_in(self, batch: FeedBatch, held: str, delivery: int) -> _Done:
         """Takes in a held batch, under the feed's claim: its figures are written by one at a time."""
         item = await self._held.approved(held)
         if item is None:
@@ -207,8 +198,8 @@ class Ingestion:
             return None
         claim = Claimed(item.subject, batch.run_id)
         lease = await self._leases.take_up(document, claim, delivery, even_disabled=True)
-        if lease is None:
-            return None
+        if not isinstance(lease, Lease):
+            return lease
         now = self._processing.moment(lease.feed)
         processed = await self._processing.let_in(lease.feed, await self._held.items(item), now)
         attempt = runs.succeeded(
@@ -225,9 +216,7 @@ class Ingestion:
         after = after_let_in(lease.feed, len(processed.taken.first), now.at, held)
         return _Through(lease, after, attempt, processed, item)
 
-    async def _all_saved(
-        self, work: Sequence[asyncio.Future[_Through | None]]
-    ) -> tuple[list[_Through], list[BaseException]]:
+    async def _all_saved(self, work: Sequence[asyncio.Future[_Done]]) -> tuple[list[_Through], list[BaseException]]:
         """What came of all the work, saved as it gets through, and what went wrong."""
         through: list[_Through] = []
         errors: list[BaseException] = []
@@ -237,7 +226,7 @@ class Ingestion:
                 done, pending = await asyncio.wait(pending, timeout=SAVED_EVERY_SECONDS)
                 errors += [error for each in done if (error := each.exception()) is not None]
                 ready = [each.result() for each in done if each.exception() is None]
-                saved, failed = await self._save([each for each in ready if each is not None])
+                saved, failed = await self._save([each for each in ready if isinstance(each, _Through)])
                 through += saved
                 errors += failed
         finally:

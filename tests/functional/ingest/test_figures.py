@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import suppress
 
 import pytest
@@ -91,16 +90,6 @@ async def test_runs_that_died_add_up_with_those_that_took_over(world: World) -> 
     assert sum(each["metrics"]["articles_stored"] for each in runs) == 2 * k
     assert len(await world.articles()) == 2 * k
     assert k > 10
-
-
-async def test_a_message_that_is_sent_twice_leaves_the_figures_of_whoever_did_the_work(world: World) -> None:
-    await world.add_feed("feed", [item(1), item(2)])
-    (batch,) = await world.claimed("feed")
-    second = world.new_worker(shelf=world.shelf)
-    first = asyncio.ensure_future(world.worker.ingestion.ingest(batch))
-    await asyncio.gather(first, second.ingestion.ingest(batch))
-    (run,) = await world.runs()
-    assert (run["metrics"]["articles_stored"], run["progress"]) == (2, 1)
 
 
 async def test_a_feed_that_was_deleted_and_added_again_counts_anew_in_the_same_process(world: World) -> None:

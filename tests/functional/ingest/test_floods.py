@@ -7,7 +7,7 @@ import pytest
 from models.errors import ChangedMeanwhile
 from models.quarantine import QuarantineItem
 from services.ingest.held import PART_BYTES, HeldBatches
-from services.ingest.leases import Leases
+from services.ingest.leases import Lease, Leases
 from services.ingest.messages import FeedBatch
 from services.quarantine import Quarantine
 from tests.functional.ingest.world import START, Item, World, item
@@ -141,7 +141,7 @@ async def test_a_fetch_that_ends_after_its_feeds_batch_was_dropped_does_not_poin
     leases = Leases(world.store, world.clock)
     document = await world.store.read("feeds", "a", "feed")
     lease = await leases.take_up(document, fetching.feeds[0], 1)
-    assert lease is not None
+    assert isinstance(lease, Lease)
     await quarantine(world).review(held.quarantine_id, "CLEARED_TERMINAL")
     assert await leases.save([(lease, lease.feed.changed(world.clock.now, fetch_count=7))]) == [True]
     feed = await world.feed("a")

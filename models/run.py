@@ -120,6 +120,7 @@ class IngestionBatch(JobRun):
 class Attempt(_InRun):
     """One try of one task on one subject. Of a fetch, `subject` is the feed, and this is its row of fetch_history.
 
+    `articles_held` are those of `articles_found` that wait in the quarantine.
     `changed_source_ids` are the analysed articles that it changed: their events are sent again if the run is.
     """
 
@@ -139,6 +140,7 @@ class Attempt(_InRun):
     articles_found: Count | None = None
     articles_new: Count | None = None
     articles_stored: Count | None = None
+    articles_held: Count | None = None
     collisions_detected: Count | None = None
     changed_source_ids: tuple[IdPart, ...] = ()
 

@@ -46,6 +46,7 @@ def succeeded(
         articles_found=found,
         articles_new=len(taken.first),
         articles_stored=len(taken.stored),
+        articles_held=len(taken.held),
         collisions_detected=len(taken.joined),
         changed_source_ids=tuple(sorted(taken.changed)),
     )
@@ -71,6 +72,7 @@ def failed(
         articles_found=found,
         articles_new=len(taken.first),
         articles_stored=len(taken.stored),
+        articles_held=len(taken.held),
         collisions_detected=len(taken.joined),
         changed_source_ids=tuple(sorted(taken.changed)),
     )

@@ -16,12 +16,12 @@ from services.store.containers import CATALOG
 def amounts_of(attempts: Iterable[Attempt]) -> dict[str, int]:
     counted: Counter[str] = Counter()
     for attempt in attempts:
-        found, stored = attempt.articles_found or 0, attempt.articles_stored or 0
-        counted["articles_parsed"] += found
+        found, stored, held = attempt.articles_found or 0, attempt.articles_stored or 0, attempt.articles_held or 0
         counted["articles_inserted"] += stored
-        counted["articles_deduplicated"] += max(0, found - stored)
+        counted["articles_deduplicated"] += max(0, found - stored - held)
         counted["fetch_errors"] += attempt.status == "FAILED"
-        if attempt.task_name == FETCH:
+        if attempt.task_name == FETCH:  # what is let in was parsed when it was fetched
+            counted["articles_parsed"] += found
             took = attempt.duration_ms or 0
             counted["fetches"] += 1
             counted["fetch_milliseconds"] += took

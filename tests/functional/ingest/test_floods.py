@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from models.errors import ChangedMeanwhile
+from models.metrics import IngestionTotals
 from models.quarantine import QuarantineItem
 from services.ingest.held import PART_BYTES, HeldBatches
 from services.ingest.leases import Lease, Leases
@@ -50,6 +51,23 @@ async def test_a_flood_is_held_and_changes_nothing_else(world: World) -> None:
     feed = await world.feed("a")
     assert (feed.total_articles_fetched, feed.quarantine_id, feed.fetch_count) == (MANY, item_held.quarantine_id, 2)
     assert len(await world.articles()) == MANY
+
+
+async def test_a_flood_counts_as_parsed_once_and_as_no_duplicates_for_metrics(world: World) -> None:
+    later = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
+    held = await flooded(world, later)
+    assert await _totals(world) == (2 * MANY, MANY, 0)
+    reviewed = await quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")
+    assert reviewed.batch is not None
+    await world.worker.ingestion.ingest(reviewed.batch)
+    assert await _totals(world) == (2 * MANY, 2 * MANY, 0)
+
+
+async def _totals(world: World) -> tuple[int, int, int]:
+    document = await world.store.read("catalog", IngestionTotals.PARTITION, IngestionTotals.ID)
+    assert document is not None
+    totals = IngestionTotals.from_document(document)
+    return totals.articles_parsed, totals.articles_inserted, totals.articles_deduplicated
 
 
 async def test_a_flood_is_held_once_however_often_it_comes(world: World) -> None:

@@ -25,12 +25,14 @@ from services.analysis.changes import ToolChanges
 from services.analysis.deletion import Deletion
 from services.analysis.intake import Intake
 from services.analysis.merging import Merging
+from services.analysis.priorities import Priorities
 from services.analysis.reanalysis import Reanalysis
 from services.analysis.settling import Settling
-from services.analysis.workflows import BACKFILL, DELETE, MERGE, REANALYZE, Workflows
+from services.analysis.workflows import BACKFILL, DELETE, MERGE, PRIORITIZE, REANALYZE, Workflows
 from services.cache.cache import Cache
 from services.catalog.registry import Catalog
 from services.catalog.watchlist import Watchlist
+from services.feeds.changes import FeedChanges
 from services.feeds.registry import FeedRegistry
 from services.health import Health
 from services.heartbeats import Heartbeats
@@ -81,6 +83,7 @@ class Container:
     health: Health
     upkeep: Upkeep
     feeds: FeedRegistry
+    feed_changes: FeedChanges
     catalog: Catalog
     watchlist: Watchlist
     tool_changes: ToolChanges
@@ -162,6 +165,7 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
             store,
             {
                 DELETE: Deletion(articles, settling),
+                PRIORITIZE: Priorities(store, settling, clock),
                 BACKFILL: Backfill(store, catalog, settling, watchlist, cache.generations),
                 REANALYZE: Reanalysis(store, catalog, settling, cache.recount, cache.generations, clock),
                 MERGE: Merging(store, catalog, settling, cache.recount, cache.generations, clock),
@@ -179,13 +183,14 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
             health=Health(store, queues, heartbeats, clock, VERSION, clock(), _switched_off(settings)),
             upkeep=Upkeep(queues, store, clock, intake.second_chances, workflows.overdue, budget),
             feeds=feeds,
+            feed_changes=FeedChanges(feeds, workflows),
             catalog=catalog,
             watchlist=watchlist,
             tool_changes=ToolChanges(catalog, workflows, settling),
             intake=intake,
             workflows=workflows,
             cache=cache,
-            metrics=Metrics(store, feeds, clock, resident_bytes, store.connections),
+            metrics=Metrics(store, feeds, clock, resident_bytes, store.connections, _switched_off(settings)),
             claims=Claims(store, settings, _new_id),
             ingestion=_ingestion(settings, environment, store, fetcher, feeds, watchlist, budget, clock),
             articles=articles,

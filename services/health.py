@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from models.cache import CacheMetadata
 from models.errors import ToolpulseError
+from models.feed import Feed
 from models.heartbeat import Heartbeat
 from models.values import format_time, parse_time
 from services.heartbeats import STORED_AT_LEAST_EVERY, Heartbeats
@@ -30,6 +31,8 @@ JUST_STARTED = timedelta(seconds=60)
 FIRST_RUNS_WITHIN = timedelta(minutes=15)
 FETCH_OVERDUE = timedelta(hours=1)
 REFRESH_OVERDUE = timedelta(minutes=30)
+
+_ENABLED = Where("enabled", "eq", True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,17 +172,20 @@ class Health:
         return judge_timers(TIMERS, beats, self._started, self._clock())
 
     async def _feeds_active(self) -> Check:
-        active = await self._store.count(FEEDS.name, (Where("enabled", "eq", True),))
+        enabled = await self._store.count(FEEDS.name, (_ENABLED,))
+        off = await self._store.read_many(FEEDS.name, [(name, Feed.ID) for name in self._sources_off])
+        active = enabled - sum(each is not None and each["enabled"] for each in off)
         detail = "feeds that are fetched when due"
         if self._sources_off:
             detail += f"; off for want of a token: {', '.join(self._sources_off)}"
         return Check("healthy", detail, {"count": active, "sources_off": list(self._sources_off)})
 
     async def _last_successful_fetch(self) -> Check:
-        active = await self._store.query(FEEDS.name, Query((Where("enabled", "eq", True),), limit=1))
+        active = await self._store.query(FEEDS.name, Query((_ENABLED,), limit=1 + len(self._sources_off)))
+        any_feed = any(each["feed_id"] not in self._sources_off for each in active.items)
         latest = await self._store.query(FEEDS.name, Query(order="by_last_success", reverse=True, limit=1))
         success = parse_time(latest.items[0]["last_successful_fetch"]) if latest.items else None
-        return judge_last_fetch(bool(active.items), success, self._started, self._clock())
+        return judge_last_fetch(any_feed, success, self._started, self._clock())
 
     async def _queue_depths(self) -> Check:
         return judge_queues(await self._queues.depths(QUEUES))

@@ -7,7 +7,7 @@ and `database_connection_pool_size` are of the instance that answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 
 from models.feed import Feed
@@ -23,7 +23,8 @@ Sample = tuple[Labels, float]
 
 
 class Metrics:
-    """`memory_bytes` is what this process takes; `connections` how many it holds to its store at most."""
+    """`memory_bytes` is what this process takes; `connections` how many it holds to its store at most; `sources_off`
+    are the news APIs that have no token: nobody fetches them, so they wait for nothing."""
 
     def __init__(
         self,
@@ -32,18 +33,20 @@ class Metrics:
         clock: Clock,
         memory_bytes: Callable[[], int],
         connections: int,
+        sources_off: Collection[str] = (),
     ) -> None:
         self._store = store
         self._feeds = feeds
         self._clock = clock
         self._memory_bytes = memory_bytes
         self._connections = connections
+        self._sources_off = sources_off
 
     async def text(self) -> str:
         now = self._clock()
         keys = [(kind.PARTITION, kind.ID) for kind in (IngestionTotals, CacheTotals)]
         ingested, cached = await self._store.read_many(CATALOG.name, keys)
-        feeds = [feed async for feed in self._feeds.every() if feed.enabled]
+        feeds = [feed async for feed in self._feeds.every() if feed.enabled and feed.kind not in self._sources_off]
         lines = [
             *of_ingestion(IngestionTotals.from_document(ingested) if ingested else IngestionTotals.at(now)),
             *of_feeds(feeds, now),
@@ -69,7 +72,7 @@ def of_ingestion(totals: IngestionTotals) -> Iterator[str]:
 
 
 def of_feeds(feeds: Iterable[Feed], now: datetime) -> Iterator[str]:
-    """Of those that are enabled."""
+    """Of those that are fetched when due."""
     listed = sorted(feeds, key=lambda feed: feed.feed_id)
     due = sum(feed.next_fetch_time <= now for feed in listed)
     yield from gauge("queue_size", "Feeds pending fetch", [({}, due)])

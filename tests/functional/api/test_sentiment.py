@@ -13,8 +13,8 @@ from services import container
 from services.cache.marks import mark_hours
 from services.cache.messages import RefreshMessage
 from services.container import Container
-from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE
-from tests.documents import article, attribution
+from services.store.containers import CATALOG, FEEDS, MENTIONS, SENTIMENT_CACHE
+from tests.documents import article, attribution, feed
 from tests.functional.api.conftest import call
 from tests.functional.cache.world import a_mention, a_tool
 
@@ -308,6 +308,16 @@ async def test_metrics_are_prometheus_text_of_stored_counters(watched: Container
         "database_connection_pool_size",
         "memory_usage_bytes",
     }
+
+
+async def test_a_news_api_that_lost_its_token_is_not_pending_for_ever(watched: Container) -> None:
+    names = ("tiingo", "reuters-world")
+    for name in names:
+        document = feed(feed_id=name, kind="tiingo" if name == "tiingo" else "feed", next_fetch_time=NOW)
+        await watched.store.create(FEEDS.name, document.to_document())
+    lines = (await call("get_metrics")).body.decode().splitlines()
+    assert "queue_size 1" in lines
+    assert not any("tiingo" in line for line in lines)
 
 
 async def test_metrics_can_be_switched_off(environment: pytest.MonkeyPatch, watched_off: None) -> None:

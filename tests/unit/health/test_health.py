@@ -17,9 +17,11 @@ from services.health import (
 )
 from services.heartbeats import Heartbeats
 from services.ports import QueueDepth
+from services.store.containers import FEEDS
 from services.store.sqlite import SqliteStore
 from services.topology import TIMERS, Timer
 from tests.builders import NOON, MemoryQueues, Watch
+from tests.documents import feed
 
 LONG_AGO = NOON - timedelta(days=3)
 TIMER = Timer("tick", "0 */5 * * * *", timedelta(minutes=5))
@@ -118,6 +120,19 @@ async def test_news_apis_without_a_token_are_named_and_no_fault(store: SqliteSto
     shown = (await health.report()).shown()["checks"]["feeds_active"]
     assert (shown["status"], shown["sources_off"]) == ("healthy", ["finnhub"])
     assert shown["detail"].endswith("off for want of a token: finnhub")
+
+
+@pytest.mark.parametrize(("others", "status"), [((), "healthy"), (("reuters-world",), "degraded")])
+async def test_a_news_api_that_lost_its_token_is_no_active_feed_and_nobody_waits_for_it(
+    store: SqliteStore, others: tuple[str, ...], status: Status
+) -> None:
+    watch = Watch()
+    for each in (feed(feed_id="tiingo", kind="tiingo"), *(feed(feed_id=other) for other in others)):
+        await store.create(FEEDS.name, each.to_document())
+    health = Health(store, MemoryQueues(), Heartbeats(store, watch), watch, "1.2.3", LONG_AGO, sources_off=("tiingo",))
+    checks = (await health.report()).shown()["checks"]
+    assert checks["feeds_active"]["count"] == len(others)
+    assert checks["last_successful_fetch"]["status"] == status
 
 
 async def test_queues_that_do_not_answer_are_unhealthy_and_the_rest_is_still_told(store: SqliteStore) -> None:

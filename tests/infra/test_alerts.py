@@ -10,7 +10,9 @@ import aiohttp
 import pytest
 
 from scripts.bicep_data import WINDOWS_MINUTES
+from services.store.sqlite import SqliteStore
 from services.topology import CLEAN_UP, QUEUES, REFRESH_SENTIMENT_CACHE, TIMERS
+from tests.functional.ingest.world import SettableClock, World
 from tests.hosting import running_host
 from tests.infra.bicep import Bicep
 
@@ -72,6 +74,24 @@ async def test_the_refresh_query_reads_the_age_that_clean_up_writes(alerts: Bice
     query = alerts.all("variable")["refreshAges"].body
     assert f"== '{after['event']}'" in query
     assert set(re.findall(r"line\.(\w+)", query)) <= after.keys()
+
+
+async def test_the_query_for_disabled_feeds_reads_the_line_that_ingestion_writes(
+    alerts: Bicep, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = SettableClock()
+    store = SqliteStore(tmp_path / "store.db", clock)
+    await store.ensure_containers()
+    world = World(store, clock)
+    await world.add_feed("gone")
+    world.shelf.pages.clear()
+    await world.poll("gone")
+    await store.close()
+    (line,) = [json.loads(each) for each in caplog.messages if "feed_disabled" in each]
+    query = alerts.all("variable")["disabledFeeds"].body
+    assert f"== '{line['event']}'" in query
+    assert set(re.findall(r"line\.(\w+)", query)) <= line.keys()
+    assert rule(alerts, "feed-disabled")["query"].startswith("${disabledFeeds}")
 
 
 def test_aggregates_are_called_old_after_two_refreshes_that_did_not_end(alerts: Bicep) -> None:

@@ -32,6 +32,15 @@ traces
 | project timestamp, seconds = toint(line.seconds)
 '''
 
+// Ingestion says feed_disabled of a feed that is gone or failed ten times in a row. Nobody asks it again by itself.
+var disabledFeeds = '''
+traces
+| where message has 'feed_disabled'
+| extend line = parse_json(message)
+| where tostring(line.event) == 'feed_disabled'
+| project timestamp, feed = tostring(line.feed_id), reason = tostring(line.reason)
+'''
+
 var everyQueue = [
   {
     name: 'queue'
@@ -77,6 +86,18 @@ var ownRules = [
     aggregation: 'Maximum'
     operator: 'GreaterThan'
     threshold: 2700
+    dimensions: []
+  }
+  {
+    name: 'feed-disabled'
+    description: 'Feeds were disabled, since they are gone or failed ten times in a row: nothing comes from them any more.'
+    severity: 3
+    window: 'PT15M'
+    query: '${disabledFeeds}| summarize feeds = dcount(feed)'
+    column: 'feeds'
+    aggregation: 'Total'
+    operator: 'GreaterThan'
+    threshold: 0
     dimensions: []
   }
   {

@@ -122,7 +122,9 @@ async def test_a_feeds_history_lists_its_attempts(app: Container) -> None:
         await app.store.upsert("runs", document)
     first = await call("list_feed_history", "limit=2", feed_id="example")
     assert [each["run_id"] for each in first.json["items"]] == ["r2", "r1"]
-    assert first.json["items"][0]["task_name"] == "fetch_feed"
+    newest = first.json["items"][0]
+    assert newest["task_name"] == "fetch_feed"
+    assert (newest["feed_id"], newest["fetch_time"]) == (newest["subject"], newest["started_at"])
     rest = await call("list_feed_history", f"limit=2&cursor={first.json['next']}", feed_id="example")
     assert ([each["run_id"] for each in rest.json["items"]], rest.json["next"]) == (["r0"], None)
 

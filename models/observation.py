@@ -29,8 +29,8 @@ def observation_id(source: str, observed_at: datetime) -> str:
 class Observation(StoredDocument):
     """Unique per (source, article, observed day), since `id` within the article's partition says just that.
 
-    `scraped_at` is when this source's present revision was first seen. `raw_value` is the entry's date as it was
-    written, kept when it could not be read or had to be clamped.
+    `scraped_at` is when this source's present revision was first seen, `source_priority` what the source had then.
+    `raw_value` is the entry's date as it was written, kept when it could not be read or had to be clamped.
     """
 
     CONTAINER: ClassVar[str] = "articles"

@@ -5,11 +5,12 @@ import typing
 import azure.functions as func
 
 from services import container
+from services.analysis.messages import run_message
 from services.feeds.form import FIELDS, feed_change, new_feed
 from services.feeds.lists import import_opml
 from services.feeds.opml import write_opml
 from services.reading.shown import shown
-from services.topology import INGEST_FEEDS
+from services.topology import INGEST_FEEDS, REANALYZE_TOOLS
 from triggers.access import MANAGE, READ, require_management
 from triggers.http_codec import (
     accepted,
@@ -23,6 +24,8 @@ from triggers.http_codec import (
 )
 
 feeds_http = func.Blueprint()
+
+CONNECTION = "AzureWebJobsStorage"
 
 
 @feeds_http.route(route="v1/feeds", methods=["GET"], auth_level=READ)
@@ -79,13 +82,18 @@ async def get_feed(req: func.HttpRequest) -> func.HttpResponse:
 
 
 @feeds_http.route(route="v1/feeds/{feed_id}", methods=["PATCH"], auth_level=MANAGE)
+@feeds_http.queue_output(arg_name="messages", queue_name=REANALYZE_TOOLS, connection=CONNECTION)
 @answering
-async def change_feed(req: func.HttpRequest) -> func.HttpResponse:
+async def change_feed(req: func.HttpRequest, messages: func.Out[typing.List[str]]) -> func.HttpResponse:
     services = await container.get()
     require_management(req, services.settings.management_key)
     query_of(req)
     change = feed_change(json_body(req, FIELDS))
-    return json_answer(shown(await services.feeds.change(req.route_params["feed_id"], change)))
+    feed, run = await services.feed_changes.change(req.route_params["feed_id"], change)
+    if run is None:
+        return json_answer(shown(feed))
+    messages.set([run_message(run.run_id)])
+    return json_answer({**shown(feed), "run_id": run.run_id})
 
 
 @feeds_http.route(route="v1/feeds/{feed_id}", methods=["DELETE"], auth_level=MANAGE)
@@ -108,7 +116,7 @@ async def list_feed_history(req: func.HttpRequest) -> func.HttpResponse:
 
 
 @feeds_http.route(route="v1/feeds/{feed_id}/fetch", methods=["POST"], auth_level=MANAGE)
-@feeds_http.queue_output(arg_name="messages", queue_name=INGEST_FEEDS, connection="AzureWebJobsStorage")
+@feeds_http.queue_output(arg_name="messages", queue_name=INGEST_FEEDS, connection=CONNECTION)
 @answering
 async def fetch_feed(req: func.HttpRequest, messages: func.Out[typing.List[str]]) -> func.HttpResponse:
     services = await container.get()

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
+from models.feed import Feed
+from models.run import JobRun
 from scripts.commands.form import Group
 from scripts.commands.printed import say, show
+from scripts.commands.runs import carried_out
 from services.container import Container
 from services.feeds.form import new_feed
 from services.feeds.lists import ListReport, apply_yaml, import_opml
@@ -70,7 +75,17 @@ async def add(app: Container, given: argparse.Namespace) -> int:
 
 
 async def apply(app: Container, given: argparse.Namespace) -> int:
-    return _reported(await apply_yaml(app.feeds, given.file.read_bytes()))
+    runs: list[JobRun] = []
+
+    async def change(feed_id: str, said: Mapping[str, Any]) -> Feed:
+        feed, run = await app.feed_changes.change(feed_id, said)
+        runs.extend([run] if run is not None else [])
+        return feed
+
+    code = _reported(await apply_yaml(app.feeds, given.file.read_bytes(), change))
+    for run in runs:
+        code |= await carried_out(app, run)
+    return code
 
 
 async def import_(app: Container, given: argparse.Namespace) -> int:

@@ -6,10 +6,10 @@ import argparse
 import json
 from pathlib import Path
 
-from models.run import JobRun
 from models.values import format_time
 from scripts.commands.form import Group
 from scripts.commands.printed import say, show
+from scripts.commands.runs import carried_out
 from services.analysis.backfill import preview as previewed
 from services.catalog.form import new_tool
 from services.catalog.lists import apply_yaml
@@ -55,7 +55,7 @@ async def add(app: Container, given: argparse.Namespace) -> int:
     said = {"name": given.name, "aliases": given.alias, "tickers": given.ticker, "keywords": given.keyword}
     tool, run = await app.tool_changes.add(new_tool({**said, "excluded": given.exclude}))
     print(tool.tool_id)
-    return await _carried_out(app, run)
+    return await carried_out(app, run)
 
 
 async def apply(app: Container, given: argparse.Namespace) -> int:
@@ -65,7 +65,7 @@ async def apply(app: Container, given: argparse.Namespace) -> int:
         say(f"line {each.line}: {each.name}: {each.reason}")
     code = 1 if report.refused else 0
     if report.searched_for:
-        code |= await _carried_out(app, await app.tool_changes.backfill(report.searched_for))
+        code |= await carried_out(app, await app.tool_changes.backfill(report.searched_for))
     return code
 
 
@@ -84,23 +84,8 @@ async def preview(app: Container, given: argparse.Namespace) -> int:
 
 
 async def merge(app: Container, given: argparse.Namespace) -> int:
-    return await _carried_out(app, await app.tool_changes.merge(given.tool, given.into))
+    return await carried_out(app, await app.tool_changes.merge(given.tool, given.into))
 
 
 async def reanalyze(app: Container, given: argparse.Namespace) -> int:
-    return await _carried_out(app, await app.tool_changes.reanalyze(given.tool))
-
-
-async def _carried_out(app: Container, run: JobRun) -> int:
-    """Here and now, to its end; should this be interrupted, the app's clean_up goes on with it."""
-    turn = await app.workflows.advance(run.run_id)
-    while turn.goes_on:
-        say(f"{(await app.runs.get(run.run_id)).progress} done")
-        turn = await app.workflows.advance(run.run_id)
-    for tool_id in turn.changed:
-        await app.cache.invalidation.invalidate_tool_cache(tool_id)
-    done = await app.runs.get(run.run_id)
-    say(f"{done.workflow_name} {done.status}: {', '.join(f'{count} {name}' for name, count in done.metrics.items())}")
-    for error in done.errors:
-        say(f"  {error}")
-    return 0 if done.status == "SUCCEEDED" else 1
+    return await carried_out(app, await app.tool_changes.reanalyze(given.tool))

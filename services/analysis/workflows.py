@@ -1,7 +1,7 @@
 """Long work as runs: accepted at once, done page by page, gone on with from its checkpoint after any crash.
 
-A workflow is a row of pages that can each be done again. What one does is in backfill.py, reanalysis.py, merging.py and
-deletion.py; here is when to stop, where to go on, and what the run says of it.
+A workflow is a row of pages that can each be done again. What one does is in backfill.py, reanalysis.py, merging.py,
+deletion.py and priorities.py; here is when to stop, where to go on, and what the run says of it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ BACKFILL = "backfill_tools"
 REANALYZE = "reanalyze_tool"
 MERGE = "merge_tool"
 DELETE = "delete_article"
+PRIORITIZE = "apply_source_priority"
 
 TURN = timedelta(minutes=2)
 """How long one message works on a run before it hands on to the next. The page under way then may take as long again:

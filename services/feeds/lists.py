@@ -5,14 +5,17 @@ One bad entry is a line of the report; the others are taken in. Doing it twice d
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from models.errors import Conflict, InvalidInput
+from models.feed import Feed
 from services.feeds.form import LONGEST_NAME, NewFeed, new_feed
 from services.feeds.opml import read_opml
 from services.feeds.registry import Added, FeedRegistry
+
+Change = Callable[[str, Mapping[str, Any]], Awaitable[Feed]]
 
 _MISSING = object()
 # The list itself is the truth of these; the rest of a feed is what the app learnt.
@@ -51,15 +54,16 @@ async def import_opml(registry: FeedRegistry, document: bytes) -> ListReport:
         _Entry(each.line, each.url, {"url": each.url, "source_name": " ".join(each.title.split())[:LONGEST_NAME]})
         for each in read_opml(document)
     ]
-    return await _take_in(registry, entries, apply=False)
+    return await _take_in(registry, entries)
 
 
-async def apply_yaml(registry: FeedRegistry, document: bytes) -> ListReport:
+async def apply_yaml(registry: FeedRegistry, document: bytes, change: Change | None = None) -> ListReport:
     """Makes the feeds of the list be as it says. Feeds that it does not name stay as they are.
 
-    Raises InvalidInput if the whole is no such list.
+    `change` is asked instead of the registry to change a feed, where something follows from that. Raises InvalidInput
+    if the whole is no such list.
     """
-    return await _take_in(registry, read_yaml(document), apply=True)
+    return await _take_in(registry, read_yaml(document), change or registry.change)
 
 
 def read_yaml(document: bytes) -> list[_Entry]:
@@ -83,7 +87,7 @@ def read_yaml(document: bytes) -> list[_Entry]:
     ]
 
 
-async def _take_in(registry: FeedRegistry, entries: Sequence[_Entry], *, apply: bool) -> ListReport:
+async def _take_in(registry: FeedRegistry, entries: Sequence[_Entry], change: Change | None = None) -> ListReport:
     wanted: list[tuple[_Entry, NewFeed]] = []
     refused: list[Refused] = []
     for entry in entries:
@@ -98,7 +102,7 @@ async def _take_in(registry: FeedRegistry, entries: Sequence[_Entry], *, apply: 
             refused.append(Refused(entry.line, entry.url, str(result)))
         elif result.is_new:
             added.append(result.feed.feed_id)
-        elif apply and await _brought_in_line(registry, result, entry, new):
+        elif change is not None and await _brought_in_line(change, result, entry, new):
             changed.append(result.feed.feed_id)
         else:
             known.append(result.feed.feed_id)
@@ -106,8 +110,8 @@ async def _take_in(registry: FeedRegistry, entries: Sequence[_Entry], *, apply: 
     return ListReport(tuple(added), tuple(known), tuple(refused), tuple(changed))
 
 
-async def _brought_in_line(registry: FeedRegistry, result: Added, entry: _Entry, new: NewFeed) -> bool:
+async def _brought_in_line(change: Change, result: Added, entry: _Entry, new: NewFeed) -> bool:
     """Whether the known feed had to be changed to be as its entry says."""
     said = {name: getattr(new, name) for name in _SAID_BY_THE_LIST if name in entry.fields}
-    after = await registry.change(result.feed.feed_id, said)
+    after = await change(result.feed.feed_id, said)
     return after.stored_etag != result.feed.stored_etag

@@ -79,6 +79,24 @@ def with_edit(article: Document, candidate: Candidate, source: Source, now: Mome
     return _read_anew(article, {**article["source_attribution"], source.key: edited}, candidate, source, now)
 
 
+def reread(article: Document, candidate: Candidate, source: Source, now: Moment) -> Document:
+    """The article as its source's present priority has it read; the source says what it said before."""
+    own = {**article["source_attribution"][source.key], "source_priority": source.priority}
+    return _read_anew(article, {**article["source_attribution"], source.key: own}, candidate, source, now)
+
+
+def with_priority(article: Document, key: str, priority: int, now: Moment) -> Document:
+    """As `reread`, without an entry at hand: whoever asks sees to the text, if it is now another source's."""
+    own = {**article["source_attribution"][key], "source_priority": priority}
+    return _reordered(article, {**article["source_attribution"], key: own}, now, {})
+
+
+def priority_in(article: Document, key: str) -> int:
+    """Which priority its source had when the article was written last."""
+    priority = article["source_attribution"][key].get("source_priority")
+    return LOWEST_PRIORITY if priority is None else int(priority)
+
+
 def maker(article: Document) -> str:
     """The source whose entry made the article: one that began earlier may have joined it since."""
     made_at, attributions = article["created_at"], article["source_attribution"]
@@ -224,17 +242,25 @@ def _read_anew(
     article: Document, attributions: Document, candidate: Candidate, source: Source, now: Moment
 ) -> Document:
     item = candidate.entry.item
-    reading = _reading(key := chosen_source(attributions), attributions[key])
+    more: dict[str, Any] = {
+        "matched_tickers": _union(article.get("matched_tickers", ()), item.tickers),
+        "tags": _union(article.get("tags", ()), item.tags),
+    }
+    if chosen_source(attributions) == source.key:
+        more["text_for_analysis"] = candidate.text or None
+    return _reordered(article, attributions, now, more)
+
+
+def _reordered(article: Document, attributions: Document, now: Moment, more: Mapping[str, Any]) -> Document:
+    """The article in the reading that counts among these."""
+    key = chosen_source(attributions)
     after = {
         **article,
         "updated_at": max(article["updated_at"], now.text),
         "source_attribution": attributions,
-        "canonical": reading,
-        "matched_tickers": _union(article.get("matched_tickers", ()), item.tickers),
-        "tags": _union(article.get("tags", ()), item.tags),
+        "canonical": _reading(key, attributions[key]),
+        **more,
     }
-    if reading["source"] == source.key:
-        after["text_for_analysis"] = candidate.text or None
     if article["status"] == "error" and not analysed_alike(article, after):
         after |= {"status": "pending", "analysis_attempts": 0}
     return after

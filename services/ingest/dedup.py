@@ -18,7 +18,7 @@ from services.ingest.identity import Candidate, Source
 from services.ingest.urls import normalize_url
 from services.ports import Document
 
-Verdict = Literal["create", "join", "edit", "same", "gone"]
+Verdict = Literal["create", "join", "edit", "reread", "same", "gone"]
 Doubt = Literal["", "first", "edit"]
 
 
@@ -80,7 +80,9 @@ def decide(target: Target, article: Document | None, source: Source) -> Verdict:
     own = article["source_attribution"].get(source.key)
     if own is None:
         return "join"
-    return "same" if own.get("revision") == target.candidate.revision else "edit"
+    if own.get("revision") != target.candidate.revision:
+        return "edit"
+    return "same" if canonical.priority_in(article, source.key) == source.priority else "reread"
 
 
 def fold(
@@ -122,6 +124,8 @@ def _applied(verdict: Verdict, article: Document | None, target: Target, source:
         return canonical.with_source(article, target.candidate, source, now)
     if verdict == "edit":
         return canonical.with_edit(article, target.candidate, source, now)
+    if verdict == "reread":
+        return canonical.reread(article, target.candidate, source, now)
     return article
 
 

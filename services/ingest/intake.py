@@ -7,10 +7,12 @@ of when the feed's own memory is saved.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from models.article import LOWEST_PRIORITY
+from models.feed import Feed
 from models.locator import seen_key
 from models.values import parse_time
 from services.ingest.canonical import ALIAS_SECONDS, ARTICLE_SECONDS, Moment
@@ -21,7 +23,7 @@ from services.ingest.recent import Recent
 from services.ingest.settlement import Settlement
 from services.ingest.together import Documents
 from services.ports import Document
-from services.store.containers import LOCATORS
+from services.store.containers import FEEDS, LOCATORS
 
 NEARLY_SECONDS = 3_600
 """A locator whose article has expired, or is about to, is not completed: it is old, not left behind by a crash."""
@@ -48,9 +50,9 @@ class Taken:
             (self.pending if article.get("status") == "pending" else self.changed).add(source_id)
         if folded.first and source_id not in self.first:
             self.first.add(source_id)
-            candidate = folded.targets[0].candidate
-            if candidate.flag is None:
-                self.published.append(candidate.published)
+            for target in folded.targets[:1]:
+                if target.candidate.flag is None:
+                    self.published.append(target.candidate.published)
             if folded.stored:
                 self.stored.add(source_id)
             if folded.joined:
@@ -78,6 +80,7 @@ class Intake:
         """
         taken = Taken()
         settlement = Settlement(self._store, source, now, counted_until, self._kept_seconds)
+        met: list[Target] = []
         waiting = list(candidates)
         while waiting:
             # Two entries under one locator are one: the second meets what the first has left.
@@ -88,10 +91,24 @@ class Intake:
             known, renewed = await self._known(settlement, list(turn.values()))
             known = _without_flood(known, recent, taken)
             targets = [_targeted(each, source, now) for each in known if not _is_over(each, recent, now)]
-            for source_id, folded in (await settlement.settle(targets, renewed)).items():
-                taken.count(source_id, folded)
+            met += await _settled(settlement, targets, renewed, taken)
             waiting = later
+        await self._reread_if_changed(settlement, met, taken)
         return taken
+
+    async def _reread_if_changed(self, settlement: Settlement, met: list[Target], taken: Taken) -> None:
+        """What was written by a priority that somebody has changed meanwhile is read by the new one.
+
+        Whoever changes it looks for the source's articles after that: those written later see the change here.
+        """
+        while met:
+            source = settlement.source
+            (feed,) = await self._store.read_many(FEEDS.name, [(source.key, Feed.ID)])
+            if feed is None or feed.get("source_priority", LOWEST_PRIORITY) == source.priority:
+                return
+            source = replace(source, priority=int(feed["source_priority"]))
+            settlement = replace(settlement, source=source)
+            met = await _settled(settlement, met, [], taken)
 
     async def _known(self, work: Settlement, candidates: list[Candidate]) -> tuple[list[Known], list[Document]]:
         """The candidates whose hash is not stored in this form; and the locators that live on, seen again."""
@@ -112,6 +129,18 @@ class Intake:
                 if alias is not None:
                     renewed.append({**alias, "ttl_timestamp": work.now.seconds + ALIAS_SECONDS})
         return going_on, renewed
+
+
+async def _settled(
+    settlement: Settlement, targets: list[Target], renewed: list[Document], taken: Taken
+) -> list[Target]:
+    """Those that changed their article, or may have."""
+    met: list[Target] = []
+    for source_id, folded in (await settlement.settle(targets, renewed)).items():
+        taken.count(source_id, folded)
+        if folded.article is not None or folded.announced:
+            met += [each._replace(fixed=True, claimed=True) for each in folded.targets]
+    return met
 
 
 def _without_flood(known: list[Known], recent: Recent, taken: Taken) -> list[Known]:

@@ -1,0 +1,161 @@
+"""A source's priority is changed: everything that is read by priorities follows, also what was taken in before."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from models.run import JobRun
+from services import container
+from services.analysis.analyzers.embedded import EmbeddedAnalyzer
+from services.analysis.priorities import Priorities
+from services.analysis.settling import Settling
+from services.analysis.workflows import PRIORITIZE, Workflows
+from services.container import Container
+from services.feeds.changes import FeedChanges
+from services.feeds.lists import apply_yaml
+from services.feeds.registry import FeedRegistry
+from tests.functional.api.conftest import Answer, call
+from tests.unit.feeds.stores import Crash, mortal
+
+NOW = datetime.now(UTC) - timedelta(hours=1)
+TEXTS = {"good": "A great success, excellent and wonderful.", "bad": "A terrible failure, awful and broken."}
+
+
+@pytest.fixture
+async def ingested(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
+    """An article of two sources, the first of which says good things and counts, and one of the first alone."""
+    environment.setenv("ALLOW_PRIVATE_ADDRESSES", "true")
+
+    async def feed(request: web.Request) -> web.Response:
+        name = request.match_info["name"]
+        headlines = ["Quorvia ships a faster planner", "Quorvia opens its new offices"][: 2 if name == "good" else 1]
+        items = "".join(
+            f"<item><title>{headline}</title><link>https://{name}.example/{n}</link>"
+            f"<description>Quorvia: {TEXTS[name]}</description><pubDate>{format_datetime(NOW)}</pubDate></item>"
+            for n, headline in enumerate(headlines)
+        )
+        return web.Response(text=f"<rss version='2.0'><channel><title>x</title>{items}</channel></rss>")
+
+    site = web.Application()
+    site.router.add_get("/{name}", feed)
+    async with TestServer(site) as server:
+        app = await container.get()
+        await call("add_tool", body={"name": "Quorvia"})
+        for name, priority in (("good", 5), ("bad", 6)):
+            said = {"url": f"http://127.0.0.1:{server.port}/{name}", "source_name": name, "id": name}
+            assert (await call("add_feed", body=said | {"source_priority": priority})).status == 201
+        for batch in await app.claims.claim_every(app.clock()):
+            outcome = await app.ingestion.ingest(batch)
+            await app.intake.take(outcome.article_ids)
+        yield app
+        await container.close()
+
+
+async def shared() -> Mapping[str, Any]:
+    items = (await call("list_articles", "source=bad")).json["items"]
+    (article,) = items
+    return dict(article)
+
+
+async def patched(app: Container, **fields: Any) -> Answer:
+    """The answer to a change of `bad`, whose run, if there is one, was carried out."""
+    answer = await call("change_feed", body=fields, feed_id="bad")
+    assert answer.status == 200
+    for message in answer.sent:
+        await app.workflows.advance(message["run_id"])
+    return answer
+
+
+async def mentions(app: Container) -> set[str]:
+    return {each["mention"]["sentiment"] for each in (await call("list_tool_articles", tool="Quorvia")).json["items"]}
+
+
+async def test_the_best_source_is_read_and_scored_as_soon_as_it_is_the_best(ingested: Container) -> None:
+    assert ((await shared())["canonical"]["source"], await mentions(ingested)) == ("good", {"positive"})
+    answer = await patched(ingested, source_priority=1)
+    article = await shared()
+    assert (article["canonical"]["source"], article["canonical"]["source_priority"]) == ("bad", 1)
+    assert {key: each["source_priority"] for key, each in article["source_attribution"].items()} == {
+        "good": 5,
+        "bad": 1,
+    }
+    assert TEXTS["bad"] in article["text_for_analysis"]
+    assert (article["sentiment"], await mentions(ingested)) == ("negative", {"positive", "negative"})
+    assert article["headline"] == "Quorvia ships a faster planner"
+    run = (await call("get_run", run_id=answer.json["run_id"])).json
+    assert (run["workflow_name"], run["status"], run["subject"]) == ("apply_source_priority", "SUCCEEDED", "bad")
+    assert run["metrics"] == {"articles": 1, "analyzed": 1, "failed": 0}
+
+    await patched(ingested, source_priority=999)
+    article = await shared()
+    assert (article["canonical"]["source"], article["sentiment"]) == ("good", "positive")
+    assert TEXTS["good"] in article["text_for_analysis"]
+
+
+async def test_only_another_priority_has_a_run(ingested: Container) -> None:
+    for change in ({"source_priority": 6}, {"source_name": "Bad"}, {}):
+        answer = await patched(ingested, **change)
+        assert (answer.sent, "run_id" in answer.json) == ([], False)
+    runs = (await call("list_runs")).json["items"]
+    assert {each["workflow_name"] for each in runs} == {"ingest_feeds", "backfill_tools"}
+
+
+async def test_a_change_that_is_refused_leaves_no_run(ingested: Container) -> None:
+    taken = (await call("get_feed", feed_id="good")).json["feed_url"]
+    answer = await call("change_feed", body={"source_priority": 1, "url": taken}, feed_id="bad")
+    assert (answer.status, answer.sent) == (409, [])
+    runs = (await call("list_runs")).json["items"]
+    assert "apply_source_priority" not in {each["workflow_name"] for each in runs}
+
+
+async def test_what_died_on_the_way_is_finished_by_the_run_that_was_stored_first(ingested: Container) -> None:
+    """At every write of the change and of its run."""
+    for writes in range(100):
+        priority, best = (1, "bad") if (await shared())["canonical"]["source"] == "good" else (999, "good")
+        dying = mortal(ingested.store, writes)
+        settling = Settling(dying, ingested.catalog, ingested.watchlist, EmbeddedAnalyzer(), ingested.clock)
+        steps = {PRIORITIZE: Priorities(dying, settling, ingested.clock)}
+        workflows = Workflows(dying, steps, ingested.clock, lambda: uuid.uuid4().hex)
+        changes = FeedChanges(FeedRegistry(dying, ingested.clock), workflows)
+        lived = False
+        with contextlib.suppress(Crash):
+            _, run = await changes.change("bad", {"source_priority": priority})
+            assert run is not None
+            await workflows.advance(run.run_id)
+            lived = True
+        for each in (await call("list_runs")).json["items"]:  # as clean_up does
+            await ingested.workflows.advance(each["run_id"])
+        if (await call("get_feed", feed_id="bad")).json["source_priority"] == priority:
+            article = await shared()
+            assert article["canonical"]["source"] == best
+            assert article["analyzed_revision"] == article["canonical"]["revision"]
+            assert TEXTS[best] in article["text_for_analysis"]
+        if lived:
+            assert writes > 5
+            return
+    raise AssertionError("never through")
+
+
+async def test_a_list_of_feeds_that_says_another_priority_has_a_run_for_each(ingested: Container) -> None:
+    url = (await call("get_feed", feed_id="bad")).json["feed_url"]
+    runs: list[JobRun] = []
+
+    async def change(feed_id: str, said: Mapping[str, Any]) -> Any:
+        feed, run = await ingested.feed_changes.change(feed_id, said)
+        runs.extend([run] if run else [])
+        return feed
+
+    document = f"feeds: [{{url: '{url}', source_name: bad, source_priority: 2}}]".encode()
+    report = await apply_yaml(ingested.feeds, document, change)
+    assert (report.changed, [each.subject for each in runs]) == (("bad",), ["bad"])
+    assert (await apply_yaml(ingested.feeds, document, change)).known == ("bad",)
+    assert len(runs) == 1

@@ -4,14 +4,17 @@ A timer is not retried; its next tick is the retry.
 """
 
 import functools
+import logging
 import typing
 from collections.abc import Awaitable, Callable
 
 import azure.functions as func
 
+from models.errors import Unavailable
 from services import container
 from services.analysis.messages import run_message
 from services.ingest.messages import article_messages
+from services.logs import log_event
 from services.topology import (
     ANALYZE_ARTICLES,
     CLEAN_UP,
@@ -25,6 +28,8 @@ from services.topology import (
 
 timers = func.Blueprint()
 
+log = logging.getLogger("toolpulse.timers")
+
 Handler = Callable[..., Awaitable[None]]
 CONNECTION = "AzureWebJobsStorage"
 
@@ -35,6 +40,14 @@ def beating(timer: Timer) -> Callable[[Handler], Handler]:
     def decorate(handler: Handler) -> Handler:
         @functools.wraps(handler)
         async def run(**arguments: typing.Any) -> None:
+            try:
+                await recorded(**arguments)
+            except Unavailable as error:
+                # The one failure that everything here shares.
+                log_event(log, logging.CRITICAL, "system_unavailable", timer=timer.name, error=str(error))
+                raise
+
+        async def recorded(**arguments: typing.Any) -> None:
             services = await container.get()
             started = services.clock()
             try:

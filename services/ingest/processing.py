@@ -7,6 +7,7 @@ the feed, its `seen` document and this process's memory.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -22,8 +23,11 @@ from services.ingest.intake import Intake, Taken
 from services.ingest.memory import Memory
 from services.ingest.recent import Recent, seen_document
 from services.ingest.together import Together
+from services.logs import log_event
 from services.ports import Clock, Document, Store
 from services.store.containers import FEEDS
+
+log = logging.getLogger("toolpulse.ingest")
 
 T = TypeVar("T")
 
@@ -68,9 +72,11 @@ class Processing:
         refused = len(items) - len(entries)
         # A feed that was deleted and added again has counted nothing yet, whatever this process remembers.
         if counted_until(feed) and self._memory.has_all(marks):
+            _tell(feed, document, entries=len(entries), unknown=0, in_memory=True)
             return Processed(len(entries), refused, marks=marks)
         recent = Recent.of(await self._store.read(FEEDS.name, feed.feed_id, FeedSeen.ID))
         unknown = [each for each in entries if not recent.has(each.mark)]
+        _tell(feed, document, entries=len(entries), unknown=len(unknown), in_memory=False)
         if not unknown:
             return Processed(len(entries), refused, marks=marks)
         candidates = await _apart_if_many(unknown, lambda: _candidates(source, unknown, now.at))
@@ -96,6 +102,21 @@ class Processing:
 
     def remember(self, processed: Processed) -> None:
         self._memory.add(processed.marks)
+
+
+def _tell(feed: Feed, document: ParsedDocument, *, entries: int, unknown: int, in_memory: bool) -> None:
+    log_event(
+        log,
+        logging.DEBUG,
+        "feed_parsed",
+        feed_id=feed.feed_id,
+        version=document.version,
+        entries=entries,
+        unknown=unknown,
+        in_memory=in_memory,
+        warnings=document.warnings,
+        skipped=document.skipped,
+    )
 
 
 async def _apart_if_many(items: Sequence[object], work: Callable[[], T]) -> T:

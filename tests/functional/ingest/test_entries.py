@@ -1,5 +1,7 @@
 """What becomes of entries: new, known, edited, drifting, joined, parted, undated, deleted, expired."""
 
+import json
+import logging
 from datetime import timedelta
 
 import pytest
@@ -298,3 +300,22 @@ async def test_a_run_says_what_came_of_it(world: World) -> None:
         ("a", 2, 2),
         ("b", 2, 2),
     ]
+
+
+async def test_what_was_parsed_and_whether_memory_knew_it_is_told_for_debugging(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "toolpulse.ingest")
+    await world.add_feed("a", [item(1), item(2), item(3, title="")])
+    await world.poll("a")
+    for note, worker in (("same", world.worker), ("restarted", world.new_worker())):
+        world.publish("a", [item(1), item(2)])
+        world.shelf.pages["https://a.example/feed"].body += f"<!-- {note} -->".encode()
+        await world.poll("a", worker)
+    told = [json.loads(text) for text in caplog.messages if "feed_parsed" in text]
+    assert [(each["entries"], each["unknown"], each["in_memory"]) for each in told] == [
+        (2, 2, False),
+        (2, 0, True),
+        (2, 0, False),
+    ]
+    assert told[0]["skipped"] == {"no_title": 1}

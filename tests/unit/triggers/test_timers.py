@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from models.errors import Unavailable
 from services import container
 from services.topology import CLEAN_UP
 from triggers.timers import beating
@@ -56,3 +57,18 @@ async def test_a_run_whose_heartbeat_cannot_be_stored_has_still_done_its_work(ca
             await fails()
     events = [json.loads(record.message) for record in caplog.records if record.name == "toolpulse.heartbeats"]
     assert [(event["event"], event["timer"]) for event in events] == [("heartbeat_not_stored", "clean_up")] * 2
+
+
+async def test_a_run_that_the_store_does_not_let_get_anywhere_is_told_as_critical(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    @beating(CLEAN_UP)
+    async def counts() -> None:
+        store = (await container.get()).store
+        await store.close()
+        await store.count("feeds")
+
+    with pytest.raises(Unavailable):
+        await counts()
+    told = [json.loads(record.message) for record in caplog.records if record.levelno == logging.CRITICAL]
+    assert [(each["event"], each["timer"]) for each in told] == [("system_unavailable", "clean_up")]

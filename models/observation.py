@@ -30,7 +30,8 @@ class Observation(StoredDocument):
     """Unique per (source, article, observed day), since `id` within the article's partition says just that.
 
     `scraped_at` is when this source's present revision was first seen, `source_priority` what the source had then.
-    `raw_value` is the entry's date as it was written, kept when it could not be read or had to be clamped.
+    `raw_value` is the entry's date as it was written, kept when it could not be read or had to be clamped;
+    `parse_warnings` says that, and what else of the entry was mended, in the words of the feed's `parse_warnings`.
     """
 
     CONTAINER: ClassVar[str] = "articles"

@@ -21,7 +21,8 @@ class RawItem(NamedTuple):
     `article_id` is the source's own id (guid, Atom id, API id), None if it has none or if it identifies nothing
     because it repeats within the document. `headline` is not empty, on one line, without markup or entities.
     `published` is aware UTC in whole seconds, None when `published_flag` says why. `publisher` is who wrote it where
-    the source says so: RSS `<source>`, an API's `source`.
+    the source says so: RSS `<source>`, an API's `source`. `date_text` is the entry's date as it is written, whatever
+    came of it; `mended` names what else of the entry was cut or left out.
     """
 
     article_id: str | None
@@ -34,6 +35,8 @@ class RawItem(NamedTuple):
     tags: tuple[str, ...] = ()
     tickers: tuple[str, ...] = ()
     publisher: str | None = None
+    date_text: str = ""
+    mended: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,13 @@ from models.article import LOWEST_PRIORITY
 from models.locator import ALIAS_KEPT, seen_key
 from models.values import format_time
 from services.ingest.identity import Candidate, Source
+from services.ingest.text import one_line
 from services.ports import Document
 
 ARTICLE_ID = "article"
 ARTICLE_SECONDS = 30 * 86_400
 MOST_TAGS = 100
+LONGEST_DATE = 200
 ALIAS_SECONDS = int(ALIAS_KEPT.total_seconds())
 
 
@@ -140,12 +142,13 @@ def observation(article: Document, candidate: Candidate, source: Source, now: Mo
         "tags": list(item.tags),
         "tickers": list(item.tickers),
         "revision": candidate.revision,
-        "parse_warnings": [],
+        "parse_warnings": [*item.mended, *([f"date_{candidate.flag}"] if candidate.flag is not None else [])],
     }
     for name, value in (
         ("text", candidate.text),
         ("publisher", item.publisher),
         ("published_flag", candidate.flag),
+        ("raw_value", one_line(item.date_text)[:LONGEST_DATE] if candidate.flag is not None else None),
     ):
         if value:
             document[name] = value

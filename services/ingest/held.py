@@ -16,6 +16,7 @@ from models.quarantine import QuarantineItem, QuarantinePart, quarantine_id
 from models.raw_item import RawItem
 from models.values import format_time, parse_time
 from services.ingest.identity import Candidate
+from services.ingest.text import one_line
 from services.ports import Document, Query, Store, Where
 from services.store.containers import FEEDS, QUARANTINE
 
@@ -144,6 +145,8 @@ def _written(item: RawItem) -> dict[str, Any]:
         "tags": list(item.tags),
         "tickers": list(item.tickers),
         "publisher": item.publisher,
+        "date_text": one_line(item.date_text),
+        "mended": list(item.mended),
     }
 
 
@@ -155,5 +158,6 @@ def _read(written: dict[str, Any]) -> RawItem:
             "published": parse_time(published) if published else None,
             "tags": tuple(written["tags"]),
             "tickers": tuple(written["tickers"]),
+            "mended": tuple(written.get("mended", ())),
         }
     )

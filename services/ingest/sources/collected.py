@@ -61,14 +61,15 @@ class Collected:
         link: str,
         article_id: str,
         published: datetime | None,
-        dated: bool,
+        dates: Sequence[str],
         summary: str = "",
         content: str = "",
         tags: Sequence[str] = (),
         publisher: str = "",
         tickers: tuple[str, ...] = (),
     ) -> None:
-        """Takes an entry as an item, or counts why not. `dated` says whether a date was given, readable or not."""
+        """Takes an entry as an item, or counts why not. `dates` are those that it gave, as they are written, in the
+        order in which they count; some may be empty."""
         headline = headline_text(title, is_html=title_is_html)
         if not headline:
             self.skipped["no_title"] += 1
@@ -77,19 +78,22 @@ class Collected:
         if not url:
             self.skipped["link_refused" if link else "no_link"] += 1
             return
+        mended: list[str] = []
         if len(headline) > MAX_HEADLINE:
-            self.warnings["headline_cut"] += 1
+            mended.append("headline_cut")
             headline = headline[:MAX_HEADLINE].rstrip()
         if len(article_id) > MAX_ID:
-            self.warnings["id_ignored"] += 1
+            mended.append("id_ignored")
             article_id = ""
         if len(summary) > MAX_HTML or len(content) > MAX_HTML:
-            self.warnings["text_cut"] += 1
+            mended.append("text_cut")
             summary, content = summary[:MAX_HTML], content[:MAX_HTML]
         flag: PublishedFlag | None = None
         if published is None:
-            flag = "unparsable" if dated else "missing"
+            flag = "unparsable" if any(dates) else "missing"
             self.warnings[f"date_{flag}"] += 1
+        kept_tags = self._tags(tags, mended) if tags else ()
+        self.warnings.update(mended)
         if len(self._items) >= MAX_ITEMS:
             self.skipped["too_many"] += 1
             return
@@ -102,9 +106,11 @@ class Collected:
                 flag,
                 summary,
                 content,
-                self._tags(tags) if tags else (),
+                kept_tags,
                 tickers,
                 one_line(publisher) or None if publisher else None,
+                next(filter(None, dates), ""),
+                tuple(mended),
             )
         )
 
@@ -114,18 +120,22 @@ class Collected:
         if len(set(ids)) == len(ids):
             return tuple(self._items)
         repeated = {each for each, count in Counter(ids).items() if count > 1}
-        items = tuple(item._replace(article_id=None) if item.article_id in repeated else item for item in self._items)
+        items = tuple(_unidentified(item) if item.article_id in repeated else item for item in self._items)
         self.warnings["id_repeated"] += sum(1 for each in ids if each in repeated)
         return items
 
-    def _tags(self, tags: Sequence[str]) -> tuple[str, ...]:
+    def _tags(self, tags: Sequence[str], mended: list[str]) -> tuple[str, ...]:
         """Each once, in order, on one line."""
         kept = dict.fromkeys([one_line(tag) for tag in tags if len(tag) <= MAX_TAG])
         kept.pop("", None)
         if len(kept) > MAX_TAGS:
-            self.warnings["tags_cut"] += 1
+            mended.append("tags_cut")
             return tuple(kept)[:MAX_TAGS]
         return tuple(kept)
+
+
+def _unidentified(item: RawItem) -> RawItem:
+    return item._replace(article_id=None, mended=(*item.mended, "id_repeated"))
 
 
 def _usable(link: str) -> str:

@@ -47,7 +47,7 @@ def parse(body: bytes) -> ParsedDocument:
             link=text_of(article, "url"),
             article_id="" if article_id == "0" else article_id,
             published=moment_of(article.get("datetime")),
-            dated=bool(article.get("datetime")),
+            dates=[str(article.get("datetime") or "")],
             summary=as_html(text_of(article, "summary"), is_html=False),
             tags=[category] if category else [],
             publisher=text_of(article, "source"),

@@ -40,7 +40,7 @@ def _collect(item: dict[str, Any], base: str, collected: Collected) -> None:
         link=resolved(base, link) if link else "",
         article_id=_text(item, "id"),
         published=first_date(*dates),
-        dated=any(dates),
+        dates=dates,
         summary=summary or content,
         content=content,
         tags=[tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else (),

@@ -54,7 +54,7 @@ def parse(body: bytes) -> ParsedDocument:
             link=text_of(article, "url"),
             article_id=text_of(article, "id"),
             published=first_date(*dates),
-            dated=any(dates),
+            dates=dates,
             summary=as_html(text_of(article, "description"), is_html=False),
             tags=texts_of(article, "tags"),
             publisher=text_of(article, "source"),

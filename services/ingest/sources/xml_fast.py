@@ -235,7 +235,7 @@ class _Document:
             link=link or permalink or "",
             article_id=article_id,
             published=first_date(published, updated, created),
-            dated=bool(published or updated or created),
+            dates=(published, updated, created),
             summary=summary or "",
             content=content,
             tags=tags,

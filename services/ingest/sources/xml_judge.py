@@ -202,7 +202,7 @@ def _collect(found: dict[str, Any], collected: Collected) -> None:
         link=_text(entry, "link") or _text(entry, "permalink"),
         article_id=_text(entry, "id"),
         published=next((moment for moment in moments if moment), None),
-        dated=any(_text(entry, name.removesuffix("_parsed")) for name in _DATES),
+        dates=[_text(entry, name.removesuffix("_parsed")) for name in _DATES],
         summary=_markup(_text(entry, "summary"), detail),
         content=max((_markup(_text(each, "value"), each) for each in contents), key=len, default=""),
         tags=[term for tag in _details(entry, "tags") if (term := _text(tag, "term"))],

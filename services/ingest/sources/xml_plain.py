@@ -112,7 +112,8 @@ def plain_item(entry: Element, shape: Shape) -> RawItem | None:  # noqa: PLR0911
                 return None
         elif not is_plain_url(article_id) and not is_plain_id(article_id):
             return None
-    published = parse_date(entry[date_at].text or "")
+    date_text = entry[date_at].text or ""
+    published = parse_date(date_text)
     if not title or published is None or len(title) + len(link) + len(article_id or "") > MAX_HEADLINE:
         return None
     summary = content = ""
@@ -148,7 +149,7 @@ def plain_item(entry: Element, shape: Shape) -> RawItem | None:  # noqa: PLR0911
         tags.append(tag)
     if len(tags) > 1:
         tags = list(dict.fromkeys(tags))
-    return RawItem(article_id, link, title, published, None, summary, content, tuple(tags))
+    return RawItem(article_id, link, title, published, None, summary, content, tuple(tags), (), None, date_text)
 
 
 def _has_no_markup(text: str) -> bool:

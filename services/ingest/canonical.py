@@ -148,7 +148,7 @@ def observation(article: Document, candidate: Candidate, source: Source, now: Mo
         ("text", candidate.text),
         ("publisher", item.publisher),
         ("published_flag", candidate.flag),
-        ("raw_value", one_line(item.date_text)[:LONGEST_DATE] if candidate.flag is not None else None),
+        ("raw_value", one_line(item.date_text[:LONGEST_DATE]) if candidate.flag is not None else None),
     ):
         if value:
             document[name] = value

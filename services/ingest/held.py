@@ -15,6 +15,7 @@ from models.feed import Feed
 from models.quarantine import QuarantineItem, QuarantinePart, quarantine_id
 from models.raw_item import RawItem
 from models.values import format_time, parse_time
+from services.ingest.canonical import LONGEST_DATE
 from services.ingest.identity import Candidate
 from services.ingest.text import one_line
 from services.ports import Document, Query, Store, Where
@@ -145,7 +146,7 @@ def _written(item: RawItem) -> dict[str, Any]:
         "tags": list(item.tags),
         "tickers": list(item.tickers),
         "publisher": item.publisher,
-        "date_text": one_line(item.date_text),
+        "date_text": one_line(item.date_text[:LONGEST_DATE]),
         "mended": list(item.mended),
     }
 

@@ -46,7 +46,7 @@ async def test_a_date_that_was_not_taken_is_kept_as_it_was_written(world: World)
     assert found["https://a.example/2"] == ("yesterday at noon", ("date_unparsable",))
     assert found["https://a.example/3"] == ("Fri, 1 Jan 2099 00:00:00 +0100", ("date_future",))
     assert found["https://a.example/4"] == (None, ("date_missing",))
-    assert len(found["https://a.example/5"][0] or "") == 200
+    assert 190 < len(found["https://a.example/5"][0] or "") <= 200
 
 
 async def test_what_was_mended_of_an_entry_is_said_with_it_and_counted_with_its_feed(world: World) -> None:

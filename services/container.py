@@ -142,6 +142,10 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
     collect_garbage_seldom()
     logs.configure(settings.log_level, settings.structured_logging)
     async with AsyncExitStack() as resources:
+        if settings.sentry_dsn:
+            from services import error_reports
+
+            resources.push_async_callback(asyncio.to_thread, error_reports.begin(settings.sentry_dsn, VERSION))
         credential = _Credential(resources)
         store = _store(settings, clock, credential)
         resources.push_async_callback(store.close)

@@ -28,4 +28,4 @@ def log_event(logger: logging.Logger, level: int, event: str, **fields: Any) -> 
         text = json.dumps({"event": event, **fields}, ensure_ascii=False, default=str)
     else:
         text = " ".join([event, *(f"{name}={value}" for name, value in fields.items())])
-    logger.log(level, "%s", text)
+    logger.log(level, "%s", text, extra={"event": event})

@@ -119,7 +119,14 @@ def _is_secure(text: str) -> bool:
     return url.scheme == "https" or (url.scheme == "http" and _is_loopback(host))
 
 
+def _is_dsn(text: str) -> bool:
+    key, at, rest = text.partition("://")[2].partition("@")
+    scheme, project = text.partition("://")[0], rest.rpartition("/")[2]
+    return bool(at) and key.isalnum() and project.isdigit() and _is_secure(f"{scheme}://{rest}")
+
+
 _URL = Form(_is_secure, "an https:// URL (http:// only for this machine) without user, query or fragment")
+_DSN = Form(_is_dsn, "a DSN, https://KEY@HOST/PROJECT (http:// only for this machine)")
 _DATABASE = Form(re.compile(r"[^/\\?#\s]{1,255}").fullmatch, r"1 to 255 characters without spaces or / \ ? #")
 _TICKERS = Form(re.compile(r"[A-Z0-9][A-Z0-9.\-]{0,14}").fullmatch, "tickers in upper case, such as AAPL,MSFT,BRK.B")
 _MODEL = Form(re.compile(r"[\w.\-]{1,40}").fullmatch, "a model version, such as latest or 2022-11-01")
@@ -192,7 +199,7 @@ class Settings:
     # Parser and processor
     dedup_cache_size: int = _is(10000, "Content hashes kept in memory", between=(0, 1_000_000))
     dedup_retention_days: int = _is(7, "Days that content hashes stay stored once unseen", between=(1, 30))
-    batch_size: int = _is(100, "Articles written, and ids sent, at once", between=(1, 100))
+    batch_size: int = _is(100, "Ids of articles in one message for analysis", between=(1, 100))
     max_queue_size: int = _is(1000, "Feeds queued at once; more wait in the schedule", between=(1, 100_000))
 
     # Stories
@@ -217,7 +224,7 @@ class Settings:
     structured_logging: bool = _is(True, "Whether log lines are JSON")
     metrics_enabled: bool = _is(True, "Whether GET metrics answers")
     metrics_port: int = _is(9090, "Without effect: Functions have one port, see GET metrics", between=(1, 65535))
-    sentry_dsn: str = _is("", "Where errors are reported to, if anywhere", secret=True)
+    sentry_dsn: str = _is("", "Where lines logged at ERROR are reported to, if anywhere", form=_DSN, secret=True)
 
     # The host
     storage_connection: str = _is("", "Where queues are", name=_HOST, secret=True, sample="UseDevelopmentStorage=true")

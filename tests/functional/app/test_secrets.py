@@ -32,12 +32,16 @@ CREDENTIALS = {
     "FEED_CREDENTIAL_BASIC": f"basic reader:{PASSWORD}",
     "FEED_CREDENTIAL_HEADER": f"header X-Key: {HEADER_KEY}",
 }
-OF_SETTINGS = {row.name: f"s3cret-{row.name.lower()}" for row in table() if row.secret}
+SENTRY_KEY = "s3cret0of0the0dsn"
+OF_SETTINGS = {row.name: f"s3cret-{row.name.lower()}" for row in table() if row.secret} | {
+    "SENTRY_DSN": f"http://{SENTRY_KEY}@127.0.0.1:9/1"
+}
 STORAGE_KEY = connection_string("").split("AccountKey=")[1].split(";")[0]
 """The local host has one of its own."""
 SECRETS = (
     *(secret for name, secret in OF_SETTINGS.items() if name != "AzureWebJobsStorage"),
     STORAGE_KEY,
+    SENTRY_KEY,
     PASSWORD,
     HEADER_KEY,
     base64.b64encode(f"reader:{PASSWORD}".encode()).decode(),

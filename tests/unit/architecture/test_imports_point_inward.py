@@ -20,6 +20,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
 # The adapters, and what only they may import.
 ADAPTERS: dict[str, set[str]] = {
     "services/container.py": {"azure.identity", "azure.core"},
+    "services/error_reports.py": {"sentry_sdk"},
     "services/store/cosmos.py": {"azure.cosmos", "azure.core", "aiohttp"},
     "services/store/cosmos_connection.py": {"azure.cosmos", "azure.core", "aiohttp"},
     "services/ingest/fetcher.py": {"httpx", "yarl"},

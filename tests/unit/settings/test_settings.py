@@ -155,11 +155,27 @@ def test_the_storage_identity_is_read_under_its_own_names() -> None:
 
 @given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=12).map("~{}".format))
 def test_secrets_are_in_no_repr_and_in_no_error(secret: str) -> None:
-    assert secret not in repr(Settings.from_environment({row.name: secret for row in SECRETS}))
+    dsn = f"https://{secret.encode().hex()}@errors.example/1"
+    shown = repr(Settings.from_environment({row.name: secret for row in SECRETS} | {"SENTRY_DSN": dsn}))
+    assert secret not in shown
+    assert dsn not in shown
     every = {row.name: secret for row in table()}
     with pytest.raises(InvalidInput) as caught:
         Settings.from_environment(every)
     assert secret not in str(caught.value)
+
+
+@pytest.mark.parametrize("dsn", ["https://key@errors.example/7", "https://key@errors.example/sentry/7"])
+def test_a_dsn_is_taken(dsn: str) -> None:
+    assert Settings.from_environment({"SENTRY_DSN": dsn}).sentry_dsn == dsn
+
+
+@pytest.mark.parametrize(
+    "dsn", ["yes", "https://errors.example/7", "https://key@errors.example", "http://key@errors.example/7", "://key@/7"]
+)
+def test_what_is_no_dsn_is_refused_before_anything_fails_over_it(dsn: str) -> None:
+    with pytest.raises(InvalidInput, match="SENTRY_DSN must be a DSN"):
+        Settings.from_environment({"SENTRY_DSN": dsn})
 
 
 def test_a_repr_shows_what_differs_from_the_defaults() -> None:

@@ -68,9 +68,9 @@ async def test_errors_are_reported_each_event_as_one_issue_and_end_with_the_app(
     assert not any("in-a-local" + "-variable" in body for body in there.bodies)
 
 
-def raised(secret: str) -> None:
+def raised(handed_in: str) -> None:
     """Logs an exception; the text that it was handed is in its frame only."""
     try:
-        1 / (len(secret) - len(secret))
+        1 / (len(handed_in) - len(handed_in))
     except ZeroDivisionError:
         log.exception("it breaks")

@@ -148,11 +148,19 @@ class Articles:
         """One page of everything there is in a layer, oldest first."""
         if layer == "raw":
             query = Query((_OBSERVATIONS,), order="by_observed_day", limit=limit, after=after)
-            page = await self._store.query(ARTICLES.name, query)
+            page = await self._alive(await self._store.query(ARTICLES.name, query))
             return listed(page, lambda document: shown(Observation.from_document(document)), "id")
         query = Query((Where("deleted_at", "missing"),), order="by_time", limit=limit, after=after)
         page = await self._store.query(ARTICLES.name, query)
         return listed(page, lambda document: shown(Article.from_document(document)), "source_id")
+
+    async def _alive(self, page: Page) -> Page:
+        """Without what is said of deleted articles: whoever took in an edit of one meanwhile wrote that afterwards."""
+        source_ids = list(dict.fromkeys(each["source_id"] for each in page.items))
+        keys = [(source_id, Article.ID) for source_id in source_ids]
+        found = await self._store.read_many(ARTICLES.name, keys) if keys else []
+        buried = {each["source_id"] for each in found if each is not None and each.get("deleted_at")}
+        return Page([each for each in page.items if each["source_id"] not in buried], page.next)
 
     async def _tombstone(self, document: Document) -> Article | None:
         """None if it is one."""

@@ -1,0 +1,44 @@
+"""An article is deleted while an edit of it comes in: its text is shown in neither layer afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from services.ports import Document, Store
+from services.reading.articles import Articles
+from services.store.containers import ARTICLES
+from tests.functional.ingest.world import World, item
+
+
+class DeletedMeanwhile:
+    """A store in which the article goes just before its new observation comes."""
+
+    def __init__(self, world: World, source_id: str) -> None:
+        self._store = world.store
+        self._articles = Articles(world.store, world.clock)
+        self._source_id = source_id
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def create_many(self, container: str, documents: Sequence[Document]) -> list[bool]:
+        if container == ARTICLES.name:
+            await self._articles.delete(self._source_id)
+        return await self._store.create_many(container, documents)
+
+
+async def test_what_is_said_of_an_article_that_is_deleted_meanwhile_is_not_exported(world: World) -> None:
+    await world.add_feed("a", [item(1, text="before"), item(2)])
+    await world.poll("a")
+    articles = Articles(world.store, world.clock)
+    deleted = next(each["source_id"] for each in await world.articles() if "Number 1" in each["headline"])
+    world.clock.forward(days=1)
+    world.publish("a", [item(1, text="after"), item(2)])
+    store = cast("Store", DeletedMeanwhile(world, deleted))
+    await world.poll("a", world.new_worker(store))
+    for layer in ("canonical", "raw"):
+        page = await articles.export(layer, 10, None)  # type: ignore[arg-type]
+        assert [each["source_id"] == deleted for each in page.items] == [False]
+    await articles.delete(deleted)
+    assert deleted not in {each["source_id"] for each in await world.observations()}

@@ -38,7 +38,7 @@ async def test_what_is_said_of_an_article_that_is_deleted_meanwhile_is_not_expor
     store = cast("Store", DeletedMeanwhile(world, deleted))
     await world.poll("a", world.new_worker(store))
     for layer in ("canonical", "raw"):
-        page = await articles.export(layer, 10, None)  # type: ignore[arg-type]
+        page = await articles.export(layer, 10, None)
         assert [each["source_id"] == deleted for each in page.items] == [False]
     await articles.delete(deleted)
     assert deleted not in {each["source_id"] for each in await world.observations()}

@@ -89,10 +89,13 @@ def observe(rhythm: Rhythm, new_articles: int, published_times: Sequence[datetim
     """The rhythm after a fetch that could be read and held `new_articles` that were not known.
 
     `published_times` are those of the new articles that say so; the others are taken to have come evenly since the
-    last such fetch. At the first one the feed's own history is all there is, so it is replayed from the oldest time.
+    last such fetch. At the first one the feed's own history is all there is: it is replayed from the oldest time, and
+    what has none, which may be of any age, is left out.
     A fetch that failed teaches nothing: it is not observed, and the next one covers its time.
     """
     first = rhythm.last_fetch_time is None
+    if first:
+        new_articles = min(new_articles, len(published_times))
     start = rhythm.last_fetch_time or min(published_times, default=now)
     begin, end = min(start, now).timestamp() / 3600, now.timestamp() / 3600
     learning = _Learning(rhythm, begin, max(begin, end - REPLAY_HOURS), end)

@@ -103,9 +103,15 @@ def test_the_first_fetch_learns_from_the_feeds_own_history() -> None:
     assert expected_rate(rhythm, NOW + 20 * HOUR) > 2 * expected_rate(rhythm, evening)
 
 
-def test_a_first_fetch_without_any_times_teaches_little() -> None:
-    rhythm = observe(Rhythm(), 50, [], NOW)
-    assert next_fetch(rhythm, NOW, Policy()).at - NOW >= MINUTE
+def test_a_first_fetch_without_any_times_teaches_nothing_as_what_it_holds_may_be_of_any_age() -> None:
+    rhythm = observe(Rhythm(), 60, [], NOW)
+    assert (rhythm.articles_per_hour, rhythm.hour_multiplier(NOW.hour)) == (0.0, 1.0)
+    assert next_fetch(rhythm, NOW, Policy()) == next_fetch(observe(Rhythm(), 0, [], NOW), NOW, Policy())
+
+
+def test_what_is_undated_at_a_first_fetch_is_not_taken_to_be_as_new_as_the_rest() -> None:
+    dated = [NOW - MINUTE] * 3
+    assert observe(Rhythm(), 60, dated, NOW) == observe(Rhythm(), 3, dated, NOW)
 
 
 def test_after_a_gap_of_months_the_feed_is_nearly_a_new_one() -> None:

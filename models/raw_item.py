@@ -22,7 +22,8 @@ class RawItem(NamedTuple):
     because it repeats within the document. `headline` is not empty, on one line, without markup or entities.
     `published` is aware UTC in whole seconds, None when `published_flag` says why. `publisher` is who wrote it where
     the source says so: RSS `<source>`, an API's `source`. `date_text` is the entry's date as it is written, whatever
-    came of it; `mended` names what else of the entry was cut or left out.
+    came of it; `mended` names what else of the entry was cut or left out. `url_shared`: it has no id, and other entries
+    of the document have its URL under other headlines, so that the URL alone does not identify it.
     """
 
     article_id: str | None
@@ -37,6 +38,7 @@ class RawItem(NamedTuple):
     publisher: str | None = None
     date_text: str = ""
     mended: tuple[str, ...] = ()
+    url_shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,6 +148,7 @@ def _written(item: RawItem) -> dict[str, Any]:
         "publisher": item.publisher,
         "date_text": one_line(item.date_text[:LONGEST_DATE]),
         "mended": list(item.mended),
+        "url_shared": item.url_shared,
     }
 
 

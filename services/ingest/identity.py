@@ -117,13 +117,20 @@ def examined(entry: Entry, source: Source, now: datetime, first_seen: datetime |
     item = entry.item
     url = normalize_url(item.url)
     headline = normalize_headline(strip_publisher(item.headline, (item.publisher, source.name, source.title)))
-    locator = f"provider_product_id:{item.article_id}" if item.article_id is not None else f"url:{url}"
+    article_id = item.article_id
+    if article_id is not None:
+        locator = f"provider_product_id:{article_id}"
+    elif item.url_shared:
+        article_id = f"{url}#{hashlib.sha256(headline.encode()).hexdigest()[:16]}"
+        locator = f"url:{article_id}"
+    else:
+        article_id, locator = item.url, f"url:{url}"
     published, flag = _settled(item, first_seen or now)
     text = text_of(item)
     shown = "\0".join((item.headline, text, *item.tags, "", *item.tickers))
     return Candidate(
         entry=entry,
-        article_id=item.article_id if item.article_id is not None else item.url,
+        article_id=article_id,
         url=url,
         locator=locator,
         locator_id=locator_key(source.key, locator),

@@ -214,9 +214,9 @@ _OBSERVATIONS = Where("entity_type", "eq", "Observation")
 
 
 def _identities(article_id: str) -> list[str]:
-    """An entry without an id of its own goes by its URL."""
+    """An entry without an id of its own goes by its URL, and by its headline too if others share that."""
     try:
-        return [f"provider_product_id:{article_id}", f"url:{normalize_url(article_id)}"]
+        return [f"provider_product_id:{article_id}", f"url:{normalize_url(article_id)}", f"url:{article_id}"]
     except ValueError:
         return [f"provider_product_id:{article_id}"]
 

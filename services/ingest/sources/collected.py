@@ -115,14 +115,23 @@ class Collected:
         )
 
     def finished(self) -> tuple[RawItem, ...]:
-        """All items. An id that repeats identifies none of those that have it."""
+        """All items. An id that repeats identifies none of those that have it, nor does a URL that stands for an id and
+        repeats under other headlines."""
         ids = [item.article_id for item in self._items if item.article_id is not None]
-        if len(set(ids)) == len(ids):
-            return tuple(self._items)
-        repeated = {each for each, count in Counter(ids).items() if count > 1}
-        items = tuple(_unidentified(item) if item.article_id in repeated else item for item in self._items)
-        self.warnings["id_repeated"] += sum(1 for each in ids if each in repeated)
-        return items
+        items = self._items
+        if len(set(ids)) < len(ids):
+            repeated = {each for each, count in Counter(ids).items() if count > 1}
+            items = [_unidentified(item) if item.article_id in repeated else item for item in items]
+            self.warnings["id_repeated"] += sum(1 for each in ids if each in repeated)
+        urls = [item.url for item in items if item.article_id is None]
+        if len(set(urls)) < len(urls):
+            said = {(item.url, item.headline) for item in items if item.article_id is None}
+            shared = {url for url, count in Counter(url for url, _ in said).items() if count > 1}
+            sharing = [item.article_id is None and item.url in shared for item in items]
+            items = [_sharing(item) if is_one else item for item, is_one in zip(items, sharing, strict=True)]
+            if any(sharing):
+                self.warnings["url_repeated"] += sum(sharing)
+        return tuple(items)
 
     def _tags(self, tags: Sequence[str], mended: list[str]) -> tuple[str, ...]:
         """Each once, in order, on one line."""
@@ -136,6 +145,10 @@ class Collected:
 
 def _unidentified(item: RawItem) -> RawItem:
     return item._replace(article_id=None, mended=(*item.mended, "id_repeated"))
+
+
+def _sharing(item: RawItem) -> RawItem:
+    return item._replace(url_shared=True, mended=(*item.mended, "url_repeated"))
 
 
 def _usable(link: str) -> str:

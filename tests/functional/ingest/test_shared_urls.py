@@ -1,0 +1,54 @@
+"""Entries without ids that all link to one page, as of a change log: each is news of its own."""
+
+from dataclasses import replace
+from urllib.parse import quote
+
+from services.reading.articles import Articles
+from tests.functional.ingest.world import World, item
+
+PAGE = "https://product.example/changes"
+ENTRIES = [item(number, link=PAGE, guid=None) for number in range(4)]
+
+
+async def test_each_is_an_article_and_stays_one(world: World) -> None:
+    await world.add_feed("a", ENTRIES[:3])
+    assert len((await world.poll("a")).article_ids) == 3
+    assert (await world.feed("a")).parse_warnings == {"url_repeated": 3}
+    for entries, new in ((ENTRIES, 1), (ENTRIES[1:], 0), (ENTRIES[3:], 0), (ENTRIES, 0)):
+        world.publish("a", entries)
+        assert len((await world.poll("a", world.new_worker())).article_ids) == new
+    assert [each["canonical"]["headline"] for each in await world.articles()] == [each.title for each in ENTRIES]
+    assert (await world.feed("a")).total_articles_fetched == 4
+
+
+async def test_an_edit_of_one_edits_it_alone(world: World) -> None:
+    await world.add_feed("a", ENTRIES)
+    await world.poll("a")
+    world.publish("a", [replace(ENTRIES[0], text="Mended."), *ENTRIES[1:]])
+    (edited,) = (await world.poll("a")).article_ids
+    texts = {each["source_id"]: each.get("text_for_analysis") for each in await world.articles()}
+    assert [source_id for source_id, text in texts.items() if text == "Mended."] == [edited]
+
+
+async def test_one_that_was_alone_before_is_the_same_article_in_company(world: World) -> None:
+    await world.add_feed("a", ENTRIES[:1])
+    (first,) = (await world.poll("a")).article_ids
+    world.publish("a", [replace(ENTRIES[0], text="Mended."), *ENTRIES[1:]])
+    assert first in (await world.poll("a")).article_ids
+    assert len(await world.articles()) == 4
+
+
+async def test_a_url_that_repeats_under_one_headline_still_is_one_entry(world: World) -> None:
+    await world.add_feed("a", [ENTRIES[0], replace(ENTRIES[0], text="Twice in one document.")])
+    assert len((await world.poll("a")).article_ids) == 1
+    assert (await world.feed("a")).parse_warnings == {}
+
+
+async def test_their_attributions_are_old_ids_too(world: World) -> None:
+    await world.add_feed("a", ENTRIES)
+    await world.poll("a")
+    articles = Articles(world.store, world.clock)
+    for each in await world.articles():
+        old_id = f"a:{each['source_attribution']['a']['article_id']}"
+        for spelling in (old_id, quote(old_id, safe=":")):
+            assert (await articles.get(spelling)).source_id == each["source_id"]

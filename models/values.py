@@ -82,8 +82,12 @@ def _id_part(text: str) -> str:
     return text
 
 
+def is_web_url(text: str) -> bool:
+    return _WEB_URL.fullmatch(text) is not None
+
+
 def _web_url(text: str) -> str:
-    if not _WEB_URL.fullmatch(text):
+    if not is_web_url(text):
         raise ValueError("must be an http or https URL with a host and without spaces")
     return text
 

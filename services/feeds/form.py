@@ -5,7 +5,6 @@ Whether there is a feed behind the URL shows at its first fetch. Nothing here as
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,7 +15,9 @@ from urllib.parse import urlsplit
 from models.article import LOWEST_PRIORITY
 from models.errors import InvalidInput
 from models.feed import API_SOURCES, Feed, feed_id_of
+from models.values import is_web_url
 from services.ingest import credentials
+from services.ingest.fetching import addresses
 from services.ingest.urls import normalize_url
 
 FIELDS = ("url", "source_name", "id", "priority", "source_priority", "enabled", "credential")
@@ -109,6 +110,8 @@ def changed_feed(feed: Feed, change: Mapping[str, Any], now: datetime) -> Feed:
         wanted |= {"feed_url": change["url"], **_NOTHING_LEARNT}
     if enabled and (moved or not feed.enabled):
         wanted |= {"next_fetch_time": now, **_FORGIVEN}
+        if feed.claim_delivery:
+            wanted["unsaved_run"] = feed.claim_id
     if enabled != feed.enabled:
         wanted |= {"enabled": enabled, "disabled_reason": None if enabled else DISABLED_BY_HAND}
         wanted |= {"disabled_at": None if enabled else now}
@@ -140,6 +143,7 @@ _FORGIVEN: Mapping[str, Any] = {
     # Whoever holds a claim now works on what no longer counts.
     "claim_id": None,
     "claimed_until": None,
+    "claim_delivery": 0,
 }
 
 
@@ -156,6 +160,9 @@ def checked_url(value: Any) -> str:
     except ValueError:
         fits, user = False, False
     if not fits or len(url) > LONGEST_URL or _NOT_IN_URLS.search(url):
+        raise InvalidInput("url", f"must be {allowed}")
+    # What cannot be stored or fetched is said now, not at the first fetch.
+    if not user and (not is_web_url(url) or isinstance(addresses.checked_url(url), str)):
         raise InvalidInput("url", f"must be {allowed}")
     if user:
         raise InvalidInput(
@@ -188,7 +195,7 @@ def is_feed_id(value: Any) -> bool:
 
 def _checked_priority(value: Any) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or not 0 < value <= HIGHEST_PRIORITY:
+    if not is_number or not 0 < value <= HIGHEST_PRIORITY:  # of NaN neither is true
         raise InvalidInput("priority", f"must be a number over 0, at most {HIGHEST_PRIORITY:,.0f}; higher goes first")
     return float(value)
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import httpx
 from yarl import URL
 
-from services.ingest.fetching.addresses import checked_url, is_loopback, odd_address, same_origin, shown
+from services.ingest.fetching.addresses import checked_url, is_loopback, odd_address, parsed, same_origin, shown
 from services.ingest.fetching.headers import max_age_seconds, retry_after_seconds, validator
 from services.ingest.fetching.hosts import Breaker, Turns
 from services.ingest.fetching.outcome import (
@@ -278,7 +278,7 @@ class _Trip:
         if len(self._seen) > most:
             return Failure(FetchStatus.REDIRECT_LOOP, f"more than {most} redirects", "redirect_loop:too_many")
         try:
-            target = str(here.join(URL(location)))
+            target = str(here.join(parsed(location)))
         except ValueError:
             return Failure(FetchStatus.INVALID_URL, f"{shown(here)} redirects to what is not a URL", "invalid_url")
         step = self.step_to(target)

@@ -57,6 +57,8 @@ COMPATIBLE = ipaddress.ip_network("::/96")
 
 _ENDS_IN_A_NUMBER = re.compile(r"(^|\.)(\d+|0[xX][0-9a-fA-F]*)\.?$")
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
+_HOST = re.compile(r"[0-9A-Fa-f:.]+|[^\s\[\]:]+")
+"""As yarl has it, without brackets. A zone (`fe80::1%eth0`) is a name within one machine, and no feed's."""
 
 
 def refused_address(text: str, allow_private: bool) -> str | None:
@@ -81,7 +83,7 @@ def checked_url(text: str) -> URL | str:
     """The URL to ask for, or why it is none."""
     text = text.strip()
     try:
-        url = URL(text).with_fragment(None)
+        url = parsed(text).with_fragment(None)
         port = url.port
     except ValueError:
         return "not a URL"
@@ -90,10 +92,19 @@ def checked_url(text: str) -> URL | str:
         (_CONTROL.search(text), "holds spaces or control characters"),
         (url.scheme not in ("http", "https"), "must begin with http:// or https://"),
         (not url.raw_host, "names no host"),
+        (not _HOST.fullmatch(url.raw_host or "-"), "names a host that cannot be"),
         (url.raw_user is not None or url.raw_password is not None, "must not hold a user name or password"),
         (port is not None and port < 1, "port must be 1 or more"),
     )
     return next((fault for found, fault in faults if found), url)
+
+
+def parsed(text: str) -> URL:
+    """yarl's reading of a URL. ValueError for what is none, also where yarl itself stumbles: `http://][@/`."""
+    try:
+        return URL(text)
+    except IndexError:
+        raise ValueError("not a URL") from None
 
 
 def odd_address(url: URL) -> bool:
@@ -129,7 +140,7 @@ def same_origin(one: URL, other: URL) -> bool:
 def shown(url: URL | str) -> str:
     """The URL for messages: where it is, without query or user."""
     try:
-        url = URL(url)
+        url = parsed(url) if isinstance(url, str) else url
         return str(url.with_user(None).with_query(None).with_fragment(None))[:200]
     except ValueError:
         return "(not a URL)"

@@ -60,6 +60,7 @@ async def test_a_long_chain_ends_after_five_redirects(server: Server, make: Make
         ("ftp://example.com/", FetchStatus.INVALID_URL),
         ("http://user:secret@127.0.0.1/", FetchStatus.INVALID_URL),
         ("http://[::1", FetchStatus.INVALID_URL),
+        ("http://][@/", FetchStatus.INVALID_URL),
         ("http://127.0.0.1:99999/", FetchStatus.INVALID_URL),
         ("http://2130706433/", FetchStatus.REFUSED_ADDRESS),
     ],

@@ -1,0 +1,60 @@
+"""A source's priority is changed while its articles come in: whoever is first, all are read by the present ones."""
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from services.analysis.analyzers.embedded import EmbeddedAnalyzer
+from services.analysis.intake import Intake
+from services.analysis.priorities import Priorities
+from services.analysis.settling import Settling
+from services.analysis.workflows import PRIORITIZE, Workflows
+from services.catalog.registry import Catalog
+from services.catalog.watchlist import Watchlist
+from services.feeds.changes import FeedChanges
+from services.feeds.registry import FeedRegistry
+from services.ingest.canonical import chosen_source
+from services.ports import Store
+from tests.functional.ingest.world import SettableClock, World, item
+from tests.unit.feeds.stores import hesitant
+
+FEEDS = ("a", "b", "c")
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_copies_of_a_priority_readings_and_scores_agree(
+    store: Store, another: Callable[[], Store], seed: int
+) -> None:
+    clock = SettableClock(datetime.now(UTC).replace(microsecond=0))
+    world = World(store, clock)
+    for place, feed in enumerate(FEEDS):
+        await world.add_feed(feed, [item(n, text=f"{feed} says so") for n in range(4)], source_priority=5 + place)
+    slow = hesitant(another(), seed)
+    catalog = Catalog(slow, clock, lambda: "no tools here")
+    settling = Settling(slow, catalog, Watchlist(catalog, clock), EmbeddedAnalyzer(), clock)
+    runs = (f"priority-{number}" for number in itertools.count())
+    workflows = Workflows(slow, {PRIORITIZE: Priorities(slow, settling, clock)}, clock, lambda: next(runs))
+    changes = FeedChanges(FeedRegistry(slow, clock), workflows)
+
+    async def taken_in(feed: str) -> None:
+        worker = world.new_worker(hesitant(another(), seed + 10))
+        outcome = await worker.ingestion.ingest(await worker.claims.claim(feed, clock.now))
+        await Intake(slow, settling, clock).take(outcome.article_ids)
+
+    async def reprioritized(feed: str, priority: int) -> None:
+        _, run = await changes.change(feed, {"source_priority": priority})
+        assert run is not None
+        await workflows.advance(run.run_id)
+
+    await asyncio.gather(*(taken_in(feed) for feed in FEEDS), reprioritized("c", 1), reprioritized("a", 9))
+    articles = await world.articles()
+    assert len(articles) == 4
+    for article in articles:
+        said = article["source_attribution"]
+        assert {feed: said[feed]["source_priority"] for feed in said} == {"a": 9, "b": 6, "c": 1}
+        assert article["canonical"]["source"] == "c" == chosen_source(said)
+        assert article["text_for_analysis"] == "c says so"
+        assert article["analyzed_revision"] == article["canonical"]["revision"]

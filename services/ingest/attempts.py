@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from models.feed import Feed
 from models.run import Attempt
-from services.ports import Query, Store, Where
-from services.store.containers import RUNS
+from services.ports import Document, Query, Store, Where
+from services.store.containers import FEEDS, RUNS
 
 _ATTEMPTS = Where("entity_type", "eq", "Attempt")
 
@@ -20,10 +23,25 @@ async def attempts_of(store: Store, run_id: str, *where: Where) -> list[Attempt]
             return found
 
 
-async def forget_unsaved(store: Store, run_id: str, feed_id: str) -> None:
-    """Takes back what a run wrote of a feed that it never saved, as whoever takes its claim over counts that anew.
+async def saved_attempts(store: Store, run_id: str) -> list[Attempt]:
+    """The attempts that count: what was written of a feed that the run still holds, or has lost, is not saved."""
+    found = await attempts_of(store, run_id)
+    held = await held_of(store, run_id, {each.subject for each in found})
+    return [each for each in found if each.subject not in held]
 
-    A save gives the claim back: as long as a run holds one, none of its attempts at that feed has been counted.
-    """
+
+async def held_of(store: Store, run_id: str, feeds: Iterable[str]) -> set[str]:
+    """Those of the feeds that the run has not saved: a save gives the claim back."""
+    names = sorted(feeds)
+    documents = await store.read_many(FEEDS.name, [(name, Feed.ID) for name in names])
+    return {name for name, feed in zip(names, documents, strict=True) if feed and run_id in _holders(feed)}
+
+
+def _holders(feed: Document) -> tuple[str | None, ...]:
+    return feed.get("claim_id"), feed.get("unsaved_run")
+
+
+async def forget_unsaved(store: Store, run_id: str, feed_id: str) -> None:
+    """Takes back what a run wrote of a feed that it lost before it saved it: whoever has it now counts that anew."""
     for attempt in await attempts_of(store, run_id, Where("subject", "eq", feed_id)):
         await store.delete(RUNS.name, run_id, attempt.id)

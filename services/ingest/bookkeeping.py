@@ -22,7 +22,13 @@ MOST_ERRORS = 10
 
 LONGEST_ERROR = 500
 LONGEST_RETRY_AFTER = timedelta(days=1)
-RELEASED: dict[str, Any] = {"claim_id": None, "claimed_until": None, "claim_delivery": 0}
+RELEASED: dict[str, Any] = {
+    "claim_id": None,
+    "claimed_until": None,
+    "claim_delivery": 0,
+    "unsaved_run": None,
+    "unsaved_since": None,
+}
 
 
 @dataclass(frozen=True, slots=True)

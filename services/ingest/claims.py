@@ -16,7 +16,7 @@ from models.feed import Feed
 from models.run import IngestionBatch
 from models.values import format_time
 from services.ingest.api_feeds import news_apis
-from services.ingest.attempts import forget_unsaved
+from services.ingest.leases import claimed_by
 from services.ingest.messages import MOST_FEEDS, Claimed, FeedBatch
 from services.ports import Document, Query, Store, Where
 from services.settings import Settings
@@ -125,11 +125,8 @@ class Claims:
 
     async def _claim(self, feeds: Sequence[Document], now: datetime) -> FeedBatch:
         run_id = self._new_id()
-        lease = {"claim_id": run_id, "claimed_until": format_time(now + LEASE), "claim_delivery": 0}
-        taken = await self._store.replace_many(FEEDS.name, [({**feed, **lease}, feed["_etag"]) for feed in feeds])
-        for feed, won in zip(feeds, taken, strict=True):
-            if won and feed.get("claim_id"):
-                await forget_unsaved(self._store, feed["claim_id"], feed["feed_id"])
+        claims = [(claimed_by(run_id, feed, now + LEASE), feed["_etag"]) for feed in feeds]
+        taken = await self._store.replace_many(FEEDS.name, claims)
         ids = [feed["feed_id"] for feed, won in zip(feeds, taken, strict=True) if won]
         return FeedBatch(run_id, tuple(Claimed(feed_id, run_id) for feed_id in ids))
 

@@ -55,7 +55,8 @@ class Leases:
     ) -> Lease | AtWork | None:
         """The feed, if it is this delivery's to work on; None if its claim is not the message's any more.
 
-        A message that is delivered again takes over from its delivery before, which has failed or died.
+        A message that is delivered again takes over from its delivery before, which has failed or died. Of a run that
+        has lost the feed, the attempts at it are taken back: whoever takes it up counts anew what they counted.
         """
         for _ in range(TRIES):
             now = self._clock()
@@ -63,17 +64,21 @@ class Leases:
                 return None
             if _is_at_work(document, delivery, now):
                 return AtWork(claim.feed_id)
+            if document.get("unsaved_run"):
+                await forget_unsaved(self._store, document["unsaved_run"], claim.feed_id)
             taken = {
                 **document,
                 "claimed_until": format_time(now + WORK_LEASE),
                 "claim_delivery": delivery,
+                "unsaved_run": None,
+                "unsaved_since": document.get("unsaved_since") or format_time(now),
                 "updated_at": format_time(now),
             }
             wanted = even_disabled or document["enabled"]
             if not wanted:
-                taken = without_nulls({**document, **RELEASED})
+                taken = {**document, **RELEASED}
             try:
-                stored = await self._store.replace(FEEDS.name, taken, document["_etag"])
+                stored = await self._store.replace(FEEDS.name, without_nulls(taken), document["_etag"])
             except ChangedMeanwhile:
                 document = await self._store.read(FEEDS.name, claim.feed_id, Feed.ID)
                 continue
@@ -88,11 +93,7 @@ class Leases:
         now = self._clock()
         if str(document.get("claimed_until") or "") > format_time(now):
             raise ChangedMeanwhile(f"feed {feed_id} is being fetched")
-        claim = {"claim_id": run_id, "claimed_until": format_time(now + WORK_LEASE), "claim_delivery": 0}
-        taken = await self._store.replace(FEEDS.name, {**document, **claim}, document["_etag"])
-        if document.get("claim_id"):
-            await forget_unsaved(self._store, document["claim_id"], feed_id)
-        return taken
+        return await self._store.replace(FEEDS.name, claimed_by(run_id, document, now + WORK_LEASE), document["_etag"])
 
     async def save(self, feeds: Sequence[tuple[Lease, Feed]]) -> list[bool | BaseException]:
         """Writes the feeds and gives them back; False for one that is no longer ours.
@@ -133,6 +134,14 @@ class Leases:
 
 
 _OURS = ("claim_id", "claim_delivery", "feed_url")
+
+
+def claimed_by(run_id: str, feed: Document, until: datetime) -> Document:
+    """The feed with a new claim. A run that had taken it up has lost it."""
+    claimed = {**feed, "claim_id": run_id, "claimed_until": format_time(until), "claim_delivery": 0}
+    if feed.get("claim_delivery"):
+        claimed["unsaved_run"] = feed["claim_id"]
+    return claimed
 
 
 def _is_at_work(document: Document, delivery: int, now: datetime) -> bool:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from models.errors import ChangedMeanwhile
 from models.run import IngestionBatch
 from models.values import format_time
-from services.ingest.attempts import attempts_of
+from services.ingest.attempts import saved_attempts
 from services.ingest.messages import FeedBatch
 from services.ingest.runs import abandoned
 from services.listed import listed
@@ -98,7 +98,8 @@ class LooseEnds:
     async def _close(self, run: IngestionBatch, now: datetime) -> None:
         """Its feeds' claims have run out, so they are fetched by other runs."""
         words = "its message was lost or given up; its feeds are claimed anew"
-        ended = abandoned(run, await attempts_of(self._store, run.run_id), words, now)
+        attempts = await saved_attempts(self._store, run.run_id)
+        ended = abandoned(run, attempts, words, now)
         try:
             await self._store.replace(RUNS.name, ended.to_document(), run.stored_etag or "")
         except ChangedMeanwhile:

@@ -25,6 +25,7 @@ from services.ingest.budget import Budget
 from services.ingest.canonical import Moment
 from services.ingest.held import HeldBatches
 from services.ingest.leases import AtWork, Lease, Leases
+from services.ingest.left_over import left_over, with_left_over
 from services.ingest.messages import Claimed, FeedBatch, article_messages
 from services.ingest.processing import Processed, Processing
 from services.ingest.record import RunRecord
@@ -106,8 +107,9 @@ class Ingestion:
             work = [asyncio.ensure_future(self._let_in(batch, batch.held, delivery))]
         else:
             documents = await self._store.read_many(FEEDS.name, [(each.feed_id, Feed.ID) for each in batch.feeds])
+            left = await left_over(self._store, documents)
             work = [
-                asyncio.ensure_future(self._fetch(batch.run_id, claim, document, delivery))
+                asyncio.ensure_future(self._fetch(batch.run_id, claim, document, delivery, left.get(claim.feed_id, ())))
                 for claim, document in zip(batch.feeds, documents, strict=True)
             ]
         through, errors = await self._all_saved(work)
@@ -123,14 +125,16 @@ class Ingestion:
         announced += [name for each in through for name in each.processed.taken.pending]
         return IngestOutcome(batch.run_id, tuple(dict.fromkeys(announced)))
 
-    async def _fetch(self, run_id: str, claim: Claimed, document: Document | None, delivery: int) -> _Done:
+    async def _fetch(
+        self, run_id: str, claim: Claimed, document: Document | None, delivery: int, left: Sequence[Document]
+    ) -> _Done:
         async with self._gate:
             lease = await self._leases.take_up(document, claim, delivery)
             if not isinstance(lease, Lease):
                 return lease
             now = self._processing.moment(lease.feed)
             try:
-                return await self._fetched(run_id, lease, now, delivery)
+                return await self._fetched(run_id, lease, now, delivery, left)
             except ToolpulseError:
                 raise
             except Exception as error:
@@ -140,11 +144,14 @@ class Ingestion:
                 name = type(error).__name__
                 return await self._failed(run_id, lease, now, delivery, Failure("internal_error", name, name))
 
-    async def _fetched(self, run_id: str, lease: Lease, now: Moment, delivery: int) -> _Through:
+    async def _fetched(
+        self, run_id: str, lease: Lease, now: Moment, delivery: int, left: Sequence[Document]
+    ) -> _Through:
         feed, processed = lease.feed, Processed()
         async with self._asking.asked(feed, now.at) as answer:
             if answer.document is not None:
                 processed = await self._processing.process(feed, answer.document, now)
+        processed = with_left_over(processed, feed, left, now)
         failure = failure_of(answer)
         if failure is not None:
             return await self._failed(run_id, lease, now, delivery, failure, processed)
@@ -202,6 +209,8 @@ class Ingestion:
             return lease
         now = self._processing.moment(lease.feed)
         processed = await self._processing.let_in(lease.feed, await self._held.items(item), now)
+        left = await left_over(self._store, [document])
+        processed = with_left_over(processed, lease.feed, left.get(item.subject, ()), now)
         attempt = runs.succeeded(
             batch.run_id,
             item.subject,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from models.errors import ChangedMeanwhile, Conflict
 from models.run import Attempt, IngestionBatch
 from services.ingest import runs
-from services.ingest.attempts import attempts_of
+from services.ingest.attempts import held_of, saved_attempts
 from services.ports import Clock, Document, Store
 from services.store.containers import RUNS
 
@@ -54,15 +54,18 @@ class RunRecord:
     async def end(
         self, run: IngestionBatch, own: Sequence[Attempt], *, did_all: bool, elsewhere: Collection[str] = ()
     ) -> list[Attempt]:
-        """Closes the run with what came of it, and answers the attempts of all its deliveries.
+        """Closes the run with what came of it, and answers the attempts that it was closed with.
 
         `did_all`: nobody else can have done any of it. `elsewhere` are the feeds that another delivery was found at
-        work on: if it still is, it closes the run.
+        work on: while it is, the run is its to close.
         """
-        attempts = list(own) if did_all else await self._all(run, own)
+        attempts = list(own)
         for _ in range(TRIES):
-            if not set(elsewhere) <= {each.subject for each in attempts}:
-                return attempts
+            if not did_all:
+                # In this order: what is not held any more has its attempt.
+                if elsewhere and await held_of(self._store, run.run_id, elsewhere):
+                    return attempts
+                attempts = [*own, *await saved_attempts(self._store, run.run_id)]
             tickers = await self._tickers(each.subject for each in attempts)
             ended = runs.closed(run, attempts, tickers, max(self._clock(), run.started_at))
             try:
@@ -71,13 +74,10 @@ class RunRecord:
                 fresh = await self._read(run.run_id)
                 if fresh is None:
                     return attempts
-                run, attempts = fresh, await self._all(run, own)
+                run, did_all = fresh, False
                 continue
             return attempts
         raise ChangedMeanwhile(f"run {run.run_id} keeps changing")
-
-    async def _all(self, run: IngestionBatch, own: Sequence[Attempt]) -> list[Attempt]:
-        return [*own, *await attempts_of(self._store, run.run_id)]
 
     async def _read(self, run_id: str) -> IngestionBatch | None:
         document = await self._store.read(RUNS.name, run_id, IngestionBatch.ID)

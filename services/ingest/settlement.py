@@ -1,6 +1,6 @@
 """Writing what dedup.py decides: locators are claimed, articles created or joined, observations and hashes kept.
 
-In an order that a crash anywhere leaves fit to be done again: locators, articles, observations, hashes. A race is
+In an order that a crash anywhere leaves fit to be done again: locators, observations, articles, hashes. A race is
 settled by the store: who comes second reads what is there, and decides anew.
 """
 
@@ -95,17 +95,20 @@ class Settlement:
         raise Unavailable(f"{len(groups)} articles kept changing", retry_after=1.0)
 
     async def _write(self, folded: Mapping[str, Folded]) -> set[str]:
-        """The ids of the articles that somebody else was quicker to write."""
-        raced = await self._replaced(folded)
+        """The ids of the articles that somebody else was quicker to write.
+
+        What a source said is there before an article counts on it: no entry may ever lead to it again.
+        """
         new = [one.article for one in folded.values() if one.article is not None and one.before is None]
-        observed = [each for key, one in folded.items() if key not in raced for each in one.observations]
+        observed = [each for one in folded.values() for each in one.observations]
+        raced: set[str] = set()
         if new or observed:
             # An article goes with its observations: one transaction where the store has such.
-            created = await self.store.create_many(ARTICLES.name, [*new, *observed])
-            raced |= {each["source_id"] for each, won in zip(new, created, strict=False) if not won}
-            there = [each for each, won in zip(observed, created[len(new) :], strict=True) if not won]
+            created = await self.store.create_many(ARTICLES.name, [*observed, *new])
+            raced = {each["source_id"] for each, won in zip(new, created[len(observed) :], strict=True) if not won}
+            there = [each for each, won in zip(observed, created, strict=False) if not won]
             await self._observe_again([each for each in there if each["source_id"] not in raced])
-        return raced
+        return raced | await self._replaced(folded)
 
     async def _replaced(self, folded: Mapping[str, Folded]) -> set[str]:
         """Writes the articles that were there before; the ids of those that somebody else has written since."""

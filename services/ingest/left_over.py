@@ -1,0 +1,51 @@
+"""What a worker stored that died before it saved the feed: the next try counts it, though its entry may be gone.
+
+What is still in the feed's document is met there (dedup.py). This finds the rest, by when it was written; it is asked
+only of feeds that somebody has taken up and never saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from models.feed import Feed
+from models.values import format_time
+from services.ingest.canonical import Moment
+from services.ingest.dedup import fold
+from services.ingest.processing import Processed, counted_until, source_of
+from services.ports import Document, Query, Store, Where
+from services.store.containers import ARTICLES
+
+PAGE = 500
+
+
+async def left_over(store: Store, feeds: Iterable[Document | None]) -> dict[str, list[Document]]:
+    """The articles that may be so, by feed. One look for all feeds: there is no index by source and time."""
+    since = {feed["feed_id"]: feed["unsaved_since"] for feed in feeds if feed and feed.get("unsaved_since")}
+    found: dict[str, list[Document]] = {}
+    if not since:
+        return found
+    where = (Where("entity_type", "eq", "Article"), Where("updated_at", "ge", min(since.values())))
+    after: str | None = None
+    while True:
+        page = await store.query(ARTICLES.name, Query(where, limit=PAGE, after=after))
+        for article in page.items:
+            for feed_id in since.keys() & set(article["source_attribution"]):
+                found.setdefault(feed_id, []).append(article)
+        after = page.next
+        if after is None:
+            return found
+
+
+def with_left_over(processed: Processed, feed: Feed, articles: Sequence[Document], now: Moment) -> Processed:
+    """Counts what no entry has led to. What was there before the first of those workers is none of it."""
+    if feed.unsaved_since is None:
+        return processed
+    source, taken = source_of(feed), processed.taken
+    until = max(counted_until(feed), format_time(feed.unsaved_since - timedelta(seconds=1)))
+    known = len(taken.first)
+    for article in articles:
+        taken.count(article["source_id"], fold(article, (), source, now, until))
+    return replace(processed, found=processed.found + len(taken.first) - known)

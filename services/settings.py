@@ -192,7 +192,7 @@ class Settings:
     # Scheduler
     fetch_cycle_interval_seconds: int = _is(30, "How often due feeds are claimed, in steps of 30 s", between=(30, 3600))
     min_refresh_interval_minutes: float = _is(1.0, "No feed is fetched sooner", between=(1, 1440))
-    max_refresh_interval_minutes: float = _is(15.0, "A feed that is well is fetched no later, unless it or its server asks for that", between=(1, 1440))
+    max_refresh_interval_minutes: float = _is(15.0, "Nor later, unless the feed asks for that", between=(1, 1440))
     target_articles_per_fetch: int = _is(5, "New articles that the latest interval waits for", between=(1, 1000))
     fetch_budget_per_feed_hour: float = _is(8.0, "Fetches per hour and feed, on average over all", between=(1, 60))
 

@@ -14,6 +14,7 @@ import re
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar
+from urllib.parse import parse_qsl, urlsplit
 
 import azure.functions as func
 
@@ -198,11 +199,16 @@ _KEY_PARAMETERS = ("code", "clientId")
 
 
 def query_of(req: func.HttpRequest, *known: str) -> dict[str, str]:
-    """The query parameters, none but `known`: a misspelt filter must not look like an answer."""
+    """The query parameters, none but `known`, each once: a misspelt filter must not look like an answer, nor must two
+    that the host has made one of, with a comma."""
     given = {name: value for name, value in req.params.items() if name not in _KEY_PARAMETERS}
     for name in given:
         if name not in known:
             raise InvalidInput(name, f"no such query parameter; there are {', '.join(known)}" if known else "none here")
+    named = [name for name, _ in parse_qsl(urlsplit(req.url).query, keep_blank_values=True)]
+    for name in given:
+        if named.count(name) > 1:
+            raise InvalidInput(name, "at most once")
     return given
 
 

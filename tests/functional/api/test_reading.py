@@ -66,6 +66,7 @@ async def test_a_deleted_article_is_204_twice_and_404_to_readers(app: Container)
         ("list_articles", "sort=asc", "sort"),
         ("list_articles", "cursor=abc", "cursor"),
         ("list_articles", "limit=1e3", "limit"),
+        ("list_articles", "tag=a&tag=b", "tag"),
         ("list_runs", "cursor=abc", "cursor"),
         ("list_runs", "status=x", "status"),
         ("list_quarantine", "status=x", "status"),

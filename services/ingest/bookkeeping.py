@@ -79,9 +79,8 @@ def after_success(
     held of this document."""
     result, document = answer.result, answer.document
     changes: dict[str, Any] = {
-        **counted(feed, new, now),
+        **counted(feed, new, now, fetches=feed.fetch_count + 1),
         "fetch_count": feed.fetch_count + 1,
-        "avg_articles_per_fetch": round((feed.total_articles_fetched + new) / (feed.fetch_count + 1), 4),
         "last_successful_fetch": now,
         "last_status_code": result.status_code,
         "last_duration_ms": result.duration_ms,
@@ -135,7 +134,7 @@ def after_failure(feed: Feed, failure: Failure, now: datetime, policy: Policy, j
     errors = feed.consecutive_errors + failure.counts
     hints = Hints(consecutive_errors=errors, retry_after_seconds=failure.retry_after, jitter=jitter)
     changes: dict[str, Any] = {
-        **counted(feed, new, now),
+        **counted(feed, new, now, fetches=feed.fetch_count),
         "consecutive_errors": errors,
         "last_status_code": failure.status_code,
         "last_duration_ms": failure.duration_ms,
@@ -158,21 +157,21 @@ def after_failure(feed: Feed, failure: Failure, now: datetime, policy: Policy, j
 
 def after_let_in(feed: Feed, new: int, now: datetime, held: str) -> Feed:
     """A batch that was held has come in: it counts, but it is no fetch, and says nothing about when news comes."""
-    total = feed.total_articles_fetched + new
     return feed.changed(
         now,
-        **counted(feed, new, now),
-        avg_articles_per_fetch=round(total / max(1, feed.fetch_count), 4),
+        **counted(feed, new, now, fetches=feed.fetch_count),
         quarantine_id=None if feed.quarantine_id == held else feed.quarantine_id,
         **RELEASED,
     )
 
 
-def counted(feed: Feed, new: int, now: datetime) -> dict[str, Any]:
+def counted(feed: Feed, new: int, now: datetime, *, fetches: int) -> dict[str, Any]:
     """The figures that articles move, whichever way they came in; `last_fetch_time` is when they were counted."""
+    total = feed.total_articles_fetched + new
     changes: dict[str, Any] = {
         "last_fetch_time": now,
-        "total_articles_fetched": feed.total_articles_fetched + new,
+        "total_articles_fetched": total,
+        "avg_articles_per_fetch": round(total / max(1, fetches), 4),
     }
     if new:
         changes["last_new_article_at"] = now

@@ -156,7 +156,7 @@ async def test_what_came_before_the_limit_was_met_is_kept(store: SqliteStore, cl
     (batch,) = await world.worker.claims.claim_every(clock.now)
     outcome = await world.new_worker(shelf=Limited()).ingestion.ingest(batch)
     feed = await world.feed("finnhub")
-    assert len(outcome.article_ids) == feed.total_articles_fetched == 1
+    assert len(outcome.article_ids) == feed.total_articles_fetched == feed.avg_articles_per_fetch == 1
     assert (feed.consecutive_errors, feed.body_hash) == (1, None)
     assert feed.retry_after_until is not None
 

@@ -39,6 +39,10 @@ _LOOKS_LIKE_FEED = re.compile(
     re.IGNORECASE,
 )
 """A root that feedparser knows, or a namespace that is enough for it whatever the root is called."""
+_PAIR = re.compile(
+    rb"&#(5[56][0-9]{3}|[xX][dD][89aAbB][0-9a-fA-F]{2});&#(5[67][0-9]{3}|[xX][dD][c-fC-F][0-9a-fA-F]{2});"
+)
+"""One character in UTF-16, written as two: `&#55357;&#56832;`. Not XML, and what many a publisher makes of an emoji."""
 _NO_CHARSETS = frozenset({"punycode", "idna", "unicode_escape", "raw-unicode-escape", "unicode-escape", "undefined"})
 """Codecs that Python has for other purposes; the first two take quadratic time."""
 
@@ -81,7 +85,27 @@ class _Strict(_Limits, api.StrictFeedParser):  # type: ignore[misc]
 
 
 class _Loose(_Limits, api.LooseFeedParser):  # type: ignore[misc]
-    pass
+    """Reads on behind what feedparser stumbles over: it is one element's, and all the entries behind it are not."""
+
+    stumbles = 0
+
+    def unknown_starttag(self, tag: str, attrs: list[tuple[str, str]]) -> None:
+        try:
+            super().unknown_starttag(tag, attrs)
+        except _BREAKS:
+            self.stumbles += 1
+
+    def unknown_endtag(self, tag: str) -> None:
+        try:
+            super().unknown_endtag(tag)
+        except _BREAKS:
+            self.stumbles += 1
+
+    def handle_charref(self, ref: str) -> None:
+        try:
+            super().handle_charref(ref)
+        except (ValueError, OverflowError):  # half a pair, or beyond Unicode
+            self.elementstack[-1][2].append("\ufffd")
 
 
 def read_as_feedparser(body: bytes, base: str, content_type: str) -> Feed:
@@ -92,7 +116,7 @@ def read_as_feedparser(body: bytes, base: str, content_type: str) -> Feed:
     data = convert_to_utf8({"content-type": content_type, "content-location": base}, body, found)
     if isinstance(found.get("bozo_exception"), CharacterEncodingOverride | CharacterEncodingUnknown):
         collected.warnings["encoding_guessed"] += 1
-    data = _bounded(data, collected)
+    data = _PAIR.sub(_joined, _bounded(data, collected))
     if not _LOOKS_LIKE_FEED.search(data):
         raise Unreadable("not_a_feed", "neither RSS, Atom nor JSON Feed")
     version, data, entities = replace_doctype(data)
@@ -117,24 +141,34 @@ def _with_known_charsets(body: bytes, content_type: str) -> tuple[bytes, str]:
     feedparser looks for the declaration all through that line, which need not end before the document does.
     """
     media_type, charset = parse_content_type(content_type)
-    if charset and not _is_charset(charset):
-        content_type = media_type
     start = body[:MAX_DECLARATION]
+    plain = start.removeprefix(codecs.BOM_UTF8).lstrip()
+    if charset and not _is_charset(charset, plain):
+        content_type = media_type
     if b"<?" not in start[:5]:
         return body, content_type
     line, ended, _ = start.partition(b"\n")
     end = line.find(b"?>") + 2 if b"?>" in line else len(line)
     declared = RE_XML_PI_ENCODING.match(line[:end].removeprefix(codecs.BOM_UTF8))
-    if declared and not _is_charset(declared[1].decode("ascii", "replace")):
+    if declared and not _is_charset(declared[1].decode("ascii", "replace"), plain):
         return body[end:], content_type
     return (body if ended else line[:end] + b"\n" + body[end:]), content_type
 
 
-def _is_charset(name: str) -> bool:
+def _is_charset(name: str, start: bytes) -> bool:
+    """Whether a body that begins so may be in it: what reads as ASCII is in no UTF-16, whatever it says of itself."""
     try:
-        return name.isascii() and codecs.lookup(name).name not in _NO_CHARSETS
+        known = name.isascii() and codecs.lookup(name).name not in _NO_CHARSETS
+        return known and (not start.startswith(b"<") or b"<".decode(name, "ignore") == "<")
     except (LookupError, ValueError):
         return False
+
+
+def _joined(pair: re.Match[bytes]) -> bytes:
+    high, low = (int(each[1:], 16) if each[:1] in b"xX" else int(each) for each in pair.groups())
+    if not (0xD800 <= high < 0xDC00 <= low < 0xE000):
+        return pair[0]
+    return chr(0x10000 + (high - 0xD800) * 0x400 + low - 0xDC00).encode()
 
 
 def _bounded(data: bytes, collected: Collected) -> bytes:
@@ -187,6 +221,8 @@ def _run_loose(parser: Any, data: bytes, collected: Collected) -> None:
         pass
     except _BREAKS:
         collected.warnings["broken_off"] += 1
+    if parser.stumbles:
+        collected.warnings["elements_ignored"] += parser.stumbles
 
 
 def _collect(found: dict[str, Any], collected: Collected) -> None:

@@ -123,6 +123,44 @@ def test_control_characters_do_not_reach_a_headline() -> None:
 
 
 @pytest.mark.parametrize(
+    ("odd", "headline", "warnings"),
+    [
+        ("&#55357;&#56960;", "A \U0001f680 in it", {}),  # what many make of an emoji: two halves, each written as one
+        ("&#xD83D;&#xde80;", "A \U0001f680 in it", {}),
+        ("&#xD83D;", "A \ufffd in it", {"malformed": 1}),
+        ("&#x110000;", "A \ufffd in it", {"malformed": 1}),
+        ("&#99999999999999999999;", "A \ufffd in it", {"malformed": 1}),
+        (
+            "<posList xmlns='http://www.opengis.net/gml'>1</posList>",
+            "A 1 in it",
+            {"malformed": 1, "elements_ignored": 1},
+        ),
+    ],
+)
+def test_what_feedparser_stumbles_over_costs_no_entry_behind_it(
+    odd: str, headline: str, warnings: dict[str, int]
+) -> None:
+    items = [f"<item><title>A {odd} in it</title><link>https://x.example/1</link>DATE</item>"]
+    items += [f"<item><title>Story {n}</title><link>https://x.example/{n}</link>DATE</item>" for n in (2, 3)]
+    date = "<pubDate>Sat, 21 Feb 2026 20:00:00 GMT</pubDate>"
+    head = "<rss version='2.0' xmlns:gml='http://www.opengis.net/gml'>"
+    body = f"{head}<channel>{''.join(items)}</channel></rss>".replace("DATE", date).encode()
+    document = parse(body, BASE)
+    assert [item.headline for item in document.items] == [headline, "Story 2", "Story 3"]
+    assert document.warnings == warnings
+
+
+@pytest.mark.parametrize("charset", ["utf-16", "UTF-16LE", "utf-32", "cp037", "rot13"])
+@pytest.mark.parametrize("says", ["its declaration", "the header"])
+def test_a_charset_that_the_first_letter_belies_is_not_believed(charset: str, says: str) -> None:
+    declaration = f'<?xml version="1.0" encoding="{charset}"?>' if says == "its declaration" else ""
+    entry = "<item><title>Caf\xe9 ouvert</title><link>https://x.example/1</link></item>"
+    body = f"{declaration}<rss version='2.0'><channel>{entry}</channel></rss>".encode()
+    document = parse(body, BASE, f"text/xml; charset={charset}" if says == "the header" else "application/xml")
+    assert [item.headline for item in document.items] == ["Caf\xe9 ouvert"]
+
+
+@pytest.mark.parametrize(
     ("body", "kind"),
     [
         (b"", "empty"),

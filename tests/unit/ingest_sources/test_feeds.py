@@ -130,11 +130,7 @@ def test_control_characters_do_not_reach_a_headline() -> None:
         ("&#xD83D;", "A \ufffd in it", {"malformed": 1}),
         ("&#x110000;", "A \ufffd in it", {"malformed": 1}),
         ("&#99999999999999999999;", "A \ufffd in it", {"malformed": 1}),
-        (
-            "<posList xmlns='http://www.opengis.net/gml'>1</posList>",
-            "A 1 in it",
-            {"malformed": 1, "elements_ignored": 1},
-        ),
+        ("<gml:posList>1</gml:posList>", "A 1 in it", {"malformed": 1, "elements_ignored": 1}),
     ],
 )
 def test_what_feedparser_stumbles_over_costs_no_entry_behind_it(

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from models.errors import Unavailable
+from models.article import Article
+from models.errors import Unavailable, UnreadableDocument
 from models.feed import Feed
 from models.run import JobRun
 from services.analysis.settling import Settled, Settling
 from services.analysis.workflows import Step
+from services.analysis.works import fingerprint
 from services.ingest import canonical
 from services.ingest.canonical import Moment
 from services.ports import Clock, Document, Query, Store, Where
@@ -46,38 +48,43 @@ class Priorities:
         priority = await priority_of(self._store, feed_id)
         if priority is None:
             return Step(None)  # what it said stays as it was
-        checkpoint = run.checkpoint or {}
-        after = checkpoint.get("after") if checkpoint.get("priority") == priority else None
+        before = run.checkpoint or {}
+        after = before.get("after") if before.get("priority") == priority else None
         where = (Where("sources", "contains", feed_id), Where("deleted_at", "missing"))
         query = Query(where, order="by_time", limit=PAGE, after=str(after) if after else None)
         page = await self._store.query(ARTICLES.name, query)
-        articles = await self._reordered(page.items, feed_id, priority)
+        articles, failed = await self._reordered(page.items, feed_id, priority)
         # Also those that a try before left rewritten, but not analysed.
         unlike = [each["source_id"] for each in articles if _reads_otherwise(each)]
         settled = await self._settling.settle(unlike) if unlike else Settled()
         counts = {"articles": len(page.items), "analyzed": len(settled.done)}
         following = page.next
         ended = following is None and await priority_of(self._store, feed_id) in (priority, None)
-        return Step(
-            None if ended else {"priority": priority, "after": following}, len(page.items), counts, settled.failed
-        )
+        checkpoint = None if ended else {"priority": priority, "after": following}
+        return Step(checkpoint, len(page.items), counts, {**settled.failed, **failed})
 
-    async def _reordered(self, articles: Sequence[Document], feed_id: str, priority: int) -> list[Document]:
-        """These articles as they are now, in the readings that count by this priority."""
+    async def _reordered(
+        self, articles: Sequence[Document], feed_id: str, priority: int
+    ) -> tuple[list[Document], dict[str, str]]:
+        """These articles as they are now, in the readings that count by this priority; and why some are not."""
         now = Moment(self._clock())
         done: list[Document] = []
+        failed: dict[str, str] = {}
         waiting = list(articles)
         for _ in range(ROUNDS):
             changes: list[tuple[Document, str]] = []
             for article in waiting:
-                if feed_id not in article["source_attribution"] or article.get("deleted_at"):
+                try:
+                    after = _prioritized(article, feed_id, priority, now)
+                except (UnreadableDocument, KeyError) as error:
+                    failed[article["source_id"]] = fingerprint(type(error).__name__)
                     continue
-                if canonical.priority_in(article, feed_id) == priority:
+                if after is article:
                     done.append(article)
                 else:
-                    changes.append((await self._after(article, feed_id, priority, now), article["_etag"]))
+                    changes.append((await self._with_text(article, after), article["_etag"]))
             if not changes:
-                return done
+                return done, failed
             won = await self._store.replace_many(ARTICLES.name, changes)
             done += [after for (after, _), is_ours in zip(changes, won, strict=True) if is_ours]
             raced = [after["source_id"] for (after, _), is_ours in zip(changes, won, strict=True) if not is_ours]
@@ -85,8 +92,7 @@ class Priorities:
             waiting = [each for each in found if each is not None]
         raise Unavailable(f"{len(waiting)} articles kept changing", retry_after=1.0)
 
-    async def _after(self, article: Document, feed_id: str, priority: int, now: Moment) -> Document:
-        after = canonical.with_priority(article, feed_id, priority, now)
+    async def _with_text(self, article: Document, after: Document) -> Document:
         reading = after["canonical"]
         if reading["source"] == article["canonical"]["source"]:
             return after
@@ -94,6 +100,16 @@ class Priorities:
         return {**after, "text_for_analysis": observed.get("text") if observed else None}
 
 
+def _prioritized(article: Document, feed_id: str, priority: int, now: Moment) -> Document:
+    """Itself if there is nothing to change. Raises UnreadableDocument, and KeyError where a source lacks what choosing
+    among them takes."""
+    read = Article.from_document(article)
+    if read.deleted_at is not None or canonical.priority_in(article, feed_id) == priority:
+        return article
+    return canonical.with_priority(article, feed_id, priority, now)
+
+
 def _reads_otherwise(article: Document) -> bool:
-    """Whether its figures are of another reading than the one that counts."""
-    return bool(article["status"] != "error" and article.get("analyzed_revision") != article["canonical"]["revision"])
+    """Whether its figures are of another reading than the one that counts. What is pending has a message of its own."""
+    is_analyzed = article["status"] == "analyzed" and not article.get("deleted_at")
+    return is_analyzed and article.get("analyzed_revision") != article["canonical"]["revision"]

@@ -145,6 +145,24 @@ async def test_what_died_on_the_way_is_finished_by_the_run_that_was_stored_first
     raise AssertionError("never through")
 
 
+async def test_an_article_that_cannot_be_read_does_not_hold_up_the_others(ingested: Container) -> None:
+    broken = await ingested.store.read("articles", (await shared())["source_id"], "article")
+    assert broken is not None
+    other = {**broken, "source_id": "dedup:" + "0" * 32, "dedup_key": "0" * 32, "timestamp": "2026-01-01T00:00:00Z"}
+    await ingested.store.upsert("articles", {**other, "headline": ""})
+    other |= {"source_id": "dedup:" + "1" * 32, "dedup_key": "1" * 32}
+    bare = {**broken["source_attribution"]["bad"]}
+    del bare["revision"]
+    await ingested.store.upsert(
+        "articles", {**other, "source_attribution": {**other["source_attribution"], "bad": bare}}
+    )
+    answer = await patched(ingested, source_priority=1)
+    run = (await call("get_run", run_id=answer.json["run_id"])).json
+    assert (run["status"], run["metrics"]) == ("PARTIAL", {"articles": 3, "analyzed": 1, "failed": 2})
+    article = await call("get_article", article_id=broken["source_id"])
+    assert article.json["canonical"]["source"] == "bad"
+
+
 async def test_a_list_of_feeds_that_says_another_priority_has_a_run_for_each(ingested: Container) -> None:
     url = (await call("get_feed", feed_id="bad")).json["feed_url"]
     runs: list[JobRun] = []

@@ -46,6 +46,10 @@ class Settlement:
         groups = await self._claimed(_moved(groups, apart))
         articles |= await self._read(groups.keys() - articles.keys())
         folded = await self._written(groups, articles)
+        for key, one in folded.items():
+            if one.before is not None and one.before.get("deleted_at"):
+                # It may have gone between the observation and the article: now, or in a try that died.
+                await self.store.delete(ARTICLES.name, key, canonical.observation_id(self.source.key, self.now.text))
         # Not of an entry that said nothing new: a date that drifts would leave one at every poll.
         told = {key: one for key, one in folded.items() if one.before is None or one.observations}
         hashes = [self._hash(key, target) for key, one in told.items() for target in one.targets]

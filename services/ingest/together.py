@@ -28,6 +28,8 @@ class Documents(Protocol):
 
     async def read(self, container: str, partition: str, id: str) -> Document | None: ...
 
+    async def delete(self, container: str, partition: str, id: str) -> bool: ...
+
     async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]: ...
 
     async def create_many(self, container: str, documents: Sequence[Document]) -> list[bool]: ...
@@ -64,6 +66,9 @@ class Together:
 
     async def read(self, container: str, partition: str, id: str) -> Document | None:
         return await self._store.read(container, partition, id)
+
+    async def delete(self, container: str, partition: str, id: str) -> bool:
+        return await self._store.delete(container, partition, id)
 
     async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
         return await self._in_line("read_many", container, keys, self._store.read_many)

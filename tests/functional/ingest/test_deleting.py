@@ -1,4 +1,4 @@
-"""An article is deleted while an edit of it comes in: its text is shown in neither layer afterwards."""
+"""An article is deleted while an edit of it comes in: its text is in neither layer afterwards."""
 
 from __future__ import annotations
 
@@ -28,15 +28,25 @@ class DeletedMeanwhile:
         return await self._store.create_many(container, documents)
 
 
-async def test_what_is_said_of_an_article_that_is_deleted_meanwhile_is_not_exported(world: World) -> None:
+async def test_nothing_is_kept_that_is_said_of_an_article_that_is_deleted_meanwhile(world: World) -> None:
     await world.add_feed("a", [item(1, text="before"), item(2)])
     await world.poll("a")
-    articles = Articles(world.store, world.clock)
     deleted = next(each["source_id"] for each in await world.articles() if "Number 1" in each["headline"])
     world.clock.forward(days=1)
     world.publish("a", [item(1, text="after"), item(2)])
     store = cast("Store", DeletedMeanwhile(world, deleted))
     await world.poll("a", world.new_worker(store))
+    assert deleted not in {each["source_id"] for each in await world.observations()}
+
+
+async def test_what_is_left_of_it_by_a_worker_that_died_is_not_exported(world: World) -> None:
+    await world.add_feed("a", [item(1, text="before"), item(2)])
+    await world.poll("a")
+    articles = Articles(world.store, world.clock)
+    deleted = next(each["source_id"] for each in await world.articles() if "Number 1" in each["headline"])
+    (left,) = [each for each in await world.observations() if each["source_id"] == deleted]
+    await articles.delete(deleted)
+    await world.store.create(ARTICLES.name, left)
     for layer in ("canonical", "raw"):
         page = await articles.export(layer, 10, None)
         assert [each["source_id"] == deleted for each in page.items] == [False]

@@ -21,6 +21,10 @@ class Slow:
     async def read(self, container: str, partition: str, id: str) -> Document | None:
         return {"id": id}
 
+    async def delete(self, container: str, partition: str, id: str) -> bool:
+        self.there.discard(id)
+        return True
+
     async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
         await self._work(len(keys))
         return [{"id": name} if name in self.there else None for _, name in keys]

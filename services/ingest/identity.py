@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, NewType
 
 from models.headline import content_hash, dedup_key, normalize_headline, source_id
@@ -30,6 +30,10 @@ MOST_TEXT = 4_000
 
 FUTURE_ALLOWED = timedelta(minutes=10)
 """What clocks may differ by. A date that is further ahead is clamped, and flagged."""
+
+EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+"""What says that it is older says so by the zero of a clock (the years 1, 1601, 1899), or in seconds that were read as
+a year (`1763300000`)."""
 
 FEWEST_WORDS = 3
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
@@ -166,6 +170,8 @@ def _settled(item: RawItem, first_seen: datetime) -> tuple[datetime, PublishedFl
         return first_seen, item.published_flag or "missing"
     if item.published > first_seen + FUTURE_ALLOWED:
         return first_seen, "future"
+    if item.published < EARLIEST:
+        return first_seen, "unparsable"
     return item.published, item.published_flag
 
 

@@ -134,12 +134,18 @@ READ: dict[str, tuple[bytes, list[str], dict[str, int], dict[str, int]]] = {
         {},
     ),
     "a date in 1970": (dated("Thu, 01 Jan 1970 00:00:00 GMT"), [STORY], {}, {}),
+    "a date in the year 1": (dated("Mon, 01 Jan 0001 00:00:00 GMT"), [STORY], {}, {}),
+    "a date in 1899": (dated("1899-12-30T00:00:00"), [STORY], {}, {}),
+    "seconds for a date": (dated("1763300000"), [STORY], {}, {}),
     "a date in 2099": (dated("Thu, 01 Jan 2099 00:00:00 GMT"), [STORY], {}, {}),
     "yesterday": (dated("yesterday"), [STORY], {"date_unparsable": 1}, {}),
     "no date": (document(entry()), [STORY], NEVER, {}),
 }
 DATES = {
     "a date in 1970": ("1970-01-01T00:00:00Z", None),
+    "a date in the year 1": ("2026-02-21T20:01:00Z", "unparsable"),
+    "a date in 1899": ("2026-02-21T20:01:00Z", "unparsable"),
+    "seconds for a date": ("2026-02-21T20:01:00Z", "unparsable"),
     "a date in 2099": ("2026-02-21T20:01:00Z", "future"),
     "yesterday": ("2026-02-21T20:01:00Z", "unparsable"),
     "no date": ("2026-02-21T20:01:00Z", "missing"),

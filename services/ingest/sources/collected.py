@@ -21,9 +21,8 @@ MAX_HTML = 200_000
 MAX_TAGS = 100
 MAX_TAG = 200
 
-_WEB_URL = re.compile(
-    r"https?://(?:[^\s/?#@]*@)?(?:\[[0-9A-Fa-f:.]+\]|[^\s/?#@:\[\]]+)(?::[0-9]{1,5})?(?:[/?#]\S*)?", re.I
-)
+_WEB_URL = re.compile(r"https?://(?:\[[0-9A-Fa-f:.]+\]|[^\s/?#@:\[\]\\]+)(?::[0-9]{1,5})?(?:[/?#]\S*)?", re.I)
+_USER = re.compile(r"^(https?://)[^\s/?#\\]*@", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +151,12 @@ def _sharing(item: RawItem) -> RawItem:
 
 
 def _usable(link: str) -> str:
-    """An absolute http or https URL without spaces that names a host; or nothing."""
-    link = one_line(link).replace(" ", "%20")
+    """An absolute http or https URL without spaces that names a host; or nothing.
+
+    Without a user: that is a secret that slipped out, or `https://bank.example@elsewhere.example/`. Browsers take a
+    backslash for a slash, so that a host with one is another host to them.
+    """
+    link = _USER.sub(r"\1", one_line(link).replace(" ", "%20"))
     if not link or len(link) > MAX_URL or not _WEB_URL.fullmatch(link):
         return ""
     try:

@@ -57,6 +57,25 @@ def test_links_are_made_absolute_or_refused_and_counted() -> None:
     assert document.skipped == {"no_link": 2, "link_refused": 3}
 
 
+@pytest.mark.parametrize(
+    ("link", "url"),
+    [
+        ("https://reader:s3cret@news.example/a", "https://news.example/a"),
+        ("https://bank.example@news.example", "https://news.example"),
+        ("HTTPS://a@b@news.example:8443/?u=http://x@y/", "HTTPS://news.example:8443/?u=http://x@y/"),
+        ("https://news.example/@writer", "https://news.example/@writer"),
+        ("https://bank.example\\@news.example/", None),
+        ("https://reader@", None),
+    ],
+)
+@pytest.mark.parametrize("element", ["link", "guid"])
+def test_a_link_leads_where_it_seems_to_and_holds_no_secret(link: str, url: str | None, element: str) -> None:
+    entry = f"<item><title>A story</title><{element}>{link}</{element}></item>"
+    document = parse(f"<rss version='2.0'><channel>{entry}</channel></rss>".encode(), BASE)
+    assert [item.url for item in document.items] == ([url] if url else [])
+    assert document.skipped == ({} if url else {"link_refused": 1})
+
+
 def test_titles_become_plain_text_however_often_they_were_escaped() -> None:
     document = read("rss20_titles.xml")
     headlines = [item.headline for item in document.items]

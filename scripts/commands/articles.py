@@ -40,6 +40,9 @@ async def sources(app: Container, given: argparse.Namespace) -> int:
 
 async def ingest(app: Container, given: argparse.Namespace) -> int:
     """Every enabled feed once, now. Queues are the app's: its clean_up sends on what is still to be analysed."""
+    if given.export is not None and (given.export.is_dir() or not given.export.absolute().parent.is_dir()):
+        say(f"--export: must be a file in a folder that is there, not {given.export}")
+        return 1
     batches = await app.claims.claim_every(app.clock())
     total, done = sum(len(batch.feeds) for batch in batches), 0
     gate = asyncio.Semaphore(RUNS_AT_ONCE)

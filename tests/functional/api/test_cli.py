@@ -73,6 +73,10 @@ async def test_feeds_are_added_ingested_and_exported_in_either_layer(cli: Cli, b
     assert both
     assert all(each["canonical"]["source"] == "demo-dev-wire" for each in both)
 
+    for nowhere in (cli.data, cli.data / "none" / "x.json"):
+        assert await cli.run("ingest", "--all", "--export", str(nowhere), code=1) == ""
+        assert "--export: must be a file" in cli.said
+
     raw = cli.data / "raw.json"
     again = await cli.run("ingest", "--all", "--raw-all-sources", "--export", str(raw))
     assert "new articles: 0" in again

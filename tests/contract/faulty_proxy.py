@@ -56,10 +56,12 @@ class FaultyProxy:
                 while await self._one(reader, writer):
                     pass
         finally:
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
             self.open -= 1
             if not self.open:
                 self.idle.set()
-            writer.close()
 
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = await reader.readuntil(b"\r\n\r\n")
@@ -116,3 +118,5 @@ async def running(upstream: str) -> AsyncIterator[FaultyProxy]:
         server.close()
         async with asyncio.timeout(5):
             await server.wait_closed()
+            if proxy.open:
+                await proxy.idle.wait()

@@ -6,6 +6,7 @@ Ids are `dedup:{key}`, or the older `{source}:{article_id}`, which the locators 
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -31,6 +32,7 @@ TEXT_SEARCHED_WITHIN = timedelta(days=7)
 # Longer than feeds list an entry, so that a poll does not bring back what was deleted.
 TOMBSTONE_KEPT = timedelta(days=365)
 REDACTED = "[deleted]"
+_SLASH = re.compile("%2f", re.IGNORECASE)
 _LONGEST_WORDS = 200
 _TRIES = 8
 _PAGE = 500
@@ -188,8 +190,9 @@ class Articles:
                 return found
 
     async def _find(self, article_id: str) -> Document | None:
-        """A slash in an old id comes percent-encoded, since routes are matched before it is decoded."""
-        for spelling in dict.fromkeys((article_id, unquote(article_id))):
+        """A slash in an old id comes percent-encoded, since routes are matched before it is decoded; the rest of it is
+        decoded by then, unless the id was encoded twice."""
+        for spelling in dict.fromkeys((article_id, _SLASH.sub("/", article_id), unquote(article_id))):
             source_id = spelling if spelling.startswith("dedup:") else await self._resolved(spelling)
             if source_id is None or not _is_key(source_id):
                 continue

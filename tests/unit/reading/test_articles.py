@@ -103,12 +103,14 @@ async def test_an_old_id_leads_to_the_article_through_its_locator(articles: Arti
         alias(),
         alias(provider="reuters-world", locator_identity="provider_product_id:https://x.example/?a=1"),
         alias(provider="reuters-world", locator_identity=f"url:{url}"),
+        alias(provider="tageblatt", locator_identity="provider_product_id:https://x.example/%C3%9Cbung"),
     )
     for old in (
         "tiingo:91144751",
         "reuters-world:https://x.example/?a=1",
         "reuters-world:https:%2F%2Fx.example%2F?a=1",
         f"tiingo:{url}/?utm_source=rss",
+        "tageblatt:https:%2F%2fx.example%2F%C3%9Cbung",
         stored.source_id,
     ):
         assert (await articles.get(old)).source_id == stored.source_id

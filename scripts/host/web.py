@@ -57,6 +57,7 @@ class Front:
             access_log=None,
             max_line_size=_HEADER_BYTES,
             max_field_size=_HEADER_BYTES,
+            auto_decompress=False,
         )
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:

@@ -26,6 +26,15 @@ async def raw(sample: Sample, request: bytes) -> bytes:
     return answer
 
 
+async def test_a_body_is_passed_on_as_it_came_whatever_its_encoding_is_called(sample: Sample) -> None:
+    headers = {"Content-Encoding": "gzip"}
+    async with (
+        aiohttp.ClientSession() as client,
+        client.post(sample.host.url + "/api/v1/Echo/7/a", data=b"plain", headers=headers) as response,
+    ):
+        assert (response.status, (await response.json())["body"]) == (201, "plain")
+
+
 async def test_a_request_reaches_its_function_as_the_real_host_passes_it_on(sample: Sample) -> None:
     headers = [("X-Twice", "1"), ("X-Twice", "2"), ("traceparent", "00-" + "1" * 32 + "-" + "2" * 16 + "-01")]
     path = "/api/v1/Echo/7/a%2Fb%20c/?x=1&x=2&empty=&y=%26"

@@ -35,7 +35,7 @@ def requests(
 def parse(body: bytes) -> ParsedDocument:
     """The articles of one answer. Raises Unreadable for an error or whatever is no list of articles."""
     collected = Collected()
-    for article in load_articles(body, "Finnhub"):
+    for article in load_articles(body, "Finnhub", collected.warnings):
         if not isinstance(article, dict):
             collected.skipped["not_an_entry"] += 1
             continue

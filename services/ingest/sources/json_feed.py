@@ -13,12 +13,12 @@ from services.ingest.sources.unreadable import Unreadable
 
 def read_json_feed(body: bytes, base: str) -> Feed:
     """Unreadable if it is not JSON, or JSON of another kind."""
-    document = load_json(body)
+    collected = Collected()
+    document = load_json(body, collected.warnings)
     version = _text(document, "version") if isinstance(document, dict) else ""
     if not isinstance(document, dict) or "jsonfeed.org/version/" not in version:
         raise Unreadable("not_a_feed", "JSON, but no JSON Feed")
     items = document.get("items")
-    collected = Collected()
     for item in items if isinstance(items, list) else ():
         if isinstance(item, dict):
             _collect(item, base, collected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -37,12 +38,12 @@ def within(items: Iterable[RawItem], since: datetime, until: datetime) -> tuple[
     return tuple(item for item in items if item.published is None or since <= item.published <= until)
 
 
-def load_articles(body: bytes, provider: str) -> list[Any]:
+def load_articles(body: bytes, provider: str, warnings: Counter[str]) -> list[Any]:
     """The list that `provider` should have answered with.
 
     Unreadable("refused") with the provider's own words if it answered with an error, Unreadable("not_json") otherwise.
     """
-    document = load_json(body)
+    document = load_json(body, warnings)
     if isinstance(document, dict):
         words = next(
             (document[name] for name in ("error", "detail", "message") if isinstance(document.get(name), str)), ""

@@ -135,6 +135,17 @@ def test_a_wrong_charset_is_guessed_and_said_so() -> None:
     assert document.warnings == {"encoding_guessed": 1}
 
 
+def test_a_json_feed_in_a_wrong_charset_is_read_and_said_so() -> None:
+    head, tail = b'{"version": "https://jsonfeed.org/version/1.1", "items": [{"url": "/1", "title": "', b'"}]}'
+    for title, shown in (
+        (b"Caf\xe9 ouvert", "Caf\xe9 ouvert"),
+        (b"Caf\xc3\xa9 \x93cut\xe2\x82", "Caf\xe9 \u201ccut\xe2\u201a"),
+    ):
+        document = parse(head + title + tail, BASE, "application/feed+json")
+        assert [item.headline for item in document.items] == [shown]
+        assert document.warnings == {"encoding_guessed": 1, "date_missing": 1}
+
+
 def test_control_characters_do_not_reach_a_headline() -> None:
     document = read("rss20_control_characters.xml")
     assert [item.headline for item in document.items] == ["Bell rings twice"]

@@ -33,13 +33,15 @@ RELEASED: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a fetch came to nothing. `kind` is of few, for counting; `counts` is False if the feed was not even asked."""
+    """Why a fetch came to nothing. `kind` is of few, for counting; `tries` is how often it was tried; `counts` is False
+    if it was not tried at all."""
 
     kind: str
     error: str
     fingerprint: str
     status_code: int | None = None
     duration_ms: int = 0
+    tries: int = 0
     retry_after: float | None = None
     permanent: bool = False
     counts: bool = True
@@ -58,6 +60,7 @@ def failure_of(answer: Answer) -> Failure | None:
         kind if problem is not None else result.fingerprint or kind,
         status_code=result.status_code,
         duration_ms=result.duration_ms,
+        tries=result.attempts,
         retry_after=result.retry_after,
         permanent=result.status in PERMANENT,
         counts=result.status is not FetchStatus.BREAKER_OPEN,

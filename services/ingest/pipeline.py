@@ -66,6 +66,7 @@ class _Through:
     attempt: Attempt
     processed: Processed = field(default_factory=Processed)
     let_in: QuarantineItem | None = None
+    tries: int = 0
 
 
 _Done = _Through | AtWork | None
@@ -192,7 +193,7 @@ class Ingestion:
         new = len(processed.taken.first)
         after = after_failure(lease.feed, failure, now.at, await self._budget.policy(), self._chance(), new=new)
         attempt = runs.failed(run_id, lease.feed.feed_id, delivery, now.at, failure, processed.found, processed.taken)
-        return _Through(lease, after, attempt, processed)
+        return _Through(lease, after, attempt, processed, tries=failure.tries)
 
     async def _let_in(self, batch: FeedBatch, held: str, delivery: int) -> _Done:
         """Takes in a held batch, under the feed's claim: its figures are written by one at a time."""
@@ -303,11 +304,11 @@ def _report(each: _Through) -> None:
     else:
         log_event(
             log,
-            logging.WARNING,
+            logging.ERROR,
             "feed_fetch_failed",
             error_type=attempt.error_type,
             error=attempt.error_message,
-            attempt=attempt.attempt_no,
+            attempt=each.tries,
             **fields,
         )
     if (attempt.duration_ms or 0) > SLOW_MS:

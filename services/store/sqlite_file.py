@@ -9,7 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from models.errors import Unavailable
@@ -22,6 +22,7 @@ PATIENCE_SECONDS = 0.25  # with another process, while our own writers may have 
 PAGE_BYTES = 8192  # several documents, not one and an empty half
 LARGE_LOG_PAGES = 2048  # 16 MB
 PURGE_BATCH = 500
+WASTED_PAGES = 512  # 4 MB
 CACHE_KIB = 3_000
 WRITER_CACHE_KIB = 8_000
 """Holds all pages of a batch: where they do not fit, those of the indexes are written twice, and read again."""
@@ -110,12 +111,20 @@ def _bring_up_to_date(connection: sqlite3.Connection) -> None:
         )
     wanted = sqlite_sql.schema()
     there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-    if version == sqlite_sql.SCHEMA_VERSION and there.issuperset(wanted):
-        return
-    with transaction(connection):
-        for statement in wanted.values():
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {sqlite_sql.SCHEMA_VERSION}")
+    if version != sqlite_sql.SCHEMA_VERSION or not there.issuperset(wanted):
+        with transaction(connection):
+            for statement in wanted.values():
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {sqlite_sql.SCHEMA_VERSION}")
+    _give_back(connection)
+
+
+def _give_back(connection: sqlite3.Connection) -> None:
+    """Writes a file anew of which the most is empty: what is deleted leaves room for what comes, not for others."""
+    (pages,), (free,) = (connection.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "freelist_count"))
+    if free > max(WASTED_PAGES, pages // 2):
+        with suppress(sqlite3.OperationalError):  # somebody is at it, or the disk is too full for a copy: another time
+            connection.execute("VACUUM")
 
 
 class Housekeeper(threading.Thread):

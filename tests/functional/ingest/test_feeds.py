@@ -1,5 +1,6 @@
 """What fetching does to a feed: schedule, validators, errors, claims; and that one feed never hurts another."""
 
+import json
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -95,6 +96,17 @@ async def test_a_feed_that_breaks_the_store_does_not_keep_the_others_from_being_
     with pytest.raises(KeyError):
         await world.new_worker(_BreaksOver(world.store, "b")).ingestion.ingest(batch)
     assert [(await world.feed(name)).fetch_count for name in "abc"] == [1, 0, 1]
+
+
+async def test_a_fetch_that_failed_is_logged_as_an_error_with_how_often_it_was_tried(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    await world.add_feed("a")
+    world.publish("a", [], status=FetchStatus.TIMEOUT, fields={"attempts": 3})
+    await world.poll("a")
+    (line,) = [each for each in caplog.records if '"event": "feed_fetch_failed"' in each.message]
+    assert line.levelname == "ERROR"
+    assert {"feed_id": "a", "error_type": "timeout", "attempt": 3}.items() <= json.loads(line.message).items()
 
 
 async def test_a_304_keeps_what_the_last_200_said(world: World) -> None:

@@ -183,6 +183,22 @@ async def test_the_log_starts_afresh_under_writes_without_pause(
             await store.write_many("locators", documents)
 
 
+async def test_a_file_that_is_mostly_empty_is_smaller_once_it_is_opened_again(
+    open_store: Callable[..., SqliteStore], path: Path
+) -> None:
+    store = open_store()
+    await store.write_many("mentions", [item(f"{n}", text="x" * 4_000) for n in range(2_000)])
+    held = await store.read_many("mentions", [("t", f"{n}") for n in range(10, 2_000)])
+    await store.delete_many("mentions", [(each["tool_id"], each["id"], each["_etag"]) for each in held if each])
+    await store.close()
+    before = await asyncio.to_thread(path.stat)
+    store = open_store()
+    assert await store.count("mentions") == 10
+    await store.close()
+    after = await asyncio.to_thread(path.stat)
+    assert after.st_size < before.st_size / 10
+
+
 async def test_closing_leaves_one_file_and_no_thread(open_store: Callable[..., SqliteStore], path: Path) -> None:
     store = open_store()
     await store.upsert("mentions", item())

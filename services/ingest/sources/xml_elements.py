@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree.ElementTree import Element
 
 from services.ingest.sources.repair import repaired
 from services.ingest.sources.xml_tags import ENCODED, MEDIA_SUMMARY, SUMMARY
+
+LONGEST_TAG = 65_536
+"""Attributes cost a hundred times their size: a longer tag is made to cost memory, or holds a picture."""
+
+_TAG_NAME = re.compile(rb"<[A-Za-z][\w:.-]*")
+_TAG = re.compile(rb"""<[A-Za-z](?:[^'"<>]++|"[^"]*+"(?=[>/\s]|\w+=)|'[^']*+'(?=[>/\s]|\w+=))*+[^<>]*+""")
+"""As far as feedparser takes it to reach."""
+_FAR_FROM_THE_NEXT = re.compile(rb"<(?=[A-Za-z])[^<]{%d,}" % LONGEST_TAG)
 
 _HTML_KINDS = (SUMMARY, MEDIA_SUMMARY, ENCODED)
 _TYPES = {"text": False, "plain": False, "text/plain": False, "html": True, "text/html": True}
@@ -14,6 +23,26 @@ _MOVES_BASE = frozenset({"base", "{http://www.w3.org/XML/1998/namespace}base", "
 
 class Odd(Exception):
     """Something that feedparser may understand otherwise than we would: the document is for feedparser."""
+
+
+def has_long_tag(data: bytes) -> bool:
+    """Of XML that may be well-formed."""
+    return any(_length(data, each.start()) > LONGEST_TAG for each in _FAR_FROM_THE_NEXT.finditer(data))
+
+
+def without_long_tags(data: bytes) -> bytes:
+    """With the names alone of tags that are too long, whatever it is otherwise."""
+    return _TAG.sub(_name_if_long, data)
+
+
+def _length(data: bytes, start: int) -> int:
+    tag = _TAG.match(data, start)
+    return len(tag[0]) if tag else 0
+
+
+def _name_if_long(tag: re.Match[bytes]) -> bytes:
+    name = _TAG_NAME.match(tag[0]) if len(tag[0]) > LONGEST_TAG else None
+    return name[0] + b" " if name else tag[0]
 
 
 def items_of(element: Element) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ from services.ingest.sources.dates import first_date
 from services.ingest.sources.repair import element_link, repaired, resolved
 from services.ingest.sources.xml_elements import (
     Odd,
+    has_long_tag,
     holds_entries,
     is_html,
     is_permalink,
@@ -59,6 +60,8 @@ _NO_DEPTHS: Mapping[Element, int] = {}
 DEEPEST = 20
 MANY_TAGS = 600_000
 """More than a feed of the largest size that is fetched has, and still no burden as a tree."""
+MANY_ATTRIBUTES = 30_000
+"""Where it is worth looking whether they are one tag's."""
 
 
 def read_fast(data: bytes, base: str) -> Feed:
@@ -66,6 +69,8 @@ def read_fast(data: bytes, base: str) -> Feed:
     if _has_doctype(data):
         raise Odd
     if len(data) > MANY_TAGS and data.count(b"<") > MANY_TAGS:
+        raise Odd
+    if len(data) > MANY_ATTRIBUTES and data.count(b"=") > MANY_ATTRIBUTES and has_long_tag(data):
         raise Odd
     parser = XMLParser(encoding="utf-8")  # noqa: S314 - no DTD comes this far, so no entity can expand
     try:

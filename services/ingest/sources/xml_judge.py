@@ -21,6 +21,7 @@ from feedparser.sanitizer import replace_doctype
 from services.ingest.sources.collected import MAX_ITEMS, MAX_TAGS, Collected, Feed, as_html
 from services.ingest.sources.dates import from_time_tuple
 from services.ingest.sources.unreadable import Unreadable
+from services.ingest.sources.xml_elements import without_long_tags
 
 MAX_BYTES = 3_000_000
 MAX_MARKS = 100_000
@@ -173,8 +174,7 @@ def _joined(pair: re.Match[bytes]) -> bytes:
 
 def _bounded(data: bytes, collected: Collected) -> bytes:
     """Cut where it becomes too much work, and without what only hostile documents have."""
-    end = len(data)
-    end = min(end, MAX_BYTES)
+    end = min(len(data), MAX_BYTES)
     if data.count(b"<", 0, end) > MAX_MARKS:
         position = -1
         for _ in range(MAX_MARKS):
@@ -183,6 +183,7 @@ def _bounded(data: bytes, collected: Collected) -> bytes:
     if end < len(data):
         collected.warnings["document_cut"] += 1
         data = data[:end]
+    data = without_long_tags(data)
     first = _FIRST_ELEMENT.search(data)
     start = first.start() if first else len(data)
     # feedparser searches the prolog with expressions that are quadratic in its white space.

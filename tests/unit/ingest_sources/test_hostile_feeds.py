@@ -70,6 +70,42 @@ def test_a_billion_laughs_expand_to_nothing() -> None:
     assert peak < 20_000_000
 
 
+ATTRIBUTES: dict[str, Callable[[], bytes]] = {
+    "well-formed": lambda: b" ".join(b'a%x=""' % number for number in range(700_000)),
+    "brackets within quotes": lambda: b" ".join(b'a%x=">"' % number for number in range(600_000)),
+    "without values": lambda: b"a " * 3_000_000,
+    "without values and brackets within quotes": lambda: (b"a " * 2_000 + b'"<" ') * 1_000,
+    "quotes without end": lambda: b'x="' * 2_000_000,
+}
+
+
+@pytest.mark.parametrize("name", sorted(ATTRIBUTES))
+def test_a_tag_of_a_million_attributes_costs_no_memory_and_no_entry(name: str) -> None:
+    body = HEAD + ITEM + b"</item><a " + ATTRIBUTES[name]() + b"/>" + TAIL
+    tracemalloc.start()
+    try:
+        document = parse(body, BASE)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert [item.headline for item in document.items] == ["Some title"]
+    assert peak < 60_000_000
+
+
+def test_a_tag_that_holds_a_picture_loses_the_picture_and_nothing_behind_it() -> None:
+    picture = b"<![CDATA[<img alt='it' src=\"data:image/png;base64," + b"iVBORw0KGgo=" * 10_000 + b'"> and words]]>'
+    odd = (
+        b"<description>"
+        + picture
+        + b"</description><x:y xmlns:x='u'/>&</item>"
+        + ITEM.replace(b"/1", b"/2")
+        + b"</item>"
+    )
+    first, second = parse(HEAD + ITEM + odd + TAIL, BASE).items
+    assert html_to_text(first.summary_html) == "and words"
+    assert second.url == "https://x.example/2"
+
+
 def test_an_odd_document_is_cut_where_reading_on_would_take_too_long() -> None:
     body = HEAD + ITEM + b"</item>" + b"<!-- -->" * xml_judge.MAX_MARKS + ITEM + b"</item>"
     document = parse(body, BASE)

@@ -43,8 +43,8 @@ class Feed(StoredDocument):
 
     `next_fetch_time` is authoritative. `claim_id` (the run that claimed it) and `claimed_until` are a lease: whoever
     holds the id may save. `claim_delivery` says which delivery of the run's message took the work up; 0 is none yet.
-    `unsaved_since` is when the first worker took it up of those that have not saved it, `unsaved_run` the run that lost
-    its claim to it meanwhile.
+    `unsaved_since` is when the first worker took it up of those that have not saved it, `unsaved_run` and
+    `unsaved_delivery` are the run that lost its claim to it meanwhile, and which delivery of it had it last.
     `source_name` is what people here call it, `title` what it calls itself. `credential` names the setting that holds a
     private feed's secret, and is never the secret.
     """
@@ -72,6 +72,7 @@ class Feed(StoredDocument):
     claimed_until: Time | None = None
     claim_delivery: Count = 0
     unsaved_run: IdPart | None = None
+    unsaved_delivery: Count = 0
     unsaved_since: Time | None = None
     retry_after_until: Time | None = None
 

@@ -61,7 +61,8 @@ class _InRun(StoredDocument):
 
 
 class JobRun(_InRun):
-    """One execution of a workflow. `started_at` is when it was accepted, `running_since` when a worker took it up.
+    """One execution of a workflow. `started_at` is when it was accepted, `running_since` when a worker took it up, and
+    `invocation_id` the function's that did so; a run from the command line has none.
 
     `subject` is what it is about (a tool, a feed); `checkpoint` is where a resumed run goes on.
     """

@@ -109,12 +109,14 @@ async def delete_tool_cache(req: func.HttpRequest) -> func.HttpResponse:
 @sentiment_http.route(route="v1/cache/refresh", methods=["POST"], auth_level=MANAGE)
 @sentiment_http.queue_output(arg_name="messages", queue_name=REFRESH_TOOLS, connection=CONNECTION)
 @answering
-async def refresh_cache(req: func.HttpRequest, messages: func.Out[typing.List[str]]) -> func.HttpResponse:
+async def refresh_cache(
+    req: func.HttpRequest, messages: func.Out[typing.List[str]], context: func.Context
+) -> func.HttpResponse:
     services = await container.get()
     require_management(req, services.settings.management_key)
     query_of(req)
     json_body(req, ())
-    begun = await services.cache.refresh_runs.begin()
+    begun = await services.cache.refresh_runs.begin(context.invocation_id)
     messages.set(begun.messages)
     return accepted(begun.run_id)
 

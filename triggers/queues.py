@@ -20,10 +20,10 @@ CONNECTION = "AzureWebJobsStorage"
 
 @queues.queue_trigger(arg_name="message", queue_name=INGEST_FEEDS, connection=CONNECTION)
 @queues.queue_output(arg_name="articles", queue_name=ANALYZE_ARTICLES, connection=CONNECTION)
-async def ingest_feeds(message: func.QueueMessage, articles: func.Out[typing.List[str]]) -> None:
+async def ingest_feeds(message: func.QueueMessage, articles: func.Out[typing.List[str]], context: func.Context) -> None:
     services = await container.get()
     batch = FeedBatch.from_message(message.get_body().decode())
-    outcome = await services.ingestion.ingest(batch, message.dequeue_count or 1)
+    outcome = await services.ingestion.ingest(batch, message.dequeue_count or 1, context.invocation_id)
     if outcome.article_ids:
         articles.set(outcome.messages(services.settings.batch_size))
 
@@ -42,11 +42,14 @@ async def analyze_articles(message: func.QueueMessage, alone: func.Out[typing.Li
 @queues.queue_output(arg_name="again", queue_name=REANALYZE_TOOLS, connection=CONNECTION)
 @queues.queue_output(arg_name="completed", queue_name=REANALYSIS_COMPLETED, connection=CONNECTION)
 async def reanalyze_tools(
-    message: func.QueueMessage, again: func.Out[typing.List[str]], completed: func.Out[typing.List[str]]
+    message: func.QueueMessage,
+    again: func.Out[typing.List[str]],
+    completed: func.Out[typing.List[str]],
+    context: func.Context,
 ) -> None:
     services = await container.get()
     run_id = run_of(message.get_body().decode())
-    turn = await services.workflows.advance(run_id, message.dequeue_count or 1)
+    turn = await services.workflows.advance(run_id, message.dequeue_count or 1, context.invocation_id)
     if turn.goes_on:
         again.set([run_message(run_id)])
     if turn.changed:

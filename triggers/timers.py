@@ -96,8 +96,10 @@ async def ingest_due_feeds(timer_request: func.TimerRequest, batches: func.Out[t
 @timers.timer_trigger(arg_name="timer_request", schedule=REFRESH_SENTIMENT_CACHE.schedule, run_on_startup=False)
 @timers.queue_output(arg_name="batches", queue_name=REFRESH_TOOLS, connection=CONNECTION)
 @beating(REFRESH_SENTIMENT_CACHE)
-async def refresh_sentiment_cache(timer_request: func.TimerRequest, batches: func.Out[typing.List[str]]) -> None:
+async def refresh_sentiment_cache(
+    timer_request: func.TimerRequest, batches: func.Out[typing.List[str]], context: func.Context
+) -> None:
     services = await container.get()
-    begun = await services.cache.refresh_runs.tick()
+    begun = await services.cache.refresh_runs.tick(context.invocation_id)
     if begun.messages:
         batches.set(begun.messages)

@@ -99,15 +99,18 @@ class Workflows:
         """What it was accepted for has come to nothing."""
         await self._store.delete(RUNS.name, run.run_id, JobRun.ID)
 
-    async def advance(self, run_id: str, delivery: int = 1) -> Turn:
-        """Works on the run for one turn. A finished one, or one that somebody else works on, is left alone."""
+    async def advance(self, run_id: str, delivery: int = 1, invocation_id: str | None = None) -> Turn:
+        """Works on the run for one turn. A finished one, or one that somebody else works on, is left alone.
+
+        `invocation_id` is the function's, for the record of who took the run up.
+        """
         document = await self._store.read(RUNS.name, run_id, JobRun.ID)
         run = JobRun.from_document(document) if document is not None else None
         if run is None or run.status in ("SUCCEEDED", "PARTIAL"):
             # Whoever finished it may have died before its events left.
             return Turn(changed=_changed(run)) if run is not None else Turn()
         try:
-            return await self._worked_on(run)
+            return await self._worked_on(run, invocation_id)
         except ChangedMeanwhile:
             if delivery < LAST_DELIVERY:
                 raise
@@ -132,11 +135,13 @@ class Workflows:
         page = await self._store.query(RUNS.name, Query(where, order="by_start", limit=500))
         return [run["run_id"] for run in page.items if _is_lost(run, now)]
 
-    async def _worked_on(self, run: JobRun) -> Turn:
+    async def _worked_on(self, run: JobRun, invocation_id: str | None) -> Turn:
         until = self._clock() + TURN
         if run.status != "RUNNING":
             now = self._clock()
-            run = await self._saved(run, status="RUNNING", running_since=now, ended_at=None)
+            run = await self._saved(
+                run, status="RUNNING", running_since=now, ended_at=None, invocation_id=invocation_id
+            )
         workflow = self._workflows[run.workflow_name]
         while True:
             step = await workflow.step(run)

@@ -64,17 +64,17 @@ class RefreshRuns:
         self._clock = clock
         self._new_id = new_id
 
-    async def tick(self) -> Begun:
+    async def tick(self, invocation_id: str | None = None) -> Begun:
         """What the timer does: closes what is overdue, and refreshes everything, at once if it is little."""
         await self._close_overdue()
-        begun = await self.begin()
+        begun = await self.begin(invocation_id)
         if len(begun.messages) > 1:
             return begun
         for message in begun.messages:
             await self.work(RefreshMessage.from_message(message))
         return Begun(begun.run_id)
 
-    async def begin(self) -> Begun:
+    async def begin(self, invocation_id: str | None = None) -> Begun:
         """A run of everything that is to be refreshed, its work still to be done by the messages."""
         now = self._clock()
         entries = await self._stored_entries()
@@ -88,6 +88,7 @@ class RefreshRuns:
             updated_at=now,
             run_id=self._new_id(),
             workflow_name=WORKFLOW,
+            invocation_id=invocation_id,
             status="RUNNING",
             started_at=now,
             running_since=now,

@@ -111,7 +111,7 @@ def changed_feed(feed: Feed, change: Mapping[str, Any], now: datetime) -> Feed:
     if enabled and (moved or not feed.enabled):
         wanted |= {"next_fetch_time": now, **_FORGIVEN}
         if feed.claim_delivery:
-            wanted["unsaved_run"] = feed.claim_id
+            wanted |= {"unsaved_run": feed.claim_id, "unsaved_delivery": feed.claim_delivery}
     if enabled != feed.enabled:
         wanted |= {"enabled": enabled, "disabled_reason": None if enabled else DISABLED_BY_HAND}
         wanted |= {"disabled_at": None if enabled else now}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from models.feed import Feed
 from models.run import Attempt
+from services.ingest.runs import lost, taken_back
 from services.ports import Document, Query, Store, Where
 from services.store.containers import FEEDS, RUNS
 
@@ -41,7 +43,15 @@ def _holders(feed: Document) -> tuple[str | None, ...]:
     return feed.get("claim_id"), feed.get("unsaved_run")
 
 
-async def forget_unsaved(store: Store, run_id: str, feed_id: str) -> None:
-    """Takes back what a run wrote of a feed that it lost before it saved it: whoever has it now counts that anew."""
-    for attempt in await attempts_of(store, run_id, Where("subject", "eq", feed_id)):
-        await store.delete(RUNS.name, run_id, attempt.id)
+async def give_up_unsaved(
+    store: Store, run_id: str, feed_id: str, delivery: int, started_at: datetime, now: datetime
+) -> None:
+    """Says that the run's attempts at a feed came to nothing that counts: whoever has the feed now counts it anew.
+
+    A worker that dies leaves no attempt, or one that it could not follow up: `delivery` is the last that began.
+    """
+    found = await attempts_of(store, run_id, Where("subject", "eq", feed_id))
+    given_up = [taken_back(each, now) for each in found]
+    if all(each.attempt_no != delivery for each in found):
+        given_up.append(lost(run_id, feed_id, delivery, started_at, now))
+    await store.write_many(RUNS.name, [each.to_document() for each in given_up])

@@ -27,6 +27,7 @@ RELEASED: dict[str, Any] = {
     "claimed_until": None,
     "claim_delivery": 0,
     "unsaved_run": None,
+    "unsaved_delivery": 0,
     "unsaved_since": None,
 }
 

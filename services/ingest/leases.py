@@ -14,8 +14,8 @@ from datetime import datetime, timedelta
 
 from models.errors import ChangedMeanwhile
 from models.feed import Feed
-from models.values import format_time
-from services.ingest.attempts import forget_unsaved
+from models.values import format_time, parse_time
+from services.ingest.attempts import give_up_unsaved
 from services.ingest.bookkeeping import RELEASED
 from services.ingest.messages import Claimed
 from services.logs import log_event
@@ -65,12 +65,13 @@ class Leases:
             if _is_at_work(document, delivery, now):
                 return AtWork(claim.feed_id)
             if document.get("unsaved_run"):
-                await forget_unsaved(self._store, document["unsaved_run"], claim.feed_id)
+                await self._give_up(document, document["unsaved_run"], document["unsaved_delivery"])
             taken = {
                 **document,
                 "claimed_until": format_time(now + WORK_LEASE),
                 "claim_delivery": delivery,
                 "unsaved_run": None,
+                "unsaved_delivery": 0,
                 "unsaved_since": document.get("unsaved_since") or format_time(now),
                 "updated_at": format_time(now),
             }
@@ -82,8 +83,14 @@ class Leases:
             except ChangedMeanwhile:
                 document = await self._store.read(FEEDS.name, claim.feed_id, Feed.ID)
                 continue
+            if document.get("claim_delivery"):  # not before: until then it may have been saved after all
+                await self._give_up(document, claim.claim_id, document["claim_delivery"])
             return Lease(Feed.from_document(stored), stored) if wanted else None
         return None
+
+    async def _give_up(self, feed: Document, run_id: str, delivery: int) -> None:
+        since = parse_time(feed["unsaved_since"])
+        await give_up_unsaved(self._store, run_id, feed["feed_id"], delivery, since, self._clock())
 
     async def claim_for(self, run_id: str, feed_id: str) -> Document | None:
         """Claims a feed for a run that is no fetch; None if it is gone. ChangedMeanwhile while it is another's."""
@@ -140,7 +147,7 @@ def claimed_by(run_id: str, feed: Document, until: datetime) -> Document:
     """The feed with a new claim. A run that had taken it up has lost it."""
     claimed = {**feed, "claim_id": run_id, "claimed_until": format_time(until), "claim_delivery": 0}
     if feed.get("claim_delivery"):
-        claimed["unsaved_run"] = feed["claim_id"]
+        claimed |= {"unsaved_run": feed["claim_id"], "unsaved_delivery": feed["claim_delivery"]}
     return claimed
 
 

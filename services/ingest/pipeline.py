@@ -97,13 +97,14 @@ class Ingestion:
         self._coverage = Coverage(store)
         self._gate = asyncio.Semaphore(at_once)
 
-    async def ingest(self, batch: FeedBatch, delivery: int = 1) -> IngestOutcome:
-        """Does what the message says; `delivery` is how often it has been delivered, this time included.
+    async def ingest(self, batch: FeedBatch, delivery: int = 1, invocation_id: str | None = None) -> IngestOutcome:
+        """Does what the message says; `delivery` is how often it has been delivered, this time included, and
+        `invocation_id` the function's, for the record of who took the run up.
 
         A feed whose claim is another's, or that another delivery is at work on, is left alone. Raises what was not
         foreseen, or Unavailable, once all else is saved: the message is to be delivered again.
         """
-        begun = await self._record.begin(batch.run_id, delivery)
+        begun = await self._record.begin(batch.run_id, delivery, invocation_id)
         if batch.held is not None:
             work = [asyncio.ensure_future(self._let_in(batch, batch.held, delivery))]
         else:

@@ -34,12 +34,12 @@ class RunRecord:
         self._tickers = tickers
         self._clock = clock
 
-    async def begin(self, run_id: str, delivery: int) -> Begun:
+    async def begin(self, run_id: str, delivery: int, invocation_id: str | None = None) -> Begun:
         """Says that the run is under way; of two that say so at once, one is told that it is not alone."""
         overtaken = False
         for _ in range(TRIES):
             before = await self._read(run_id)
-            run = runs.begun(before, run_id, self._clock())
+            run = runs.begun(before, run_id, invocation_id, self._clock())
             if run is before:
                 return Begun(run, alone=False)
             try:

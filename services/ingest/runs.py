@@ -17,6 +17,7 @@ from services.ingest.intake import Taken
 
 FETCH = "fetch_feed"
 LET_IN = "let_in_held_batch"
+NOT_SAVED = "not_saved"
 MOST_ERRORS_SHOWN = 50
 
 
@@ -78,15 +79,45 @@ def failed(
     )
 
 
-def begun(run: IngestionBatch | None, run_id: str, now: datetime) -> IngestionBatch:
+def lost(run_id: str, feed_id: str, delivery: int, started_at: datetime, now: datetime) -> Attempt:
+    """The attempt of a worker that died, or gave up, before it had saved the feed. What it stored is counted by the
+    next."""
+    return Attempt(
+        created_at=started_at,
+        updated_at=now,
+        run_id=run_id,
+        task_name=FETCH,
+        subject=feed_id,
+        attempt_no=delivery,
+        status="FAILED",
+        started_at=started_at,
+        error_type=NOT_SAVED,
+        error_message="it ended, or its worker died, before the feed was saved",
+        error_fingerprint=NOT_SAVED,
+    )
+
+
+def taken_back(attempt: Attempt, now: datetime) -> Attempt:
+    """The same of an attempt that was stored. What it changed may still have to be announced."""
+    instead = lost(attempt.run_id, attempt.subject, attempt.attempt_no, attempt.started_at, now)
+    return instead.model_copy(update={"task_name": attempt.task_name, "changed_source_ids": attempt.changed_source_ids})
+
+
+def begun(run: IngestionBatch | None, run_id: str, invocation_id: str | None, now: datetime) -> IngestionBatch:
     """The run, under way. One that nobody recorded is recorded now; one that has finished stays so."""
     if run is None:
         return IngestionBatch(
-            run_id=run_id, status="RUNNING", started_at=now, running_since=now, created_at=now, updated_at=now
+            run_id=run_id,
+            invocation_id=invocation_id,
+            status="RUNNING",
+            started_at=now,
+            running_since=now,
+            created_at=now,
+            updated_at=now,
         )
     if run.status not in ("QUEUED", "FAILED"):
         return run
-    return run.changed(now, status="RUNNING", running_since=now, ended_at=None)
+    return run.changed(now, status="RUNNING", running_since=now, ended_at=None, invocation_id=invocation_id)
 
 
 def closed(run: IngestionBatch, attempts: Iterable[Attempt], tickers: Sequence[str], now: datetime) -> IngestionBatch:
@@ -122,7 +153,7 @@ def _since(run: IngestionBatch) -> datetime:
 def _summed(run: IngestionBatch, last: Sequence[Attempt], ended_at: datetime) -> dict[str, Any]:
     since = _since(run)
     metrics = CollisionMetrics(
-        invocation_id=run.run_id,
+        invocation_id=run.invocation_id or run.run_id,
         timestamp=since,
         articles_fetched={each.subject: each.articles_found or 0 for each in last},
         articles_stored=sum(each.articles_stored or 0 for each in last),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import json
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import azure.functions as func
 import pytest
 
 import function_app
+from scripts.host.values import Context
 from services import container
 from services.container import Container
 
@@ -73,8 +75,9 @@ async def call(
         body=content,
     )
     sent = Sent()
-    outputs = len(inspect.signature(FUNCTIONS[name]).parameters) - 1
-    response = await FUNCTIONS[name](request, *[sent] * outputs)
+    context = Context(f"invocation of {name}", name, "", "", threading.local())
+    _, *others = inspect.signature(FUNCTIONS[name]).parameters
+    response = await FUNCTIONS[name](request, **{each: context if each == "context" else sent for each in others})
     said = {**response.headers, "Content-Type": response.mimetype}
     return Answer(response.status_code, said, response.get_body(), [json.loads(each) for each in sent.messages])
 

@@ -97,3 +97,15 @@ class DyingStore:
 
     async def close(self) -> None:
         """The store that it stands for is closed by whoever opened it."""
+
+
+class DiesSavingFeeds(DyingStore):
+    """All that a fetch brought is stored, its attempt too."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store, 1_000_000_000, "before")
+
+    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
+        if container == "feeds":
+            self._k = self.operations
+        return await super().replace_many(container, changes)

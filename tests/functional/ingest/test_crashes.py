@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from services.ports import Document, Store
 from services.store.sqlite import SqliteStore
-from tests.functional.ingest.dying import Died, DyingStore, When
+from tests.functional.ingest.dying import Died, DiesSavingFeeds, DyingStore, When
 from tests.functional.ingest.world import START, SettableClock, World, item
 
 SHARED = item(3, title="Both of them have this one")
@@ -157,20 +155,9 @@ async def test_the_edit_that_a_dead_try_found_is_announced_though_its_entry_is_g
     world.clock.forward(minutes=1)
     (batch,) = await world.claimed("a")
     with pytest.raises(Died):
-        await world.new_worker(_DiesSavingFeeds(world.store)).ingestion.ingest(batch)
+        await world.new_worker(DiesSavingFeeds(world.store)).ingestion.ingest(batch)
     world.publish("a", [item(2)])
     assert (await world.new_worker().ingestion.ingest(batch, 2)).article_ids == (edited,)
-
-
-class _DiesSavingFeeds(DyingStore):
-    def __init__(self, store: Store) -> None:
-        super().__init__(store, 1_000_000_000, "before")
-
-    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
-        if container == "feeds":
-            self._k = self.operations
-            raise Died
-        return await super().replace_many(container, changes)
 
 
 async def test_a_crash_between_two_fetches_of_one_second_is_counted_right(world: World) -> None:

@@ -7,7 +7,7 @@ is completed by whoever adds that address next.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -98,11 +98,13 @@ class FeedRegistry:
         firsts: dict[str, NewFeed] = {}
         for new in wanted:
             firsts.setdefault(new.address, new)
-        moved = await self._moved_to([new.url for new in firsts.values()])
+        known = await self._at(firsts)
+        moved = await self._moved_to([new.url for address, new in firsts.items() if address not in known])
 
         async def one(new: NewFeed) -> Added | Conflict:
-            if new.url in moved:
-                return Added(moved[new.url], is_new=False)
+            there = known.get(new.address) or moved.get(new.url)
+            if there is not None:
+                return Added(there, is_new=False)
             async with gate:
                 try:
                     return await self._add(new)
@@ -144,6 +146,18 @@ class FeedRegistry:
     async def _find(self, feed_id: str) -> Feed | None:
         document = await self._store.read(FEEDS.name, feed_id, Feed.ID)
         return Feed.from_document(document) if document else None
+
+    async def _at(self, addresses: Iterable[str]) -> dict[str, Feed]:
+        """The feeds that are registered under these addresses."""
+        keys = {address: (address_key(address), FeedAddress.ID) for address in addresses}
+        held = await self._store.read_many(FEEDS.name, list(keys.values()))
+        holders = {address: found["holder"] for address, found in zip(keys, held, strict=True) if found}
+        feeds = await self._store.read_many(FEEDS.name, [(holder, Feed.ID) for holder in holders.values()])
+        return {
+            address: Feed.from_document(feed)
+            for address, feed in zip(holders, feeds, strict=True)
+            if feed and normalize_url(feed["feed_url"]) == address
+        }
 
     async def _moved_to(self, urls: Sequence[str], *which: Where) -> dict[str, Feed]:
         """The feeds that were redirected to one of these URLs, or whose page named it: they are these feeds already.

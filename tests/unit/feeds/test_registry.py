@@ -16,6 +16,7 @@ from services.store.containers import FEEDS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.documents import NOW, feed, feed_seen
+from tests.functional.ingest.counting import CountingStore
 from tests.unit.feeds.stores import Crash, hesitant, mortal
 
 URL = "https://example.com/feed"
@@ -36,6 +37,17 @@ async def test_a_feed_is_added_once_and_known_ever_after(registry: FeedRegistry)
     for spelling in SPELLINGS:
         again = await registry.add(wanted(spelling, source_name="Another name"))
         assert (again.is_new, again.feed) == (False, first.feed)
+
+
+async def test_feeds_that_are_here_already_are_found_in_two_reads(store: Store) -> None:
+    lines = [wanted(f"https://{number}.example/feed") for number in range(150)]
+    await FeedRegistry(store, lambda: NOW).add_all(lines)
+    counting = CountingStore(store)
+    again = await FeedRegistry(counting, lambda: NOW).add_all(lines)
+    assert counting.operations == 2
+    assert [(each.feed.feed_url, each.is_new) for each in again if isinstance(each, Added)] == [
+        (line.url, False) for line in lines
+    ]
 
 
 async def test_an_id_of_another_feed_is_a_conflict_and_leaves_the_address_free(registry: FeedRegistry) -> None:

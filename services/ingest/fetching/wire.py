@@ -23,6 +23,9 @@ from services.ingest.fetching.room import Place
 from services.ingest.fetching.transport import LookupFailed, RefusedAddress
 
 _NOTHING = httpx.ByteStream(b"")
+_TOO_LARGE_A_HEAD = ("Got more than", "Too many headers")
+"""How aiohttp's reasons begin: it has no type for them. Another wording reads as what is not HTTP."""
+
 _CONNECTION_WORDS = {
     errno.ECONNREFUSED: ("refused", "nobody listens there"),
     errno.ECONNRESET: ("reset", "the server broke the connection off"),
@@ -148,6 +151,8 @@ def _failure(error: httpx.TransportError, url: URL, answered: bool) -> Failure:
         text = "the name could not be looked up just now" if again else "no such name"
         return Failure(FetchStatus.DNS, f"{where}: {text}", "dns:try_again" if again else "dns:unknown_name")
     if isinstance(error, httpx.RemoteProtocolError):
+        if str(getattr(cause, "message", "")).startswith(_TOO_LARGE_A_HEAD):
+            return Failure(FetchStatus.BAD_RESPONSE, f"{where}: its headers are too large", "bad_response:headers")
         return Failure(FetchStatus.BAD_RESPONSE, f"{where}: what it answers is not HTTP", "bad_response:http")
     kind, text = _CONNECTION_WORDS.get(number or 0, ("closed", "the connection ended early"))
     return Failure(FetchStatus.CONNECTION, f"{where}: {text}", f"connection:{kind}", answered=answered)

@@ -96,12 +96,18 @@ async def test_a_connection_that_breaks_off_is_retried(server: Server, make: Mak
 
 
 @pytest.mark.parametrize(
-    "garbage", [b"SSH-2.0-OpenSSH_9\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: " + b"y" * 99_999 + b"\r\n\r\n"]
+    ("garbage", "what"),
+    [
+        (b"SSH-2.0-OpenSSH_9\r\n\r\n", "what it answers is not HTTP"),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 99_999 + b"\r\n\r\n", "its headers are too large"),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 5_000 + b"\r\n", "its headers are too large"),
+    ],
 )
-async def test_what_is_not_http_is_a_bad_response(server: Server, make: Make, garbage: bytes) -> None:
+async def test_what_is_not_http_is_a_bad_response(server: Server, make: Make, garbage: bytes, what: str) -> None:
     server.answers["/feed"] = garbage
     result = await make().fetch(FetchRequest(server.url()))
     assert (result.status, result.attempts) == (FetchStatus.BAD_RESPONSE, 1)
+    assert result.error == f"127.0.0.1: {what}"
 
 
 @pytest.fixture

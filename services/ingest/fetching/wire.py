@@ -151,8 +151,8 @@ def _failure(error: httpx.TransportError, url: URL, answered: bool) -> Failure:
         text = "the name could not be looked up just now" if again else "no such name"
         return Failure(FetchStatus.DNS, f"{where}: {text}", "dns:try_again" if again else "dns:unknown_name")
     if isinstance(error, httpx.RemoteProtocolError):
-        if str(getattr(cause, "message", "")).startswith(_TOO_LARGE_A_HEAD):
-            return Failure(FetchStatus.BAD_RESPONSE, f"{where}: its headers are too large", "bad_response:headers")
-        return Failure(FetchStatus.BAD_RESPONSE, f"{where}: what it answers is not HTTP", "bad_response:http")
+        large = str(getattr(cause, "message", "")).startswith(_TOO_LARGE_A_HEAD)
+        kind, text = ("headers", "its headers are too large") if large else ("http", "what it answers is not HTTP")
+        return Failure(FetchStatus.BAD_RESPONSE, f"{where}: {text}", f"bad_response:{kind}")
     kind, text = _CONNECTION_WORDS.get(number or 0, ("closed", "the connection ended early"))
     return Failure(FetchStatus.CONNECTION, f"{where}: {text}", f"connection:{kind}", answered=answered)

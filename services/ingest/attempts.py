@@ -43,15 +43,13 @@ def _holders(feed: Document) -> tuple[str | None, ...]:
     return feed.get("claim_id"), feed.get("unsaved_run")
 
 
-async def give_up_unsaved(
-    store: Store, run_id: str, feed_id: str, delivery: int, started_at: datetime, now: datetime
-) -> None:
+async def give_up_unsaved(store: Store, run_id: str, feed_id: str, delivery: int, started_at: datetime) -> None:
     """Says that the run's attempts at a feed came to nothing that counts: whoever has the feed now counts it anew.
 
     A worker that dies leaves no attempt, or one that it could not follow up: `delivery` is the last that began.
     """
     found = await attempts_of(store, run_id, Where("subject", "eq", feed_id))
-    given_up = [taken_back(each, now) for each in found]
+    given_up = [taken_back(each) for each in found]
     if all(each.attempt_no != delivery for each in found):
-        given_up.append(lost(run_id, feed_id, delivery, started_at, now))
+        given_up.append(lost(run_id, feed_id, delivery, started_at))
     await store.write_many(RUNS.name, [each.to_document() for each in given_up])

@@ -90,7 +90,7 @@ class Leases:
 
     async def _give_up(self, feed: Document, run_id: str, delivery: int) -> None:
         since = parse_time(feed["unsaved_since"])
-        await give_up_unsaved(self._store, run_id, feed["feed_id"], delivery, since, self._clock())
+        await give_up_unsaved(self._store, run_id, feed["feed_id"], delivery, since)
 
     async def claim_for(self, run_id: str, feed_id: str) -> Document | None:
         """Claims a feed for a run that is no fetch; None if it is gone. ChangedMeanwhile while it is another's."""

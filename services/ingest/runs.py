@@ -33,6 +33,57 @@ def succeeded(
     duration_ms: int,
     status_code: int | None,
 ) -> Attempt:
+    says = {"duration_ms": duration_ms, "status_code": status_code, **_counts(found, taken)}
+    return _attempt(run_id, feed_id, task, delivery, started_at, status="SUCCEEDED", **says)
+
+
+def failed(
+    run_id: str, feed_id: str, delivery: int, started_at: datetime, failure: Failure, found: int, taken: Taken
+) -> Attempt:
+    says = {
+        "duration_ms": failure.duration_ms,
+        "status_code": failure.status_code,
+        "error_type": failure.kind,
+        "error_message": failure.error,
+        "error_fingerprint": failure.fingerprint,
+        **_counts(found, taken),
+    }
+    return _attempt(run_id, feed_id, FETCH, delivery, started_at, status="FAILED", **says)
+
+
+def lost(
+    run_id: str,
+    feed_id: str,
+    delivery: int,
+    started_at: datetime,
+    *,
+    task: str = FETCH,
+    changed_source_ids: tuple[str, ...] = (),
+) -> Attempt:
+    """The attempt of a worker that died, or gave up, before it had saved the feed. What it stored is counted by the
+    next; what it changed may still have to be announced."""
+    says = {
+        "error_type": NOT_SAVED,
+        "error_message": "it ended, or its worker died, before the feed was saved",
+        "error_fingerprint": NOT_SAVED,
+        "changed_source_ids": changed_source_ids,
+    }
+    return _attempt(run_id, feed_id, task, delivery, started_at, status="FAILED", **says)
+
+
+def taken_back(attempt: Attempt) -> Attempt:
+    """An attempt that was stored as one that was lost."""
+    return lost(
+        attempt.run_id,
+        attempt.subject,
+        attempt.attempt_no,
+        attempt.started_at,
+        task=attempt.task_name,
+        changed_source_ids=attempt.changed_source_ids,
+    )
+
+
+def _attempt(run_id: str, feed_id: str, task: str, delivery: int, started_at: datetime, **says: Any) -> Attempt:
     return Attempt(
         created_at=started_at,
         updated_at=started_at,
@@ -40,67 +91,20 @@ def succeeded(
         task_name=task,
         subject=feed_id,
         attempt_no=delivery,
-        status="SUCCEEDED",
         started_at=started_at,
-        duration_ms=duration_ms,
-        status_code=status_code,
-        articles_found=found,
-        articles_new=len(taken.first),
-        articles_stored=len(taken.stored),
-        articles_held=len(taken.held),
-        collisions_detected=len(taken.joined),
-        changed_source_ids=tuple(sorted(taken.changed)),
+        **says,
     )
 
 
-def failed(
-    run_id: str, feed_id: str, delivery: int, started_at: datetime, failure: Failure, found: int, taken: Taken
-) -> Attempt:
-    return Attempt(
-        created_at=started_at,
-        updated_at=started_at,
-        run_id=run_id,
-        task_name=FETCH,
-        subject=feed_id,
-        attempt_no=delivery,
-        status="FAILED",
-        started_at=started_at,
-        duration_ms=failure.duration_ms,
-        status_code=failure.status_code,
-        error_type=failure.kind,
-        error_message=failure.error,
-        error_fingerprint=failure.fingerprint,
-        articles_found=found,
-        articles_new=len(taken.first),
-        articles_stored=len(taken.stored),
-        articles_held=len(taken.held),
-        collisions_detected=len(taken.joined),
-        changed_source_ids=tuple(sorted(taken.changed)),
-    )
-
-
-def lost(run_id: str, feed_id: str, delivery: int, started_at: datetime, now: datetime) -> Attempt:
-    """The attempt of a worker that died, or gave up, before it had saved the feed. What it stored is counted by the
-    next."""
-    return Attempt(
-        created_at=started_at,
-        updated_at=now,
-        run_id=run_id,
-        task_name=FETCH,
-        subject=feed_id,
-        attempt_no=delivery,
-        status="FAILED",
-        started_at=started_at,
-        error_type=NOT_SAVED,
-        error_message="it ended, or its worker died, before the feed was saved",
-        error_fingerprint=NOT_SAVED,
-    )
-
-
-def taken_back(attempt: Attempt, now: datetime) -> Attempt:
-    """The same of an attempt that was stored. What it changed may still have to be announced."""
-    instead = lost(attempt.run_id, attempt.subject, attempt.attempt_no, attempt.started_at, now)
-    return instead.model_copy(update={"task_name": attempt.task_name, "changed_source_ids": attempt.changed_source_ids})
+def _counts(found: int, taken: Taken) -> dict[str, Any]:
+    return {
+        "articles_found": found,
+        "articles_new": len(taken.first),
+        "articles_stored": len(taken.stored),
+        "articles_held": len(taken.held),
+        "collisions_detected": len(taken.joined),
+        "changed_source_ids": tuple(sorted(taken.changed)),
+    }
 
 
 def begun(run: IngestionBatch | None, run_id: str, invocation_id: str | None, now: datetime) -> IngestionBatch:

@@ -6,7 +6,8 @@
     .venv/bin/python scripts/cli.py sources
     .venv/bin/python scripts/cli.py ingest --all [--raw-all-sources] [--export FILE]
 
-Results go to stdout, progress and errors to stderr. The exit code is 1 if something was refused or could not be done.
+Results go to stdout, progress and errors to stderr. The exit code is 1 if something was refused or could not be done; a
+feed that could not be fetched is told, and fetched again when it is due.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from scripts.dev import need_packages  # noqa: E402
+
+need_packages()
+
 from models.errors import ToolpulseError  # noqa: E402
 from scripts.commands import articles, feeds, tools  # noqa: E402
 from scripts.commands.form import Group  # noqa: E402
@@ -33,12 +38,21 @@ from services import container  # noqa: E402
 CONFIG = ROOT / "config"
 
 
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value
+
+
 def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="cli.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, metavar="DIR", help="the data folder (default: the setting DATA_DIR)")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an app setting; repeatable")
+    parser.add_argument(
+        "--set", type=_setting, action="append", default=[], metavar="NAME=VALUE", help="an app setting; repeatable"
+    )
     commands = Group(parser, "feeds | tools | sources | ingest")
     feeds.add_to(commands.group("feeds", "the feeds that are watched"), CONFIG / "feeds.yaml")
     tools.add_to(commands.group("tools", "the tools that are watched"), CONFIG / "tools.yaml")
@@ -48,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
 
 def settings_of(given: argparse.Namespace) -> Mapping[str, str]:
     """As the local host has them: the command line, the environment, local.settings.json, its sample."""
-    chosen = dict(each.partition("=")[::2] for each in given.set)
+    chosen: dict[str, str] = dict(given.set)
     if given.data is not None:
         chosen["DATA_DIR"] = str(given.data)
     found, _ = app_settings(ROOT, chosen, os.environ)
@@ -60,8 +74,11 @@ def settings_of(given: argparse.Namespace) -> Mapping[str, str]:
 
 async def _run(given: argparse.Namespace) -> int:
     app = await container.build(settings_of(given))
-    # What goes wrong with a feed is in the command's own words.
     logging.disable(logging.WARNING)
+    shown = logging.StreamHandler()
+    # What goes wrong with a feed is in the command's own words.
+    shown.addFilter(lambda line: getattr(line, "event", None) != "feed_fetch_failed")
+    logging.getLogger().addHandler(shown)
     try:
         code: int = await given.run(app, given)
         return code

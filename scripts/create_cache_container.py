@@ -23,6 +23,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from scripts.dev import need_packages  # noqa: E402
+
+need_packages()
+
 from models.errors import InvalidInput, Unavailable  # noqa: E402
 from scripts.host import Refused  # noqa: E402
 from scripts.host.settings import app_settings  # noqa: E402

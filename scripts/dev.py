@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -80,6 +81,15 @@ def set_up(development: bool) -> Path:
         full_stamp.unlink(missing_ok=True)
     say(f"Ready after {time.monotonic() - started:.0f} s.")
     return python
+
+
+def need_packages() -> None:
+    """For the other scripts: tells whoever starts one with a Python that has none of what it imports."""
+    if importlib.util.find_spec("pydantic") is None:
+        raise SystemExit(
+            f"The packages are not installed for this Python: start it as {python_in(venv_folder())} {sys.argv[0]} … "
+            "(python3 scripts/dev.py run makes that environment)."
+        )
 
 
 def set_up_infra() -> Path:

@@ -19,6 +19,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from scripts.dev import need_packages  # noqa: E402
+
+need_packages()
+
 from models.errors import ToolpulseError  # noqa: E402
 from scripts.host import Refused  # noqa: E402
 from scripts.host.settings import app_settings  # noqa: E402

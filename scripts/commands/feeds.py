@@ -16,7 +16,7 @@ from scripts.commands.form import Group
 from scripts.commands.printed import say, show
 from scripts.commands.runs import carried_out
 from services.container import Container
-from services.feeds.form import new_feed
+from services.feeds.form import checked_url, new_feed
 from services.feeds.lists import ListReport, apply_yaml, import_opml
 from services.feeds.opml import write_opml
 from services.reading.shown import shown
@@ -59,9 +59,10 @@ async def list_(app: Container, given: argparse.Namespace) -> int:
 
 
 async def add(app: Container, given: argparse.Namespace) -> int:
+    url = checked_url(given.url)
     said = {
-        "url": given.url,
-        "source_name": given.name or urlsplit(given.url).hostname,
+        "url": url,
+        "source_name": given.name or urlsplit(url).hostname,
         "id": given.id,
         "priority": given.priority,
         "source_priority": given.source_priority,

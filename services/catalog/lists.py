@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
 
 from models.errors import Conflict, InvalidInput
@@ -83,11 +84,12 @@ def read_yaml(document: bytes) -> list[Entry]:
 
     allowed = f"must be a list under the key tools, each entry with name, and maybe {', '.join(FIELDS[1:])}, status"
     try:
-        loader = yaml.SafeLoader(document)
+        loader = yaml.SafeLoader(BytesIO(document))  # of a stream, errors quote no lines
         root = loader.get_single_node()
         tree = loader.construct_document(root) if root is not None else None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise InvalidInput("tools", f"must be YAML; this is not ({error})") from None
+        why = " ".join(str(error).split())
+        raise InvalidInput("tools", f"must be YAML; this is not ({why})") from None
     if not isinstance(tree, dict) or "tools" not in tree:
         raise InvalidInput("tools", allowed)
     if tree["tools"] is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
 
 from models.errors import Conflict, InvalidInput
@@ -70,11 +71,12 @@ def read_yaml(document: bytes) -> list[_Entry]:
     import yaml
 
     try:
-        loader = yaml.SafeLoader(document)
+        loader = yaml.SafeLoader(BytesIO(document))  # of a stream, errors quote no lines
         root = loader.get_single_node()
         tree = loader.construct_document(root) if root is not None else None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise InvalidInput("feeds", f"must be YAML; this is not ({error})") from None
+        why = " ".join(str(error).split())
+        raise InvalidInput("feeds", f"must be YAML; this is not ({why})") from None
     feeds = tree.get("feeds", _MISSING) if isinstance(tree, dict) else _MISSING
     if feeds is None:
         return []

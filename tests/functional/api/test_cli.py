@@ -68,7 +68,7 @@ async def test_feeds_are_added_ingested_and_exported_in_either_layer(cli: Cli, b
     summary = await cli.run("ingest", "--all", "--export", str(exported))
     articles = json.loads(exported.read_text())
     assert f"new articles: {len(articles)}" in summary
-    assert "demo-brochure: " in cli.said
+    assert cli.said.count("demo-brochure") == 1 == cli.said.count("  demo-brochure: body: a web page, not a feed")
     both = [each for each in articles if len(each["sources"]) == 2]
     assert both
     assert all(each["canonical"]["source"] == "demo-dev-wire" for each in both)
@@ -105,6 +105,10 @@ async def test_lists_go_in_and_out_and_what_is_refused_is_told_by_line(cli: Cli)
     ("arguments", "said"),
     [
         (["feeds", "add", "ftp://example.com/"], "url: must be"),
+        (["feeds", "add", "nonsense"], "url: must be"),
+        (["feeds", "add", "http://["], "url: must be"),
+        (["feeds", "apply", __file__], "feeds: must be YAML; this is not ("),
+        (["tools", "apply", __file__], "tools: must be YAML; this is not ("),
         (["feeds", "import", "nothing.opml"], "nothing.opml: No such file"),
         (["--set", "LOG_LEVEL=LOUD", "sources"], "LOG_LEVEL must be one of"),
     ],
@@ -113,6 +117,23 @@ async def test_what_is_wrong_is_said_in_one_line(cli: Cli, arguments: list[str],
     await cli.run(*arguments, code=1)
     assert said in cli.said
     assert len(cli.said.splitlines()) == 1
+
+
+@pytest.mark.parametrize("setting", ["LOG_LEVEL", "=DEBUG"])
+async def test_a_setting_without_a_name_or_a_value_is_refused(cli: Cli, setting: str) -> None:
+    await cli.run("--set", setting, "sources", code=2)
+    assert cli.said.endswith(f"argument --set: {setting!r} is not NAME=VALUE\n")
+
+
+@pytest.mark.parametrize("script", ["cli.py", "migrate.py", "create_cache_container.py"])
+async def test_a_python_without_the_packages_is_told_which_has_them(script: str) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-IS", str(ROOT / "scripts" / script), "--help", stderr=asyncio.subprocess.PIPE
+    )
+    _, errors = await asyncio.wait_for(process.communicate(), 30)
+    assert process.returncode == 1
+    assert len(errors.splitlines()) == 1
+    assert b"The packages are not installed for this Python: start it as " in errors
 
 
 async def test_tools_are_listed_in_a_file_searched_for_tried_and_merged(cli: Cli, base: str) -> None:

@@ -9,7 +9,7 @@ from services import container
 from services.ingest.messages import article_messages
 from services.topology import ANALYZE_ARTICLES, QUEUES
 from triggers.access import MANAGE, require_management
-from triggers.http_codec import answering, integer, json_answer, json_body, list_answer
+from triggers.http_codec import answering, integer, json_answer, json_body, list_answer, query_of
 
 queues_http = func.Blueprint()
 
@@ -24,6 +24,7 @@ MOST_REDRIVEN = 1000
 async def list_queues(req: func.HttpRequest) -> func.HttpResponse:
     services = await container.get()
     require_management(req, services.settings.management_key)
+    query_of(req)
     items = []
     for depth in await services.queues.depths(QUEUES):
         samples = await services.queues.peek_poison(depth.name, SAMPLES) if depth.poison else []
@@ -39,6 +40,7 @@ async def list_queues(req: func.HttpRequest) -> func.HttpResponse:
 async def redrive_queue(req: func.HttpRequest, messages: func.Out[typing.List[str]]) -> func.HttpResponse:
     services = await container.get()
     require_management(req, services.settings.management_key)
+    query_of(req)
     name = req.route_params["name"]
     if name not in QUEUES:
         raise NotFound(f"name: no queue {name!r}; there are {', '.join(QUEUES)}")

@@ -90,6 +90,7 @@ async def test_redriving_analysis_with_nothing_in_error_moves_nothing(web: aioht
         (f"/api/v1/queues/{INGEST_FEEDS}/redrive", b'{"limit": 0}', 400, "limit"),
         (f"/api/v1/queues/{INGEST_FEEDS}/redrive", b'{"limit": "x"}', 400, "limit"),
         (f"/api/v1/queues/{INGEST_FEEDS}/redrive", b'{"most": 5}', 400, "most"),
+        (f"/api/v1/queues/{INGEST_FEEDS}/redrive?limit=5", b"", 400, "limit"),
         (f"/api/v1/queues/{INGEST_FEEDS}/redrive", b"{", 400, "body"),
     ],
 )

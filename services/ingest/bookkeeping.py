@@ -130,10 +130,20 @@ def after_success(
     return feed.changed(now, **changes, **rhythm.as_fields(), next_fetch_time=at)
 
 
-def after_failure(feed: Feed, failure: Failure, now: datetime, policy: Policy, jitter: float, *, new: int = 0) -> Feed:
+def after_failure(
+    feed: Feed,
+    failure: Failure,
+    now: datetime,
+    policy: Policy,
+    jitter: float,
+    *,
+    new: int = 0,
+    in_part: bool = False,
+) -> Feed:
     """The next check and the error count are saved whatever went wrong; validators and body hash stay as they were.
 
-    `new` articles may have come in all the same, where only some of several requests failed.
+    `new` articles may have come in all the same, where only some of several requests failed: `in_part`. The hash is of
+    another document then, which may come back.
     """
     errors = feed.consecutive_errors + failure.counts
     hints = Hints(consecutive_errors=errors, retry_after_seconds=failure.retry_after, jitter=jitter)
@@ -148,6 +158,8 @@ def after_failure(feed: Feed, failure: Failure, now: datetime, policy: Policy, j
         "next_fetch_time": next_fetch(rhythm_of(feed), now, policy, hints).at,
         **RELEASED,
     }
+    if in_part:
+        changes["body_hash"] = None
     if failure.retry_after is not None:
         wait = min(timedelta(seconds=max(0.0, failure.retry_after)), LONGEST_RETRY_AFTER)
         changes["retry_after_until"] = now + wait

@@ -88,7 +88,7 @@ class Intake:
             for each in waiting:
                 turn.setdefault(each.locator_id, each)
             later = [each for each in waiting if turn[each.locator_id] is not each]
-            known, renewed = await self._known(settlement, list(turn.values()))
+            known, renewed = await self._known(settlement, list(turn.values()), recent)
             known = _without_flood(known, recent, taken)
             targets = [_targeted(each, source, now) for each in known if not _is_over(each, recent, now)]
             met += await _settled(settlement, targets, renewed, taken)
@@ -110,8 +110,13 @@ class Intake:
             settlement = replace(settlement, source=source)
             met = await _settled(settlement, met, [], taken)
 
-    async def _known(self, work: Settlement, candidates: list[Candidate]) -> tuple[list[Known], list[Document]]:
-        """The candidates whose hash is not stored in this form; and the locators that live on, seen again."""
+    async def _known(
+        self, work: Settlement, candidates: list[Candidate], recent: Recent
+    ) -> tuple[list[Known], list[Document]]:
+        """The candidates whose hash is not stored in this form; and the locators that live on, seen again.
+
+        An entry that the feed knows in another form may have had this one, with this date, before that.
+        """
         # Of a feed that was never saved, every hash is in doubt: none is worth reading.
         with_hashes = candidates if work.counted_until else []
         keys = [each.locator_id for each in candidates]
@@ -122,7 +127,8 @@ class Intake:
         going_on: list[Known] = []
         renewed: list[Document] = []
         for candidate, hashed, alias in zip(candidates, hashes, aliases, strict=True):
-            if hashed is None or hashed["revision"] != candidate.entry.mark or work.is_in_doubt(hashed):
+            was_other = recent.knows(candidate.id_mark)
+            if was_other or hashed is None or hashed["revision"] != candidate.entry.mark or work.is_in_doubt(hashed):
                 going_on.append(Known(candidate, alias))
             elif hashed["ttl_timestamp"] - work.now.seconds < self._kept_seconds // 2:
                 renewed.append({**hashed, "ttl_timestamp": work.now.seconds + self._kept_seconds})

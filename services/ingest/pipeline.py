@@ -191,8 +191,15 @@ class Ingestion:
         processed: Processed | None = None,
     ) -> _Through:
         processed = processed or Processed()
-        new = len(processed.taken.first)
-        after = after_failure(lease.feed, failure, now.at, await self._budget.policy(), self._chance(), new=new)
+        after = after_failure(
+            lease.feed,
+            failure,
+            now.at,
+            await self._budget.policy(),
+            self._chance(),
+            new=len(processed.taken.first),
+            in_part=processed.found > 0,
+        )
         attempt = runs.failed(run_id, lease.feed.feed_id, delivery, now.at, failure, processed.found, processed.taken)
         return _Through(lease, after, attempt, processed, tries=failure.tries)
 
@@ -260,7 +267,7 @@ class Ingestion:
         except ToolpulseError as error:
             return [], [error]
         for each in saved:
-            self._processing.remember(each.processed)
+            self._processing.remember(each.after, each.processed)
             if each.let_in is not None:
                 await self._held.done(each.let_in, self._clock())
             _report(each)

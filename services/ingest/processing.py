@@ -70,8 +70,7 @@ class Processing:
         entries = await _apart_if_many(items, lambda: _entries(source, items))
         marks = tuple(each.mark for each in entries)
         refused = len(items) - len(entries)
-        # A feed that was deleted and added again has counted nothing yet, whatever this process remembers.
-        if counted_until(feed) and self._memory.has_all(marks):
+        if self._memory.has_all(feed.feed_id, feed.body_hash, marks):
             _tell(feed, document, entries=len(entries), unknown=0, in_memory=True)
             return Processed(len(entries), refused, marks=marks)
         recent = Recent.of(await self._store.read(FEEDS.name, feed.feed_id, FeedSeen.ID))
@@ -100,8 +99,10 @@ class Processing:
         taken = await self._intake.take_in(source, candidates, Recent(), now, counted_until(feed))
         return Processed(len(candidates), len(items) - len(candidates), taken)
 
-    def remember(self, processed: Processed) -> None:
-        self._memory.add(processed.marks)
+    def remember(self, feed: Feed, processed: Processed) -> None:
+        """`feed` as it was saved with what was processed."""
+        if processed.marks and feed.body_hash is not None:
+            self._memory.keep(feed.feed_id, feed.body_hash, processed.marks)
 
 
 def _tell(feed: Feed, document: ParsedDocument, *, entries: int, unknown: int, in_memory: bool) -> None:

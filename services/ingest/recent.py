@@ -55,12 +55,20 @@ class Recent:
         return self._groups.get(mark)
 
     def with_entries(self, groups: Iterable[str]) -> str:
-        """The hashes with the entries of the present document as the newest; of older ones, as many as are kept."""
+        """The hashes with the entries of the present document as the newest; of older ones, as many as are kept.
+
+        Not in the form that an entry had before: it would be unchanged, if it ever took that form again.
+        """
         newest = {group[:HASH_LENGTH]: group for group in groups}
+        present = {_identity(group) for group in newest.values()}
         most = min(max(KEPT_PER_ENTRY * len(newest), FEWEST_KEPT), max(MOST_KEPT, len(newest)))
-        older = [group for mark, group in self._groups.items() if mark not in newest]
+        older = [group for group in self._groups.values() if _identity(group) not in present]
         room = most - len(newest)
         return "".join([*(older[-room:] if room else ()), *newest.values()])
+
+
+def _identity(group: str) -> str:
+    return group[HASH_LENGTH : 2 * HASH_LENGTH]
 
 
 def seen_document(feed_id: str, hashes: str, now: datetime) -> Document:

@@ -172,14 +172,21 @@ def test_the_canonical_source_has_the_lowest_priority_then_the_latest_word(told:
     assert chosen == max(key for key, each in told.items() if each == (lowest, latest))
 
 
-@given(st.lists(st.integers(0, 20)), st.integers(0, 8))
-def test_memory_forgets_the_oldest_first(met: list[int], size: int) -> None:
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 3))), st.integers(0, 8))
+def test_memory_has_the_last_documents_and_forgets_the_oldest_first(met: list[tuple[str, int]], size: int) -> None:
     memory = Memory(size)
-    for each in met:
-        memory.add([Mark(str(each))])
-    kept = [*dict.fromkeys(reversed(met))][:size]
-    assert memory.has_all([Mark(str(each)) for each in kept])
-    assert not any(memory.has_all([Mark(str(each))]) for each in set(met) - set(kept))
+    last: dict[str, list[Mark]] = {}
+    for edition, (feed, count) in enumerate(met):
+        last.pop(feed, None)
+        last[feed] = [Mark(f"{edition}-{number}") for number in range(count)]
+        memory.keep(feed, str(count), last[feed])
+        while sum(map(len, last.values())) > size:
+            last.pop(next(iter(last)))
+    for feed in "abcd":
+        marks = last.get(feed, [])
+        assert memory.has_all(feed, str(len(marks)), marks[:2]) == (feed in last)
+        assert not memory.has_all(feed, "another", marks)
+        assert not memory.has_all(feed, str(len(marks)), [*marks, Mark("new")])
 
 
 @given(st.integers(0, 350))

@@ -65,6 +65,25 @@ async def test_an_edit_changes_the_article_and_the_observation_of_the_day(world:
     assert (await world.feed("a")).total_articles_fetched == 1
 
 
+@pytest.mark.parametrize("fetched_by", [(0, 0, 0), (0, 1, 0), (0, 1, 2)])
+async def test_an_edit_that_is_taken_back_is_an_edit(world: World, fetched_by: tuple[int, ...]) -> None:
+    """Whichever processes met which form of it."""
+    workers = [world.new_worker() for _ in range(3)]
+    await world.add_feed("a")
+    for who, text in zip(fetched_by, ("It was bad.", "It was worse.", "It was bad."), strict=True):
+        world.publish("a", [item(1, text=text), item(2)])
+        await world.poll("a", workers[who])
+        assert (await world.articles())[0]["text_for_analysis"] == text
+
+
+async def test_an_edit_of_text_and_date_that_is_taken_back_is_an_edit(world: World) -> None:
+    await world.add_feed("a")
+    for minutes, text in ((0, "It was bad."), (1, "It was worse."), (0, "It was bad.")):
+        world.publish("a", [item(1, text=text, published=START - timedelta(minutes=minutes))])
+        await world.poll("a")
+    assert (await world.article())["text_for_analysis"] == "It was bad."
+
+
 async def test_an_edit_on_a_later_day_is_an_observation_of_its_own(world: World) -> None:
     await world.add_feed("a", [item(1)])
     await world.poll("a")

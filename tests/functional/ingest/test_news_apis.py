@@ -161,6 +161,30 @@ async def test_what_came_before_the_limit_was_met_is_kept(store: SqliteStore, cl
     assert feed.retry_after_until is not None
 
 
+async def test_an_edit_that_came_before_the_limit_was_met_may_be_taken_back(
+    store: SqliteStore, clock: SettableClock
+) -> None:
+    settings = Settings(store="sqlite", finnhub_token="f", api_tickers=("AAPL", "MSFT"))
+    world = World(store, clock, settings)
+
+    class Limited:
+        def __init__(self, summary: str, status: FetchStatus) -> None:
+            self._aapl = [{**FINNHUB[0], "summary": summary}]
+            self._status = status
+
+        async def fetch(self, request: Any) -> Any:
+            page = Page(b"[]", status=self._status) if "MSFT" in request.url else Page(json.dumps(self._aapl).encode())
+            world.shelf.pages[request.url.partition("?")[0]] = page
+            return await world.shelf.fetch(request)
+
+    told = (("one", FetchStatus.FETCHED), ("two", FetchStatus.RATE_LIMITED), ("one", FetchStatus.FETCHED))
+    await world.worker.claims.claim_every(clock.now)
+    clock.forward(hours=1)
+    for summary, status in told:
+        await world.poll("finnhub", world.new_worker(shelf=Limited(summary, status)))
+        assert (await world.article())["text_for_analysis"] == summary
+
+
 async def test_a_symbol_that_an_api_refuses_does_not_keep_the_others_from_being_asked_about(
     store: SqliteStore, clock: SettableClock
 ) -> None:

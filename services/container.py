@@ -267,7 +267,6 @@ def _ingestion(
             store,
             Memory(settings.dedup_cache_size),
             kept,
-            clock,
             calls_at_once=1 if settings.store == "sqlite" else COSMOS_CALLS_AT_ONCE,
         ),
         budget,

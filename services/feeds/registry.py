@@ -118,7 +118,7 @@ class FeedRegistry:
         """The feed with `change`, which `feed_change` let through. Raises Conflict if another has that URL."""
         for _ in range(_TRIES):
             before = await self.get(feed_id)
-            after = changed_feed(before, change, self._clock())
+            after = changed_feed(before, change, max(self._clock(), before.updated_at))
             if after is before:
                 return before
             old, new = normalize_url(before.feed_url), normalize_url(after.feed_url)

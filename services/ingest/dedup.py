@@ -18,7 +18,7 @@ from services.ingest.identity import Candidate, Source
 from services.ingest.urls import normalize_url
 from services.ports import Document
 
-Verdict = Literal["create", "join", "edit", "reread", "same", "gone"]
+Verdict = Literal["create", "join", "edit", "reread", "same", "gone", "overtaken"]
 Doubt = Literal["", "first", "edit"]
 
 
@@ -71,7 +71,7 @@ def strangers(article: Document | None, targets: Sequence[Target], source: Sourc
     return found
 
 
-def decide(target: Target, article: Document | None, source: Source) -> Verdict:
+def decide(target: Target, article: Document | None, source: Source, now: Moment) -> Verdict:
     """What one entry does to the article that it means."""
     if article is None:
         return "gone" if target.over else "create"
@@ -81,7 +81,8 @@ def decide(target: Target, article: Document | None, source: Source) -> Verdict:
     if own is None:
         return "join"
     if own.get("revision") != target.candidate.revision:
-        return "edit"
+        # Whoever took the feed over from this worker has read what it says by now.
+        return "overtaken" if (own.get("scraped_at") or "") > now.text else "edit"
     return "same" if canonical.priority_in(article, source.key) == source.priority else "reread"
 
 
@@ -92,8 +93,8 @@ def fold(
     before = article
     observations: dict[str, Document] = {}
     for target in targets:
-        verdict = decide(target, article, source)
-        if verdict == "gone":
+        verdict = decide(target, article, source, now)
+        if verdict in ("gone", "overtaken"):
             continue
         article = _applied(verdict, article, target, source, now)
         if article is not before or doubt:

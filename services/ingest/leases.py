@@ -73,11 +73,12 @@ class Leases:
                 "unsaved_run": None,
                 "unsaved_delivery": 0,
                 "unsaved_since": document.get("unsaved_since") or format_time(now),
-                "updated_at": format_time(now),
+                # Never back: the moment of what is done under the lease follows from it.
+                "updated_at": max(document["updated_at"], format_time(now)),
             }
             wanted = even_disabled or document["enabled"]
             if not wanted:
-                taken = {**document, **RELEASED}
+                taken = {**document, **RELEASED, "unsaved_since": document.get("unsaved_since")}
             try:
                 stored = await self._store.replace(FEEDS.name, without_nulls(taken), document["_etag"])
             except ChangedMeanwhile:

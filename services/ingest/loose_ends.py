@@ -67,7 +67,8 @@ class LooseEnds:
         return [each["source_id"] for each, done in zip(found, marked, strict=False) if done]
 
     async def batches(self, waiting: Waiting, now: datetime) -> list[FeedBatch]:
-        """Held batches that were approved and still wait for their message. Runs that never ended are closed."""
+        """Held batches that were approved and still wait for their message, or whose message was given up. Other runs
+        that never ended are closed."""
         where = (
             Where("workflow_name", "eq", "ingest_feeds"),
             Where("status", "in", ("QUEUED", "RUNNING")),
@@ -79,11 +80,22 @@ class LooseEnds:
         for run in listed(page, IngestionBatch.from_document, "run_id").items:
             held = run.parameters.get("held")
             if isinstance(held, str):
-                if run.status == "QUEUED" and not waiting.feeds:
+                if not waiting.feeds and (run.status == "QUEUED" or await self._is_given_up(run, now)):
                     again.append(FeedBatch(run.run_id, held=held))
             elif now - run.updated_at > RUN_TOO_LONG:
                 await self._close(run, now)
         return again
+
+    async def _is_given_up(self, run: IngestionBatch, now: datetime) -> bool:
+        """Whether its message was: its feed may have been another's for longer than a message is tried. Marked, so that
+        it is sent again no sooner than that."""
+        if now - run.updated_at <= RUN_TOO_LONG:
+            return False
+        try:
+            await self._store.replace(RUNS.name, run.changed(now).to_document(), run.stored_etag or "")
+        except ChangedMeanwhile:
+            return False
+        return True
 
     async def _mark(self, article: Document, now: datetime, gate: asyncio.Semaphore) -> bool:
         resends = (article.get("resends") or 0) + 1

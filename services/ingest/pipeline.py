@@ -20,6 +20,7 @@ from models.values import format_time
 from services.cache.coverage import Coverage
 from services.ingest import runs
 from services.ingest.asking import Answer, Asking
+from services.ingest.attempts import saved_attempts
 from services.ingest.bookkeeping import Failure, after_failure, after_let_in, after_success, failure_of
 from services.ingest.budget import Budget
 from services.ingest.canonical import Moment
@@ -27,7 +28,7 @@ from services.ingest.held import HeldBatches
 from services.ingest.leases import AtWork, Lease, Leases
 from services.ingest.left_over import left_over, with_left_over
 from services.ingest.messages import Claimed, FeedBatch, article_messages
-from services.ingest.processing import Processed, Processing
+from services.ingest.processing import Processed, Processing, moment_of
 from services.ingest.record import RunRecord
 from services.ingest.totals import add_totals
 from services.logs import log_event
@@ -134,7 +135,7 @@ class Ingestion:
             lease = await self._leases.take_up(document, claim, delivery)
             if not isinstance(lease, Lease):
                 return lease
-            now = self._processing.moment(lease.feed)
+            now = moment_of(lease.feed)
             try:
                 return await self._fetched(run_id, lease, now, delivery, left)
             except ToolpulseError:
@@ -208,6 +209,9 @@ class Ingestion:
         item = await self._held.approved(held)
         if item is None:
             return None
+        if any(each.status == "SUCCEEDED" for each in await saved_attempts(self._store, batch.run_id)):
+            await self._held.done(item, self._clock())  # a try saved it, and died before it said so
+            return None
         document = await self._leases.claim_for(batch.run_id, item.subject)
         if document is None:
             await self._held.done(item, self._clock())  # the feed is gone, and its news with it
@@ -216,7 +220,7 @@ class Ingestion:
         lease = await self._leases.take_up(document, claim, delivery, even_disabled=True)
         if not isinstance(lease, Lease):
             return lease
-        now = self._processing.moment(lease.feed)
+        now = moment_of(lease.feed)
         processed = await self._processing.let_in(lease.feed, await self._held.items(item), now)
         left = await left_over(self._store, [document])
         processed = with_left_over(processed, lease.feed, left.get(item.subject, ()), now)

@@ -24,7 +24,7 @@ from services.ingest.memory import Memory
 from services.ingest.recent import Recent, seen_document
 from services.ingest.together import Together
 from services.logs import log_event
-from services.ports import Clock, Document, Store
+from services.ports import Document, Store
 from services.store.containers import FEEDS
 
 log = logging.getLogger("toolpulse.ingest")
@@ -48,21 +48,11 @@ class Processed:
 
 
 class Processing:
-    def __init__(
-        self, store: Store, memory: Memory, hashes_kept: timedelta, clock: Clock, *, calls_at_once: int = 1
-    ) -> None:
+    def __init__(self, store: Store, memory: Memory, hashes_kept: timedelta, *, calls_at_once: int = 1) -> None:
         self._store = store
         self._memory = memory
         self._intake = Intake(Together(store, at_once=calls_at_once), hashes_kept)
         self._held = HeldBatches(store)
-        self._clock = clock
-
-    def moment(self, feed: Feed) -> Moment:
-        """The one time of a processing: later than that of the save before, not earlier than that of a dead try."""
-        now = self._clock().replace(microsecond=0)
-        if feed.last_fetch_time is not None:
-            now = max(now, feed.last_fetch_time + timedelta(seconds=1))
-        return Moment(max(now, feed.updated_at))
 
     async def process(self, feed: Feed, document: ParsedDocument, now: Moment) -> Processed:
         """Takes in what is new or changed in the feed's document."""
@@ -122,6 +112,14 @@ def _tell(feed: Feed, document: ParsedDocument, *, entries: int, unknown: int, i
 
 async def _apart_if_many(items: Sequence[object], work: Callable[[], T]) -> T:
     return await asyncio.to_thread(work) if len(items) > IN_THREAD_ENTRIES else work()
+
+
+def moment_of(feed: Feed) -> Moment:
+    """The one time of a processing, by the feed as it was taken up: later than that of the save before, and not
+    earlier than that of a dead try, whatever the clock of either worker says."""
+    if feed.last_fetch_time is None:
+        return Moment(feed.updated_at)
+    return Moment(max(feed.updated_at, feed.last_fetch_time + timedelta(seconds=1)))
 
 
 def source_of(feed: Feed, title: str | None = None) -> Source:

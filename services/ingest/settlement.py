@@ -46,16 +46,22 @@ class Settlement:
         groups = await self._claimed(_moved(groups, apart))
         articles |= await self._read(groups.keys() - articles.keys())
         folded = await self._written(groups, articles)
-        for key, one in folded.items():
+        for one in folded.values():
             if one.before is not None and one.before.get("deleted_at"):
-                # It may have gone between the observation and the article: now, or in a try that died.
-                await self.store.delete(ARTICLES.name, key, canonical.observation_id(self.source.key, self.now.text))
+                await self._forget(one.before)
         # Not of an entry that said nothing new: a date that drifts would leave one at every poll.
         told = {key: one for key, one in folded.items() if one.before is None or one.observations}
         hashes = [self._hash(key, target) for key, one in told.items() for target in one.targets]
         if hashes or renewed:
             await self.store.write_many(LOCATORS.name, [*hashes, *renewed])
         return folded
+
+    async def _forget(self, deleted: Document) -> None:
+        """It may have gone between the observation and the article: now, or in a try that died."""
+        own = deleted["source_attribution"].get(self.source.key)
+        days = (self.now.text, (own.get("scraped_at") if own else None) or self.now.text)
+        for name in {canonical.observation_id(self.source.key, each) for each in days}:
+            await self.store.delete(ARTICLES.name, deleted["source_id"], name)
 
     async def _read(self, source_ids: Iterable[str]) -> dict[str, Document | None]:
         wanted = list(source_ids)
@@ -112,7 +118,13 @@ class Settlement:
             raced = {each["source_id"] for each, won in zip(new, created[len(observed) :], strict=True) if not won}
             there = [each for each, won in zip(observed, created, strict=False) if not won]
             await self._observe_again([each for each in there if each["source_id"] not in raced])
-        return raced | await self._replaced(folded)
+        return raced | await self._replaced(folded) | await self._deleted(folded)
+
+    async def _deleted(self, folded: Mapping[str, Folded]) -> set[str]:
+        """Those that were deleted while nothing but what was said of them was written: no ETag tells."""
+        only_observed = [key for key, one in folded.items() if one.observations and one.article is None]
+        found = await self._read(only_observed)
+        return {key for key, article in found.items() if article is not None and article.get("deleted_at")}
 
     async def _replaced(self, folded: Mapping[str, Folded]) -> set[str]:
         """Writes the articles that were there before; the ids of those that somebody else has written since."""
@@ -139,7 +151,7 @@ class Settlement:
         changed = [
             {**new, "created_at": old["created_at"], "ttl_timestamp": old["ttl_timestamp"]} if old else new
             for new, old in zip(observations, there, strict=True)
-            if old is None or old["revision"] != new["revision"]
+            if old is None or (old["revision"] != new["revision"] and old["scraped_at"] <= new["scraped_at"])
         ]
         if changed:
             await self.store.write_many(ARTICLES.name, changed)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
+import pytest
+
 from services.ports import Document, Store
 from services.reading.articles import Articles
 from services.store.containers import ARTICLES
+from tests.functional.ingest.dying import Died, DiesSavingFeeds
 from tests.functional.ingest.world import World, item
 
 
@@ -37,6 +40,19 @@ async def test_nothing_is_kept_that_is_said_of_an_article_that_is_deleted_meanwh
     store = cast("Store", DeletedMeanwhile(world, deleted))
     await world.poll("a", world.new_worker(store))
     assert deleted not in {each["source_id"] for each in await world.observations()}
+
+
+async def test_nothing_is_kept_that_is_said_again_of_it_after_a_worker_died(world: World) -> None:
+    """The article itself stays as it is, so that no ETag tells; and what was said was said the day before."""
+    await world.add_feed("a", [item(1), item(2)])
+    (batch,) = await world.claimed("a")
+    with pytest.raises(Died):
+        await world.new_worker(DiesSavingFeeds(world.store)).ingestion.ingest(batch)
+    deleted = (await world.articles())[0]["source_id"]
+    world.clock.forward(days=1)
+    store = cast("Store", DeletedMeanwhile(world, deleted))
+    await world.new_worker(store).ingestion.ingest(batch, 2)
+    assert [each["source_id"] == deleted for each in await world.observations()] == [False]
 
 
 async def test_what_is_left_of_it_by_a_worker_that_died_is_not_exported(world: World) -> None:

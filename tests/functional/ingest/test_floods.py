@@ -10,7 +10,11 @@ from models.quarantine import QuarantineItem
 from services.ingest.held import PART_BYTES, HeldBatches
 from services.ingest.leases import Lease, Leases
 from services.ingest.messages import FeedBatch
+from services.ports import Document, Store
 from services.quarantine import Quarantine
+from services.store.containers import QUARANTINE
+from tests.functional.ingest.dying import Died, DyingStore
+from tests.functional.ingest.turns import NEVER
 from tests.functional.ingest.world import START, Item, World, item
 
 MANY = 30
@@ -25,7 +29,7 @@ def moved(number: int, **changes: object) -> Item:
 FLOOD = [moved(number) for number in range(MANY)]
 
 
-async def _held(world: World) -> QuarantineItem:
+async def held_batch(world: World) -> QuarantineItem:
     (document,) = [each for each in await world.all("quarantine") if each["entity_type"] == "QuarantineItem"]
     return QuarantineItem.from_document(document)
 
@@ -36,7 +40,7 @@ async def flooded(world: World, flood: list[Item] = FLOOD) -> QuarantineItem:
     world.clock.forward(days=1)
     world.publish("a", flood)
     await world.poll("a")
-    return await _held(world)
+    return await held_batch(world)
 
 
 def quarantine(world: World) -> Quarantine:
@@ -75,7 +79,7 @@ async def test_a_flood_is_held_once_however_often_it_comes(world: World) -> None
     for number in range(3):
         world.publish("a", [*FLOOD, item(500 + number)])
         await world.poll("a", world.new_worker())
-    assert (await _held(world)).item_count == MANY
+    assert (await held_batch(world)).item_count == MANY
     assert (await world.feed("a")).total_articles_fetched == MANY + 3
 
 
@@ -116,6 +120,32 @@ async def test_an_approved_batch_comes_in_once_and_counts_once(world: World) -> 
     assert QuarantineItem.from_document(only).released_at is not None
     await world.poll("a", world.new_worker())
     assert len(await world.articles()) == 2 * MANY
+
+
+class DiesSayingThatItIsIn(DyingStore):
+    """The batch is in, and its feed saved."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store, NEVER, "before")
+
+    async def replace(self, container: str, document: Document, etag: str) -> Document:
+        if container == QUARANTINE.name:
+            raise Died
+        return await super().replace(container, document, etag)
+
+
+async def test_a_batch_that_came_in_before_its_worker_died_is_in_the_figures_of_its_run(world: World) -> None:
+    flood = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
+    held = await flooded(world, flood)
+    batch = (await quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")).batch
+    assert batch is not None
+    with pytest.raises(Died):
+        await world.new_worker(DiesSayingThatItIsIn(world.store)).ingestion.ingest(batch)
+    world.clock.forward(minutes=1)
+    await world.new_worker().ingestion.ingest(batch, 2)
+    assert (await held_batch(world)).released_at is not None
+    (run,) = [each for each in await world.runs() if each["run_id"] == batch.run_id]
+    assert (run["status"], run["metrics"]["articles_stored"]) == ("SUCCEEDED", MANY)
 
 
 async def test_a_dropped_batch_stays_out_and_its_pieces_go(world: World) -> None:
@@ -175,7 +205,7 @@ async def test_a_batch_waits_while_its_feed_is_being_fetched(world: World) -> No
         await world.worker.ingestion.ingest(reviewed.batch)
     await world.worker.ingestion.ingest(fetching)
     await world.worker.ingestion.ingest(reviewed.batch, 2)
-    assert (await _held(world)).released_at is not None
+    assert (await held_batch(world)).released_at is not None
 
 
 async def test_a_batch_of_a_feed_that_is_gone_is_done_with(world: World) -> None:
@@ -184,7 +214,7 @@ async def test_a_batch_of_a_feed_that_is_gone_is_done_with(world: World) -> None
     assert reviewed.batch is not None
     await world.store.delete("feeds", "a", "feed")
     assert (await world.worker.ingestion.ingest(reviewed.batch)).article_ids == ()
-    assert (await _held(world)).released_at is not None
+    assert (await held_batch(world)).released_at is not None
 
 
 async def test_a_batch_that_no_document_could_hold_is_kept_in_pieces(world: World) -> None:

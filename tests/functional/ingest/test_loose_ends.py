@@ -1,10 +1,13 @@
 """What was lost between a write and a send is sent again, within bounds."""
 
+import pytest
+
+from models.errors import ChangedMeanwhile
 from services.ingest.loose_ends import MOST_RESENDS
 from services.ports import QueueDepth
 from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, QUEUES
 from services.upkeep import Upkeep
-from tests.functional.ingest.test_floods import flooded, quarantine
+from tests.functional.ingest.test_floods import flooded, held_batch, quarantine
 from tests.functional.ingest.world import World, item
 
 
@@ -64,6 +67,27 @@ async def test_an_approved_batch_whose_message_was_lost_is_queued_again(world: W
     assert (await upkeep.run()).batches == (lost,)
     await world.worker.ingestion.ingest(lost)
     assert (await upkeep.run()).batches == ()
+
+
+async def test_an_approved_batch_whose_message_was_given_up_is_queued_again_but_not_at_once(world: World) -> None:
+    """Its feed waits for a fetch whose message was lost: for longer than a message is tried."""
+    upkeep = Upkeep(Depths(), world.store, world.clock)
+    held = await flooded(world)
+    approved = (await quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")).batch
+    assert approved is not None
+    await world.claimed("a")
+    for delivery in range(1, 6):
+        with pytest.raises(ChangedMeanwhile):
+            await world.worker.ingestion.ingest(approved, delivery)
+        world.clock.forward(seconds=30)
+    sent = []
+    for _ in range(6):
+        world.clock.forward(minutes=5)
+        sent.append((await upkeep.run()).batches)
+    assert sent == [(), (), (approved,), (), (), ()]
+    await world.worker.ingestion.ingest(approved)
+    assert (await upkeep.run()).batches == ()
+    assert (await held_batch(world)).released_at is not None
 
 
 async def test_runs_that_nobody_will_end_are_closed(world: World) -> None:

@@ -142,7 +142,7 @@ class Worker:
     def __init__(self, store: Store, shelf: Fetches, clock: Clock, settings: Settings, ids: Iterator[Any]) -> None:
         self.claims = Claims(store, settings, lambda: f"run-{next(ids)}")
         kept = timedelta(days=settings.dedup_retention_days)
-        self.processing = Processing(store, Memory(settings.dedup_cache_size), kept, clock)
+        self.processing = Processing(store, Memory(settings.dedup_cache_size), kept)
         chance = random.Random(1)
         self.ingestion = Ingestion(
             store,
@@ -164,8 +164,10 @@ class World:
         self._ids = itertools.count(1)
         self.worker = self.new_worker()
 
-    def new_worker(self, store: Store | None = None, shelf: Fetches | None = None) -> Worker:
-        return Worker(store or self.store, shelf or self.shelf, self.clock, self.settings, self._ids)
+    def new_worker(
+        self, store: Store | None = None, shelf: Fetches | None = None, clock: Clock | None = None
+    ) -> Worker:
+        return Worker(store or self.store, shelf or self.shelf, clock or self.clock, self.settings, self._ids)
 
     async def add_feed(self, feed_id: str, items: Iterable[Item] = (), **fields: Any) -> None:
         url = f"https://{feed_id}.example/feed"

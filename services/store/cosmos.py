@@ -325,8 +325,12 @@ async def _in_parallel(call: Callable[[A], Awaitable[B]], given: Sequence[A]) ->
         async with asyncio.TaskGroup() as group:
             for _ in range(min(PARALLEL, len(given))):
                 group.create_task(work())
-    except* Unavailable as failures:
-        raise failures.exceptions[0] from None
+    except ExceptionGroup as failures:
+        # Not `except*`: Python 3.11.2 makes a group of what is raised in it, too.
+        unavailable, others = failures.split(Unavailable)
+        if unavailable is None or others is not None:
+            raise
+        raise unavailable.exceptions[0] from None
     return [results[place] for place in range(len(given))]
 
 

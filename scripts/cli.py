@@ -28,6 +28,7 @@ from scripts.dev import need_packages  # noqa: E402
 need_packages()
 
 from models.errors import ToolpulseError  # noqa: E402
+from scripts import demo  # noqa: E402
 from scripts.commands import articles, feeds, tools  # noqa: E402
 from scripts.commands.form import Group  # noqa: E402
 from scripts.commands.printed import say  # noqa: E402
@@ -61,7 +62,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def settings_of(given: argparse.Namespace) -> Mapping[str, str]:
-    """As the local host has them: the command line, the environment, local.settings.json, its sample."""
+    """As the local host has them: the command line, the demo where that runs, the environment, local.settings.json, its
+    sample."""
     chosen: dict[str, str] = dict(given.set)
     if given.data is not None:
         chosen["DATA_DIR"] = str(given.data)
@@ -69,7 +71,7 @@ def settings_of(given: argparse.Namespace) -> Mapping[str, str]:
     settings = {**os.environ, **found}
     if "DATA_DIR" not in chosen and settings.get("DATA_DIR"):
         settings["DATA_DIR"] = str(ROOT / settings["DATA_DIR"])
-    return settings
+    return {**settings, **demo.settings_in(Path(settings.get("DATA_DIR", "")), chosen)}
 
 
 async def _run(given: argparse.Namespace) -> int:

@@ -17,13 +17,22 @@ SETTINGS = {"ALLOW_PRIVATE_ADDRESSES": "true", "FETCH_BUDGET_PER_FEED_HOUR": "60
 MARK = "demo.json"
 
 
+def settings_in(data: Path, chosen: Mapping[str, str]) -> dict[str, str]:
+    """What the demo sets for whoever works on its data folder, besides what they chose themselves."""
+    is_there = (data / MARK).exists()
+    return {name: value for name, value in SETTINGS.items() if is_there and name not in chosen}
+
+
 @asynccontextmanager
 async def running(data: Path, environment: Mapping[str, str], tell: Callable[[str], None]) -> AsyncIterator[None]:
     """The demo for the app whose settings are in `environment`, for as long as this is entered."""
     from scripts.demo import session
 
     async with session.running(data / MARK, environment) as base:
-        tell(f"Demo feeds are served on {base}; --no-demo takes them away again.")
+        tell(
+            f"Demo feeds are served on {base}; --no-demo takes them away again.\n"
+            "A few are slow, fail now and then, go away or are none, on purpose: the log has errors and warnings of these."
+        )
         yield
 
 

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from scripts.demo import MARK
 from scripts.demo.newsroom import PRODUCTS
 from scripts.demo.server import Newsstand, served
 from tests.builders import Watch
@@ -24,10 +25,11 @@ NOW = datetime.now(UTC) - timedelta(minutes=5)
 @dataclass
 class Cli:
     data: Path
+    settings: tuple[str, ...] = ("--set", "ALLOW_PRIVATE_ADDRESSES=true")
 
     async def run(self, *arguments: str, code: int = 0) -> str:
         """What it prints; fails if it ends with another code."""
-        command = [str(ROOT / "scripts" / "cli.py"), "--data", str(self.data), "--set", "ALLOW_PRIVATE_ADDRESSES=true"]
+        command = [str(ROOT / "scripts" / "cli.py"), "--data", str(self.data), *self.settings]
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             *command,
@@ -89,6 +91,14 @@ async def test_feeds_are_added_ingested_and_exported_in_either_layer(cli: Cli, b
     lines = (await cli.run("sources")).splitlines()
     assert lines[0].split() == ["source_name", "article_count", "avg_age_hours"]
     assert len({line.rindex(line.split()[-1]) + len(line.split()[-1]) for line in lines}) == 1, "aligned"
+
+
+async def test_what_the_demo_has_in_its_data_folder_is_fetched_from_there(tmp_path: Path, base: str) -> None:
+    cli = Cli(tmp_path, settings=())
+    await cli.run("feeds", "add", f"{base}/demo-dev-wire/feed", "--id", "demo-dev-wire")
+    assert "errors: 1" in await cli.run("ingest", "--all")
+    (tmp_path / MARK).write_text("{}")
+    assert "new articles: 30, " in await cli.run("ingest", "--all")
 
 
 async def test_lists_go_in_and_out_and_what_is_refused_is_told_by_line(cli: Cli) -> None:

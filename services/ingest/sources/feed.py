@@ -27,8 +27,12 @@ DEFAULT_TYPE = "application/xml"
 
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([^\s;\"']+)", re.IGNORECASE)
 _DECLARED = re.compile(rb"^<\?xml[^>]{0,200}?encoding\s{0,9}=\s{0,9}[\"']([A-Za-z0-9._-]{1,40})[\"']")
-_DECLARATION = re.compile(r"^<\?xml[^>]{0,500}\?>\s*")
-_WEB_PAGE = re.compile(rb"<(?:!doctype\s{1,9}html|html)\b", re.IGNORECASE)
+_DECLARATION = re.compile(r"^<\?xml[^>]{0,500}\?>")
+_WEB_PAGE = re.compile(
+    rb"<(?:html\b|!doctype\s{1,9}html\b(?![^>]{0,500}>\s{0,99}<(?:[\w.-]{1,20}:)?(?:rss|rdf|feed|channel)\b))",
+    re.IGNORECASE,
+)
+"""Not a feed that says by mistake that it is HTML."""
 _UTF8_MARK = b"\xef\xbb\xbf"
 _MOST_BEFORE_ROOT = 50_000
 _MOST_COMMENTS = 20
@@ -40,7 +44,6 @@ _WIDE = (
     (b"\xff\xfe", "utf-16"),
     (b"\x00<\x00?", "utf-16-be"),
     (b"<\x00?\x00", "utf-16-le"),
-    (b"\x4c\x6f\xa7\x94", "cp037"),
 )
 
 
@@ -103,7 +106,9 @@ def _narrowed(body: bytes, content_type: str) -> tuple[bytes, str]:
     for mark, encoding in _WIDE:
         if body.startswith(mark):
             text = body.decode(encoding, "replace").lstrip("\ufeff\n\r\t ")
-            return _DECLARATION.sub("", text, count=1).encode("utf-8", "replace"), content_type.partition(";")[0]
+            return _DECLARATION.sub("<?xml version='1.0'?>", text, count=1).encode(
+                "utf-8", "replace"
+            ), content_type.partition(";")[0]
     return body, content_type
 
 

@@ -121,7 +121,7 @@ class _Document:
     def _feed(self, version: str, channel: Element, entry_tag: str) -> Feed:
         """The entries of one channel, and what it says of itself."""
         keep_base(channel)
-        title = link = ""
+        title, link = "", None
         entries = []
         for child in channel:
             tag = child.tag
@@ -132,18 +132,26 @@ class _Document:
             if local in ("item", "entry") or (len(child) and holds_entries(child)):
                 raise Odd
             kind = self.kinds[tag]
+            if len(child) and kind != IMAGE and local != "textinput" and self._names(child):
+                raise Odd
             if kind == TITLE and not title:
-                if len(child):
-                    raise Odd
                 is_html(items_of(child), TITLE)
                 title = text_of(child)
+            elif kind in (TITLE, MEDIA_TITLE):
+                raise Odd
             elif kind == LINK:
-                link = self._link(child, link) or link
+                link = self._link(child, link)
+            elif kind == ID and link is None:
+                link = self._id(child)[1]
         self._entries(entries)
-        return Feed(version, title, link, self.collected)
+        return Feed(version, title, link or "", self.collected)
+
+    def _names(self, element: Element) -> bool:
+        """Whether it or what is below it says, with markup in it or for another, what feeds are called by."""
+        return any(self.kinds[each.tag] in (TITLE, MEDIA_TITLE, LINK, ID) for each in element.iter())
 
     def _link(self, element: Element, link: str | None) -> str | None:
-        """The link of an entry after this element of it."""
+        """The link of a feed or an entry after this element of it."""
         attributes = dict(element.items())
         if not attributes:
             return element_link(self.base, element.text)

@@ -149,10 +149,14 @@ def _with_known_charsets(body: bytes, content_type: str) -> tuple[bytes, str]:
     if b"<?" not in start[:5]:
         return body, content_type
     line, ended, _ = start.partition(b"\n")
-    end = line.find(b"?>") + 2 if b"?>" in line else len(line)
+    end = line.find(b"?>") + 2 if b"?>" in line else line.rfind(b"<") or len(line)
     declared = RE_XML_PI_ENCODING.match(line[:end].removeprefix(codecs.BOM_UTF8))
     if declared and not _is_charset(declared[1].decode("ascii", "replace"), plain):
         return body[end:], content_type
+    if body.startswith(b"<!DOCTYPE", end):
+        # feedparser knows those at the start of a line only, and leaves any other to the XML parser as it is.
+        prolog = body[end : end + MAX_PROLOG].replace(b"<!ENTITY", b"\n<!ENTITY")
+        return body[:end] + b"\n" + prolog + body[end + MAX_PROLOG :], content_type
     return (body if ended else line[:end] + b"\n" + body[end:]), content_type
 
 

@@ -93,6 +93,16 @@ def test_a_byte_order_mark_changes_nothing(bom: bool) -> None:
     assert said_by_us(parse(marked, BASE)) == said_by_feedparser(body)[1]
 
 
+NAMESPACES = {
+    "media": "http://search.yahoo.com/mrss/",
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "dcterms": "http://purl.org/dc/terms/",
+    "content": "http://purl.org/rss/1.0/modules/content/",
+    "itunes": "http://www.itunes.com/DTDs/Podcast-1.0.dtd",
+    "atom": "http://www.w3.org/2005/Atom",
+    "x": "urn:x",
+}
+SPACES = " ".join(f'xmlns:{prefix}="{uri}"' for prefix, uri in NAMESPACES.items())
 ORDERS = [
     "<title>One</title><title>Two</title>",
     "<title></title><title>Two</title>",
@@ -128,16 +138,59 @@ ORDERS = [
 
 @pytest.mark.parametrize("inner", ORDERS)
 def test_what_is_said_twice_or_in_another_order_counts_as_it_does_for_feedparser(inner: str) -> None:
-    spaces = {
-        "media": "http://search.yahoo.com/mrss/",
-        "dc": "http://purl.org/dc/elements/1.1/",
-        "dcterms": "http://purl.org/dc/terms/",
-        "content": "http://purl.org/rss/1.0/modules/content/",
-        "itunes": "http://www.itunes.com/DTDs/Podcast-1.0.dtd",
-        "atom": "http://www.w3.org/2005/Atom",
-        "x": "urn:x",
-    }
-    declared = " ".join(f'xmlns:{prefix}="{uri}"' for prefix, uri in spaces.items())
     link = "" if "ink" in inner else "<link>https://x.example/1</link>"
-    body = f'<rss version="2.0" {declared}><channel><item>{inner}{link}</item></channel></rss>'.encode()
+    body = f'<rss version="2.0" {SPACES}><channel><item>{inner}{link}</item></channel></rss>'.encode()
     assert said_by_us(parse(body, BASE)) == [Said(*each) for each in said_by_feedparser(body)[1]]
+
+
+HEADS = [
+    "<title>One</title><title>Two</title>",
+    "<title>One</title><textInput><title>Search</title><link>/search</link></textInput><title/>",
+    "<image><title>I</title><link>/i</link></image><title>T</title>",
+    "<itunes:image><title>I</title><link>/i</link></itunes:image>",
+    "<media:title>M</media:title>",
+    "<title>T<b>old</b></title>",
+    "<guid>https://x.example/</guid>",
+    "<link>/1</link><guid>https://x.example/</guid>",
+    "<link><b/>/1</link>",
+    "<link>/1</link><link/>",
+    "<link>/1</link><atom:link rel='self' href='/feed'/>",
+]
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_a_feed_is_called_what_feedparser_calls_it(head: str) -> None:
+    item = "<item><title>T</title><link>https://x.example/1</link></item>"
+    body = f"<rss version='2.0' {SPACES}><channel>{head}{item}</channel></rss>".encode()
+    ours, judged = parse(body, BASE), parse(b"<!DOCTYPE rss>\n" + body, BASE)
+    assert (ours.title, ours.site_url) == (judged.title, judged.site_url)
+
+
+DECLARATION = "<?xml version='1.0' encoding='utf-8'?>"
+PROLOGS = [
+    DECLARATION + '<!DOCTYPE rss [<!ENTITY foo "bar">]>',
+    DECLARATION + '\n<!DOCTYPE rss [\n<!ENTITY foo "bar">\n]>',
+    DECLARATION + '\n<!DOCTYPE rss [<!ENTITY foo "bar">]>',
+    "<!DOCTYPE html>",
+    "<?PHP" + "." * 400 + ">",
+]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("prolog", PROLOGS)
+def test_what_comes_before_a_feed_counts_as_it_does_for_feedparser(prolog: str, encoding: str) -> None:
+    item = "<item><title>A &foo; &amp;hellip; B</title><link>https://x.example/1</link><category>A&amp;amp;B</category>"
+    text = (
+        prolog
+        + f"<rss version='2.0'><channel>{item}<description>&amp;lt; {'x' * 100}</description></item></channel></rss>"
+    )
+    _, expected = said_by_feedparser(text.encode())
+    assert said_by_us(parse(text.replace("'utf-8'", f"'{encoding}'").encode(encoding), BASE)) == expected
+    assert expected
+
+
+def test_a_feed_in_a_charset_without_ascii_is_read() -> None:
+    item = "<item><title>\u0391\u03b8\u03ae\u03bd\u03b1</title><link>https://x.example/1</link></item>"
+    text = f"<?xml version='1.0' encoding='cp875'?><rss version='2.0'><channel>{item}</channel></rss>"
+    body = text.encode("cp875")
+    assert said_by_us(parse(body, BASE)) == said_by_feedparser(body)[1] != []

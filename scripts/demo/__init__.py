@@ -31,7 +31,7 @@ async def running(data: Path, environment: Mapping[str, str], tell: Callable[[st
     async with session.running(data / MARK, environment) as base:
         tell(
             f"Demo feeds are served on {base}; --no-demo takes them away again.\n"
-            "A few are slow, fail now and then, go away or are none, on purpose: the log has errors and warnings of these."
+            "A few are slow, fail now and then, go away or are no feed, on purpose: the log's errors are of these."
         )
         yield
 

@@ -145,9 +145,15 @@ def examined(entry: Entry, source: Source, now: datetime, first_seen: datetime |
         revision=hashlib.sha256(shown.encode()).hexdigest()[:16],
         plain_key=dedup_key(headline, published.date()),
         id_mark=_mark("id", source.key, locator),
-        url_mark=_mark("url", source.key, url),
+        url_mark=shared_mark(source, url) if item.url_shared else _mark("url", source.key, url),
         headline_mark=_mark("headline", source.key, headline),
     )
+
+
+def shared_mark(source: Source, url: str) -> Mark:
+    """What an entry leaves in the place of its URL's mark if the URL is not its alone: a page that was shared once is
+    shared by those who are alone on it later."""
+    return _mark("shared", source.key, url)
 
 
 def text_of(item: RawItem) -> str:

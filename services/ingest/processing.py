@@ -18,7 +18,7 @@ from models.raw_item import ParsedDocument, RawItem
 from models.values import format_time
 from services.ingest.canonical import Moment
 from services.ingest.held import HeldBatches
-from services.ingest.identity import Candidate, Entry, Mark, Source, entry_of, examined
+from services.ingest.identity import Candidate, Entry, Mark, Source, entry_of, examined, shared_mark
 from services.ingest.intake import Intake, Taken
 from services.ingest.memory import Memory
 from services.ingest.recent import Recent, seen_document
@@ -63,12 +63,12 @@ class Processing:
         if self._memory.has_all(feed.feed_id, feed.body_hash, marks):
             _tell(feed, document, entries=len(entries), unknown=0, in_memory=True)
             return Processed(len(entries), refused, marks=marks)
-        recent = Recent.of(await self._store.read(FEEDS.name, feed.feed_id, FeedSeen.ID))
+        recent = Recent.of(await self._store.read(FEEDS.name, feed.feed_id, FeedSeen.ID), feed.seen_at)
         unknown = [each for each in entries if not recent.has(each.mark)]
         _tell(feed, document, entries=len(entries), unknown=len(unknown), in_memory=False)
         if not unknown:
             return Processed(len(entries), refused, marks=marks)
-        candidates = await _apart_if_many(unknown, lambda: _candidates(source, unknown, now.at))
+        candidates = await _apart_if_many(unknown, lambda: _candidates(source, unknown, now.at, recent))
         taken = await self._intake.take_in(source, candidates, recent, now, counted_until(feed))
         quarantine_id = await self._held.hold(feed.feed_id, taken.held, now.at) if taken.held else None
         fresh = {each.entry.mark: "".join(each.marks()) for each in candidates}
@@ -85,7 +85,7 @@ class Processing:
     async def let_in(self, feed: Feed, items: Sequence[RawItem], now: Moment) -> Processed:
         """Takes in a batch that was held. That the feed had it lately is no reason to hold it again."""
         source = source_of(feed)
-        candidates = await _apart_if_many(items, lambda: _candidates(source, _entries(source, items), now.at))
+        candidates = await _apart_if_many(items, lambda: _candidates(source, _entries(source, items), now.at, Recent()))
         taken = await self._intake.take_in(source, candidates, Recent(), now, counted_until(feed))
         return Processed(len(candidates), len(items) - len(candidates), taken)
 
@@ -143,12 +143,16 @@ def _entries(source: Source, items: Sequence[RawItem]) -> list[Entry]:
     return entries
 
 
-def _candidates(source: Source, unknown: Sequence[Entry], now: datetime) -> list[Candidate]:
+def _candidates(source: Source, unknown: Sequence[Entry], now: datetime, recent: Recent) -> list[Candidate]:
     """Each form once, and none whose URL identifies nothing."""
     candidates = []
     for entry in {each.mark: each for each in unknown}.values():
         try:
-            candidates.append(examined(entry, source, now))
+            candidate = examined(entry, source, now)
         except ValueError:
             continue
+        if entry.item.article_id is None and recent.knows(shared_mark(source, candidate.url)):
+            shared = entry._replace(item=entry.item._replace(url_shared=True))
+            candidate = examined(shared, source, now)
+        candidates.append(candidate)
     return candidates

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from urllib.parse import quote
 
+import pytest
+
 from services.reading.articles import Articles
 from tests.functional.ingest.world import World, item
 
@@ -36,6 +38,31 @@ async def test_one_that_was_alone_before_is_the_same_article_in_company(world: W
     world.publish("a", [replace(ENTRIES[0], text="Mended."), *ENTRIES[1:]])
     assert first in (await world.poll("a")).article_ids
     assert len(await world.articles()) == 4
+
+
+@pytest.mark.parametrize("title", [ENTRIES[1].title, "Number 1 was in the news again"])
+async def test_one_that_is_alone_later_is_not_taken_for_the_one_that_was_alone_before(world: World, title: str) -> None:
+    await world.add_feed("a", ENTRIES[:1])
+    (first,) = (await world.poll("a")).article_ids
+    for entries in (ENTRIES[:2], ENTRIES[1:2], [replace(ENTRIES[1], title=title, text="Mended.")]):
+        world.publish("a", entries)
+        await world.poll("a", world.new_worker())
+    articles = {each["source_id"]: each for each in await world.articles()}
+    assert articles[first]["canonical"]["headline"] == ENTRIES[0].title
+    assert [each["source_id"] == first for each in articles.values() if each["text_for_analysis"] == "Mended."] == [
+        False
+    ]
+    assert len(articles) == 2 + (title != ENTRIES[1].title)
+
+
+async def test_an_undated_one_that_is_alone_later_is_still_the_same(world: World) -> None:
+    entries = [replace(each, published=None) for each in ENTRIES[:2]]
+    await world.add_feed("a", entries)
+    assert len((await world.poll("a")).article_ids) == 2
+    world.clock.forward(days=2)
+    world.publish("a", [replace(entries[1], text="Mended.")])
+    assert len((await world.poll("a")).article_ids) == 1
+    assert len(await world.articles()) == 2
 
 
 async def test_a_url_that_repeats_under_one_headline_still_is_one_entry(world: World) -> None:

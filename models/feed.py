@@ -45,6 +45,7 @@ class Feed(StoredDocument):
     holds the id may save. `claim_delivery` says which delivery of the run's message took the work up; 0 is none yet.
     `unsaved_since` is when the first worker took it up of those that have not saved it, `unsaved_run` and
     `unsaved_delivery` are the run that lost its claim to it meanwhile, and which delivery of it had it last.
+    `seen_at` is when its `seen` document was written, or was to be: one of another time is not the last.
     `source_name` is what people here call it, `title` what it calls itself. `credential` names the setting that holds a
     private feed's secret, and is never the secret.
     """
@@ -107,6 +108,7 @@ class Feed(StoredDocument):
     parse_warnings: dict[str, Count] = Field(default_factory=dict)
     entries_skipped: dict[str, Count] = Field(default_factory=dict)
     quarantine_id: IdPart | None = None
+    seen_at: Time | None = None
 
     @property
     def partition(self) -> str:

@@ -77,10 +77,11 @@ def after_success(
     policy: Policy,
     jitter: float,
     *,
+    seen: bool = False,
     quarantine_id: str | None = None,
 ) -> Feed:
-    """`new` articles were new to the feed; `published` are the times of those that say so. `quarantine_id` is what was
-    held of this document."""
+    """`new` articles were new to the feed; `published` are the times of those that say so. `seen`: its `seen` document
+    is written next. `quarantine_id` is what was held of this document."""
     result, document = answer.result, answer.document
     changes: dict[str, Any] = {
         **counted(feed, new, now, fetches=feed.fetch_count + 1),
@@ -98,6 +99,8 @@ def after_success(
         "validators_trusted": feed.validators_trusted and not answer.lied,
         **RELEASED,
     }
+    if seen:
+        changes["seen_at"] = now
     if quarantine_id is not None:
         changes["quarantine_id"] = quarantine_id
     if answer.unconditional:
@@ -139,6 +142,7 @@ def after_failure(
     *,
     new: int = 0,
     in_part: bool = False,
+    seen: bool = False,
 ) -> Feed:
     """The next check and the error count are saved whatever went wrong; validators and body hash stay as they were.
 
@@ -160,6 +164,8 @@ def after_failure(
     }
     if in_part:
         changes["body_hash"] = None
+    if seen:
+        changes["seen_at"] = now
     if failure.retry_after is not None:
         wait = min(timedelta(seconds=max(0.0, failure.retry_after)), LONGEST_RETRY_AFTER)
         changes["retry_after_until"] = now + wait

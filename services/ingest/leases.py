@@ -76,6 +76,8 @@ class Leases:
                 # Never back: the moment of what is done under the lease follows from it.
                 "updated_at": max(document["updated_at"], format_time(now)),
             }
+            if document.get("unsaved_since"):
+                taken |= _NOT_KNOWN
             wanted = even_disabled or document["enabled"]
             if not wanted:
                 taken = {**document, **RELEASED, "unsaved_since": document.get("unsaved_since")}
@@ -140,6 +142,10 @@ class Leases:
             return True
         return False
 
+
+_NOT_KNOWN = dict.fromkeys(("etag", "last_modified", "body_hash", "seen_at"))
+"""What says that a document, or an entry, is as it was: when the feed was saved. A worker that died since may have taken
+in another form of it, which has been taken back."""
 
 _OURS = ("claim_id", "claim_delivery", "feed_url")
 

@@ -167,6 +167,7 @@ class Ingestion:
             now.at,
             await self._budget.policy(),
             self._chance(),
+            seen=processed.seen is not None,
             quarantine_id=processed.quarantine_id,
         )
         attempt = runs.succeeded(
@@ -200,6 +201,7 @@ class Ingestion:
             self._chance(),
             new=len(processed.taken.first),
             in_part=processed.found > 0,
+            seen=processed.seen is not None,
         )
         attempt = runs.failed(run_id, lease.feed.feed_id, delivery, now.at, failure, processed.found, processed.taken)
         return _Through(lease, after, attempt, processed, tries=failure.tries)

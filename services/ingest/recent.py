@@ -26,19 +26,25 @@ MOST_KEPT = 2_000
 class Recent:
     """What one `seen` document says. Immutable; `with_entries` gives the next one."""
 
-    __slots__ = ("_groups", "_others")
+    __slots__ = ("_groups", "_is_last", "_others")
 
-    def __init__(self, hashes: str = "") -> None:
+    def __init__(self, hashes: str = "", *, is_last: bool = True) -> None:
+        self._is_last = is_last
         self._groups = {hashes[at : at + HASH_LENGTH]: hashes[at : at + GROUP] for at in range(0, len(hashes), GROUP)}
         self._others: frozenset[str] | None = None
 
     @classmethod
-    def of(cls, document: Document | None) -> Self:
-        return cls(document.get("hashes", "") if document else "")
+    def of(cls, document: Document | None, saved_at: datetime | None) -> Self:
+        """`saved_at` is what the feed says of it: whoever saved the feed may have died before this followed, or the
+        feed may be new under its id."""
+        if document is None:
+            return cls()
+        is_last = saved_at is not None and document["updated_at"] == format_time(saved_at)
+        return cls(document.get("hashes", ""), is_last=is_last)
 
     def has(self, mark: Mark) -> bool:
-        """An entry in just this form."""
-        return mark in self._groups
+        """An entry in just this form. None, if it may have changed since."""
+        return self._is_last and mark in self._groups
 
     def knows(self, mark: Mark) -> bool:
         """An identity, a URL or a headline."""

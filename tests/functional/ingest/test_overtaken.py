@@ -10,11 +10,11 @@ import pytest
 
 from services.feeds.registry import FeedRegistry
 from services.ingest.fetching.outcome import FetchRequest, FetchResult
-from services.ports import Document
-from services.store.containers import ARTICLES
+from services.ports import Document, Store
+from services.store.containers import ARTICLES, FEEDS
 from tests.functional.ingest.dying import Died, DiesSavingFeeds, DyingStore
 from tests.functional.ingest.turns import NEVER
-from tests.functional.ingest.world import SettableClock, World, item
+from tests.functional.ingest.world import Item, SettableClock, World, item
 
 
 async def test_what_a_worker_with_a_fast_clock_left_is_counted_once(world: World) -> None:
@@ -46,6 +46,49 @@ async def test_what_a_dead_worker_left_of_a_feed_that_was_disabled_is_counted_wh
     await world.poll("a", world.new_worker())
     feed = await world.feed("a")
     assert (feed.total_articles_fetched, feed.unsaved_since) == (2, None)
+
+
+@pytest.mark.parametrize("etag", [None, "as before"])
+@pytest.mark.parametrize("others", [(), (item(2),)])
+async def test_an_edit_of_which_a_worker_died_may_be_taken_back(
+    world: World, etag: str | None, others: tuple[Item, ...]
+) -> None:
+    await world.add_feed("a")
+    world.publish("a", [item(1)], etag=etag)
+    await world.poll("a")
+    world.publish("a", [item(1, text="Edited.")])
+    (batch,) = await world.claimed("a")
+    with pytest.raises(Died):
+        await world.new_worker(DiesSavingFeeds(world.store)).ingestion.ingest(batch)
+    assert (await world.article())["text_for_analysis"] == "Edited."
+    world.clock.forward(minutes=1)
+    world.publish("a", [item(1), *others], etag=etag)
+    await world.new_worker().ingestion.ingest(batch, 2)
+    assert (await world.articles())[0]["text_for_analysis"] == item(1).text
+
+
+async def test_what_its_feed_knows_is_not_what_a_worker_saved_that_died_before_it_said_so(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+    await world.poll("a")
+    world.publish("a", [item(1, text="Edited.")])
+    (batch,) = await world.claimed("a")
+    with pytest.raises(Died):
+        await world.new_worker(DiesSavingWhatItSaw(world.store)).ingestion.ingest(batch)
+    world.publish("a", [item(1)])
+    await world.poll("a", world.new_worker())
+    assert (await world.article())["text_for_analysis"] == item(1).text
+
+
+class DiesSavingWhatItSaw(DyingStore):
+    """The feed is saved, its `seen` document is not."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store, NEVER, "before")
+
+    async def write_many(self, container: str, documents: Sequence[Document]) -> None:
+        if container == FEEDS.name:
+            raise Died
+        await super().write_many(container, documents)
 
 
 class Slow(DyingStore):

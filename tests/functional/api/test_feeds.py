@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from models.feed import Feed
+from models.values import parse_time
 from services.container import Container
 from services.ingest.messages import FeedBatch
 from services.store.containers import FEEDS
@@ -76,9 +77,8 @@ async def test_a_feed_that_was_given_up_is_due_at_once_when_it_is_enabled_again(
     document = await app.store.read(FEEDS.name, "example", "feed")
     gone = Feed.from_document(document or {})
     later = gone.next_fetch_time + timedelta(days=1)
-    gone = gone.changed(
-        later, enabled=False, disabled_reason="410", disabled_at=later, next_fetch_time=later, consecutive_errors=10
-    )
+    given_up = {"enabled": False, "disabled_reason": "410", "disabled_at": later, "next_fetch_time": later}
+    gone = gone.changed(gone.updated_at, **given_up, consecutive_errors=10)
     await app.store.upsert(FEEDS.name, gone.to_document())
     answer = await call("change_feed", body={"enabled": True}, feed_id="example")
     assert (answer.json["enabled"], answer.json["disabled_reason"], answer.json["consecutive_errors"]) == (
@@ -86,7 +86,7 @@ async def test_a_feed_that_was_given_up_is_due_at_once_when_it_is_enabled_again(
         None,
         0,
     )
-    assert answer.json["next_fetch_time"] < later.isoformat()
+    assert parse_time(answer.json["next_fetch_time"]) < later
 
 
 async def test_a_deleted_feed_is_204_and_then_404_everywhere(app: Container) -> None:

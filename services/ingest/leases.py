@@ -144,7 +144,7 @@ class Leases:
 
 
 _NOT_KNOWN = dict.fromkeys(("etag", "last_modified", "body_hash", "seen_at"))
-"""What says that a document, or an entry, is as it was: when the feed was saved. A worker that died since may have taken
+"""What says that a document, or an entry, is as it was when the feed was saved. A worker that died since may have taken
 in another form of it, which has been taken back."""
 
 _OURS = ("claim_id", "claim_delivery", "feed_url")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from models.errors import ToolpulseError
+from models.errors import ToolpulseError, Unavailable
 from models.run import JobRun
 from models.tool import Tool
 from services.analysis.merging import to_be_merged
@@ -32,6 +32,8 @@ class ToolChanges:
         run = await self._workflows.accept(BACKFILL, None, tools=[new.name])
         try:
             return await self._catalog.add(new), run
+        except Unavailable:
+            raise  # it may have been done
         except ToolpulseError:
             await self._workflows.withdraw(run)
             raise
@@ -42,6 +44,8 @@ class ToolChanges:
         run = await self.backfill([tool_id])
         try:
             tool, is_other = await self._catalog.change(tool_id, change)
+        except Unavailable:
+            raise  # it may have been done
         except ToolpulseError:
             await self._workflows.withdraw(run)
             raise

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from models.errors import ToolpulseError
+from models.errors import ToolpulseError, Unavailable
 from models.feed import Feed
 from models.run import JobRun
 from services.analysis.workflows import PRIORITIZE, Workflows
@@ -31,6 +31,8 @@ class FeedChanges:
         run = await self._workflows.accept(PRIORITIZE, feed_id)
         try:
             return await self._registry.change(feed_id, change), run
+        except Unavailable:
+            raise  # it may have been done
         except ToolpulseError:
             await self._workflows.withdraw(run)
             raise

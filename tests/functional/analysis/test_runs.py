@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from models.cache import CacheGeneration
-from models.errors import Conflict, NotFound, ToolpulseError
+from models.errors import Conflict, NotFound, ToolpulseError, Unavailable
 from models.run import JobRun
 from models.tool import Tool
 from services.analysis.backfill import preview
@@ -24,7 +24,7 @@ from services.store.containers import ARTICLES, MENTIONS, RUNS, SENTIMENT_CACHE
 from tests.documents import observation
 from tests.functional.analysis.world import Worker, World
 from tests.functional.ingest.dying import Died, DyingStore, When
-from tests.unit.feeds.stores import Crash, hesitant, mortal
+from tests.unit.feeds.stores import Crash, hesitant, mortal, unheard
 
 
 async def generation(world: World, tool: Tool) -> int:
@@ -273,6 +273,21 @@ async def test_a_change_that_dies_before_its_answer_leaves_a_run_that_is_sent_ag
     await world.delivered([one])
     change = tool_change({"aliases": ["QRVDB"]})
     await world.dying(writes, lambda worker: worker.changes.change("Quorvia", change))
+    world.watch.advance(seconds=LOST_AFTER.total_seconds())
+    for run_id in await world.worker.workflows.overdue(world.watch.now):
+        await world.worker.workflows.advance(run_id)
+    is_changed = (await world.worker.catalog.get("Quorvia")).aliases == ("QRVDB",)
+    assert (one in await world.mentions(tool)) == is_changed
+
+
+@pytest.mark.parametrize("writes", range(6))
+async def test_a_change_whose_answer_was_lost_keeps_its_run(world: World, writes: int) -> None:
+    tool = await world.tool("Quorvia")
+    one = await world.article(1, "Qrvdb is good")
+    await world.delivered([one])
+    change = tool_change({"aliases": ["QRVDB"]})
+    with contextlib.suppress(Unavailable):
+        await world.new_worker(unheard(world.store, writes)).changes.change("Quorvia", change)
     world.watch.advance(seconds=LOST_AFTER.total_seconds())
     for run_id in await world.worker.workflows.overdue(world.watch.now):
         await world.worker.workflows.advance(run_id)

@@ -13,6 +13,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from models.errors import Unavailable
 from models.run import JobRun
 from services import container
 from services.analysis.analyzers.embedded import EmbeddedAnalyzer
@@ -24,7 +25,7 @@ from services.feeds.changes import FeedChanges
 from services.feeds.lists import apply_yaml
 from services.feeds.registry import FeedRegistry
 from tests.functional.api.conftest import Answer, call
-from tests.unit.feeds.stores import Crash, mortal
+from tests.unit.feeds.stores import Crash, mortal, unheard
 
 NOW = datetime.now(UTC) - timedelta(hours=1)
 TEXTS = {"good": "A great success, excellent and wonderful.", "bad": "A terrible failure, awful and broken."}
@@ -143,6 +144,18 @@ async def test_what_died_on_the_way_is_finished_by_the_run_that_was_stored_first
             assert writes > 5
             return
     raise AssertionError("never through")
+
+
+async def test_a_change_whose_answer_was_lost_is_followed_by_its_run(ingested: Container) -> None:
+    """Asked for again, as the answer says, it is so already, and there is nothing to do."""
+    store = unheard(ingested.store, 1)
+    workflows = Workflows(store, {}, ingested.clock, lambda: uuid.uuid4().hex)
+    with pytest.raises(Unavailable):
+        await FeedChanges(FeedRegistry(store, ingested.clock), workflows).change("bad", {"source_priority": 1})
+    assert (await call("get_feed", feed_id="bad")).json["source_priority"] == 1
+    for each in (await call("list_runs")).json["items"]:  # as clean_up does
+        await ingested.workflows.advance(each["run_id"])
+    assert (await shared())["canonical"]["source"] == "bad"
 
 
 async def test_an_article_that_cannot_be_read_does_not_hold_up_the_others(ingested: Container) -> None:

@@ -7,6 +7,7 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
+from models.errors import Unavailable
 from services.ports import Store
 
 WRITES = ("create", "replace", "upsert", "delete", "create_many", "write_many", "replace_many", "delete_many")
@@ -59,6 +60,19 @@ class _Mortal(_Around):
         return await call()
 
 
+class _Unheard(_Around):
+    def __init__(self, store: Store, writes: int) -> None:
+        super().__init__(store)
+        self._left = writes
+
+    async def _call(self, name: str, call: Callable[[], Awaitable[Any]]) -> Any:
+        result = await call()
+        self._left -= name in WRITES
+        if self._left == -1 and name in WRITES:
+            raise Unavailable("the store did not answer")
+        return result
+
+
 def hesitant(store: Store, seed: int) -> Store:
     """Lets others go first before each operation, as a network would."""
     return cast("Store", _Hesitant(store, seed))
@@ -67,3 +81,8 @@ def hesitant(store: Store, seed: int) -> Store:
 def mortal(store: Store, writes: int) -> Store:
     """Takes that many writes, then dies at the next."""
     return cast("Store", _Mortal(store, writes))
+
+
+def unheard(store: Store, writes: int) -> Store:
+    """The answer to the write after that many is lost; what was to be written is."""
+    return cast("Store", _Unheard(store, writes))

@@ -101,7 +101,7 @@ def plain_item(entry: Element, shape: Shape) -> RawItem | None:  # noqa: PLR0911
     if not link or not is_plain_url(link):
         return None
     if id_at is None:
-        article_id = entry.get(_ABOUT)
+        article_id = entry.get(_ABOUT) or None
     else:
         element = entry[id_at]
         article_id = element.text

@@ -189,6 +189,13 @@ def test_what_comes_before_a_feed_counts_as_it_does_for_feedparser(prolog: str, 
     assert expected
 
 
+def test_an_empty_id_is_none() -> None:
+    item = "<item rdf:about=''><title>T</title><link>https://x.example/1</link><dc:date>2026-02-21</dc:date></item>"
+    rdf = "xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns='http://purl.org/rss/1.0/'"
+    body = f"<rdf:RDF {rdf} xmlns:dc='{NAMESPACES['dc']}'><channel/>{item}</rdf:RDF>".encode()
+    assert said_by_us(parse(body, BASE)) == said_by_feedparser(body)[1]
+
+
 def test_a_feed_in_a_charset_without_ascii_is_read() -> None:
     item = "<item><title>\u0391\u03b8\u03ae\u03bd\u03b1</title><link>https://x.example/1</link></item>"
     text = f"<?xml version='1.0' encoding='cp875'?><rss version='2.0'><channel>{item}</channel></rss>"

@@ -58,7 +58,7 @@ _ROOT = re.compile(rb"<[A-Za-z]")
 _NO_DEPTHS: Mapping[Element, int] = {}
 
 DEEPEST = 20
-MANY_TAGS = 600_000
+MANY_TAGS = 450_000
 """More than a feed of the largest size that is fetched has, and still no burden as a tree."""
 MANY_ATTRIBUTES = 30_000
 """More than there are in a tag that is long because it holds a picture."""

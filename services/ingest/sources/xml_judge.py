@@ -16,7 +16,7 @@ from typing import Any
 from feedparser import api
 from feedparser.encodings import RE_XML_PI_ENCODING, convert_to_utf8, parse_content_type
 from feedparser.exceptions import CharacterEncodingOverride, CharacterEncodingUnknown
-from feedparser.sanitizer import replace_doctype
+from feedparser.sanitizer import RE_SAFE_ENTITY_PATTERN, replace_doctype
 
 from services.ingest.sources.collected import MAX_ITEMS, MAX_TAGS, Collected, Feed, as_html
 from services.ingest.sources.dates import from_time_tuple
@@ -28,12 +28,18 @@ MAX_MARKS = 100_000
 """How many "<" are read: some two seconds' work, and more than any feed of this kind is known to have."""
 MAX_DECLARATION = 500
 MAX_PROLOG = 20_000
-LONGEST_ENTITY = 64
+MAX_BASE = 1_000
+LONGEST_ENTITY = 100
+"""With its name."""
+MOST_REFERENCES = 100_000
+"""To a document's own entities: more would make of three megabytes a hundred."""
+MAX_NAMESPACES = 100
+"""feedparser looks through all of them for each element."""
 
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _FIRST_ELEMENT = re.compile(rb"<[A-Za-z]")
 _WHITE_SPACE = re.compile(rb"\s+")
-_LONG_ENTITY = re.compile(rb"<!ENTITY[^>]{%d,}>" % (LONGEST_ENTITY + 40))
+_ENTITY = re.compile(rb"<!ENTITY([^>]*)>")
 _LOOKS_LIKE_FEED = re.compile(
     rb"<(?:[\w.-]{1,20}:|!doctype\s{1,9})?(?:rss|rdf|feed|channel)\b"
     rb"|[\"'](?:http://www\.w3\.org/2005/atom|http://purl\.org/rss/1\.0/|http://my\.netscape\.com/rdf/simple/0\.9/)[\"']",
@@ -58,6 +64,8 @@ class _Limits:
     """Mixed into feedparser's parsers: what is not read here is not worked out, what has no end gets one."""
 
     entries: list[Any]
+    baseuri: str
+    basestack: list[str]
 
     def _add_tag(self, term: str | None, scheme: str | None, label: str | None) -> None:
         if len(self._get_context().get("tags", ())) < MAX_TAGS:  # type: ignore[attr-defined]
@@ -65,6 +73,18 @@ class _Limits:
 
     def _sync_author_detail(self, key: str = "author") -> None:
         """Nothing: authors are not read, and the search for an address in a long name is quadratic."""
+
+    def track_namespace(self, prefix: str | None, uri: str) -> None:
+        if len(self.namespaces_in_use) < MAX_NAMESPACES:  # type: ignore[attr-defined]
+            super().track_namespace(prefix, uri)  # type: ignore[misc]
+
+    def unknown_starttag(self, tag: str, attrs: list[tuple[str, str]]) -> None:
+        base = self.baseuri
+        try:
+            super().unknown_starttag(tag, attrs)  # type: ignore[misc]
+        finally:
+            if len(self.baseuri) > MAX_BASE:  # of one base within another, all of them relative
+                self.baseuri = self.basestack[-1] = base
 
     def _start_item(self, attrs_d: dict[str, str]) -> None:
         if len(self.entries) >= MAX_ITEMS:
@@ -192,7 +212,15 @@ def _bounded(data: bytes, collected: Collected) -> bytes:
     start = first.start() if first else len(data)
     # feedparser searches the prolog with expressions that are quadratic in its white space.
     prolog = _WHITE_SPACE.sub(lambda match: b"\n" if b"\n" in match[0] else b" ", data[:start][:MAX_PROLOG])
-    return _LONG_ENTITY.sub(b"", prolog) + data[start:]
+    if data.count(b"&") > MOST_REFERENCES:
+        return _ENTITY.sub(b"", prolog) + data[start:]
+    return _ENTITY.sub(_if_harmless, prolog) + data[start:]
+
+
+def _if_harmless(entity: re.Match[bytes]) -> bytes:
+    """What stands for a short text without others in it. feedparser sees to those at the start of a line alone."""
+    harmless = len(entity[1]) < LONGEST_ENTITY and RE_SAFE_ENTITY_PATTERN.fullmatch(entity[1])
+    return entity[0] if harmless else b""
 
 
 def _run_strict(parser: Any, data: bytes) -> bool:

@@ -93,6 +93,7 @@ _MEANT = frozenset(_MEANT_NAMES.split())
 """Keys of feedparser's own result: an element of that name would write over them."""
 
 MAX_STRANGE_NAMESPACES = 20
+MAX_REMEMBERED = 10_000
 
 
 class Kinds(dict[str, int]):
@@ -104,7 +105,9 @@ class Kinds(dict[str, int]):
         self._prefixes: dict[str, str | None] = {}
 
     def __missing__(self, tag: str) -> int:
-        kind = self[tag] = self._kind(tag)
+        kind = self._kind(tag)
+        if len(self) < MAX_REMEMBERED:
+            self[tag] = kind
         return kind
 
     def _kind(self, tag: str) -> int:

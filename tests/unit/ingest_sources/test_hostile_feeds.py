@@ -38,10 +38,11 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "a namespace each": lambda: (
         HEAD
         + ITEM
-        + b"".join(b'<x:y xmlns:x="http://n%d.example/"/>' % number for number in range(10_000))
+        + b"".join(b'<x:y xmlns:x="http://n%d.example/"/>' % number for number in range(50_000))
         + b"</item>"
         + TAIL
     ),
+    "a base within each base": lambda: HEAD + ITEM + b"<a xml:base='b/'>" * 20_000,
     "a date without end": lambda: HEAD + ITEM + b"<pubDate>" + b"1" * 2_000_000 + b"</pubDate></item>" + TAIL,
     "many empty lists": lambda: b'{"version":"https://jsonfeed.org/version/1","items":[' + b"[]," * 2_000_000 + b"[]]}",
 }
@@ -68,6 +69,19 @@ def test_a_billion_laughs_expand_to_nothing() -> None:
         tracemalloc.stop()
     assert all(len(item.headline) < 100 for item in document.items)
     assert peak < 20_000_000
+
+
+def test_entities_of_a_declaration_within_a_line_expand_to_little() -> None:
+    entities = b'<!-- --><!DOCTYPE rss [<!ENTITY a "' + b"x" * 90 + b'"><!ENTITY b "' + b"&a;" * 50 + b'">]>'
+    text = b"<description>" + b"&a;" * 110_000 + b"&b;" * 2_000 + b"</description></item>"
+    tracemalloc.start()
+    try:
+        document = parse(entities + HEAD[21:] + ITEM + text + TAIL, BASE)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(document.items) == 1
+    assert peak < 15_000_000
 
 
 ATTRIBUTES: dict[str, Callable[[], bytes]] = {

@@ -87,8 +87,15 @@ def decide(target: Target, article: Document | None, source: Source, now: Moment
 
 
 def fold(
-    article: Document | None, targets: Sequence[Target], source: Source, now: Moment, counted_until: str
+    article: Document | None,
+    targets: Sequence[Target],
+    source: Source,
+    now: Moment,
+    counted_until: str,
+    *,
+    unsure: bool = False,
 ) -> Folded:
+    """`unsure`: what is stored of what the source said may not be what its article says, for a worker died."""
     doubt = _doubt(article, source, counted_until)
     before = article
     observations: dict[str, Document] = {}
@@ -97,7 +104,7 @@ def fold(
         if verdict in ("gone", "overtaken"):
             continue
         article = _applied(verdict, article, target, source, now)
-        if article is not before or doubt:
+        if article is not before or doubt or unsure:
             observed = canonical.observation(article, target.candidate, source, now)
             observations[observed["id"]] = observed
     written = None if article is before else article

@@ -72,14 +72,21 @@ class Intake:
         self._kept_seconds = int(hashes_kept.total_seconds())
 
     async def take_in(
-        self, source: Source, candidates: Sequence[Candidate], recent: Recent, now: Moment, counted_until: str
+        self,
+        source: Source,
+        candidates: Sequence[Candidate],
+        recent: Recent,
+        now: Moment,
+        counted_until: str,
+        *,
+        unsure: bool,
     ) -> Taken:
         """Stores what is new or changed among the candidates, each of which is another form of an entry.
 
-        `counted_until` is the `now` of the processing that saved the feed last.
+        `counted_until` is the `now` of the processing that saved the feed last; `unsure` is fold's.
         """
         taken = Taken()
-        settlement = Settlement(self._store, source, now, counted_until, self._kept_seconds)
+        settlement = Settlement(self._store, source, now, counted_until, self._kept_seconds, unsure)
         met: list[Target] = []
         waiting = list(candidates)
         while waiting:
@@ -117,8 +124,8 @@ class Intake:
 
         An entry that the feed knows in another form may have had this one, with this date, before that.
         """
-        # Of a feed that was never saved, every hash is in doubt: none is worth reading.
-        with_hashes = candidates if work.counted_until else []
+        # Of a feed that was never saved, or over which a worker died, every hash is in doubt: none is worth reading.
+        with_hashes = candidates if work.counted_until and not work.unsure else []
         keys = [each.locator_id for each in candidates]
         keys += [seen_key(work.source.key, each.entry.content_hash) for each in with_hashes]
         found = await self._store.read_many(LOCATORS.name, [(key, key) for key in keys])

@@ -69,7 +69,9 @@ class Processing:
         if not unknown:
             return Processed(len(entries), refused, marks=marks)
         candidates = await _apart_if_many(unknown, lambda: _candidates(source, unknown, now.at, recent))
-        taken = await self._intake.take_in(source, candidates, recent, now, counted_until(feed))
+        taken = await self._intake.take_in(
+            source, candidates, recent, now, counted_until(feed), unsure=feed.seen_at is None
+        )
         quarantine_id = await self._held.hold(feed.feed_id, taken.held, now.at) if taken.held else None
         fresh = {each.entry.mark: "".join(each.marks()) for each in candidates}
         groups = {mark: group for mark in marks if (group := fresh.get(mark) or recent.group(mark)) is not None}
@@ -86,7 +88,9 @@ class Processing:
         """Takes in a batch that was held. That the feed had it lately is no reason to hold it again."""
         source = source_of(feed)
         candidates = await _apart_if_many(items, lambda: _candidates(source, _entries(source, items), now.at, Recent()))
-        taken = await self._intake.take_in(source, candidates, Recent(), now, counted_until(feed))
+        taken = await self._intake.take_in(
+            source, candidates, Recent(), now, counted_until(feed), unsure=feed.seen_at is None
+        )
         return Processed(len(candidates), len(items) - len(candidates), taken)
 
     def remember(self, feed: Feed, processed: Processed) -> None:

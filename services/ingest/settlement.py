@@ -33,6 +33,7 @@ class Settlement:
     now: Moment
     counted_until: str
     hashes_kept_seconds: int
+    unsure: bool = False
 
     def is_in_doubt(self, document: Document) -> bool:
         """Whether a try wrote it that may have died before it saved the feed."""
@@ -93,7 +94,7 @@ class Settlement:
         done: dict[str, Folded] = {}
         for _ in range(ROUNDS):
             folded = {
-                key: fold(articles[key], group, self.source, self.now, self.counted_until)
+                key: fold(articles[key], group, self.source, self.now, self.counted_until, unsure=self.unsure)
                 for key, group in groups.items()
             }
             raced = await self._write(folded)
@@ -151,7 +152,7 @@ class Settlement:
         changed = [
             {**new, "created_at": old["created_at"], "ttl_timestamp": old["ttl_timestamp"]} if old else new
             for new, old in zip(observations, there, strict=True)
-            if old is None or (old["revision"] != new["revision"] and old["scraped_at"] <= new["scraped_at"])
+            if old is None or (old["revision"] != new["revision"] and old["scraped_at"] <= self.now.text)
         ]
         if changed:
             await self.store.write_many(ARTICLES.name, changed)

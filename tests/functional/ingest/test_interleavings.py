@@ -1,5 +1,5 @@
 """Whatever meets whatever: workers that claim, fetch, die and take over at once, messages that come late, again or
-twice, and feeds that change meanwhile. In the end every article is there once, and every figure is right.
+twice, and feeds that change meanwhile, also back. In the end every article is there once, and every figure is right.
 
 Each seed is a life of its own. What is drawn is who does what, when he dies, and whose operation comes next.
 """
@@ -10,6 +10,7 @@ import asyncio
 import random
 from collections.abc import Awaitable
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -21,13 +22,26 @@ from services.ingest.messages import FeedBatch
 from services.store.containers import ARTICLES
 from tests.functional.ingest.dying import Died, When
 from tests.functional.ingest.turns import NEVER, Turns, TurnStore
-from tests.functional.ingest.world import Item, Worker, World, item
+from tests.functional.ingest.world import Item, SettableClock, Worker, World, item
 
 LIVES = 40
 FEEDS = ("a", "b", "c")
 ROUNDS = 4
+CLOCKS_DIFFER = 5
+FIRST_TEXT = item(0).text
 TITLES = [f"Everybody has heard of number {number} by now" for number in range(6)]
 WHENS: tuple[When, ...] = ("before", "halfway", "after")
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """A worker's own clock."""
+
+    of: SettableClock
+    by: timedelta
+
+    def __call__(self) -> datetime:
+        return self.of() + self.by
 
 
 @dataclass
@@ -63,19 +77,21 @@ class Life:
         for feed, items in self.says.items():
             if self.chance.random() < 0.3:
                 place = self.chance.randrange(len(items))
-                items[place] = replace(items[place], text=f"Edited for edition {edition}.")
+                text = self.chance.choice((f"Edited for edition {edition}.", FIRST_TEXT))
+                items[place] = replace(items[place], text=text)
             is_up = self.chance.random() < 0.85
             shown = [each for each in items if self.chance.random() < 0.7]
             self.world.publish(feed, shown, status=FetchStatus.FETCHED if is_up else FetchStatus.TIMEOUT)
 
     async def go_on(self) -> None:
-        """Two or three workers at once, at what is due and at what was left to do; half of them die."""
+        """Two or three workers, by clocks that differ, at what is due and at what was left to do; half of them die."""
         turns = Turns(self.chance)
         workers = []
         for who in range(self.chance.randint(2, 3)):
             dies_at = self.chance.randint(1, 40) if self.chance.random() < 0.5 else NEVER
             store = TurnStore(self.world.store, turns, who, dies_at, self.chance.choice(WHENS))
-            workers.append(self.world.new_worker(store))
+            ahead = timedelta(seconds=self.chance.randint(0, CLOCKS_DIFFER))
+            workers.append(self.world.new_worker(store, clock=Ahead(self.world.clock, ahead)))
         work: list[Awaitable[object]] = [self._claim_and_do(each) for each in workers]
         for message in self.messages:
             if self.chance.random() < 0.8:

@@ -79,6 +79,31 @@ async def test_what_its_feed_knows_is_not_what_a_worker_saved_that_died_before_i
     assert (await world.article())["text_for_analysis"] == item(1).text
 
 
+async def test_what_a_dead_worker_observed_of_an_edit_that_was_taken_back_is_not_what_is_said(world: World) -> None:
+    """It died before it wrote the article."""
+    await world.add_feed("a", [item(1)])
+    await world.poll("a")
+    world.publish("a", [item(1, text="Edited.")])
+    (batch,) = await world.claimed("a")
+    with pytest.raises(Died):
+        await world.new_worker(DiesEditing(world.store)).ingestion.ingest(batch)
+    assert [each["text"] for each in await world.observations()] == ["Edited."]
+    world.publish("a", [item(1)])
+    world.clock.forward(minutes=1)
+    await world.new_worker().ingestion.ingest(batch, 2)
+    assert [each["text"] for each in await world.observations()] == [item(1).text]
+
+
+class DiesEditing(DyingStore):
+    def __init__(self, store: Store) -> None:
+        super().__init__(store, NEVER, "before")
+
+    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
+        if container == ARTICLES.name:
+            raise Died
+        return await super().replace_many(container, changes)
+
+
 class DiesSavingWhatItSaw(DyingStore):
     """The feed is saved, its `seen` document is not."""
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from models.feed import Feed
-from models.values import format_time
+from models.values import format_time, parse_time
 from services.ingest.canonical import Moment
 from services.ingest.dedup import fold
 from services.ingest.processing import Processed, counted_until, source_of
@@ -19,6 +19,8 @@ from services.ports import Document, Query, Store, Where
 from services.store.containers import ARTICLES
 
 PAGE = 500
+CLOCKS_DIFFER = timedelta(minutes=1)
+"""At most: whoever analysed an article meanwhile may have dated it back."""
 
 
 async def left_over(store: Store, feeds: Iterable[Document | None]) -> dict[str, list[Document]]:
@@ -27,7 +29,8 @@ async def left_over(store: Store, feeds: Iterable[Document | None]) -> dict[str,
     found: dict[str, list[Document]] = {}
     if not since:
         return found
-    where = (Where("entity_type", "eq", "Article"), Where("updated_at", "ge", min(since.values())))
+    first = format_time(parse_time(min(since.values())) - CLOCKS_DIFFER)
+    where = (Where("entity_type", "eq", "Article"), Where("updated_at", "ge", first))
     after: str | None = None
     while True:
         page = await store.query(ARTICLES.name, Query(where, limit=PAGE, after=after))

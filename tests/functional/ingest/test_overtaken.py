@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import pytest
 
+from models.values import format_time
 from services.feeds.registry import FeedRegistry
 from services.ingest.fetching.outcome import FetchRequest, FetchResult
 from services.ports import Document, Store
@@ -46,6 +47,20 @@ async def test_what_a_dead_worker_left_of_a_feed_that_was_disabled_is_counted_wh
     await world.poll("a", world.new_worker())
     feed = await world.feed("a")
     assert (feed.total_articles_fetched, feed.unsaved_since) == (2, None)
+
+
+async def test_what_a_dead_worker_left_is_counted_though_a_slow_clock_analysed_it(world: World) -> None:
+    await world.add_feed("a", [item(1), item(2)])
+    (batch,) = await world.claimed("a")
+    with pytest.raises(Died):
+        await world.new_worker(DiesSavingFeeds(world.store)).ingestion.ingest(batch)
+    for article in await world.articles():
+        analysed = {**article, "updated_at": format_time(world.clock.now - timedelta(seconds=20))}
+        await world.store.replace(ARTICLES.name, analysed, article["_etag"])
+    world.publish("a", [item(2)])
+    world.clock.forward(minutes=1)
+    await world.new_worker().ingestion.ingest(batch, 2)
+    assert (await world.feed("a")).total_articles_fetched == 2
 
 
 @pytest.mark.parametrize("etag", [None, "as before"])

@@ -16,7 +16,6 @@ from models.errors import ToolpulseError
 from models.feed import Feed
 from models.quarantine import QuarantineItem
 from models.run import Attempt
-from models.values import format_time
 from services.cache.coverage import Coverage
 from services.ingest import runs
 from services.ingest.asking import Answer, Asking
@@ -30,6 +29,7 @@ from services.ingest.left_over import left_over, with_left_over
 from services.ingest.messages import Claimed, FeedBatch, article_messages
 from services.ingest.processing import Processed, Processing, moment_of
 from services.ingest.record import RunRecord
+from services.ingest.told import tell
 from services.ingest.totals import add_totals
 from services.logs import log_event
 from services.ports import Clock, Document, Store
@@ -42,8 +42,6 @@ LAST_DELIVERY = 5
 
 SAVED_EVERY_SECONDS = 0.5
 """Feeds that are through are saved together, and do not wait longer than this for the slow ones."""
-
-SLOW_MS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +274,7 @@ class Ingestion:
             self._processing.remember(each.after, each.processed)
             if each.let_in is not None:
                 await self._held.done(each.let_in, self._clock())
-            _report(each)
+            tell(each.lease.feed, each.after, each.attempt, each.processed, each.tries)
         await self._note([each.attempt for each in saved])
         return saved, [result for result in results if isinstance(result, BaseException)]
 
@@ -298,56 +296,6 @@ def _as_processed(answer: Answer, processed: Processed) -> Answer:
     if document is not None and processed.refused:
         document = replace(document, skipped={**document.skipped, "refused": processed.refused})
     return replace(answer, document=document, lied=lied)
-
-
-def _report(each: _Through) -> None:
-    """One line for each outcome, and one more for whatever a person should know."""
-    attempt, feed, before = each.attempt, each.after, each.lease.feed
-    fields = {"feed_id": feed.feed_id, "duration_ms": attempt.duration_ms}
-    if attempt.status == "SUCCEEDED":
-        found, new = attempt.articles_found, attempt.articles_new
-        log_event(
-            log,
-            logging.INFO,
-            "feed_fetched",
-            articles_found=found,
-            articles_new=new,
-            status_code=attempt.status_code,
-            **fields,
-        )
-    else:
-        log_event(
-            log,
-            logging.ERROR,
-            "feed_fetch_failed",
-            error_type=attempt.error_type,
-            error=attempt.error_message,
-            attempt=each.tries,
-            **fields,
-        )
-    if (attempt.duration_ms or 0) > SLOW_MS:
-        log_event(log, logging.WARNING, "slow_fetch_detected", threshold_ms=SLOW_MS, **fields)
-    if each.processed.quarantine_id is not None:
-        held = len(each.processed.taken.held)
-        log_event(
-            log,
-            logging.WARNING,
-            "flood_held",
-            feed_id=feed.feed_id,
-            quarantine_id=each.processed.quarantine_id,
-            articles=held,
-        )
-    if before.enabled and not feed.enabled:
-        log_event(log, logging.ERROR, "feed_disabled", feed_id=feed.feed_id, reason=feed.disabled_reason)
-    elif attempt.status == "FAILED":
-        log_event(
-            log,
-            logging.WARNING,
-            "feed_error_retry_scheduled",
-            feed_id=feed.feed_id,
-            error_count=feed.consecutive_errors,
-            next_retry=format_time(feed.next_fetch_time),
-        )
 
 
 def _one_of(errors: Sequence[BaseException]) -> BaseException:

@@ -97,7 +97,12 @@ class Priorities:
         if reading["source"] == article["canonical"]["source"]:
             return after
         observed = await self._store.read(ARTICLES.name, article["source_id"], reading["observation_id"])
-        return {**after, "text_for_analysis": observed.get("text") if observed else None}
+        # No figure is of it yet. That an earlier analysis was of the same reading says nothing: a try that died since
+        # may have written mentions of another.
+        return {
+            **{name: value for name, value in after.items() if name != "analyzed_revision"},
+            "text_for_analysis": observed.get("text") if observed else None,
+        }
 
 
 def _prioritized(article: Document, feed_id: str, priority: int, now: Moment) -> Document:

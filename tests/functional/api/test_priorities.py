@@ -118,21 +118,43 @@ async def test_a_change_that_is_refused_leaves_no_run(ingested: Container) -> No
     assert "apply_source_priority" not in {each["workflow_name"] for each in runs}
 
 
+async def change_and_die(app: Container, priority: int, writes: int) -> bool:
+    """Whether it lived through the change of `bad` and its run."""
+    dying = mortal(app.store, writes)
+    settling = Settling(dying, app.catalog, app.watchlist, EmbeddedAnalyzer(), app.clock)
+    steps = {PRIORITIZE: Priorities(dying, settling, app.clock)}
+    workflows = Workflows(dying, steps, app.clock, lambda: uuid.uuid4().hex)
+    with contextlib.suppress(Crash):
+        _, run = await FeedChanges(FeedRegistry(dying, app.clock), workflows).change(
+            "bad", {"source_priority": priority}
+        )
+        assert run is not None
+        await workflows.advance(run.run_id)
+        return True
+    return False
+
+
+async def test_a_change_that_died_and_is_taken_back_leaves_the_figures_of_what_counts(ingested: Container) -> None:
+    """At every write: also of a mention of the reading that was to count, but not yet of its article."""
+    for writes in range(100):
+        lived = await change_and_die(ingested, 1, writes)
+        await patched(ingested, source_priority=999)
+        for each in (await call("list_runs")).json["items"]:
+            await ingested.workflows.advance(each["run_id"])
+        article = await shared()
+        assert (article["canonical"]["source"], article["sentiment"]) == ("good", "positive")
+        assert await mentions(ingested) == {"positive"}, f"died at write {writes}"
+        if lived:
+            assert writes > 5
+            return
+    raise AssertionError("never through")
+
+
 async def test_what_died_on_the_way_is_finished_by_the_run_that_was_stored_first(ingested: Container) -> None:
     """At every write of the change and of its run."""
     for writes in range(100):
         priority, best = (1, "bad") if (await shared())["canonical"]["source"] == "good" else (999, "good")
-        dying = mortal(ingested.store, writes)
-        settling = Settling(dying, ingested.catalog, ingested.watchlist, EmbeddedAnalyzer(), ingested.clock)
-        steps = {PRIORITIZE: Priorities(dying, settling, ingested.clock)}
-        workflows = Workflows(dying, steps, ingested.clock, lambda: uuid.uuid4().hex)
-        changes = FeedChanges(FeedRegistry(dying, ingested.clock), workflows)
-        lived = False
-        with contextlib.suppress(Crash):
-            _, run = await changes.change("bad", {"source_priority": priority})
-            assert run is not None
-            await workflows.advance(run.run_id)
-            lived = True
+        lived = await change_and_die(ingested, priority, writes)
         for each in (await call("list_runs")).json["items"]:  # as clean_up does
             await ingested.workflows.advance(each["run_id"])
         if (await call("get_feed", feed_id="bad")).json["source_priority"] == priority:

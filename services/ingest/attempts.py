@@ -8,6 +8,7 @@ from datetime import datetime
 from models.feed import Feed
 from models.run import Attempt
 from services.ingest.runs import lost, taken_back
+from services.listed import listed
 from services.ports import Document, Query, Store, Where
 from services.store.containers import FEEDS, RUNS
 
@@ -15,11 +16,12 @@ _ATTEMPTS = Where("entity_type", "eq", "Attempt")
 
 
 async def attempts_of(store: Store, run_id: str, *where: Where) -> list[Attempt]:
+    """Those that can be read: another one must keep nobody from going on."""
     found: list[Attempt] = []
     after: str | None = None
     while True:
         page = await store.query(RUNS.name, Query((_ATTEMPTS, *where), partition=run_id, limit=500, after=after))
-        found += [Attempt.from_document(document) for document in page.items]
+        found += listed(page, Attempt.from_document, "id").items
         after = page.next
         if after is None:
             return found

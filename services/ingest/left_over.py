@@ -10,11 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+from models.article import Article
 from models.feed import Feed
 from models.values import format_time, parse_time
 from services.ingest.canonical import Moment
 from services.ingest.dedup import fold
 from services.ingest.processing import Processed, counted_until, source_of
+from services.listed import listed
 from services.ports import Document, Query, Store, Where
 from services.store.containers import ARTICLES
 
@@ -34,9 +36,12 @@ async def left_over(store: Store, feeds: Iterable[Document | None]) -> dict[str,
     after: str | None = None
     while True:
         page = await store.query(ARTICLES.name, Query(where, limit=PAGE, after=after))
+        # One that cannot be read is nobody's: it must not keep a message's feeds from being fetched.
+        readable = {each.source_id for each in listed(page, Article.from_document, "source_id").items}
         for article in page.items:
-            for feed_id in since.keys() & set(article["source_attribution"]):
-                found.setdefault(feed_id, []).append(article)
+            if article["source_id"] in readable:
+                for feed_id in since.keys() & set(article["source_attribution"]):
+                    found.setdefault(feed_id, []).append(article)
         after = page.next
         if after is None:
             return found

@@ -64,6 +64,22 @@ async def test_a_worker_that_died_before_it_stored_anything_leaves_an_attempt_to
     assert sorted(told) == [("run-1", 1, "FAILED"), ("run-1", 2, "FAILED"), ("run-2", 1, "SUCCEEDED")]
 
 
+async def test_what_cannot_be_read_keeps_no_feed_from_being_taken_over(world: World) -> None:
+    await _dead(world)
+    broken = {
+        "id": "article",
+        "source_id": "dedup:broken",
+        "entity_type": "Article",
+        "updated_at": "2026-02-21T20:00:01Z",
+    }
+    await world.store.create("articles", broken)
+    (attempt,) = await world.attempts()
+    await world.store.create("runs", {**attempt, "id": f"{attempt['id']}:broken", "status": "ODD"})
+    world.clock.forward(minutes=20)
+    await world.poll("feed", world.new_worker())
+    assert (await world.feed("feed")).total_articles_fetched == 2
+
+
 async def test_a_run_says_which_invocation_took_it_up(world: World) -> None:
     await world.add_feed("feed", [item(1)])
     (batch,) = await world.claimed("feed")

@@ -32,12 +32,12 @@ sys.path.insert(0, str(ROOT))
 from models.cache import PERIODS  # noqa: E402
 from models.timeline import Tally  # noqa: E402
 from models.values import format_time  # noqa: E402
-from services.cache.marks import mark_hours  # noqa: E402
+from services.figures.marks import mark_hours  # noqa: E402
 from services.ports import Document, Query, Store, Where, utc_now  # noqa: E402
 from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE  # noqa: E402
 from services.store.sqlite import SqliteStore  # noqa: E402
 from tests.builders import Watch  # noqa: E402
-from tests.functional.cache.world import Process, a_mention, a_tool  # noqa: E402
+from tests.functional.figures.world import Process, a_mention, a_tool  # noqa: E402
 from tests.hosting import running_host  # noqa: E402
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.functional.ingest.killing import Plan, kill_until_done
+from tests.functional.articles.killing import Plan, kill_until_done
 
 
 def main() -> int:

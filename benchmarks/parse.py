@@ -24,7 +24,7 @@ import feedparser
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from services.ingest.sources.feed import parse
+from services.parse.feed import parse
 
 ENTRIES = 60
 BASE = "https://feeds.example/feed.xml"

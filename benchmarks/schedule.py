@@ -23,8 +23,8 @@ from statistics import fmean, median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from services.ingest.rhythm import Rhythm, observe
-from services.ingest.schedule import Policy, corrected_price_factor, next_fetch
+from services.feeds.rhythm import Rhythm, observe
+from services.feeds.schedule import Policy, corrected_price_factor, next_fetch
 
 DAY, HOUR = 86400.0, 3600.0
 LEAST, MOST = 60.0, 900.0
@@ -42,7 +42,7 @@ class Poller:
 
 @dataclass
 class Adaptive(Poller):
-    """services/ingest/rhythm.py and schedule.py as the pipeline calls it."""
+    """services/feeds/rhythm.py and schedule.py as the pipeline calls it."""
 
     policy: Policy
     rhythm: Rhythm = field(default_factory=Rhythm)

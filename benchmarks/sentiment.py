@@ -21,8 +21,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.train_sentiment import DATA, LABELS, Labelled, Plan, build, known_words, read_sets, training_examples
-from services.analysis.analyzers.embedded import judge
-from services.analysis.analyzers.table import SHIPPED, Table, parse_table, shipped_table
+from services.mentions.analyzers.embedded import judge
+from services.mentions.analyzers.table import SHIPPED, Table, parse_table, shipped_table
 
 Judge = Callable[[str], str]
 

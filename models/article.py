@@ -1,6 +1,6 @@
 """An article: what all sources together say happened once, with who said it and which reading counts.
 
-Which items are one article (models/headline.py has the key) and which reading wins are decided in services/ingest.
+Which items are one article (models/headline.py has the key) and which reading wins are decided in services/articles.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What is kept in `sentiment_cache`: entries, their generation, and the cache's own figures.
 
-How figures are counted is services/cache's; here is what a right figure looks like.
+How figures are counted is services/figures's; here is what a right figure looks like.
 """
 
 from __future__ import annotations

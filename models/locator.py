@@ -1,6 +1,6 @@
 """Which article an identity at a source means, and which entries were seen: the authority on duplicates.
 
-Locator identities are written by services/ingest, which knows how URLs are normalised.
+Locator identities are written by services/articles, which knows how URLs are normalised.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A tool's counts: by hour in one table that is updated in place, by minute per hour, what the four windows take of
 both, and marks on hours to recount.
 
-Counting is services/cache's. Sums are of integers, so that any order of arrivals gives the same table.
+Counting is services/figures's. Sums are of integers, so that any order of arrivals gives the same table.
 """
 
 from __future__ import annotations

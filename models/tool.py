@@ -1,6 +1,6 @@
 """A tool that is watched, its names, and the references worth keeping about it.
 
-How names are found in text is services/catalog's.
+How names are found in text is services/tools's.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from models.errors import ToolpulseError  # noqa: E402
 from scripts.host import Refused  # noqa: E402
 from scripts.host.settings import app_settings  # noqa: E402
 from services import container  # noqa: E402
-from services.migrations.runner import known, records, run_pending  # noqa: E402
+from services.operations.migrations.runner import known, records, run_pending  # noqa: E402
 from services.ports import Store  # noqa: E402
 
 

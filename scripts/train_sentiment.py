@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains the embedded analyzer's table (services/analysis/analyzers/sentiment_table.tsv) from texts and word lists.
+"""Trains the embedded analyzer's table (services/mentions/analyzers/sentiment_table.tsv) from texts and word lists.
 
     python3 scripts/train_sentiment.py [DATA] [--output FILE] [--check]
 
@@ -30,9 +30,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from services.analysis.analyzers import table as form  # noqa: E402
-from services.analysis.analyzers.signals import read_signals  # noqa: E402
-from services.analysis.analyzers.table import SHIPPED, Table, Weights, Word, format_table, make_table  # noqa: E402
+from services.mentions.analyzers import table as form  # noqa: E402
+from services.mentions.analyzers.signals import read_signals  # noqa: E402
+from services.mentions.analyzers.table import SHIPPED, Table, Weights, Word, format_table, make_table  # noqa: E402
 
 WORDS = ROOT / "scripts" / "sentiment_words.txt"
 EXAMPLES = ROOT / "scripts" / "sentiment_examples.tsv"

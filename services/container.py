@@ -20,46 +20,46 @@ from models.errors import InvalidInput
 from models.feed import API_SOURCES
 from models.version import VERSION
 from services import logs
-from services.analysis.backfill import Backfill
-from services.analysis.changes import ToolChanges
-from services.analysis.deletion import Deletion
-from services.analysis.intake import Intake
-from services.analysis.merging import Merging
-from services.analysis.priorities import Priorities
-from services.analysis.reanalysis import Reanalysis
-from services.analysis.settling import Settling
-from services.analysis.workflows import BACKFILL, DELETE, MERGE, PRIORITIZE, REANALYZE, Workflows
-from services.cache.cache import Cache
-from services.catalog.registry import Catalog
-from services.catalog.watchlist import Watchlist
-from services.feeds.changes import FeedChanges
+from services.articles.api_feeds import news_apis
+from services.articles.memory import Memory
+from services.articles.pipeline import Ingestion
+from services.articles.poll import Asking
+from services.articles.processing import Processing
+from services.articles.quarantine import Quarantine
+from services.articles.reading import Articles
+from services.feeds.budget import Budget
+from services.feeds.claims import Claims
 from services.feeds.registry import FeedRegistry
-from services.health import Health
-from services.heartbeats import Heartbeats
-from services.ingest.api_feeds import news_apis
-from services.ingest.asking import Asking
-from services.ingest.budget import Budget
-from services.ingest.claims import Claims
-from services.ingest.credentials import credentials_in
-from services.ingest.memory import Memory
-from services.ingest.pipeline import Ingestion
-from services.ingest.processing import Processing
-from services.ingest.schedule import Policy
-from services.metrics import Metrics
+from services.feeds.schedule import Policy
+from services.fetch.credentials import credentials_in
+from services.figures.cache import Cache
+from services.mentions.intake import Intake
+from services.mentions.settling import Settling
+from services.operations.health import Health
+from services.operations.heartbeats import Heartbeats
+from services.operations.metrics import Metrics
+from services.operations.overview import Overview
+from services.operations.process import collect_garbage_seldom, resident_bytes
+from services.operations.upkeep import Upkeep
 from services.ports import Clock, Queues, Store, utc_now
-from services.process import collect_garbage_seldom, resident_bytes
-from services.quarantine import Quarantine
-from services.reading.articles import Articles
-from services.reading.overview import Overview
-from services.reading.runs import Runs
+from services.runs.reading import Runs
+from services.runs.workflows import BACKFILL, DELETE, MERGE, PRIORITIZE, REANALYZE, Workflows
 from services.settings import Settings
-from services.upkeep import Upkeep
+from services.tools.catalog import Catalog
+from services.tools.watchlist import Watchlist
+from services.workflows.backfill import Backfill
+from services.workflows.deletion import Deletion
+from services.workflows.feed_changes import FeedChanges
+from services.workflows.merging import Merging
+from services.workflows.priorities import Priorities
+from services.workflows.reanalysis import Reanalysis
+from services.workflows.tool_changes import ToolChanges
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
 
-    from services.analysis.analyzers.port import Analyzer
-    from services.ingest.fetcher import Fetcher
+    from services.fetch.fetcher import Fetcher
+    from services.mentions.analyzers.port import Analyzer
     from services.store.cosmos import CosmosStore
     from services.store.sqlite import SqliteStore
 
@@ -84,12 +84,12 @@ class Container:
     upkeep: Upkeep
     feeds: FeedRegistry
     feed_changes: FeedChanges
-    catalog: Catalog
+    tools: Catalog
     watchlist: Watchlist
     tool_changes: ToolChanges
     intake: Intake
     workflows: Workflows
-    cache: Cache
+    figures: Cache
     metrics: Metrics
     claims: Claims
     ingestion: Ingestion
@@ -143,7 +143,7 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
     logs.configure(settings.log_level, settings.structured_logging)
     async with AsyncExitStack() as resources:
         if settings.sentry_dsn:
-            from services import error_reports
+            from services.operations import error_reports
 
             resources.push_async_callback(asyncio.to_thread, error_reports.begin(settings.sentry_dsn, VERSION))
         credential = _Credential(resources)
@@ -188,12 +188,12 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
             upkeep=Upkeep(queues, store, clock, intake.second_chances, workflows.overdue, budget),
             feeds=feeds,
             feed_changes=FeedChanges(feeds, workflows),
-            catalog=catalog,
+            tools=catalog,
             watchlist=watchlist,
             tool_changes=ToolChanges(catalog, workflows, settling),
             intake=intake,
             workflows=workflows,
-            cache=cache,
+            figures=cache,
             metrics=Metrics(store, feeds, clock, resident_bytes, store.connections, _switched_off(settings)),
             claims=Claims(store, settings, _new_id),
             ingestion=_ingestion(settings, environment, store, fetcher, feeds, watchlist, budget, clock),
@@ -214,7 +214,7 @@ def _new_uuid() -> str:
 
 
 def _fetcher(settings: Settings, clock: Clock) -> Fetcher:
-    from services.ingest.fetcher import Fetcher, FetcherSettings
+    from services.fetch.fetcher import Fetcher, FetcherSettings
 
     return Fetcher(
         FetcherSettings(
@@ -278,10 +278,10 @@ def _ingestion(
 
 def _analyzer(settings: Settings, credential: _Credential) -> Analyzer:
     if settings.analyzer == "embedded":
-        from services.analysis.analyzers.embedded import EmbeddedAnalyzer
+        from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 
         return EmbeddedAnalyzer()
-    from services.analysis.analyzers.azure_language import AzureLanguageAnalyzer
+    from services.mentions.analyzers.azure_language import AzureLanguageAnalyzer
 
     return AzureLanguageAnalyzer(
         settings.azure_language_endpoint,

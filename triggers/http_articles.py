@@ -3,9 +3,9 @@
 import azure.functions as func
 
 from services import container
-from services.analysis import deletion
-from services.reading.articles import LAYERS, ArticleFilter, article_filter
-from services.reading.shown import shown
+from services.articles.reading import LAYERS, ArticleFilter, article_filter
+from services.store.shown import shown
+from services.workflows import deletion
 from triggers.access import MANAGE, READ, require_management
 from triggers.http_codec import answering, choice, json_answer, left_out, no_content, page_answer, page_of, query_of
 

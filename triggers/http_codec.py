@@ -30,8 +30,8 @@ from models.errors import (
     UnreadableDocument,
 )
 from models.stored import StoredDocument
-from services.listed import Listed, log_unreadable
-from services.reading.shown import shown
+from services.store.listed import Listed, log_unreadable
+from services.store.shown import shown
 
 P = ParamSpec("P")
 Stored = TypeVar("Stored", bound=StoredDocument)

@@ -5,7 +5,7 @@ import json
 import azure.functions as func
 
 from services import container
-from services.reading.articles import LAYERS
+from services.articles.reading import LAYERS
 from triggers.access import READ
 from triggers.http_codec import MAX_LIMIT, answering, choice, integer, query_of
 

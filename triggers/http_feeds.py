@@ -5,11 +5,11 @@ import typing
 import azure.functions as func
 
 from services import container
-from services.analysis.messages import run_message
 from services.feeds.form import FIELDS, feed_change, new_feed
 from services.feeds.lists import import_opml
 from services.feeds.opml import write_opml
-from services.reading.shown import shown
+from services.mentions.messages import run_message
+from services.store.shown import shown
 from services.topology import INGEST_FEEDS, REANALYZE_TOOLS
 from triggers.access import MANAGE, READ, require_management
 from triggers.http_codec import (

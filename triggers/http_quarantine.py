@@ -5,8 +5,8 @@ import typing
 import azure.functions as func
 
 from services import container
-from services.quarantine import STATUSES
-from services.reading.shown import shown
+from services.articles.quarantine import STATUSES
+from services.store.shown import shown
 from services.topology import INGEST_FEEDS
 from triggers.access import MANAGE, require_management
 from triggers.http_codec import answering, choice, json_answer, json_body, page_answer, page_of, query_of

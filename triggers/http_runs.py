@@ -3,7 +3,7 @@
 import azure.functions as func
 
 from services import container
-from services.reading.shown import shown
+from services.store.shown import shown
 from triggers.access import READ
 from triggers.http_codec import answering, json_answer, left_out, page_answer, page_of, query_of
 

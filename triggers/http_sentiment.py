@@ -7,12 +7,12 @@ import azure.functions as func
 
 from models.errors import NotFound
 from services import container
-from services.cache.history import DEFAULT_DAYS, MOST_DAYS
-from services.cache.messages import refresh_messages
-from services.cache.periods import period_named
-from services.cache.reader import Served, shown_entry
-from services.metrics import MEDIA_TYPE
-from services.reading.articles import LAYERS
+from services.articles.reading import LAYERS
+from services.figures.history import DEFAULT_DAYS, MOST_DAYS
+from services.figures.messages import refresh_messages
+from services.figures.periods import period_named
+from services.figures.reader import Served, shown_entry
+from services.operations.metrics import MEDIA_TYPE
 from services.topology import REFRESH_TOOLS
 from triggers.access import MANAGE, READ, require_management
 from triggers.http_codec import (
@@ -41,7 +41,7 @@ async def get_tool_sentiment(req: func.HttpRequest, messages: func.Out[typing.Li
     services = await container.get()
     given = query_of(req, "hours", "period")
     period = period_named(given.get("hours"), given.get("period"))
-    served = await services.cache.reader.read(req.route_params["tool"], period)
+    served = await services.figures.reader.read(req.route_params["tool"], period)
     if served.refresh:
         messages.set(refresh_messages([served.aggregate.entry.tool_id]))
     return _aggregate_answer(req, served)
@@ -54,12 +54,12 @@ async def list_tool_evidence(req: func.HttpRequest, messages: func.Out[typing.Li
     services = await container.get()
     given = query_of(req, "hours", "period", "limit", "cursor")
     period = period_named(given.get("hours"), given.get("period"))
-    served = await services.cache.reader.read(req.route_params["tool"], period)
+    served = await services.figures.reader.read(req.route_params["tool"], period)
     if served.refresh:
         messages.set(refresh_messages([served.aggregate.entry.tool_id]))
     entry, (limit, cursor) = served.aggregate.entry, page_of(req)
-    mentions = await services.cache.evidence.page(entry, limit, cursor)
-    return page_answer(mentions, **await services.cache.evidence.tie(entry, cursor))
+    mentions = await services.figures.evidence.page(entry, limit, cursor)
+    return page_answer(mentions, **await services.figures.evidence.tie(entry, cursor))
 
 
 @sentiment_http.route(route="v1/sentiment/latest", methods=["GET"], auth_level=READ)
@@ -69,8 +69,8 @@ async def list_latest_sentiment(req: func.HttpRequest, messages: func.Out[typing
     services = await container.get()
     given = query_of(req, "hours", "period", "limit", "cursor")
     period = period_named(given.get("hours"), given.get("period"))
-    page = await services.catalog.page(*page_of(req), ("ACTIVE",))
-    rows = await services.cache.reader.read_all(page.items, period)
+    page = await services.tools.page(*page_of(req), ("ACTIVE",))
+    rows = await services.figures.reader.read_all(page.items, period)
     stale = [row.aggregate.entry.tool_id for row in rows.items if row.refresh]
     if stale:
         messages.set(refresh_messages(stale))
@@ -86,12 +86,12 @@ async def get_tool_history(req: func.HttpRequest) -> func.HttpResponse:
     given = query_of(req, "days", "layer")
     days = integer(given.get("days"), "days", DEFAULT_DAYS, 1, MOST_DAYS)
     layer = choice(req, "layer", "canonical", LAYERS)
-    tool = await services.catalog.get(req.route_params["tool"])
+    tool = await services.tools.get(req.route_params["tool"])
     if layer == "canonical":
         return list_answer(
-            [point.shown() for point in await services.cache.history.canonical(tool.tool_id, days)], None
+            [point.shown() for point in await services.figures.history.canonical(tool.tool_id, days)], None
         )
-    raw = await services.cache.history.raw(tool.tool_id, days)
+    raw = await services.figures.history.raw(tool.tool_id, days)
     return list_answer([point.shown() for point in raw.items], None, raw.unreadable)
 
 
@@ -101,8 +101,8 @@ async def delete_tool_cache(req: func.HttpRequest) -> func.HttpResponse:
     services = await container.get()
     require_management(req, services.settings.management_key)
     query_of(req)
-    tool = await services.catalog.get(req.route_params["tool"])
-    await services.cache.invalidation.drop(tool.tool_id)
+    tool = await services.tools.get(req.route_params["tool"])
+    await services.figures.invalidation.drop(tool.tool_id)
     return no_content()
 
 
@@ -116,7 +116,7 @@ async def refresh_cache(
     require_management(req, services.settings.management_key)
     query_of(req)
     json_body(req, ())
-    begun = await services.cache.refresh_runs.begin(context.invocation_id)
+    begun = await services.figures.refresh_runs.begin(context.invocation_id)
     messages.set(begun.messages)
     return accepted(begun.run_id)
 
@@ -126,7 +126,7 @@ async def refresh_cache(
 async def get_cache_health(req: func.HttpRequest) -> func.HttpResponse:
     services = await container.get()
     query_of(req)
-    return json_answer(await services.cache.health.report())
+    return json_answer(await services.figures.health.report())
 
 
 @sentiment_http.route(route="v1/metrics", methods=["GET"], auth_level=READ)
@@ -137,7 +137,10 @@ async def get_metrics(req: func.HttpRequest) -> func.HttpResponse:
     if not services.settings.metrics_enabled:
         raise NotFound("metrics: METRICS_ENABLED is false")
     return func.HttpResponse(
-        await services.metrics.text(), headers={"Cache-Control": "no-store"}, mimetype=MEDIA_TYPE, charset="utf-8"
+        await services.metrics.text(),
+        headers={"Cache-Control": "no-store"},
+        mimetype=MEDIA_TYPE,
+        charset="utf-8",
     )
 
 

@@ -6,12 +6,12 @@ import azure.functions as func
 
 from models.errors import InvalidInput
 from services import container
-from services.analysis.backfill import preview
-from services.analysis.messages import run_message
-from services.catalog.form import CHANGEABLE, FIELDS, new_tool, tool_change
-from services.reading.shown import shown
-from services.reading.tool_articles import tool_articles
+from services.mentions.messages import run_message
+from services.mentions.tool_articles import tool_articles
+from services.store.shown import shown
+from services.tools.form import CHANGEABLE, FIELDS, new_tool, tool_change
 from services.topology import REANALYZE_TOOLS
+from services.workflows.backfill import preview
 from triggers.access import MANAGE, READ, require_management
 from triggers.http_codec import accepted, answering, json_answer, json_body, list_answer, page_answer, page_of, query_of
 
@@ -29,7 +29,7 @@ async def list_tools(req: func.HttpRequest) -> func.HttpResponse:
     if status is not None and status not in STATUSES:
         raise InvalidInput("status", f"one of {', '.join(STATUSES)}; without it, all that are not merged")
     wanted = STATUSES[status] if status is not None else ("ACTIVE", "DEPRECATED")
-    return page_answer(await services.catalog.page(*page_of(req), wanted))
+    return page_answer(await services.tools.page(*page_of(req), wanted))
 
 
 @tools_http.route(route="v1/tools", methods=["POST"], auth_level=MANAGE)
@@ -50,7 +50,7 @@ async def add_tool(req: func.HttpRequest, messages: func.Out[typing.List[str]]) 
 async def get_tool(req: func.HttpRequest) -> func.HttpResponse:
     services = await container.get()
     query_of(req)
-    tool = await services.catalog.get(req.route_params["tool"])
+    tool = await services.tools.get(req.route_params["tool"])
     offered = services.tool_changes.is_reanalysis_offered(tool)
     return json_answer({**shown(tool), "reanalysis_offered": offered})
 
@@ -111,8 +111,8 @@ async def preview_aliases(req: func.HttpRequest) -> func.HttpResponse:
     change = tool_change(body)
     if not change.get("aliases"):
         raise InvalidInput("alias", "the name to try, or several as aliases")
-    tool = await services.catalog.get(req.route_params["tool"])
-    found = await preview(services.store, services.catalog, services.watchlist, tool, change, services.clock())
+    tool = await services.tools.get(req.route_params["tool"])
+    found = await preview(services.store, services.tools, services.watchlist, tool, change, services.clock())
     return json_answer(found.shown())
 
 
@@ -121,6 +121,6 @@ async def preview_aliases(req: func.HttpRequest) -> func.HttpResponse:
 async def list_tool_articles(req: func.HttpRequest) -> func.HttpResponse:
     services = await container.get()
     query_of(req, "limit", "cursor")
-    tool = await services.catalog.get(req.route_params["tool"])
+    tool = await services.tools.get(req.route_params["tool"])
     page = await tool_articles(services.store, tool.tool_id, *page_of(req))
     return list_answer(page.items, page.next, page.unreadable)

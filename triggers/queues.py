@@ -8,9 +8,9 @@ import typing
 import azure.functions as func
 
 from services import container
-from services.analysis.messages import completed_message, run_message, run_of, source_ids_of
-from services.cache.messages import RefreshMessage, reanalysed_tool
-from services.ingest.messages import FeedBatch
+from services.articles.messages import FeedBatch
+from services.figures.messages import RefreshMessage, reanalysed_tool
+from services.mentions.messages import completed_message, run_message, run_of, source_ids_of
 from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, REANALYSIS_COMPLETED, REANALYZE_TOOLS, REFRESH_TOOLS
 
 queues = func.Blueprint()
@@ -59,10 +59,10 @@ async def reanalyze_tools(
 @queues.queue_trigger(arg_name="message", queue_name=REFRESH_TOOLS, connection=CONNECTION)
 async def refresh_tools(message: func.QueueMessage) -> None:
     services = await container.get()
-    await services.cache.refresh_runs.work(RefreshMessage.from_message(message.get_body().decode()))
+    await services.figures.refresh_runs.work(RefreshMessage.from_message(message.get_body().decode()))
 
 
 @queues.queue_trigger(arg_name="message", queue_name=REANALYSIS_COMPLETED, connection=CONNECTION)
 async def invalidate_tool_cache(message: func.QueueMessage) -> None:
     services = await container.get()
-    await services.cache.invalidation.invalidate_tool_cache(reanalysed_tool(message.get_body().decode()))
+    await services.figures.invalidation.invalidate_tool_cache(reanalysed_tool(message.get_body().decode()))

@@ -12,9 +12,9 @@ import azure.functions as func
 
 from models.errors import Unavailable
 from services import container
-from services.analysis.messages import run_message
-from services.ingest.messages import article_messages
+from services.articles.messages import article_messages
 from services.logs import log_event
+from services.mentions.messages import run_message
 from services.topology import (
     ANALYZE_ARTICLES,
     CLEAN_UP,
@@ -100,6 +100,6 @@ async def refresh_sentiment_cache(
     timer_request: func.TimerRequest, batches: func.Out[typing.List[str]], context: func.Context
 ) -> None:
     services = await container.get()
-    begun = await services.cache.refresh_runs.tick(context.invocation_id)
+    begun = await services.figures.refresh_runs.tick(context.invocation_id)
     if begun.messages:
         batches.set(begun.messages)

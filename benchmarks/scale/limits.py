@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from benchmarks.scale import steps
 from benchmarks.scale.scenarios import GB, REFRESH_SECONDS, SCENARIOS, Model, Month, Scenario
-from services.ingest.claims import SCANNED_PAGES, TICK_SECONDS
+from services.feeds.claims import SCANNED_PAGES, TICK_SECONDS
 from services.settings import Settings
 
 FEEDS_IN_PAGE = 1000

@@ -22,23 +22,23 @@ from models.timeline import by_day
 from models.tool import Tool
 from models.values import hour_key
 from services import logs
-from services.analysis.analyzers.embedded import EmbeddedAnalyzer
-from services.analysis.settling import Settling
-from services.cache.cache import Cache
-from services.cache.marks import mark_hours
-from services.cache.messages import RefreshMessage
-from services.cache.tables import timeline_document
-from services.catalog.form import NewTool
-from services.catalog.registry import Catalog
-from services.catalog.watchlist import Watchlist
+from services.figures.cache import Cache
+from services.figures.marks import mark_hours
+from services.figures.messages import RefreshMessage
+from services.figures.tables import timeline_document
+from services.mentions.analyzers.embedded import EmbeddedAnalyzer
+from services.mentions.settling import Settling
+from services.operations.upkeep import Upkeep
 from services.ports import Store
 from services.settings import Settings
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
-from services.upkeep import Upkeep
+from services.tools.catalog import Catalog
+from services.tools.form import NewTool
+from services.tools.watchlist import Watchlist
 from tests.builders import MemoryQueues
 from tests.documents import mention
-from tests.functional.ingest.world import Item, SettableClock, Worker, World
+from tests.functional.articles.world import Item, SettableClock, Worker, World
 
 FEEDS, ENTRIES, NEW = 20, 40, 3
 TOOLS = 50

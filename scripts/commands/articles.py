@@ -11,9 +11,9 @@ from pathlib import Path
 from models.run import IngestionBatch
 from scripts.commands.form import Group
 from scripts.commands.printed import say, show
+from services.articles.messages import FeedBatch
+from services.articles.reading import Layer
 from services.container import Container
-from services.ingest.messages import FeedBatch
-from services.reading.articles import Layer
 
 RUNS_AT_ONCE = 4
 _PAGE = 500

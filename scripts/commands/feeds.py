@@ -19,7 +19,7 @@ from services.container import Container
 from services.feeds.form import checked_url, new_feed
 from services.feeds.lists import ListReport, apply_yaml, import_opml
 from services.feeds.opml import write_opml
-from services.reading.shown import shown
+from services.store.shown import shown
 
 
 def add_to(feeds: Group, default_file: Path) -> None:

@@ -10,11 +10,11 @@ from models.values import format_time
 from scripts.commands.form import Group
 from scripts.commands.printed import say, show
 from scripts.commands.runs import carried_out
-from services.analysis.backfill import preview as previewed
-from services.catalog.form import new_tool
-from services.catalog.lists import apply_yaml
 from services.container import Container
-from services.reading.shown import shown
+from services.store.shown import shown
+from services.tools.form import new_tool
+from services.tools.lists import apply_yaml
+from services.workflows.backfill import preview as previewed
 
 
 def add_to(tools: Group, default_file: Path) -> None:
@@ -44,7 +44,7 @@ def add_to(tools: Group, default_file: Path) -> None:
 
 
 async def list_(app: Container, given: argparse.Namespace) -> int:
-    tools = [shown(tool) for tool in await app.catalog.active()]
+    tools = [shown(tool) for tool in await app.tools.active()]
     columns = ["primary_name", "aliases", "tickers", "discovery_date", "tool_id"]
     rows = [{**each, "aliases": ", ".join(each["aliases"]), "tickers": ", ".join(each["tickers"])} for each in tools]
     show(tools if given.json else rows, columns, as_json=given.json, none="There are no tools yet: see `tools apply`.")
@@ -59,7 +59,7 @@ async def add(app: Container, given: argparse.Namespace) -> int:
 
 
 async def apply(app: Container, given: argparse.Namespace) -> int:
-    report = await apply_yaml(app.catalog, given.file.read_bytes())
+    report = await apply_yaml(app.tools, given.file.read_bytes())
     print(f"{len(report.added)} added, {len(report.changed)} changed, {len(report.known)} known as they are")
     for each in report.refused:
         say(f"line {each.line}: {each.name}: {each.reason}")
@@ -70,8 +70,8 @@ async def apply(app: Container, given: argparse.Namespace) -> int:
 
 
 async def preview(app: Container, given: argparse.Namespace) -> int:
-    tool = await app.catalog.get(given.tool)
-    found = await previewed(app.store, app.catalog, app.watchlist, tool, {"aliases": tuple(given.alias)}, app.clock())
+    tool = await app.tools.get(given.tool)
+    found = await previewed(app.store, app.tools, app.watchlist, tool, {"aliases": tuple(given.alias)}, app.clock())
     if given.json:
         print(json.dumps(found.shown(), ensure_ascii=False, indent=2))
         return 0

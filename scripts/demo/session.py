@@ -22,12 +22,12 @@ from scripts.demo.newsroom import OUTLETS, PRODUCTS, Outlet
 from scripts.demo.server import Newsstand, served
 from scripts.host import Refused
 from services import container
-from services.catalog.form import new_tool
-from services.catalog.registry import Catalog
 from services.container import Container
 from services.feeds.form import new_feed
 from services.feeds.registry import FeedRegistry
 from services.ports import Clock, utc_now
+from services.tools.catalog import Catalog
+from services.tools.form import new_tool
 
 FIRST_PORT = 7072
 REFRESHED_AFTER = (4, 4, 3, 4, 10, 20)
@@ -102,7 +102,7 @@ async def running(mark: Path, environment: Mapping[str, str], clock: Clock = utc
         _Mark(int(base.rpartition(":")[2]), known.opened).write(mark)
 
         async def opened(app: Container) -> None:
-            await watch_products(app.catalog)
+            await watch_products(app.tools)
             await register(app.feeds, base)
 
         await _with_app(environment, opened)
@@ -116,7 +116,7 @@ async def running(mark: Path, environment: Mapping[str, str], clock: Clock = utc
 async def cleared(mark: Path, environment: Mapping[str, str]) -> None:
     async def closed(app: Container) -> None:
         await unregister(app.feeds)
-        await forget_products(app.catalog)
+        await forget_products(app.tools)
 
     await _with_app(environment, closed)
     _forget(mark)

@@ -16,9 +16,8 @@ from models.article import LOWEST_PRIORITY
 from models.errors import InvalidInput
 from models.feed import API_SOURCES, Feed, feed_id_of
 from models.values import is_web_url
-from services.ingest import credentials
-from services.ingest.fetching import addresses
-from services.ingest.urls import normalize_url
+from services.fetch import addresses, credentials
+from services.parse.urls import normalize_url
 
 FIELDS = ("url", "source_name", "id", "priority", "source_priority", "enabled", "credential")
 CHANGEABLE = tuple(name for name in FIELDS if name != "id")

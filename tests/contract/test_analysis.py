@@ -11,16 +11,16 @@ import pytest
 from models.article import Article
 from models.errors import ToolpulseError
 from models.tool import Tool
-from services.analysis.intake import AnalysisFailed
-from services.analysis.messages import source_ids_of
-from services.catalog.form import new_tool
+from services.articles.reading import REDACTED
+from services.mentions.intake import AnalysisFailed
+from services.mentions.messages import source_ids_of
+from services.mentions.tool_articles import tool_articles
 from services.ports import Store
-from services.reading.articles import REDACTED
-from services.reading.tool_articles import tool_articles
 from services.store.containers import ARTICLES, CATALOG
+from services.tools.form import new_tool
 from tests.contract.conftest import SettableClock
 from tests.documents import observation
-from tests.functional.analysis.world import Worker, World
+from tests.functional.mentions.world import Worker, World
 from tests.unit.feeds.stores import hesitant
 
 

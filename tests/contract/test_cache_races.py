@@ -24,8 +24,8 @@ from models.values import Sentiment
 from services.ports import Store
 from services.store.containers import CATALOG
 from tests.contract.conftest import SettableClock
-from tests.functional.cache.slow import far
-from tests.functional.cache.world import Process, Said, a_tool, check_entry, check_tables
+from tests.functional.figures.slow import far
+from tests.functional.figures.world import Process, Said, a_tool, check_entry, check_tables
 
 PARTS = 8
 WORLDS = {"sqlite": 80, "cosmos": 32}

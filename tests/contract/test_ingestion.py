@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from models.article import Article
-from services.ingest.fetching.outcome import FetchRequest, FetchResult
+from services.fetch.outcome import FetchRequest, FetchResult
 from services.ports import Store
-from tests.functional.ingest.world import SettableClock, World, item
+from tests.functional.articles.world import SettableClock, World, item
 
 
 @pytest.fixture

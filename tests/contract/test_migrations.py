@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from models.errors import ChangedMeanwhile
-from services.migrations.runner import Migration, known, records, run_pending
+from services.operations.migrations.runner import Migration, known, records, run_pending
 from services.ports import Document, Store
 from tests.contract.conftest import SettableClock
 

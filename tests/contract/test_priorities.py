@@ -7,18 +7,18 @@ from datetime import UTC, datetime
 
 import pytest
 
-from services.analysis.analyzers.embedded import EmbeddedAnalyzer
-from services.analysis.intake import Intake
-from services.analysis.priorities import Priorities
-from services.analysis.settling import Settling
-from services.analysis.workflows import PRIORITIZE, Workflows
-from services.catalog.registry import Catalog
-from services.catalog.watchlist import Watchlist
-from services.feeds.changes import FeedChanges
+from services.articles.canonical import chosen_source
 from services.feeds.registry import FeedRegistry
-from services.ingest.canonical import chosen_source
+from services.mentions.analyzers.embedded import EmbeddedAnalyzer
+from services.mentions.intake import Intake
+from services.mentions.settling import Settling
 from services.ports import Store
-from tests.functional.ingest.world import SettableClock, World, item
+from services.runs.workflows import PRIORITIZE, Workflows
+from services.tools.catalog import Catalog
+from services.tools.watchlist import Watchlist
+from services.workflows.feed_changes import FeedChanges
+from services.workflows.priorities import Priorities
+from tests.functional.articles.world import SettableClock, World, item
 from tests.unit.feeds.stores import hesitant
 
 FEEDS = ("a", "b", "c")

@@ -12,7 +12,7 @@ import pytest
 from scripts.bicep_data import WINDOWS_MINUTES
 from services.store.sqlite import SqliteStore
 from services.topology import CLEAN_UP, QUEUES, REFRESH_SENTIMENT_CACHE, TIMERS
-from tests.functional.ingest.world import SettableClock, World
+from tests.functional.articles.world import SettableClock, World
 from tests.hosting import running_host
 from tests.infra.bicep import Bicep
 

@@ -16,15 +16,15 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 
 from models.errors import ToolpulseError
 from models.tool import Tool
-from services.analysis.mentions import published_at, source_tickers
-from services.analysis.workflows import LOST_AFTER, STUCK_AFTER
-from services.catalog.detector import Detector
-from services.catalog.form import tool_change
-from services.catalog.names import SETTLES
+from services.mentions.mentions import published_at, source_tickers
+from services.runs.workflows import LOST_AFTER, STUCK_AFTER
 from services.store.sqlite import SqliteStore
+from services.tools.detector import Detector
+from services.tools.form import tool_change
+from services.tools.names import SETTLES
 from tests.builders import Watch
 from tests.documents import NOW
-from tests.functional.analysis.world import Worker, World
+from tests.functional.mentions.world import Worker, World
 from tests.unit.feeds.stores import Crash, mortal
 
 WORDS = ("Quorvia", "Tarnwick", "Lumenfold", "Corvane", "QV", "good", "bad", "news")

@@ -16,8 +16,8 @@ from services.ports import Store
 from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
-from tests.functional.cache.world import Process, Said, a_tool, check_entry, check_tables
-from tests.functional.ingest.dying import Died, DyingStore
+from tests.functional.articles.dying import Died, DyingStore
+from tests.functional.figures.world import Process, Said, a_tool, check_entry, check_tables
 
 START = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 TOOLS = 3

@@ -15,13 +15,13 @@ from models.feed import FeedSeen
 from models.locator import LocatorAlias, SeenHash
 from models.observation import Observation
 from models.raw_item import RawItem
-from services.ingest.canonical import chosen_source
-from services.ingest.identity import Mark, Source, entry_of, examined, is_weak
-from services.ingest.memory import Memory
-from services.ingest.messages import MOST_ARTICLES, article_messages
-from services.ingest.recent import GROUP, MOST_KEPT, Recent
+from services.articles.canonical import chosen_source
+from services.articles.identity import Mark, Source, entry_of, examined, is_weak
+from services.articles.memory import Memory
+from services.articles.messages import MOST_ARTICLES, article_messages
+from services.articles.recent import GROUP, MOST_KEPT, Recent
 from services.store.sqlite import SqliteStore
-from tests.functional.ingest.world import START, Item, SettableClock, World, item
+from tests.functional.articles.world import START, Item, SettableClock, World, item
 
 SLOW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.ingest.rhythm import Rhythm, expected_rate, observe
-from services.ingest.schedule import Hints, Policy, formula_interval, next_fetch
+from services.feeds.rhythm import Rhythm, expected_rate, observe
+from services.feeds.schedule import Hints, Policy, formula_interval, next_fetch
 
 START = datetime(2026, 2, 18, 10, 0, tzinfo=UTC)
 steps = st.tuples(

@@ -13,18 +13,18 @@ from pydantic import TypeAdapter
 
 from models.raw_item import ParsedDocument
 from models.values import WebUrl
-from services.ingest.publishers import strip_publisher
-from services.ingest.sources import finnhub, tiingo
-from services.ingest.sources.dates import parse_date
-from services.ingest.sources.feed import discover, parse
-from services.ingest.sources.repair import is_plain_url
-from services.ingest.sources.unreadable import Unreadable
-from services.ingest.sources.xml_elements import Odd
-from services.ingest.sources.xml_fast import read_fast
-from services.ingest.sources.xml_judge import read_as_feedparser
-from services.ingest.text import headline_text, html_to_text
-from services.ingest.urls import normalize_url
-from tests.unit.ingest_sources.judged import BASE, FEEDS, said_by_feedparser, said_by_us
+from services.parse import finnhub, tiingo
+from services.parse.dates import parse_date
+from services.parse.feed import discover, parse
+from services.parse.publishers import strip_publisher
+from services.parse.repair import is_plain_url
+from services.parse.text import headline_text, html_to_text
+from services.parse.unreadable import Unreadable
+from services.parse.urls import normalize_url
+from services.parse.xml_elements import Odd
+from services.parse.xml_fast import read_fast
+from services.parse.xml_feedparser import read_as_feedparser
+from tests.unit.parse.judged import BASE, FEEDS, said_by_feedparser, said_by_us
 
 GOLDEN = [path.read_bytes() for path in sorted(FEEDS.iterdir()) if path.stat().st_size < 10_000]
 SPLINTERS = [

@@ -13,7 +13,7 @@ var healthPath = '/api/v1/health'
 var actionGroups = empty(email) ? [] : [actionGroup.id]
 var metricActions = empty(email) ? [] : [{ actionGroupId: actionGroup.id }]
 
-// clean_up says queue_depth for each queue every five minutes (services/upkeep.py), so that its silence says something
+// clean_up says queue_depth for each queue every five minutes (services/operations/upkeep.py), so that its silence says something
 // too. Storage's own message count is a daily metric, and has no poison queues apart.
 var queueDepths = '''
 traces

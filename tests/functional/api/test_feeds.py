@@ -8,8 +8,8 @@ import pytest
 
 from models.feed import Feed
 from models.values import parse_time
+from services.articles.messages import FeedBatch
 from services.container import Container
-from services.ingest.messages import FeedBatch
 from services.store.containers import FEEDS
 from tests.documents import NOW, attempt
 from tests.functional.api.conftest import Answer, call

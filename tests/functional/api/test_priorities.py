@@ -16,14 +16,14 @@ from aiohttp.test_utils import TestServer
 from models.errors import Unavailable
 from models.run import JobRun
 from services import container
-from services.analysis.analyzers.embedded import EmbeddedAnalyzer
-from services.analysis.priorities import Priorities
-from services.analysis.settling import Settling
-from services.analysis.workflows import PRIORITIZE, Workflows
 from services.container import Container
-from services.feeds.changes import FeedChanges
 from services.feeds.lists import apply_yaml
 from services.feeds.registry import FeedRegistry
+from services.mentions.analyzers.embedded import EmbeddedAnalyzer
+from services.mentions.settling import Settling
+from services.runs.workflows import PRIORITIZE, Workflows
+from services.workflows.feed_changes import FeedChanges
+from services.workflows.priorities import Priorities
 from tests.functional.api.conftest import Answer, call
 from tests.unit.feeds.stores import Crash, mortal, unheard
 
@@ -121,7 +121,7 @@ async def test_a_change_that_is_refused_leaves_no_run(ingested: Container) -> No
 async def change_and_die(app: Container, priority: int, writes: int) -> bool:
     """Whether it lived through the change of `bad` and its run."""
     dying = mortal(app.store, writes)
-    settling = Settling(dying, app.catalog, app.watchlist, EmbeddedAnalyzer(), app.clock)
+    settling = Settling(dying, app.tools, app.watchlist, EmbeddedAnalyzer(), app.clock)
     steps = {PRIORITIZE: Priorities(dying, settling, app.clock)}
     workflows = Workflows(dying, steps, app.clock, lambda: uuid.uuid4().hex)
     with contextlib.suppress(Crash):

@@ -10,13 +10,13 @@ import pytest
 from models.cache import SentimentCacheEntry, entry_id
 from models.tool import Tool
 from services import container
-from services.cache.marks import mark_hours
-from services.cache.messages import RefreshMessage
 from services.container import Container
+from services.figures.marks import mark_hours
+from services.figures.messages import RefreshMessage
 from services.store.containers import CATALOG, FEEDS, MENTIONS, SENTIMENT_CACHE
 from tests.documents import article, attribution, feed
 from tests.functional.api.conftest import call
-from tests.functional.cache.world import a_mention, a_tool
+from tests.functional.figures.world import a_mention, a_tool
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 TOOL = a_tool(0, NOW - timedelta(days=40), primary_name="Visual Studio Code")
@@ -38,7 +38,7 @@ def environment(environment: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 @pytest.fixture
 async def watched(app: Container) -> Container:
     await app.store.create(CATALOG.name, TOOL.to_document())
-    await app.catalog.names.claim(TOOL.primary_name, "PRIMARY", TOOL.tool_id)
+    await app.tools.names.claim(TOOL.primary_name, "PRIMARY", TOOL.tool_id)
     await _say(app, "one", NOW - timedelta(hours=2), "positive")
     await _say(app, "two", NOW - timedelta(hours=3), "negative")
     await _say(app, "three", NOW - timedelta(days=3), "neutral")
@@ -132,7 +132,7 @@ async def test_evidence_lists_the_mentions_behind_the_figure_page_by_page(watche
             break
         # The window of the first page stays, though what is said later is in the next entry.
         await _say(watched, "later", NOW, "positive")
-        await watched.cache.invalidation.drop(TOOL.tool_id)
+        await watched.figures.invalidation.drop(TOOL.tool_id)
     assert [each["source_id"] for each in found] == ["one", "two", "three"]
     assert len(found) == figure["total_mentions"]
     assert found[0]["sentiment"] == "positive"
@@ -160,7 +160,7 @@ async def test_evidence_says_which_figures_it_is_behind_and_whether_anything_has
     assert entry is not None
     moved = {name: entry[name] - 120 for name in ("period_start_ts", "period_end_ts", "last_updated_ts")}
     aged = SentimentCacheEntry.from_document({**entry, **moved}).changed(NOW - timedelta(seconds=120))
-    await watched.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    await watched.figures.recount.recount_tool(TOOL.tool_id, NOW)
     await watched.store.upsert(SENTIMENT_CACHE.name, aged.to_document())
     assert (await evidence())["changed_since"] is True, "counted after these figures were"
     later = await evidence(f"&cursor={first['next']}")
@@ -227,7 +227,7 @@ async def test_a_refresh_is_a_run_whose_messages_do_it(watched: Container) -> No
     assert (await call("get_run", run_id=run_id)).json["invocation_id"] == "invocation of refresh_cache"
     assert accepted.sent == [{"tool_ids": [TOOL.tool_id], "run_id": run_id, "batch": "0001"}]
     for message in accepted.sent:
-        await watched.cache.refresh_runs.work(_message(message))
+        await watched.figures.refresh_runs.work(_message(message))
     run = (await call("get_run", run_id=run_id)).json
     assert (run["status"], run["progress"], run["metrics"]["entries_written"]) == ("SUCCEEDED", 1, 4)
     assert (await call("get_tool_sentiment", tool=TOOL.tool_id)).headers["X-Cache"] == "HIT"
@@ -243,7 +243,7 @@ async def test_stale_is_served_and_its_refresh_is_queued_once(watched: Container
     assert stale.sent == [{"tool_ids": [TOOL.tool_id]}]
     assert (await call("get_tool_sentiment", tool=TOOL.tool_id)).sent == []
     assert (await call("list_latest_sentiment")).json["items"][0]["is_stale"] is True
-    await watched.cache.refresh_runs.work(_message(stale.sent[0]))
+    await watched.figures.refresh_runs.work(_message(stale.sent[0]))
     fresh = await call("get_tool_sentiment", tool=TOOL.tool_id)
     assert (fresh.headers["X-Cache"], fresh.json["is_stale"]) == ("HIT", False)
 
@@ -269,7 +269,7 @@ async def test_an_entry_that_cannot_be_read_is_missing_in_cache_health_and_compu
 async def test_cache_health_tells_its_figures_and_what_is_stale_or_missing(watched: Container) -> None:
     before = (await call("get_cache_health")).json
     assert (before["status"], before["last_refresh_ts"], before["missing_count"]) == ("healthy", None, 4)
-    await watched.cache.refresh_runs.tick()
+    await watched.figures.refresh_runs.tick()
     await call("get_tool_sentiment", tool=TOOL.tool_id)
     well = (await call("get_cache_health")).json
     assert (well["id"], well["tool_id"], well["status"], well["lacking"]) == ("metadata", "metadata", "healthy", [])
@@ -289,7 +289,7 @@ async def test_cache_health_tells_its_figures_and_what_is_stale_or_missing(watch
 async def test_metrics_are_prometheus_text_of_stored_counters(watched: Container) -> None:
     for _ in range(3):
         await call("get_tool_sentiment", tool=TOOL.tool_id)
-    await watched.cache.counters.flush()
+    await watched.figures.counters.flush()
     answer = await call("get_metrics")
     assert (answer.status, answer.mimetype) == (200, "text/plain; version=0.0.4")
     lines = answer.body.decode().splitlines()

@@ -7,8 +7,8 @@ import pytest
 
 from models.article import Article
 from models.stored import StoredDocument
-from services.cache.marks import mark_hours
 from services.container import Container
+from services.figures.marks import mark_hours
 from tests.documents import (
     TOOL_ID,
     article,

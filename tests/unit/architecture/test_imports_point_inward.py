@@ -20,14 +20,14 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
 # The adapters, and what only they may import.
 ADAPTERS: dict[str, set[str]] = {
     "services/container.py": {"azure.identity", "azure.core"},
-    "services/error_reports.py": {"sentry_sdk"},
+    "services/operations/error_reports.py": {"sentry_sdk"},
     "services/store/cosmos.py": {"azure.cosmos", "azure.core", "aiohttp"},
     "services/store/cosmos_connection.py": {"azure.cosmos", "azure.core", "aiohttp"},
-    "services/ingest/fetcher.py": {"httpx", "yarl"},
-    "services/ingest/fetching/addresses.py": {"yarl"},
-    "services/ingest/fetching/transport.py": {"aiohttp", "httpx", "yarl"},
-    "services/ingest/fetching/wire.py": {"httpx", "yarl"},
-    "services/analysis/analyzers/azure_language.py": {"azure.ai", "azure.core"},
+    "services/fetch/fetcher.py": {"httpx", "yarl"},
+    "services/fetch/addresses.py": {"yarl"},
+    "services/fetch/transport.py": {"aiohttp", "httpx", "yarl"},
+    "services/fetch/wire.py": {"httpx", "yarl"},
+    "services/mentions/analyzers/azure_language.py": {"azure.ai", "azure.core"},
     "services/queues/storage.py": {"azure.storage", "azure.core", "aiohttp"},
 }
 
@@ -75,12 +75,12 @@ def test_a_module_imports_from_its_own_room_and_further_in_only(path: str) -> No
     [
         ("models/article.py", "from services.ports import Store"),
         ("models/article.py", "import azure.cosmos"),
-        ("services/health.py", "from triggers.http_codec import answering"),
-        ("services/health.py", "from services import container"),
-        ("services/health.py", "import azure.functions as func"),
-        ("services/health.py", "def lazily():\n    from azure.cosmos.aio import CosmosClient"),
+        ("services/operations/health.py", "from triggers.http_codec import answering"),
+        ("services/operations/health.py", "from services import container"),
+        ("services/operations/health.py", "import azure.functions as func"),
+        ("services/operations/health.py", "def lazily():\n    from azure.cosmos.aio import CosmosClient"),
         ("services/store/sqlite.py", "import httpx"),
-        ("services/cache/reader.py", "from scripts.host import queues"),
+        ("services/figures/reader.py", "from scripts.host import queues"),
         ("triggers/timers.py", "from azure.storage.queue import QueueClient"),
         ("triggers/timers.py", "import function_app"),
         ("function_app.py", "from services import container"),

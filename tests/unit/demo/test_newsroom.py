@@ -8,7 +8,7 @@ import pytest
 from models.headline import normalize_headline
 from scripts.demo.formats import FORMATS
 from scripts.demo.newsroom import OUTLETS, SHOWN, STORY_EVERY, Outlet, entries, is_failing, story
-from services.ingest.sources.feed import parse
+from services.parse.feed import parse
 
 NOW = datetime(2026, 2, 21, 20, 0, 7, tzinfo=UTC)
 BASE = "http://127.0.0.1:7072"

@@ -9,7 +9,7 @@ import pytest
 
 from scripts.demo.newsroom import entries, outlet_of
 from scripts.demo.server import GONE_AFTER, Newsstand, served
-from services.ingest.sources.page_links import discover
+from services.parse.page_links import discover
 from tests.builders import Watch
 
 NOW = datetime(2026, 2, 21, 20, 0, 7, tzinfo=UTC)  # no failing minute

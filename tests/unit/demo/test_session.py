@@ -7,11 +7,11 @@ import pytest
 
 from scripts.demo.newsroom import OUTLETS, PRODUCTS
 from scripts.demo.session import forget_products, register, unregister, watch_products
-from services.catalog.form import tool_change
-from services.catalog.registry import Catalog
 from services.feeds.form import new_feed
 from services.feeds.registry import FeedRegistry
 from services.store.sqlite import SqliteStore
+from services.tools.catalog import Catalog
+from services.tools.form import tool_change
 from tests.builders import Watch
 
 IDS = sorted(each.id for each in OUTLETS)

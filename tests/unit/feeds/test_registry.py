@@ -16,7 +16,7 @@ from services.store.containers import FEEDS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.documents import NOW, feed, feed_seen
-from tests.functional.ingest.counting import CountingStore
+from tests.functional.articles.counting import CountingStore
 from tests.unit.feeds.stores import Crash, hesitant, mortal
 
 URL = "https://example.com/feed"

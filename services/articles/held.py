@@ -1,0 +1,165 @@
+"""Batches that are held back until a person has looked: kept in quarantine in pieces, read again, done with.
+
+The decision itself is services/articles/quarantine.py's; letting a batch in is services/articles/pipeline.py's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from models.errors import ChangedMeanwhile
+from models.feed import Feed
+from models.quarantine import QuarantineItem, QuarantinePart, quarantine_id
+from models.raw_item import RawItem
+from models.values import format_time, parse_time
+from services.articles.canonical import LONGEST_DATE
+from services.articles.identity import Candidate
+from services.parse.text import one_line
+from services.ports import Document, Query, Store, Where
+from services.store.containers import FEEDS, QUARANTINE
+
+PART_BYTES = 1_500_000
+SAMPLES = 20
+_TRIES = 8
+_PARTS = Where("entity_type", "eq", "QuarantinePart")
+
+
+class HeldBatches:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def hold(self, feed_id: str, held: Sequence[Candidate], now: datetime) -> str:
+        """Keeps the batch; the same one again is one. Its id."""
+        name = quarantine_id("BATCH", feed_id, "|".join(sorted(each.id_mark for each in held)))
+        if await self._store.read(QUARANTINE.name, name, name) is not None:
+            return name
+        items = [each.entry.item for each in held]
+        parts = [
+            QuarantinePart(created_at=now, updated_at=now, quarantine_id=name, number=number, items=tuple(some))
+            for number, some in enumerate(_in_parts(items), start=1)
+        ]
+        # The pieces first: an item that can be seen can be let in.
+        await self._store.write_many(QUARANTINE.name, [part.to_document() for part in parts])
+        item = QuarantineItem(
+            created_at=now,
+            updated_at=now,
+            quarantine_id=name,
+            kind="BATCH",
+            subject=feed_id,
+            reason_code="FLOOD",
+            reason=f"{len(items)} new ids, most of them over URLs or headlines that the feed had lately",
+            item_count=len(items),
+            parts=len(parts),
+            payload={"samples": [{"url": each.url, "headline": each.headline} for each in items[:SAMPLES]]},
+        )
+        await self._store.create_many(QUARANTINE.name, [item.to_document()])
+        return name
+
+    async def approved(self, name: str) -> QuarantineItem | None:
+        """The batch, if a person let it in and it is not in yet."""
+        document = await self._store.read(QUARANTINE.name, name, name)
+        item = QuarantineItem.from_document(document) if document else None
+        if item is None or item.manual_review_status != "CLEARED_RETRY_APPROVED" or item.released_at is not None:
+            return None
+        return item
+
+    async def items(self, item: QuarantineItem) -> list[RawItem]:
+        parts = await self._parts(item.quarantine_id)
+        return [_read(each) for part in parts for each in part["items"]]
+
+    async def done(self, item: QuarantineItem, now: datetime) -> None:
+        """The batch is in: noted, and its pieces deleted."""
+        document = item.changed(now, released_at=now).to_document()
+        stored = await self._store.replace(QUARANTINE.name, document, item.stored_etag or "")
+        await self._clear(stored)
+
+    async def sweep(self) -> None:
+        """Deletes the pieces of batches that were dropped, or that a crash left behind."""
+        where = (Where("kind", "eq", "BATCH"), Where("parts", "gt", 0), Where("reviewed_at", "gt", ""))
+        page = await self._store.query(QUARANTINE.name, Query(where))
+        for document in page.items:
+            if document["manual_review_status"] == "CLEARED_TERMINAL" or document.get("released_at"):
+                await self.let_go(document["subject"], document["pk"])
+                await self._clear(document)
+
+    async def let_go(self, feed_id: str, name: str) -> None:
+        """The feed no longer points to the batch. A fetch that is under way keeps what it finds besides."""
+        for _ in range(_TRIES):
+            feed = await self._store.read(FEEDS.name, feed_id, Feed.ID)
+            if feed is None or feed.get("quarantine_id") != name:
+                return
+            without = {field: value for field, value in feed.items() if field != "quarantine_id"}
+            try:
+                await self._store.replace(FEEDS.name, without, feed["_etag"])
+            except ChangedMeanwhile:
+                continue
+            return
+
+    async def _clear(self, document: Document) -> None:
+        name = document["pk"]
+        for part in await self._parts(name):
+            await self._store.delete(QUARANTINE.name, name, part["id"])
+        try:
+            await self._store.replace(QUARANTINE.name, {**document, "parts": 0}, document["_etag"])
+        except ChangedMeanwhile:
+            return  # whoever changed it, or the next sweep, finds no pieces
+
+    async def _parts(self, name: str) -> list[Document]:
+        found: list[Document] = []
+        after: str | None = None
+        while True:
+            page = await self._store.query(QUARANTINE.name, Query((_PARTS,), partition=name, limit=10, after=after))
+            found += page.items
+            after = page.next
+            if after is None:
+                return found
+
+
+def _in_parts(items: Iterable[RawItem]) -> Iterator[list[dict[str, Any]]]:
+    """The items as JSON, in pieces that a store takes."""
+    part: list[dict[str, Any]] = []
+    size = 0
+    for item in items:
+        written = _written(item)
+        length = len(json.dumps(written, ensure_ascii=False).encode())
+        if part and size + length > PART_BYTES:
+            yield part
+            part, size = [], 0
+        part.append(written)
+        size += length
+    if part:
+        yield part
+
+
+def _written(item: RawItem) -> dict[str, Any]:
+    return {
+        "article_id": item.article_id,
+        "url": item.url,
+        "headline": item.headline,
+        "published": format_time(item.published) if item.published else None,
+        "published_flag": item.published_flag,
+        "summary_html": item.summary_html,
+        "content_html": item.content_html,
+        "tags": list(item.tags),
+        "tickers": list(item.tickers),
+        "publisher": item.publisher,
+        "date_text": one_line(item.date_text[:LONGEST_DATE]),
+        "mended": list(item.mended),
+        "url_shared": item.url_shared,
+    }
+
+
+def _read(written: dict[str, Any]) -> RawItem:
+    published = written["published"]
+    return RawItem(
+        **{
+            **written,
+            "published": parse_time(published) if published else None,
+            "tags": tuple(written["tags"]),
+            "tickers": tuple(written["tickers"]),
+            "mended": tuple(written.get("mended", ())),
+        }
+    )

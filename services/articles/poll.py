@@ -1,0 +1,247 @@
+"""Asking a source for what it has: one conditional fetch, and the document read out of what came back.
+
+Whatever happens is an `Answer`; only bugs are exceptions. Stores nothing, and decides nothing about
+articles or schedules.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Protocol
+
+from models.errors import InvalidInput
+from models.feed import Feed
+from models.raw_item import ParsedDocument
+from services.articles.api_feeds import NewsApi, is_refused_alone, merged, nothing_asked, together
+from services.articles.desk import Desk
+from services.fetch.addresses import checked_url
+from services.fetch.outcome import Credential, FetchRequest, FetchResult, FetchStatus
+from services.fetch.room import Room
+from services.parse.feed import discover, parse
+from services.parse.unreadable import Unreadable
+
+CHECKED_EVERY = 24
+"""Fetches of a feed. One in as many is unconditional: validators lie, and only the body can tell."""
+
+_OF_PAGE = "the feed of this page"
+_DUPLICATE = "duplicate"
+
+IN_THREAD_BYTES = 150_000
+"""A larger body may take more than two milliseconds to read, or a hundred if feedparser must: others go on."""
+
+
+class Fetches(Protocol):
+    """The fetcher, as far as it is needed here."""
+
+    async def fetch(self, request: FetchRequest) -> FetchResult:
+        """What came of it; raises nothing that is to be foreseen."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`document` is there if there is something to look at; `problem` if what came was no feed. An API of which only
+    some requests failed may have both.
+
+    `lied`: the server called a body unmodified that was not. `found_at` is the feed that a web page named.
+    """
+
+    result: FetchResult
+    document: ParsedDocument | None = None
+    problem: Unreadable | None = None
+    found_at: str | None = None
+    lied: bool = False
+    unconditional: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return self.result.ok and self.problem is None
+
+
+async def _nobodys() -> Sequence[str]:
+    return ()
+
+
+async def _nobody(url: str) -> str | None:
+    return None
+
+
+class Asking:
+    """`credentials` finds what a private feed's setting holds: InvalidInput if it is missing or says nothing usable.
+
+    `watched` gives the tickers that news APIs are asked about besides those of the settings, `registered` the id of the
+    feed that is at a URL. An answer is read when
+    there is room for it on the `desk`, and has its place there until whoever asked is through with it. What is read, or
+    waits for that, is within the `room`: whoever is at the desk never waits for it, or nobody might go on.
+    """
+
+    def __init__(
+        self,
+        fetcher: Fetches,
+        apis: Mapping[str, NewsApi],
+        credentials: Callable[[str], Credential],
+        watched: Callable[[], Awaitable[Sequence[str]]] = _nobodys,
+        desk: Desk | None = None,
+        room: Room | None = None,
+        registered: Callable[[str], Awaitable[str | None]] = _nobody,
+    ) -> None:
+        self._fetcher = fetcher
+        self._apis = apis
+        self._credentials = credentials
+        self._watched = watched
+        self._desk = desk or Desk()
+        self._room = room or Room()
+        self._registered = registered
+
+    @asynccontextmanager
+    async def asked(self, feed: Feed, now: datetime) -> AsyncIterator[Answer]:
+        """The answer, while it is looked at."""
+        async with AsyncExitStack() as places:
+            yield await (self._ask_feed(feed, places) if feed.kind == "feed" else self._ask_api(feed, now))
+
+    async def tickers(self, feeds: Iterable[str]) -> tuple[str, ...]:
+        """What the news APIs among these feeds are asked about."""
+        api = next((self._apis[feed] for feed in feeds if feed in self._apis), None)
+        return (await self._with_watched(api)).tickers if api is not None else ()
+
+    async def _ask_feed(self, feed: Feed, places: AsyncExitStack) -> Answer:
+        try:
+            credential = self._credentials(feed.credential) if feed.credential else None
+        except InvalidInput as error:
+            result = FetchResult(FetchStatus.UNAUTHORIZED, feed.feed_url, error=str(error), fingerprint="credential")
+            return Answer(result)
+        request = request_for(feed, credential)
+        answer = await self._at_desk(request, places)
+        if answer.problem is not None and answer.problem.kind == "html" and _may_be_page(feed):
+            links = await asyncio.to_thread(discover, answer.result.body or b"", answer.result.url)
+            answer = replace(answer, result=replace(answer.result, body=None))
+            if links:
+                await places.aclose()
+                answer = await self._named_by(feed, answer, replace(request, url=links[0].url), places)
+        unconditional = request.etag is None and request.last_modified is None
+        moved = _moved(feed, answer)
+        if moved and (twin := await self._twin(feed, moved, "it has moved to a feed that")):
+            return twin
+        lied = False
+        if unconditional and answer.document is not None and _has_validators(feed) and feed.validators_trusted:
+            lied = await self._is_lying(feed, request, answer.result)
+        return replace(answer, lied=lied, unconditional=unconditional)
+
+    async def _ask_api(self, feed: Feed, now: datetime) -> Answer:
+        """All its requests, one after the other: the limits of these APIs are counted in requests."""
+        api = self._apis.get(feed.kind)
+        if api is None:
+            error = f"{feed.kind} has no token"
+            return Answer(FetchResult(FetchStatus.UNAUTHORIZED, feed.feed_url, error=error, fingerprint="no_token"))
+        api = await self._with_watched(api)
+        results: list[FetchResult] = []
+        documents: list[ParsedDocument] = []
+        problem: Unreadable | None = None
+        for request in api.asked(feed, now):
+            result = await self._fetcher.fetch(request)
+            results.append(replace(result, body=None))
+            if result.body is not None:
+                try:
+                    documents.append(api.parse(result.body))
+                except Unreadable as unreadable:
+                    problem = unreadable
+            if problem is not None or not (result.ok or is_refused_alone(result)):
+                break
+        result = together(feed, results) if results else nothing_asked(feed)
+        if not documents or (result.status is FetchStatus.UNCHANGED and problem is None):
+            return Answer(result, problem=problem)
+        return Answer(result, merged(documents, results, now), problem)
+
+    async def _with_watched(self, api: NewsApi) -> NewsApi:
+        return replace(api, tickers=tuple(dict.fromkeys((*api.tickers, *await self._watched()))))
+
+    async def _at_desk(self, request: FetchRequest, places: AsyncExitStack) -> Answer:
+        place = places.enter_context(self._room.place())
+        result = await self._fetcher.fetch(replace(request, place=place))
+        if result.body is not None:
+            await places.enter_async_context(self._desk.place(len(result.body)))
+        return await _read(result)
+
+    async def _named_by(self, feed: Feed, page: Answer, request: FetchRequest, places: AsyncExitStack) -> Answer:
+        """What the feed says that a web page names as its own; the page itself if that is none.
+
+        If it is here already it is fetched already: twice would be asking twice, and counting as two sources.
+        """
+        if twin := await self._twin(feed, request.url, _OF_PAGE):
+            return twin
+        found = await self._at_desk(replace(request, etag=None, last_modified=None, body_hash=None), places)
+        if found.document is None:
+            return page
+        found_at = found.result.moved_to or request.url
+        return await self._twin(feed, found_at, _OF_PAGE) or replace(found, found_at=found_at)
+
+    async def _twin(self, feed: Feed, url: str, what: str) -> Answer | None:
+        """The end of a feed that is another one here."""
+        name = await self._registered(url)
+        if name is None or name == feed.feed_id:
+            return None
+        error = f"{what} is here already, as {name}"
+        return Answer(FetchResult(FetchStatus.DUPLICATE, feed.feed_url, error=error, fingerprint=_DUPLICATE))
+
+    async def _is_lying(self, feed: Feed, request: FetchRequest, result: FetchResult) -> bool:
+        """Whether the server would have called this body, which is not the last one, unmodified."""
+        if feed.etag is not None and result.etag == feed.etag:
+            return True
+        conditional = replace(request, etag=feed.etag, last_modified=feed.last_modified, read=False)
+        again = await self._fetcher.fetch(conditional)
+        return again.status is FetchStatus.NOT_MODIFIED
+
+
+async def _read(result: FetchResult) -> Answer:
+    if result.status is not FetchStatus.FETCHED or result.body is None:
+        return Answer(result)
+    try:
+        if len(result.body) > IN_THREAD_BYTES:
+            document = await asyncio.to_thread(parse, result.body, result.url, result.content_type)
+        else:
+            document = parse(result.body, result.url, result.content_type)
+    except Unreadable as problem:
+        return Answer(result, problem=problem)
+    return Answer(replace(result, body=None), document)
+
+
+def request_for(feed: Feed, credential: Credential | None = None) -> FetchRequest:
+    """Conditional, unless the feed's validators are not trusted or are to be checked."""
+    conditional = feed.validators_trusted and not _is_checked(feed)
+    return FetchRequest(
+        feed.fetch_url,
+        etag=feed.etag if conditional else None,
+        last_modified=feed.last_modified if conditional else None,
+        body_hash=feed.body_hash,
+        credential=credential,
+    )
+
+
+def _is_checked(feed: Feed) -> bool:
+    return feed.fetch_count % CHECKED_EVERY == CHECKED_EVERY - 1
+
+
+def _moved(feed: Feed, answer: Answer) -> str | None:
+    """Where it says that it is from now on; and where it has long been, now and then: another may have gone there at
+    the same moment. Not each time, since who is there is asked of all feeds."""
+    if answer.found_at is not None:
+        return None
+    said = (answer.document.moved_to if answer.document else None) or answer.result.moved_to
+    if said is None:
+        return feed.redirect_url if answer.ok and _is_checked(feed) else None
+    url = checked_url(said)  # spelled as it is stored
+    return str(url) if not isinstance(url, str) and str(url) != feed.redirect_url else None
+
+
+def _may_be_page(feed: Feed) -> bool:
+    """Not one that has been a feed itself: this may be its server's error. One whose page named a feed goes back to the
+    page when that feed turns out to be another one here."""
+    return feed.last_successful_fetch is None or feed.last_error_fingerprint == _DUPLICATE
+
+
+def _has_validators(feed: Feed) -> bool:
+    return feed.etag is not None or feed.last_modified is not None

@@ -1,0 +1,146 @@
+"""Counting reads of the cache without making a read wait for a write.
+
+Counts are kept in memory and added to the stored ones every few seconds by atomic increments: to those of the hour, of
+which the last 24 hours are the current and the 23 before it, and to those since ever. A process that is killed loses
+what it has not flushed; one that ends flushes first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import dataclass
+from datetime import timedelta
+
+from models.cache import METADATA_PARTITION, CacheCounters
+from models.errors import ToolpulseError
+from models.metrics import CacheTotals
+from models.stored import StoredDocument
+from models.values import hour_key
+from services.logs import log_event
+from services.ports import Clock, Page, Store
+from services.store.containers import CATALOG, SENTIMENT_CACHE
+from services.store.listed import listed
+
+log = logging.getLogger("toolpulse.cache")
+
+FLUSHED_EVERY_SECONDS = 10.0
+_HOURS = 24
+_BOUNDS_SECONDS = [bound / 1000 for bound in CacheTotals.BOUNDS_MS]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The last 24 hours. `stale` are those hits that were stale."""
+
+    hits: int = 0
+    misses: int = 0
+    stale: int = 0
+    errors: int = 0
+
+    @property
+    def hit_rate(self) -> float:
+        """Three decimals; 0.0 while nobody has read."""
+        reads = self.hits + self.misses
+        return round(self.hits / reads, 3) if reads else 0.0
+
+
+class Counters:
+    def __init__(self, store: Store, clock: Clock, flushed_every: float = FLUSHED_EVERY_SECONDS) -> None:
+        self._store = store
+        self._clock = clock
+        self._flushed_every = flushed_every
+        self._of_hour: Counter[str] = Counter()
+        self._of_all: Counter[str] = Counter()
+        self._took_up_to = [0] * (len(_BOUNDS_SECONDS) + 1)
+        self._flushing: asyncio.Task[None] | None = None
+
+    def hit(self, seconds: float, *, stale: bool = False) -> None:
+        self._count("cache_hits")
+        if stale:
+            self._count("cache_stale")
+        self._took(seconds)
+
+    def miss(self, seconds: float) -> None:
+        self._count("cache_misses")
+        self._took(seconds)
+
+    def errors(self, number: int) -> None:
+        if number:
+            self._count("error_count", number)
+            self._flush_soon()
+
+    async def flush(self) -> None:
+        """Raises Unavailable, and keeps the counts for the next time, if the store does not take them."""
+        now = self._clock()
+        await self._add(SENTIMENT_CACHE.name, CacheCounters.at(now), self._of_hour)
+        self._fold_durations()
+        await self._add(CATALOG.name, CacheTotals.at(now), self._of_all)
+
+    async def last_24_hours(self) -> Counted:
+        """What all processes have flushed. An hour that cannot be read counts nothing."""
+        now = self._clock()
+        hours = [hour_key(now - timedelta(hours=back)) for back in range(_HOURS)]
+        keys = [(METADATA_PARTITION, f"{METADATA_PARTITION}:{hour}") for hour in hours]
+        stored = await self._store.read_many(SENTIMENT_CACHE.name, keys)
+        found = listed(Page([each for each in stored if each is not None]), CacheCounters.from_document, "id").items
+        return Counted(
+            sum(each.cache_hits for each in found),
+            sum(each.cache_misses for each in found),
+            sum(each.cache_stale for each in found),
+            sum(each.error_count for each in found),
+        )
+
+    async def close(self) -> None:
+        if self._flushing is not None:
+            self._flushing.cancel()
+            await asyncio.wait([self._flushing])
+        try:
+            await self.flush()
+        except ToolpulseError as error:
+            log_event(log, logging.WARNING, "counters_lost", error=type(error).__name__)
+
+    def _count(self, name: str, number: int = 1) -> None:
+        self._of_hour[name] += number
+        self._of_all[name] += number
+
+    def _took(self, seconds: float) -> None:
+        self._of_all["read_microseconds"] += int(seconds * 1_000_000)
+        self._took_up_to[bisect_left(_BOUNDS_SECONDS, seconds)] += 1
+        self._flush_soon()
+
+    def _flush_soon(self) -> None:
+        if self._flushing is None:
+            self._flushing = asyncio.get_running_loop().create_task(self._flush_while_counting())
+
+    async def _flush_while_counting(self) -> None:
+        """Ends when there is nothing to count, so that an idle worker has no task."""
+        try:
+            while self._of_hour or self._of_all:
+                await asyncio.sleep(self._flushed_every)
+                try:
+                    await self.flush()
+                except ToolpulseError as error:
+                    log_event(log, logging.WARNING, "counters_not_flushed", error=type(error).__name__)
+        finally:
+            self._flushing = None
+
+    def _fold_durations(self) -> None:
+        """Each bucket holds those of the shorter ones too: a sum for the flush, not for each read."""
+        took, self._took_up_to = self._took_up_to, [0] * len(self._took_up_to)
+        for place, bound in enumerate(CacheTotals.BOUNDS_MS, 1):
+            if number := sum(took[:place]):
+                self._of_all[f"within_{bound}_ms"] += number
+
+    async def _add(self, container: str, seed: StoredDocument, buffer: Counter[str]) -> None:
+        amounts = dict(buffer)
+        if not amounts:
+            return
+        buffer.clear()  # before the first await: what is counted meanwhile is for the next flush
+        try:
+            await self._store.increment(container, seed.to_document(), amounts)
+        except (ToolpulseError, asyncio.CancelledError):
+            buffer.update(amounts)
+            raise

@@ -1,0 +1,30 @@
+"""Reading the articles that name a tool, each with what it says about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from models.article import Article
+from models.mention import SentimentScore
+from services.ports import Page, Query, Store, Where
+from services.store.containers import ARTICLES, MENTIONS
+from services.store.listed import Listed, listed
+from services.store.shown import shown
+
+
+async def tool_articles(store: Store, tool_id: str, limit: int, after: str | None) -> Listed[dict[str, Any]]:
+    """One page of articles, newest first. Mentions outlive their articles: a page may be shorter than `limit`."""
+    where = (Where("removed_at", "missing"),)
+    query = Query(where, partition=tool_id, order="by_published", reverse=True, limit=limit, after=after)
+    page = await store.query(MENTIONS.name, query)
+    mentions = listed(page, SentimentScore.from_document, "source_id")
+    keys = [(each.source_id, Article.ID) for each in mentions.items]
+    found = [each for each in await store.read_many(ARTICLES.name, keys) if each is not None] if keys else []
+    articles = listed(Page(found), Article.from_document, "source_id")
+    alive = {each.source_id: each for each in articles.items if each.deleted_at is None}
+    items = [
+        {**shown(alive[mention.source_id]), "mention": shown(mention)}
+        for mention in mentions.items
+        if mention.source_id in alive
+    ]
+    return Listed(items, page.next, (*mentions.unreadable, *articles.unreadable))

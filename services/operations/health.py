@@ -1,0 +1,207 @@
+"""Whether this app is well: asked of the store, the timers' heartbeats, the feeds, the queues and the cache.
+
+Judging is pure (`judge_*` take facts and a time); asking is `Health.report`, which shares one answer among all who ask
+within a second. Health is open to everybody, so it names no address, key or feed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from models.cache import CacheMetadata
+from models.errors import ToolpulseError
+from models.feed import Feed
+from models.heartbeat import Heartbeat
+from models.values import format_time, parse_time
+from services.operations.heartbeats import STORED_AT_LEAST_EVERY, Heartbeats
+from services.ports import Clock, Query, QueueDepth, Queues, Store, Where
+from services.store.containers import FEEDS, SENTIMENT_CACHE
+from services.topology import QUEUES, TIMERS, Timer
+
+Status = Literal["healthy", "degraded", "unhealthy"]
+_WORST: tuple[Status, ...] = ("healthy", "degraded", "unhealthy")
+
+ANSWER_SHARED_SECONDS = 1.0
+CHECK_SECONDS = 5.0
+JUST_STARTED = timedelta(seconds=60)
+FIRST_RUNS_WITHIN = timedelta(minutes=15)
+FETCH_OVERDUE = timedelta(hours=1)
+REFRESH_OVERDUE = timedelta(minutes=30)
+
+_ENABLED = Where("enabled", "eq", True)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing looked at: how it is, in words, with its figures."""
+
+    status: Status
+    detail: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def shown(self) -> dict[str, Any]:
+        return {"status": self.status, "detail": self.detail, **self.facts}
+
+
+@dataclass(frozen=True, slots=True)
+class HealthReport:
+    checks: Mapping[str, Check]
+    version: str
+    timestamp: datetime
+
+    @property
+    def status(self) -> Status:
+        return max((check.status for check in self.checks.values()), key=_WORST.index)
+
+    def shown(self) -> dict[str, Any]:
+        return {
+            "status": self.status,
+            "checks": {name: check.shown() for name, check in self.checks.items()},
+            "version": self.version,
+            "timestamp": format_time(self.timestamp),
+        }
+
+
+def judge_timers(timers: Sequence[Timer], beats: Mapping[str, Heartbeat], started: datetime, now: datetime) -> Check:
+    """Unhealthy if a timer has gone silent. A worker that just started gives overdue timers a minute to catch up."""
+    silent: list[str] = []
+    waiting: list[str] = []
+    failing: list[str] = []
+    for timer in timers:
+        beat = beats.get(timer.name)
+        patience = 2 * timer.every + STORED_AT_LEAST_EVERY
+        if beat is None:
+            (waiting if now - started < FIRST_RUNS_WITHIN else silent).append(timer.name)
+        elif now - beat.last_beat_at > patience:
+            (waiting if now - started < JUST_STARTED else silent).append(timer.name)
+        elif beat.is_failing:
+            failing.append(timer.name)
+    facts = {
+        "timers": {name: format_time(beat.last_succeeded_at) for name, beat in beats.items() if beat.last_succeeded_at}
+    }
+    if silent:
+        return Check("unhealthy", f"no run in time: {', '.join(silent)}", facts)
+    if failing:
+        return Check("degraded", f"the last run failed: {', '.join(failing)}", facts)
+    if waiting:
+        return Check("healthy", f"waiting for the first run since the start: {', '.join(waiting)}", facts)
+    return Check("healthy", "all timers run", facts)
+
+
+def judge_queues(depths: Sequence[QueueDepth]) -> Check:
+    """Degraded while poison messages wait for somebody: work was given up."""
+    poisoned = [depth.name for depth in depths if depth.poison]
+    facts = {
+        "messages": {depth.name: depth.messages for depth in depths},
+        "poison": {depth.name: depth.poison for depth in depths if depth.poison},
+    }
+    if poisoned:
+        return Check("degraded", f"poison messages in {', '.join(poisoned)}: see GET queues, then redrive", facts)
+    return Check("healthy", "no poison messages", facts)
+
+
+def judge_last_fetch(any_feed: bool, last_success: datetime | None, started: datetime, now: datetime) -> Check:
+    if not any_feed:
+        return Check("healthy", "no feeds yet: add one with POST feeds", {"last_success": None})
+    facts = {"last_success": format_time(last_success) if last_success else None}
+    if now - (last_success or started) <= FETCH_OVERDUE or now - started < JUST_STARTED:
+        return Check("healthy", "feeds are being fetched" if last_success else "waiting for the first fetch", facts)
+    return Check("degraded", "no feed was fetched well in the last hour", facts)
+
+
+def judge_cache(metadata: CacheMetadata | None, started: datetime, now: datetime) -> Check:
+    if metadata is None:
+        return Check("healthy", "not refreshed yet", {"last_refresh": None})
+    refreshed = metadata.last_refresh_at
+    facts = {"last_refresh": format_time(refreshed), "entries": metadata.total_entries}
+    if now - refreshed <= REFRESH_OVERDUE or now - started < JUST_STARTED:
+        return Check("healthy", "refreshed in time", facts)
+    return Check("degraded", "the refresh is overdue: entries are served stale", facts)
+
+
+class Health:
+    """Asks and judges. `started` is when this worker began; `sources_off` are the news APIs that have no token."""
+
+    def __init__(
+        self,
+        store: Store,
+        queues: Queues,
+        heartbeats: Heartbeats,
+        clock: Clock,
+        version: str,
+        started: datetime,
+        sources_off: Sequence[str] = (),
+    ) -> None:
+        self._store = store
+        self._queues = queues
+        self._heartbeats = heartbeats
+        self._clock = clock
+        self._version = version
+        self._started = started
+        self._sources_off = tuple(sources_off)
+        self._latest: tuple[float, asyncio.Task[HealthReport]] | None = None
+
+    async def report(self) -> HealthReport:
+        loop = asyncio.get_running_loop()
+        if self._latest is None or loop.time() - self._latest[0] > ANSWER_SHARED_SECONDS:
+            self._latest = (loop.time(), loop.create_task(self._ask_all()))
+        return await asyncio.shield(self._latest[1])
+
+    async def _ask_all(self) -> HealthReport:
+        asked: dict[str, Callable[[], Awaitable[Check]]] = {
+            "database": self._database,
+            "scheduler": self._scheduler,
+            "feeds_active": self._feeds_active,
+            "last_successful_fetch": self._last_successful_fetch,
+            "queues": self._queue_depths,
+            "cache": self._cache,
+        }
+        checks = await asyncio.gather(*(_asked(ask) for ask in asked.values()))
+        return HealthReport(dict(zip(asked, checks, strict=True)), self._version, self._clock())
+
+    async def _database(self) -> Check:
+        await self._store.ping()
+        return Check("healthy", "the store answers")
+
+    async def _scheduler(self) -> Check:
+        beats = await self._heartbeats.list([timer.name for timer in TIMERS])
+        return judge_timers(TIMERS, beats, self._started, self._clock())
+
+    async def _feeds_active(self) -> Check:
+        enabled = await self._store.count(FEEDS.name, (_ENABLED,))
+        off = await self._store.read_many(FEEDS.name, [(name, Feed.ID) for name in self._sources_off])
+        active = enabled - sum(each is not None and each["enabled"] for each in off)
+        detail = "feeds that are fetched when due"
+        if self._sources_off:
+            detail += f"; off for want of a token: {', '.join(self._sources_off)}"
+        return Check("healthy", detail, {"count": active, "sources_off": list(self._sources_off)})
+
+    async def _last_successful_fetch(self) -> Check:
+        active = await self._store.query(FEEDS.name, Query((_ENABLED,), limit=1 + len(self._sources_off)))
+        any_feed = any(each["feed_id"] not in self._sources_off for each in active.items)
+        latest = await self._store.query(FEEDS.name, Query(order="by_last_success", reverse=True, limit=1))
+        success = parse_time(latest.items[0]["last_successful_fetch"]) if latest.items else None
+        return judge_last_fetch(any_feed, success, self._started, self._clock())
+
+    async def _queue_depths(self) -> Check:
+        return judge_queues(await self._queues.depths(QUEUES))
+
+    async def _cache(self) -> Check:
+        document = await self._store.read(SENTIMENT_CACHE.name, CacheMetadata.PARTITION, CacheMetadata.ID)
+        metadata = CacheMetadata.from_document(document) if document else None
+        return judge_cache(metadata, self._started, self._clock())
+
+
+async def _asked(ask: Callable[[], Awaitable[Check]]) -> Check:
+    """A check that could not be made is not well, and does not keep the others from being made."""
+    try:
+        async with asyncio.timeout(CHECK_SECONDS):
+            return await ask()
+    except TimeoutError:
+        return Check("unhealthy", f"no answer within {CHECK_SECONDS:.0f} s")
+    except ToolpulseError as error:
+        return Check("unhealthy", f"could not ask ({type(error).__name__})")

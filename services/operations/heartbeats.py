@@ -1,0 +1,54 @@
+"""Proof that the timers run, kept where every instance can see it.
+
+A timer that runs every 30 seconds does not write every 30 seconds: a beat is stored when the last one that this process
+stored is five minutes old, or when the outcome changed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from models.errors import Unavailable
+from models.heartbeat import Heartbeat
+from services.logs import log_event
+from services.ports import Clock, Page, Query, Store
+from services.store.containers import CATALOG
+from services.store.listed import listed
+
+STORED_AT_LEAST_EVERY = timedelta(minutes=5)
+
+log = logging.getLogger("toolpulse.heartbeats")
+
+
+class Heartbeats:
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._stored: dict[str, tuple[datetime, bool]] = {}
+
+    async def record(self, timer: str, started: datetime, error: str | None = None) -> None:
+        """Notes the outcome of a run that began at `started`; without `error` it went well.
+
+        A beat that cannot be stored is logged, not raised: the run has done its work, and its messages must leave.
+        """
+        now, well = self._clock(), error is None
+        last = self._stored.get(timer)
+        if last and last[1] == well and now - last[0] < STORED_AT_LEAST_EVERY:
+            return
+        try:
+            document = await self._store.read(CATALOG.name, Heartbeat.PARTITION, timer)
+            known = listed(Page([document] if document else []), Heartbeat.from_document, "id").items
+            beat = (known[0] if known else Heartbeat.first(timer, now)).beaten(started, now, error)
+            await self._store.upsert(CATALOG.name, beat.to_document())
+        except Unavailable as failure:
+            log_event(log, logging.WARNING, "heartbeat_not_stored", timer=timer, error=str(failure))
+            return
+        self._stored[timer] = (now, well)
+
+    async def list(self, timers: Sequence[str]) -> dict[str, Heartbeat]:
+        """The stored heartbeats among `timers`, by name."""
+        page = await self._store.query(CATALOG.name, Query(partition=Heartbeat.PARTITION, limit=1000))
+        beats = listed(page, Heartbeat.from_document, "id").items
+        return {beat.id: beat for beat in beats if beat.id in timers}

@@ -1,0 +1,97 @@
+"""What `clean_up` does every five minutes: says how old the aggregates are and how deep the queues, and sends again
+what was lost on its way.
+
+Silence is an alert of its own: the lines come whether or not there is anything in a queue.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from models.cache import CacheMetadata
+from models.values import unix_seconds
+from services.articles.held import HeldBatches
+from services.articles.loose_ends import LooseEnds, Waiting
+from services.articles.messages import FeedBatch
+from services.feeds.budget import Budget
+from services.logs import log_event
+from services.ports import Clock, QueueDepth, Queues, Store
+from services.store.containers import SENTIMENT_CACHE
+from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, QUEUES, REANALYZE_TOOLS
+
+log = logging.getLogger("toolpulse.upkeep")
+
+Found = Callable[[datetime], Awaitable[list[str]]]
+
+
+async def _nothing(now: datetime) -> list[str]:
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class UpkeepReport:
+    """`articles`, `batches` and `runs` are to be queued."""
+
+    depths: tuple[QueueDepth, ...]
+    articles: tuple[str, ...] = ()
+    batches: tuple[FeedBatch, ...] = ()
+    runs: tuple[str, ...] = ()
+
+
+class Upkeep:
+    """`second_chances` gives articles that failed and may be tried again, `overdue_runs` the runs that got lost."""
+
+    def __init__(
+        self,
+        queues: Queues,
+        store: Store,
+        clock: Clock,
+        second_chances: Found = _nothing,
+        overdue_runs: Found = _nothing,
+        budget: Budget | None = None,
+    ) -> None:
+        self._queues = queues
+        self._store = store
+        self._clock = clock
+        self._loose_ends = LooseEnds(store)
+        self._held = HeldBatches(store)
+        self._second_chances = second_chances
+        self._overdue_runs = overdue_runs
+        self._budget = budget
+
+    async def run(self) -> UpkeepReport:
+        depths = tuple(await self._queues.depths(QUEUES))
+        now = self._clock()
+        waits = {depth.name: depth.messages for depth in depths}
+        waiting = Waiting(articles=waits[ANALYZE_ARTICLES], feeds=waits[INGEST_FEEDS])
+        log_event(log, logging.INFO, "refresh_age", seconds=await self._refresh_age(now))
+        await self._held.sweep()
+        if self._budget is not None:
+            await self._budget.correct(now)
+        report = UpkeepReport(
+            depths,
+            (*await self._loose_ends.articles(waiting, now), *await self._second_chances(now)),
+            tuple(await self._loose_ends.batches(waiting, now)),
+            tuple(await self._overdue_runs(now)) if not waits[REANALYZE_TOOLS] else (),
+        )
+        if report.articles or report.batches or report.runs:
+            log_event(
+                log,
+                logging.WARNING,
+                "sent_again",
+                articles=len(report.articles),
+                batches=len(report.batches),
+                runs=len(report.runs),
+            )
+        for depth in report.depths:
+            level = logging.ERROR if depth.poison else logging.INFO
+            log_event(log, level, "queue_depth", queue=depth.name, messages=depth.messages, poison=depth.poison)
+        return report
+
+    async def _refresh_age(self, now: datetime) -> int | None:
+        """Seconds since a refresh of all tools ended, whole or in part; None before the first."""
+        document = await self._store.read(SENTIMENT_CACHE.name, CacheMetadata.PARTITION, CacheMetadata.ID)
+        return unix_seconds(now) - CacheMetadata.from_document(document).last_refresh_ts if document else None

@@ -1,1 +1,0 @@
-"""What was taken in and done, as callers may read it."""

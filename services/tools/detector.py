@@ -1,0 +1,282 @@
+"""Which tools an article names, where, and why: one pass over its words for all names of all tools. Pure.
+
+Each name has an anchor, its rarest word. The words of a text, as a set, show which anchors are there; only the names
+behind those are looked for, each with its boundaries. Of names that overlap, the longest counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from models.mention import Match
+from models.tool import Tool, normalize_name
+from services.tools.ambiguity import Telling, has_version, is_near, is_proper_noun, telling
+from services.tools.folding import Folded, fold, has_unspaced, tokens, without_urls
+from services.tools.phrases import Phrase
+
+Kind = Literal["NAME", "ALIAS", "TICKER", "KEYWORD", "SOURCE_TAG"]
+MOST_MATCHES = 20
+MOST_SPOTS = 1000
+"""Of one name in one text that are looked at: what repeats it without end says nothing more, and would take minutes."""
+LONGEST_SHOWN = 120
+SEPARATOR = " \x00 "
+"""Between headline and text; no name has it."""
+
+EXCHANGES = (
+    "amex|asx|bats|bit|bme|bse|bvmf|cboe|cse|cve|epa|etr|euronext|fra|hkex|hkg|jse|kosdaq|krx|lon|lse|nasdaq|neo|nse|"
+    "nyse|nyse american|nyse arca|nyseamerican|nysearca|omx|otc|otcmkts|otcqb|otcqx|sehk|sgx|six|sse|sto|swx|szse|tpe|"
+    "tse|tsx|tsxv|twse|tyo|xetra"
+)
+_CASHTAG = re.compile(r"(?<![\w$])\$([A-Za-z][A-Za-z0-9]{0,9}(?:[.\-][A-Za-z]{1,2})?)(?![\w$])")
+# Some exchanges are words ("six: all of them"), so that in a text case counts.
+_EXCHANGE_FORM = re.compile(
+    rf"(?<![\w])(?:{EXCHANGES.upper()}|Nasdaq|Euronext|Xetra)\s?:\s?([A-Z0-9][A-Z0-9.\-]{{0,14}})(?!\w)"
+)
+_EXCHANGE_TAG = re.compile(rf"(?:{EXCHANGES})\s?:\s?([A-Z0-9][A-Z0-9.\-]{{0,14}})", re.I)
+
+
+class Reason(NamedTuple):
+    """A Match before anybody keeps it: checking one as a model takes as long as finding it."""
+
+    name: str
+    kind: Kind
+    where: Literal["HEADLINE", "TEXT", "TAGS"]
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """One tool in one article. The spans are of what names it, in the headline and in the text as they were given."""
+
+    reasons: tuple[Reason, ...]
+    headline_spans: tuple[tuple[int, int], ...] = ()
+    text_spans: tuple[tuple[int, int], ...] = ()
+    tickers: tuple[str, ...] = ()
+    """Of the tool's, those that headline or text have."""
+
+    @property
+    def matches(self) -> tuple[Match, ...]:
+        return tuple(Match(name=reason.name, kind=reason.kind, where=reason.where) for reason in self.reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """One name of one tool, ready to be looked for."""
+
+    tool_id: str
+    kind: Kind
+    exact: str
+    phrase: Phrase
+    telling: Telling
+
+
+class _Hit(NamedTuple):
+    tool_id: str
+    kind: Kind
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class _Exclusion:
+    """What a tool excludes: phrases that hold one of its names take that occurrence, others the whole article."""
+
+    spots: list[Phrase] = field(default_factory=list)
+    articles: list[Phrase] = field(default_factory=list)
+
+
+class Detector:
+    """What it knows never changes: another catalog takes another detector."""
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self.tools = {tool.tool_id: tool for tool in tools}
+        names = [name for tool in self.tools.values() for name in _names(tool)]
+        self._anchored, self._unanchored = _anchored(names)
+        self._anchors = frozenset(self._anchored)
+        self._unspaced = any(map(has_unspaced, self._anchors))
+        self._tickers: defaultdict[str, list[str]] = defaultdict(list)
+        self._tagged: defaultdict[str, list[_Name]] = defaultdict(list)
+        self._excluded = {tool_id: _exclusion(tool) for tool_id, tool in self.tools.items() if tool.excluded}
+        for tool in self.tools.values():
+            for ticker in tool.tickers:
+                self._tickers[ticker.upper()].append(tool.tool_id)
+        for name in names:
+            if name.kind != "KEYWORD":
+                self._tagged[normalize_name(name.exact)].append(name)
+
+    def find(
+        self, headline: str, text: str = "", tags: Sequence[str] = (), tickers: Sequence[str] = ()
+    ) -> dict[str, Detected]:
+        """What the article names, by tool. `tickers` are those that its sources gave it."""
+        whole = f"{headline}{SEPARATOR}{text}" if text else headline
+        folded = fold(whole)
+        hits = _longest(self._named(folded), len(folded.text)) + self._with_ticker(folded.original)
+        tagged = self._of_tags(tags, tickers)
+        if not hits and not tagged:
+            return {}
+        found: dict[str, list[_Hit]] = {}
+        for hit in sorted(hits, key=_by_place):
+            found.setdefault(hit.tool_id, []).append(hit)
+        return {
+            tool_id: _detected(found.get(tool_id, ()), tagged.get(tool_id, ()), folded, len(headline))
+            for tool_id in dict.fromkeys((*found, *tagged))
+            if not self._is_excluded(tool_id, folded.text)
+        }
+
+    def _named(self, folded: Folded) -> list[_Hit]:
+        candidates = list(self._unanchored)
+        for anchor in self._anchors.intersection(tokens(folded.text, unspaced=self._unspaced)):
+            candidates += self._anchored[anchor]
+        hits: list[_Hit] = []
+        for name in candidates:
+            spoilt = self._spoilt(name.tool_id, folded.text)
+            hits += [
+                _Hit(name.tool_id, name.kind, start, end)
+                for start, end in islice(name.phrase.spots(folded.text), MOST_SPOTS)
+                if _is_meant(name, folded, start, end)
+                and not any(first < end and start < last for first, last in spoilt)
+            ]
+        return hits
+
+    def _spoilt(self, tool_id: str, text: str) -> list[tuple[int, int]]:
+        """The places of phrases that the tool excludes and that hold one of its names."""
+        excluded = self._excluded.get(tool_id)
+        if excluded is None:
+            return []
+        return [spot for phrase in excluded.spots for spot in islice(phrase.spots(text), MOST_SPOTS)]
+
+    def _is_excluded(self, tool_id: str, text: str) -> bool:
+        excluded = self._excluded.get(tool_id)
+        return excluded is not None and any(phrase.is_in(text) for phrase in excluded.articles)
+
+    def _with_ticker(self, original: str) -> list[_Hit]:
+        if not self._tickers:
+            return []
+        text = without_urls(original)
+        found = list(_CASHTAG.finditer(text)) if "$" in text else []
+        if ":" in text:
+            found += _EXCHANGE_FORM.finditer(text)
+        return [
+            _Hit(tool_id, "TICKER", one.start(), one.end())
+            for one in found
+            for tool_id in self._tickers.get(one[1].upper().rstrip(".-"), ())
+        ]
+
+    def _of_tags(self, tags: Sequence[str], tickers: Sequence[str]) -> dict[str, list[Reason]]:
+        found: dict[str, list[Reason]] = {}
+        for ticker in tickers:
+            for tool_id in self._tickers.get(ticker.upper(), ()):
+                found.setdefault(tool_id, []).append(_tagged_with(ticker))
+        for tag in tags:
+            forms = (_CASHTAG.fullmatch(tag), _EXCHANGE_TAG.fullmatch(tag))
+            for tool_id in (each for form in forms if form for each in self._tickers.get(form[1].upper(), ())):
+                found.setdefault(tool_id, []).append(_tagged_with(tag))
+            for name in self._tagged.get(normalize_name(tag), ()):
+                # A tag is no sentence: there the word is meant as a name, unless it is spelt otherwise by rule.
+                if not name.telling.case_sensitive or not name.telling.context or tag.strip() == name.exact:
+                    found.setdefault(name.tool_id, []).append(_tagged_with(tag))
+        return found
+
+
+def _detected(hits: Sequence[_Hit], tagged: Sequence[Reason], folded: Folded, headline_length: int) -> Detected:
+    reasons: dict[Reason, None] = {}
+    in_headline: list[tuple[int, int]] = []
+    in_text: list[tuple[int, int]] = []
+    tickers: dict[str, None] = {}
+    text_begins = headline_length + len(SEPARATOR)
+    for hit in hits:
+        start, end = (hit.start, hit.end) if hit.kind == "TICKER" else folded.place(hit.start, hit.end)
+        written = folded.original[start:end]
+        if hit.kind == "TICKER":
+            tickers[_ticker_in(written)] = None
+        if start < headline_length:
+            in_headline.append((start, end))
+        else:
+            in_text.append((start - text_begins, end - text_begins))
+        where: Literal["HEADLINE", "TEXT"] = "HEADLINE" if start < headline_length else "TEXT"
+        reasons[Reason(" ".join(written.split())[:LONGEST_SHOWN], hit.kind, where)] = None
+    reasons.update(dict.fromkeys(tagged))
+    return Detected(tuple(reasons)[:MOST_MATCHES], tuple(in_headline), tuple(in_text), tuple(tickers))
+
+
+def _ticker_in(written: str) -> str:
+    return re.split(r"[:$]", written)[-1].strip().upper().rstrip(".-")
+
+
+def _by_place(hit: _Hit) -> tuple[int, int]:
+    return hit.start, -hit.end
+
+
+def _tagged_with(tag: str) -> Reason:
+    return Reason(tag[:LONGEST_SHOWN], "SOURCE_TAG", "TAGS")
+
+
+def _names(tool: Tool) -> list[_Name]:
+    found: list[_Name] = []
+    kinds: list[tuple[Kind, str]] = [("NAME", tool.primary_name)]
+    kinds += [("ALIAS", alias) for alias in tool.aliases]
+    kinds += [("KEYWORD", keyword) for keyword in tool.keywords]
+    for kind, name in kinds:
+        plain = normalize_name(name)
+        others = tuple(each for each in (*tool.names, *tool.keywords) if normalize_name(each) != plain)
+        how = telling(name, tool.name_rules.get(name), others)
+        found.append(_Name(tool.tool_id, kind, " ".join(name.split()), Phrase.of(plain), how))
+    return found
+
+
+def _is_meant(name: _Name, folded: Folded, start: int, end: int) -> bool:
+    """Whether this is the name and not the plain word."""
+    how = name.telling
+    if not how.case_sensitive and not how.context:
+        return True
+    first, last = folded.place(start, end)
+    if how.case_sensitive and " ".join(folded.original[first:last].split()) != name.exact:
+        return False
+    if not how.context or (how.version_tells and has_version(folded.original, last)):
+        return True
+    if how.as_proper_noun and is_proper_noun(folded.original, first, last):
+        return True
+    return is_near(how.context, folded.text, start, end)
+
+
+def _exclusion(tool: Tool) -> _Exclusion:
+    names = [Phrase.of(normalize_name(name)) for name in (*tool.names, *tool.keywords)]
+    exclusion = _Exclusion()
+    for phrase in map(normalize_name, tool.excluded):
+        of_a_name = any(name.is_in(phrase) for name in names)
+        (exclusion.spots if of_a_name else exclusion.articles).append(Phrase.of(phrase))
+    return exclusion
+
+
+def _anchored(names: Iterable[_Name]) -> tuple[dict[str, list[_Name]], list[_Name]]:
+    """The names by their rarest word; and those that have none."""
+    words = [(name, tokens(normalize_name(name.exact))) for name in names]
+    shared = Counter(word for _, each in words for word in each)
+    found: defaultdict[str, list[_Name]] = defaultdict(list)
+    without = []
+    for name, each in words:
+        if each:
+            found[min(each, key=lambda word: (-min(len(word), 4), shared[word], -len(word), word))].append(name)
+        else:
+            without.append(name)
+    return dict(found), without
+
+
+def _longest(hits: list[_Hit], length: int) -> list[_Hit]:
+    """Those that no longer one overlaps; of one length, the first. The same place may be a name of several tools."""
+    if len(hits) < 2:
+        return hits
+    kept: list[_Hit] = []
+    places: set[tuple[int, int]] = set()
+    occupied = bytearray(length)
+    for hit in sorted(hits, key=lambda each: (each.start - each.end, each.start)):
+        place = hit.start, hit.end
+        if place in places or occupied.find(1, *place) < 0:
+            places.add(place)
+            occupied[hit.start : hit.end] = b"\1" * (hit.end - hit.start)
+            kept.append(hit)
+    return kept

@@ -1,0 +1,104 @@
+"""Whole lists of tools taken in at once, in YAML. One bad entry is a line of the report; the others are taken in.
+
+The list says what it says: fields that an entry does not have stay as they are, and so do tools that it does not name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+
+from models.errors import Conflict, InvalidInput
+from models.tool import normalize_name
+from services.tools.catalog import Catalog
+from services.tools.form import FIELDS, new_tool, tool_change
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An entry that was not taken in: on which line it is, and why."""
+
+    line: int
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    line: int
+    fields: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return str(self.fields.get("name", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class ListReport:
+    """Ids of tools that are new, are changed, or were known as they are; `searched_for` are those that other articles
+    name now than before."""
+
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    known: tuple[str, ...]
+    refused: tuple[Refused, ...]
+    searched_for: tuple[str, ...]
+
+
+async def apply_yaml(catalog: Catalog, document: bytes) -> ListReport:
+    """Makes the tools of the list be as it says; a known tool is found by its name.
+
+    Raises InvalidInput if the whole is no such list.
+    """
+    added: list[str] = []
+    changed: list[str] = []
+    known: list[str] = []
+    refused: list[Refused] = []
+    searched_for: list[str] = []
+    for entry in read_yaml(document):
+        try:
+            before = await catalog.find(entry.name) if normalize_name(entry.name) else None
+            if before is not None and before.primary_name_normalized != normalize_name(entry.name):
+                raise Conflict(f"name: is another name of the tool {before.primary_name!r}; list it there")
+            if before is None:
+                given = {field: value for field, value in entry.fields.items() if field != "status"}
+                before = await catalog.add(new_tool(given))
+                added.append(before.tool_id)
+                searched_for.append(before.tool_id)
+                if "status" not in entry.fields:
+                    continue
+            tool, is_other = await catalog.change(before.tool_id, tool_change(entry.fields))
+        except (InvalidInput, Conflict) as error:
+            refused.append(Refused(entry.line, entry.name, str(error)))
+            continue
+        if tool.tool_id not in added:
+            (known if tool.stored_etag == before.stored_etag else changed).append(tool.tool_id)
+            searched_for += [tool.tool_id] if is_other and tool.status == "ACTIVE" else []
+    return ListReport(tuple(added), tuple(changed), tuple(known), tuple(refused), tuple(searched_for))
+
+
+def read_yaml(document: bytes) -> list[Entry]:
+    import yaml
+
+    allowed = f"must be a list under the key tools, each entry with name, and maybe {', '.join(FIELDS[1:])}, status"
+    try:
+        loader = yaml.SafeLoader(BytesIO(document))  # of a stream, errors quote no lines
+        root = loader.get_single_node()
+        tree = loader.construct_document(root) if root is not None else None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        why = " ".join(str(error).split())
+        raise InvalidInput("tools", f"must be YAML; this is not ({why})") from None
+    if not isinstance(tree, dict) or "tools" not in tree:
+        raise InvalidInput("tools", allowed)
+    if tree["tools"] is None:
+        return []
+    assert root is not None
+    nodes = next(value for key, value in root.value if key.value == "tools")
+    if not isinstance(tree["tools"], list) or not all(isinstance(each, dict) for each in tree["tools"]):
+        raise InvalidInput("tools", allowed)
+    return [
+        Entry(node.start_mark.line + 1, {str(field): value for field, value in fields.items()})
+        for node, fields in zip(nodes.value, tree["tools"], strict=True)
+    ]

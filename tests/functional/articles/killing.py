@@ -1,0 +1,191 @@
+"""kill -9 of a process that ingests, again and again, until it was let through; and what must be there then.
+
+The victim (`victim.py`) is a process of its own, with real HTTP to a server here. What it has claimed and not done is
+left as messages in a folder, as a queue leaves them, and delivered to its successor; whatever was claimed and never
+queued comes back when its lease has run out, for which the successor's clock is put forward.
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from models.feed import Feed
+from services.ports import utc_now
+from services.store.sqlite import SqliteStore
+from tests.functional.articles.world import Item, Page, SettableClock, World, rss
+
+ROOT = Path(__file__).resolve().parents[3]
+LEASES_OVER = timedelta(minutes=11)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`shared` of the entries of each feed are the next feed's too."""
+
+    feeds: int
+    entries: int
+    shared: int
+    kills: int
+    seed: int
+    longest_life: float = 0.4
+
+    def items(self, feed: int) -> list[Item]:
+        following = (feed + 1) % self.feeds
+        own = [self._item(feed, feed, number) for number in range(self.entries)]
+        return own + [self._item(feed, following, number) for number in range(self.shared)]
+
+    def _item(self, feed: int, first: int, number: int) -> Item:
+        title = f"Event {number} of place {first} was seen by many"
+        published = datetime(2026, 2, 20, 12, 0, tzinfo=UTC) + timedelta(minutes=number)
+        return Item(title, f"https://{feed}.example/{first}/{number}", f"{feed}:{first}:{number}", published)
+
+
+@dataclass
+class Told:
+    """What was found in the end."""
+
+    articles: int
+    with_both: int
+    observations: int
+    totals: set[int]
+    errors: set[str | None]
+    again: int
+    lives: list[float] = field(default_factory=list)
+
+    def is_right_for(self, plan: Plan) -> bool:
+        both = plan.feeds * plan.shared
+        return (
+            self.articles == plan.feeds * plan.entries
+            and self.with_both == both
+            and self.observations == self.articles + both
+            and self.totals == {plan.entries + plan.shared}
+            and self.errors == {None}
+            and self.again == 0
+        )
+
+
+def feed_name(number: int) -> str:
+    return f"feed-{number:03}"
+
+
+@contextmanager
+def serving(bodies: dict[str, bytes]) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            body = bodies[self.path]
+            self.send_response(200)
+            self.send_header("Content-Type", "application/rss+xml")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nobody reads it."""
+
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, request: object, client_address: object) -> None:
+            """Whoever is killed breaks its connections off."""
+
+    server = Server(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def _lived(folder: Path, offset: timedelta, seconds: float | None) -> float | None:
+    """How long a victim lived before it was killed; None if it was through before that."""
+    command = [sys.executable, "-m", "tests.functional.articles.victim", str(folder), str(offset.total_seconds())]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
+        assert victim.stdout is not None
+        assert victim.stdout.readline() == "ready\n"
+        started = time.monotonic()
+        try:
+            code = victim.wait(seconds)
+        except subprocess.TimeoutExpired:
+            victim.kill()
+            return time.monotonic() - started
+    assert code == 0
+    return None
+
+
+async def kill_until_done(folder: Path, plan: Plan) -> Told:
+    chance = random.Random(plan.seed)
+    bodies = {f"/{feed_name(number)}": rss(plan.items(number)) for number in range(plan.feeds)}
+    offset = timedelta()
+    lives: list[float] = []
+    with serving(bodies) as url:
+        await _add_feeds(folder, plan, url)
+        while len(lives) < plan.kills:
+            lived = _lived(folder, offset, chance.uniform(0.02, plan.longest_life))
+            lives.append(lived or 0.0)
+            if chance.random() < 0.5 or lived is None:
+                offset += LEASES_OVER
+        offset += LEASES_OVER
+        assert _lived(folder, offset, None) is None
+        return await _told(folder, plan, offset + LEASES_OVER, lives)
+
+
+async def _add_feeds(folder: Path, plan: Plan, url: str) -> None:
+    now = utc_now()
+    store = SqliteStore(folder / "store.db", utc_now)
+    await store.ensure_containers()
+    feeds = [
+        Feed(
+            created_at=now,
+            updated_at=now,
+            feed_id=feed_name(number),
+            feed_url=f"{url}/{feed_name(number)}",
+            source_name=feed_name(number),
+            next_fetch_time=now,
+        )
+        for number in range(plan.feeds)
+    ]
+    await store.create_many("feeds", [feed.to_document() for feed in feeds])
+    await store.close()
+
+
+async def _told(folder: Path, plan: Plan, offset: timedelta, lives: list[float]) -> Told:
+    clock = SettableClock((utc_now() + offset).replace(microsecond=0))
+    store = SqliteStore(folder / "store.db", clock)
+    world = World(store, clock)
+    again = 0
+    for number in range(0, plan.feeds, 7):
+        # A body that differs from the last one, so that every entry is looked at by somebody who knows nothing.
+        feed = await world.feed(feed_name(number))
+        world.shelf.pages[feed.feed_url] = _page(plan, number)
+        again += len((await world.poll(feed.feed_id, world.new_worker())).article_ids)
+    articles = await world.articles()
+    feeds = [await world.feed(feed_name(number)) for number in range(plan.feeds)]
+    told = Told(
+        articles=len(articles),
+        with_both=sum(len(each["sources"]) == 2 for each in articles),
+        observations=len(await world.observations()),
+        totals={feed.total_articles_fetched for feed in feeds},
+        errors={feed.last_error for feed in feeds},
+        again=again,
+        lives=lives,
+    )
+    await store.close()
+    return told
+
+
+def _page(plan: Plan, number: int) -> Page:
+    return Page(rss(reversed(plan.items(number))))

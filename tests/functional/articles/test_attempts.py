@@ -1,0 +1,90 @@
+"""What is known of a fetch whose worker died, and of who took up a run."""
+
+from __future__ import annotations
+
+import pytest
+
+from services.articles.loose_ends import LooseEnds, Waiting
+from services.articles.messages import FeedBatch
+from services.fetch.outcome import FetchRequest, FetchResult
+from tests.functional.articles.dying import Died, DiesSavingFeeds
+from tests.functional.articles.world import START, World, item
+
+
+async def _dead(world: World) -> FeedBatch:
+    """A worker has stored all, and its attempt, and died before it saved the feed."""
+    await world.add_feed("feed", [item(1), item(2)])
+    (batch,) = await world.claimed("feed")
+    with pytest.raises(Died):
+        await world.new_worker(DiesSavingFeeds(world.store)).ingestion.ingest(batch)
+    (attempt,) = await world.attempts()
+    assert (attempt["status"], attempt["articles_stored"]) == ("SUCCEEDED", 2)
+    assert (await world.feed("feed")).unsaved_since == START
+    return batch
+
+
+async def test_an_attempt_whose_feed_was_taken_over_has_failed_and_counts_nothing(world: World) -> None:
+    await _dead(world)
+    world.clock.forward(minutes=20)
+    await LooseEnds(world.store).batches(Waiting(0, 0), world.clock.now)
+    (given_up,) = await world.runs()
+    assert (given_up["status"], given_up["metrics"]["articles_stored"]) == ("PARTIAL", 0)
+    await world.poll("feed", world.new_worker())
+    first, second = sorted(await world.attempts(), key=lambda each: str(each["started_at"]))
+    assert (first["status"], first["error_type"], first.get("articles_stored")) == ("FAILED", "not_saved", None)
+    assert (second["status"], second["articles_stored"]) == ("SUCCEEDED", 2)
+
+
+async def test_an_attempt_whose_message_was_delivered_again_has_failed_and_the_run_has_not(world: World) -> None:
+    batch = await _dead(world)
+    world.clock.forward(minutes=1)
+    await world.new_worker().ingestion.ingest(batch, 2, "the second invocation")
+    first, second = sorted(await world.attempts(), key=lambda each: int(each["attempt_no"]))
+    assert (first["status"], first["error_type"]) == ("FAILED", "not_saved")
+    assert (second["status"], second["articles_new"]) == ("SUCCEEDED", 2)
+    (run,) = await world.runs()
+    assert (run["status"], run["errors"], run["metrics"]["articles_stored"]) == ("SUCCEEDED", [], 2)
+
+
+class DeadlyShelf:
+    async def fetch(self, request: FetchRequest) -> FetchResult:
+        raise Died
+
+
+async def test_a_worker_that_died_before_it_stored_anything_leaves_an_attempt_too(world: World) -> None:
+    await world.add_feed("feed", [item(1)])
+    (batch,) = await world.claimed("feed")
+    for delivery in (1, 2):
+        with pytest.raises(Died):
+            await world.new_worker(shelf=DeadlyShelf()).ingestion.ingest(batch, delivery)
+        world.clock.forward(minutes=1)
+    world.clock.forward(minutes=10)
+    await world.poll("feed", world.new_worker())
+    told = [(each["run_id"], each["attempt_no"], each["status"]) for each in await world.attempts()]
+    assert sorted(told) == [("run-1", 1, "FAILED"), ("run-1", 2, "FAILED"), ("run-2", 1, "SUCCEEDED")]
+
+
+async def test_what_cannot_be_read_keeps_no_feed_from_being_taken_over(world: World) -> None:
+    await _dead(world)
+    broken = {
+        "id": "article",
+        "source_id": "dedup:broken",
+        "entity_type": "Article",
+        "updated_at": "2026-02-21T20:00:01Z",
+    }
+    await world.store.create("articles", broken)
+    (attempt,) = await world.attempts()
+    await world.store.create("runs", {**attempt, "id": f"{attempt['id']}:broken", "status": "ODD"})
+    world.clock.forward(minutes=20)
+    await world.poll("feed", world.new_worker())
+    assert (await world.feed("feed")).total_articles_fetched == 2
+
+
+async def test_a_run_says_which_invocation_took_it_up(world: World) -> None:
+    await world.add_feed("feed", [item(1)])
+    (batch,) = await world.claimed("feed")
+    await world.worker.ingestion.ingest(batch, 1, "an invocation")
+    world.clock.forward(seconds=30)
+    await world.new_worker().ingestion.ingest(batch, 2, "another")
+    (run,) = await world.runs()
+    assert run["invocation_id"] == run["metrics"]["invocation_id"] == "an invocation"

@@ -1,0 +1,245 @@
+"""Everything that a server may send comes to a counted, readable outcome on its feed, and never hurts another.
+
+From a real server on this machine through the real fetcher and pipeline. What a person reads is the feed's document.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import zlib
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from models.feed import Feed
+from tests.functional.articles.world import World, item, rss
+from tests.functional.fetch.conftest import Make, Names, Request, Server, make, response, server  # noqa: F401
+
+Handler = Callable[[Request, asyncio.StreamWriter], Any]
+EACH = "<item><title>Story {0}</title><link>https://x.example/{0}</link>{1}</item>"
+
+
+def document(*entries: str) -> bytes:
+    return f"<rss version='2.0'><channel><title>News</title>{''.join(entries)}</channel></rss>".encode()
+
+
+def entry(title: str = "A story as it is told", link: str = "https://x.example/1", more: str = "") -> str:
+    return f"<item><title>{title}</title><link>{link}</link>{more}</item>"
+
+
+def dated(text: str) -> bytes:
+    return document(entry(more=f"<pubDate>{text}</pubDate>"))
+
+
+async def one_byte_a_second(_request: Request, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/rss+xml\r\n\r\n")
+    for letter in document(entry()):
+        writer.write(bytes([letter]))
+        await writer.drain()
+        await asyncio.sleep(1)
+
+
+async def fifty_megabytes(_request: Request, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n<rss version='2.0'><channel>")
+    for _ in range(50):
+        writer.write(entry().encode() * 15_000)
+        await writer.drain()
+
+
+async def never(_request: Request, _writer: asyncio.StreamWriter) -> None:
+    await asyncio.sleep(5)
+
+
+async def breaks_off(_request: Request, writer: asyncio.StreamWriter) -> None:
+    writer.write(response(body=document(entry()), Content_Length="99999"))
+    await writer.drain()
+
+
+def bomb() -> bytes:
+    packer = zlib.compressobj(9, wbits=31)
+    return b"".join(packer.compress(b"\0" * 10_000_000) for _ in range(20)) + packer.flush()
+
+
+LAUGHS = (
+    b"<!DOCTYPE r [<!ENTITY a 'ha'>"
+    + b"".join(b"<!ENTITY %c '%s'>" % (98 + n, (b"&%c;" % (97 + n)) * 10) for n in range(9))
+    + b"]>"
+    + document(entry("A laugh &j;"))
+)
+MANY = document(*(EACH.format(number, "") for number in range(10_000)))
+REFUSED: dict[str, tuple[bytes | Handler, str, str]] = {
+    "not XML": (
+        response(body=b"\x89PNG\r\n\x1a\n" + bytes(range(256))),
+        "not_a_feed",
+        "neither RSS, Atom nor JSON Feed",
+    ),
+    "plain words": (response(body=b"Service is being updated."), "not_a_feed", "neither RSS, Atom nor JSON Feed"),
+    "HTML with status 200": (response(body=b"<!doctype html><html><body>Hi</body></html>"), "html", "a web page"),
+    "empty": (response(body=b""), "empty", "nothing in it"),
+    "50 MB": (fifty_megabytes, "too_large", "larger than 10 MB"),
+    "50 MB, announced": (response(Content_Length="50000000"), "too_large", "larger than 10 MB"),
+    "a gzip bomb": (response(body=bomb(), Content_Encoding="gzip"), "too_large", "compressed beyond belief"),
+    "a body that breaks off": (breaks_off, "connection:closed", "ended early"),
+    "no gzip": (response(body=gzip.compress(MANY)[:-9], Content_Encoding="gzip"), "bad_response:corrupt", "decoded"),
+    "a redirect loop": (response(302, b"", Location="/feed"), "redirect_loop", "in a circle"),
+    "one byte a second": (one_byte_a_second, "timeout", "the body took longer than 1.5 s"),
+    "no answer": (never, "timeout", "no answer within 1.5 s"),
+    "an error for people": (response(500, b"<html>oops"), "server_error:500", "has a problem"),
+}
+STORY = "A story as it is told"
+NEVER = {"date_missing": 1}
+READ: dict[str, tuple[bytes, list[str], dict[str, int], dict[str, int]]] = {
+    "truncated": (
+        document(*(EACH.format(number, "") for number in range(9)))[:330],
+        [f"Story {number}" for number in range(4)],
+        {"malformed": 1, "date_missing": 4},
+        {"no_title": 1},
+    ),
+    "a billion laughs": (LAUGHS, ["A laugh &j;"], {"malformed": 1, **NEVER}, {}),
+    "a wrong charset": (
+        b"<?xml version='1.0' encoding='utf-8'?>" + document(entry("Caf\xe9 news of today")).decode().encode("latin-1"),
+        ["Caf\xe9 news of today"],
+        {"encoding_guessed": 1, **NEVER},
+        {},
+    ),
+    "control characters": (
+        document(entry("A\x00 st\x08ory\x1b of today")),
+        ["A story of today"],
+        {"malformed": 1, **NEVER},
+        {},
+    ),
+    "a title of 20,000 characters": (
+        document(entry("word " * 4_000)),
+        [("word " * 200).strip()],
+        {"headline_cut": 1, **NEVER},
+        {},
+    ),
+    "a title of emoji only": (document(entry("\U0001f680\U0001f525")), ["\U0001f680\U0001f525"], NEVER, {}),
+    "a javascript link": (document(entry(link="javascript:alert(1)")), [], {}, {"link_refused": 1}),
+    "a relative link": (document(entry(link="/a/b")), [STORY], NEVER, {}),
+    "moved to where nobody can be": (
+        document("<itunes:new-feed-url>http://[fe80::1%25lo]/</itunes:new-feed-url>", entry()),
+        [STORY],
+        {"malformed": 1, **NEVER},
+        {},
+    ),
+    "no title": (document(entry(title="")), [], {}, {"no_title": 1}),
+    "duplicate guids": (
+        document(*(EACH.format(number, "<guid isPermaLink='false'>same</guid>") for number in range(3))),
+        ["Story 0", "Story 1", "Story 2"],
+        {"id_repeated": 3, "date_missing": 3},
+        {},
+    ),
+    "a date in 1970": (dated("Thu, 01 Jan 1970 00:00:00 GMT"), [STORY], {}, {}),
+    "a date in the year 1": (dated("Mon, 01 Jan 0001 00:00:00 GMT"), [STORY], {}, {}),
+    "a date in 1899": (dated("1899-12-30T00:00:00"), [STORY], {}, {}),
+    "seconds for a date": (dated("1763300000"), [STORY], {}, {}),
+    "a date in 2099": (dated("Thu, 01 Jan 2099 00:00:00 GMT"), [STORY], {}, {}),
+    "yesterday": (dated("yesterday"), [STORY], {"date_unparsable": 1}, {}),
+    "no date": (document(entry()), [STORY], NEVER, {}),
+}
+DATES = {
+    "a date in 1970": ("1970-01-01T00:00:00Z", None),
+    "a date in the year 1": ("2026-02-21T20:01:00Z", "unparsable"),
+    "a date in 1899": ("2026-02-21T20:01:00Z", "unparsable"),
+    "seconds for a date": ("2026-02-21T20:01:00Z", "unparsable"),
+    "a date in 2099": ("2026-02-21T20:01:00Z", "future"),
+    "yesterday": ("2026-02-21T20:01:00Z", "unparsable"),
+    "no date": ("2026-02-21T20:01:00Z", "missing"),
+}
+
+
+@pytest.fixture
+async def good(world: World, server: Server) -> str:  # noqa: F811
+    server.answers["/good"] = response(body=rss([item(1), item(2)]))
+    return server.url("/good")
+
+
+async def fetched(world: World, make: Make, good: str, url: str, **settings: Any) -> Feed:  # noqa: F811
+    """The bad feed after a batch that had a good one as well, which is as if it had been alone."""
+    await world.add_feed("good", feed_url=good)
+    await world.add_feed("bad", feed_url=url)
+    worker = world.new_worker(shelf=make(attempts=1, **settings))
+    world.clock.forward(minutes=1)
+    (batch,) = await worker.claims.claim_due(world.clock.now)
+    assert {each.feed_id for each in batch.feeds} == {"good", "bad"}
+    await worker.ingestion.ingest(batch)
+    feed = await world.feed("good")
+    assert (feed.last_error, feed.total_articles_fetched) == (None, 2)
+    bad = await world.feed("bad")
+    assert bad.next_fetch_time >= world.clock.now + timedelta(minutes=1)
+    assert (bad.claim_id, bad.enabled) == (None, True)
+    (run,) = await world.runs()
+    assert run["status"] in ("SUCCEEDED", "PARTIAL")
+    return bad
+
+
+@pytest.mark.parametrize("what", REFUSED)
+async def test_what_is_no_feed_is_an_error_of_its_feed_in_words(
+    world: World,
+    server: Server,  # noqa: F811
+    make: Make,  # noqa: F811
+    good: str,
+    what: str,
+) -> None:
+    answer, fingerprint, words = REFUSED[what]
+    server.answers["/feed"] = answer
+    bad = await fetched(world, make, good, server.url(), timeout_seconds=1.5)
+    assert (bad.consecutive_errors, bad.last_error_fingerprint) == (1, fingerprint)
+    assert words in str(bad.last_error)
+    (attempt,) = [each for each in await world.attempts() if each["status"] == "FAILED"]
+    assert attempt["error_message"] == bad.last_error
+
+
+@pytest.mark.parametrize("what", READ)
+async def test_what_can_be_read_of_a_bad_document_is_read_and_the_rest_counted(
+    world: World,
+    server: Server,  # noqa: F811
+    make: Make,  # noqa: F811
+    good: str,
+    what: str,
+) -> None:
+    body, headlines, warnings, skipped = READ[what]
+    server.answers["/feed"] = response(body=body, Content_Type="application/rss+xml")
+    bad = await fetched(world, make, good, server.url())
+    assert (bad.last_error, bad.total_articles_fetched) == (None, len(headlines))
+    assert (bad.parse_warnings, bad.entries_skipped) == (warnings, skipped)
+    articles = [each for each in await world.articles() if each["sources"] == ["bad"]]
+    assert [each["headline"] for each in articles] == headlines
+    if what in DATES:
+        assert [(each["timestamp"], each.get("published_flag")) for each in articles] == [DATES[what]]
+    if what == "a relative link":
+        assert articles[0]["canonical"]["url"] == server.url("/a/b")
+
+
+async def test_ten_thousand_entries_come_in(world: World, server: Server, make: Make, good: str) -> None:  # noqa: F811
+    server.answers["/feed"] = response(body=MANY)
+    bad = await fetched(world, make, good, server.url())
+    assert (bad.last_error, bad.total_articles_fetched) == (None, 10_000)
+
+
+async def test_a_server_that_speaks_no_tls_is_said_to_speak_none(world: World, make: Make, good: str) -> None:  # noqa: F811
+    async def plainly(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(response(400))
+        writer.close()
+
+    plain = await asyncio.start_server(plainly, "127.0.0.1", 0)
+    port = plain.sockets[0].getsockname()[1]
+    bad = await fetched(world, make, good, f"https://127.0.0.1:{port}/feed")
+    plain.close()
+    assert str(bad.last_error_fingerprint).startswith("tls:")
+    assert "no TLS" in str(bad.last_error)
+
+
+async def test_a_name_that_resolves_to_this_machine_is_refused(world: World, server: Server, make: Make) -> None:  # noqa: F811
+    await world.add_feed("bad", feed_url=f"http://inside.test:{server.port}/feed")
+    names = {"resolver": Names(inside_test=["127.0.0.1"])}
+    worker = world.new_worker(shelf=make(allow_private_addresses=False, tools=names))
+    await world.poll("bad", worker)
+    bad = await world.feed("bad")
+    assert (bad.consecutive_errors, bad.last_error_fingerprint) == (1, "refused_address")
+    assert "inside.test" in str(bad.last_error)
+    assert server.requests == []

@@ -1,0 +1,48 @@
+"""What feeds spend comes near the budget: the price of a fetch is corrected once a day, and every worker goes by it."""
+
+from datetime import timedelta
+
+from models.fetch_price import FetchPrice
+from services.feeds.budget import Budget
+from services.feeds.schedule import Policy
+from services.operations.upkeep import Upkeep
+from services.store.containers import CATALOG
+from tests.functional.articles.test_loose_ends import Depths
+from tests.functional.articles.world import World, item
+
+
+async def _factor(world: World) -> float:
+    return (await Budget(world.store, Policy(), world.clock).policy()).price_factor
+
+
+async def test_feeds_that_spend_too_much_make_fetches_dearer_once_a_day(world: World) -> None:
+    budget = Budget(world.store, Policy(), world.clock)
+    upkeep = Upkeep(Depths(), world.store, world.clock, budget=budget)
+    for number in range(3):
+        fetched = world.clock.now + timedelta(hours=25)
+        await world.add_feed(f"feed-{number}", fetches_per_hour=14.0, last_successful_fetch=fetched)
+    await world.add_feed("silent", fetches_per_hour=1000.0, last_successful_fetch=world.clock.now - timedelta(days=9))
+    await upkeep.run()
+    assert await _factor(world) == 1.0
+    world.clock.forward(hours=25)
+    for _ in range(3):
+        await upkeep.run()
+        world.clock.forward(minutes=5)
+    assert await _factor(world) == 2.0
+    stored = await world.store.read(CATALOG.name, FetchPrice.PARTITION, FetchPrice.ID)
+    assert stored is not None
+    assert stored["fetches_per_feed_hour"] == 14.0
+    world.clock.forward(minutes=10)
+    assert (await budget.policy()).price_factor == 2.0
+
+
+async def test_a_dearer_fetch_comes_later(world: World) -> None:
+    waits = []
+    for name, factor in (("cheap", 1.0), ("dear", 4.0)):
+        price = FetchPrice(created_at=world.clock.now, updated_at=world.clock.now, factor=factor)
+        await world.store.upsert(CATALOG.name, price.to_document())
+        await world.add_feed(name, [item(number) for number in range(4)])
+        await world.poll(name, world.new_worker())
+        feed = await world.feed(name)
+        waits.append(feed.next_fetch_time - world.clock.now)
+    assert waits[0] * 1.5 < waits[1] <= timedelta(minutes=15)

@@ -1,0 +1,171 @@
+"""Whatever operation a process dies at, the next one ends where one that never died would have ended."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services.store.sqlite import SqliteStore
+from tests.functional.articles.dying import Died, DiesSavingFeeds, DyingStore, When
+from tests.functional.articles.world import START, SettableClock, World, item
+
+SHARED = item(3, title="Both of them have this one")
+BEFORE = [item(1), item(2), SHARED]
+AFTER = [item(1, text="Edited meanwhile."), item(2), SHARED, item(4), item(5), item(6, published=None)]
+OTHERS = [item(30, title=SHARED.title), item(40, title=item(4).title), item(50)]
+
+
+async def _told(world: World) -> dict[str, Any]:
+    """All that must be the same, whether or not somebody died: no times, which differ."""
+    articles = {
+        each["source_id"]: (
+            each["headline"],
+            sorted(each["sources"]),
+            each["canonical"]["source"],
+            each["text_for_analysis"],
+            each["status"],
+        )
+        for each in await world.articles()
+    }
+    feeds = {}
+    for name in ("a", "b"):
+        feed = await world.feed(name)
+        feeds[name] = (
+            feed.total_articles_fetched,
+            feed.fetch_count,
+            feed.avg_articles_per_fetch,
+            feed.consecutive_errors,
+            feed.claim_id,
+        )
+    return {
+        "articles": articles,
+        "observations": sorted((each["source_id"], each["id"], each["text"]) for each in await world.observations()),
+        "aliases": sorted((each["id"], each["source_id"]) for each in await world.locators("LocatorAlias")),
+        "hashes": sorted((each["id"], each["revision"]) for each in await world.locators("SeenHash")),
+        "feeds": feeds,
+    }
+
+
+@pytest.fixture
+async def start(tmp_path: Path) -> Path:
+    """A store's folder in which both feeds have been fetched once."""
+    folder = tmp_path / "start"
+    clock = SettableClock()
+    store = SqliteStore(folder / "store.db", clock)
+    await store.ensure_containers()
+    world = World(store, clock)
+    await world.add_feed("a", BEFORE)
+    await world.add_feed("b", OTHERS[:1])
+    await world.poll("a")
+    await world.poll("b")
+    await store.close()
+    return folder
+
+
+async def _opened(start: Path, folder: Path) -> tuple[SqliteStore, World]:
+    shutil.copytree(start, folder)
+    clock = SettableClock(START + timedelta(minutes=10))
+    store = SqliteStore(folder / "store.db", clock)
+    await store.ensure_containers()
+    world = World(store, clock)
+    world.publish("a", AFTER)
+    world.publish("b", OTHERS)
+    return store, world
+
+
+async def _without_dying(start: Path, folder: Path) -> dict[str, Any]:
+    store, world = await _opened(start, folder)
+    await world.poll("a")
+    await world.poll("b")
+    told = await _told(world)
+    await store.close()
+    return told
+
+
+@pytest.mark.parametrize("when", ["before", "halfway", "after"])
+@pytest.mark.parametrize("recovery", ["redelivery", "lease"])
+async def test_dying_at_any_operation_changes_nothing_in_the_end(
+    start: Path, tmp_path: Path, when: When, recovery: str
+) -> None:
+    expected = await _without_dying(start, tmp_path / "expected")
+    k, announced = 0, set[str]()
+    while True:
+        k += 1
+        store, world = await _opened(start, tmp_path / f"{when}{k}")
+        world.clock.forward(minutes=1)
+        (batch,) = await world.claimed("a")
+        dying = DyingStore(store, k, when)
+        announced = set()
+        with contextlib.suppress(Died):
+            announced |= set((await world.new_worker(dying).ingestion.ingest(batch)).article_ids)
+        if recovery == "redelivery":
+            world.clock.forward(seconds=30)
+            announced |= set((await world.new_worker().ingestion.ingest(batch, 2)).article_ids)
+        world.clock.forward(minutes=11)
+        feed = await world.feed("a")
+        if feed.claim_id is not None:
+            announced |= set((await world.poll("a", world.new_worker())).article_ids)
+        await world.poll("b", world.new_worker())
+        told = await _told(world)
+        runs = {each["id"]: each["status"] for each in await world.runs()}
+        await store.close()
+        assert told == expected, f"died {when} operation {k}"
+        _all_heard_of(announced, expected, recovery, dying)
+        assert "QUEUED" not in runs.values()
+        if not dying.is_dead:
+            break
+    assert k > 10
+
+
+def _all_heard_of(announced: set[str], expected: dict[str, Any], recovery: str, dying: DyingStore) -> None:
+    """New articles wait as pending, so `clean_up` finds them; of the edit, the next delivery must tell again."""
+    edited = next(name for name, article in expected["articles"].items() if article[3] == "Edited meanwhile.")
+    if recovery == "redelivery" or not dying.is_dead:
+        assert edited in announced or expected["articles"][edited][4] == "pending"
+
+
+async def test_the_edit_of_an_analysed_article_is_announced_by_the_next_delivery(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+    await world.poll("a")
+    article = await world.article()
+    analysed = {**article, "status": "analyzed", "sentiment": "neutral", "score": 0.5}
+    await world.store.replace("articles", analysed, article["_etag"])
+    world.publish("a", [item(1, text="Edited.")])
+    world.clock.forward(minutes=1)
+    (batch,) = await world.claimed("a")
+    first = await world.worker.ingestion.ingest(batch)
+    # The worker died after it had saved everything, and before its function returned.
+    again = await world.new_worker().ingestion.ingest(batch, 2)
+    assert again.article_ids == first.article_ids == (article["source_id"],)
+
+
+async def test_the_edit_that_a_dead_try_found_is_announced_though_its_entry_is_gone_since(world: World) -> None:
+    await world.add_feed("a", [item(1), item(2)])
+    await world.poll("a")
+    for article in await world.articles():
+        analysed = {**article, "status": "analyzed", "sentiment": "neutral", "score": 0.5}
+        await world.store.replace("articles", analysed, article["_etag"])
+    edited = (await world.articles())[0]["source_id"]
+    world.publish("a", [item(1, text="Edited."), item(2)])
+    world.clock.forward(minutes=1)
+    (batch,) = await world.claimed("a")
+    with pytest.raises(Died):
+        await world.new_worker(DiesSavingFeeds(world.store)).ingestion.ingest(batch)
+    world.publish("a", [item(2)])
+    assert (await world.new_worker().ingestion.ingest(batch, 2)).article_ids == (edited,)
+
+
+async def test_a_crash_between_two_fetches_of_one_second_is_counted_right(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+    await world.poll("a")
+    world.publish("a", [item(1), item(2)])
+    batch = await world.worker.claims.claim("a", world.clock.now)
+    with pytest.raises(Died):
+        await world.new_worker(DyingStore(world.store, 9, "after")).ingestion.ingest(batch)
+    await world.new_worker().ingestion.ingest(batch, 2)
+    assert (await world.feed("a")).total_articles_fetched == 2

@@ -1,0 +1,340 @@
+"""What becomes of entries: new, known, edited, drifting, joined, parted, undated, deleted, expired."""
+
+import json
+import logging
+from datetime import timedelta
+
+import pytest
+
+from models.article import Article
+from models.feed import FeedSeen
+from models.locator import LocatorAlias, SeenHash
+from models.observation import Observation
+from models.run import Attempt, IngestionBatch
+from services.articles.reading import Articles
+from tests.functional.articles.world import START, World, item
+
+
+async def test_a_new_entry_costs_four_documents_which_their_models_accept(world: World) -> None:
+    await world.add_feed("a", [item(1, tags=("Tech",), source="Reuters")])
+    outcome = await world.poll("a")
+
+    article = Article.from_document(await world.article())
+    assert outcome.article_ids == (article.source_id,)
+    assert (article.status, article.sources, article.text_for_analysis) == (
+        "pending",
+        ("a",),
+        "Something has happened.",
+    )
+    assert article.canonical.publisher == "Reuters"
+    (observation,) = [Observation.from_document(each) for each in await world.observations()]
+    assert observation.id == article.canonical.observation_id
+    (alias,) = [LocatorAlias.from_document(each) for each in await world.locators("LocatorAlias")]
+    assert alias.source_id == article.source_id
+    (seen,) = [SeenHash.from_document(each) for each in await world.locators("SeenHash")]
+    assert seen.source_id == article.source_id
+    stored = await world.store.read("feeds", "a", FeedSeen.ID)
+    assert stored is not None
+    assert len(FeedSeen.from_document(stored).entries()) == 4
+
+
+async def test_ingesting_twice_is_ingesting_once(world: World) -> None:
+    await world.add_feed("a", [item(1), item(2)])
+    await world.poll("a")
+    before = await world.articles(), await world.observations(), await world.locators("LocatorAlias")
+    # Another process, and a body that differs without news in it.
+    world.publish("a", [item(2), item(1)])
+    outcome = await world.poll("a", world.new_worker())
+    assert outcome.article_ids == ()
+    assert before == (await world.articles(), await world.observations(), await world.locators("LocatorAlias"))
+    feed = await world.feed("a")
+    assert (feed.total_articles_fetched, feed.fetch_count, feed.avg_articles_per_fetch) == (2, 2, 1.0)
+
+
+async def test_an_edit_changes_the_article_and_the_observation_of_the_day(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+    await world.poll("a")
+    world.publish("a", [item(1, text="It was worse.")])
+    outcome = await world.poll("a")
+    article = await world.article()
+    assert outcome.article_ids == (article["source_id"],)
+    assert article["text_for_analysis"] == "It was worse."
+    (observation,) = await world.observations()
+    assert observation["text"] == "It was worse."
+    assert observation["created_at"] < observation["scraped_at"]
+    assert (await world.feed("a")).total_articles_fetched == 1
+
+
+@pytest.mark.parametrize("fetched_by", [(0, 0, 0), (0, 1, 0), (0, 1, 2)])
+async def test_an_edit_that_is_taken_back_is_an_edit(world: World, fetched_by: tuple[int, ...]) -> None:
+    """Whichever processes met which form of it."""
+    workers = [world.new_worker() for _ in range(3)]
+    await world.add_feed("a")
+    for who, text in zip(fetched_by, ("It was bad.", "It was worse.", "It was bad."), strict=True):
+        world.publish("a", [item(1, text=text), item(2)])
+        await world.poll("a", workers[who])
+        assert (await world.articles())[0]["text_for_analysis"] == text
+
+
+async def test_an_edit_of_text_and_date_that_is_taken_back_is_an_edit(world: World) -> None:
+    await world.add_feed("a")
+    for minutes, text in ((0, "It was bad."), (1, "It was worse."), (0, "It was bad.")):
+        world.publish("a", [item(1, text=text, published=START - timedelta(minutes=minutes))])
+        await world.poll("a")
+    assert (await world.article())["text_for_analysis"] == "It was bad."
+
+
+async def test_an_edit_on_a_later_day_is_an_observation_of_its_own(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+    await world.poll("a")
+    world.clock.forward(days=1)
+    world.publish("a", [item(1, title="Number 1 is not in the news any more")])
+    await world.poll("a")
+    article = await world.article()
+    assert [each["observed_day"] for each in await world.observations()] == ["2026-02-21", "2026-02-22"]
+    assert article["headline"] == "Number 1 is in the news again"
+    assert article["canonical"]["headline"] == "Number 1 is not in the news any more"
+
+
+async def test_an_edit_of_an_article_in_error_gives_it_another_chance(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+    await world.poll("a")
+    article = await world.article()
+    await world.store.replace("articles", {**article, "status": "error", "analysis_attempts": 5}, article["_etag"])
+    world.publish("a", [item(1, text="Better words.")])
+    await world.poll("a")
+    after = await world.article()
+    assert (after["status"], after["analysis_attempts"]) == ("pending", 0)
+
+
+async def test_markup_that_changes_without_its_words_is_no_edit(world: World) -> None:
+    await world.add_feed("a", [item(1, text="<p>Same words</p><img src='http://x.example/1'>")])
+    await world.poll("a")
+    world.publish("a", [item(1, text="<p>Same words</p><img src='http://x.example/2'>")])
+    outcome = await world.poll("a")
+    assert outcome.article_ids == ()
+    assert len(await world.observations()) == 1
+
+
+async def test_dates_that_drift_change_nothing(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+    await world.poll("a")
+    before = await world.articles(), await world.observations(), await world.store.count("locators")
+    for hours in (0, 30):
+        world.publish("a", [item(1, published=START + timedelta(hours=hours))])
+        world.clock.forward(hours=hours)
+        assert (await world.poll("a")).article_ids == ()
+    assert before == (await world.articles(), await world.observations(), await world.store.count("locators"))
+
+
+async def test_an_entry_without_a_date_keeps_the_time_at_which_it_was_first_seen(world: World) -> None:
+    await world.add_feed("a", [item(1, published=None)])
+    await world.poll("a")
+    article = await world.article()
+    assert (article["timestamp"], article["published_flag"]) == ("2026-02-21T20:01:00Z", "missing")
+    world.clock.forward(days=2)
+    world.publish("a", [item(1, published=None), item(2)])
+    await world.poll("a", world.new_worker())
+    assert [each["timestamp"] for each in await world.articles()] == ["2026-02-21T20:01:00Z", "2026-02-21T19:00:00Z"]
+
+
+async def test_a_date_in_the_future_is_clamped_and_flagged(world: World) -> None:
+    await world.add_feed("a", [item(1, published=START + timedelta(days=900))])
+    await world.poll("a")
+    article = await world.article()
+    assert (article["timestamp"], article["published_flag"]) == ("2026-02-21T20:01:00Z", "future")
+    assert article["canonical"]["published_at"] == "2026-02-21T20:01:00Z"
+
+
+async def test_a_guid_that_changes_alone_is_the_same_article(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+    await world.poll("a")
+    world.publish("a", [item(1, guid="https://elsewhere.example/1")])
+    assert (await world.poll("a")).article_ids == ()
+    world.publish("a", [item(1, guid="https://elsewhere.example/1", text="An edit.")])
+    assert (await world.poll("a")).article_ids == ((await world.article())["source_id"],)
+    assert len(await world.locators("LocatorAlias")) == 2
+    assert (await world.feed("a")).total_articles_fetched == 1
+
+
+async def test_a_second_entry_under_the_same_headline_is_an_article_of_its_own(world: World) -> None:
+    one = item(1, title="Markets close higher today")
+    other = item(2, title="Markets close higher today")
+    await world.add_feed("a", [one, other])
+    await world.poll("a")
+    plain, with_url = sorted(await world.articles(), key=lambda each: bool(each["url_in_key"]))
+    assert (plain["url_in_key"], with_url["url_in_key"]) == (False, True)
+    assert (await world.feed("a")).total_articles_fetched == 2
+    world.publish("a", [other])
+    assert (await world.poll("a", world.new_worker())).article_ids == ()
+
+
+async def test_weak_headlines_are_told_apart_by_their_urls(world: World) -> None:
+    await world.add_feed("a", [item(1, title="Live updates"), item(2, title="🎉🎉")])
+    await world.add_feed("b", [item(3, title="Live updates"), item(2, title="🎉🎉")])
+    await world.poll("a")
+    await world.poll("b")
+    articles = await world.articles()
+    assert [(each["headline"], each["sources"]) for each in articles] == [
+        ("Live updates", ["a"]),
+        ("Live updates", ["b"]),
+        ("🎉🎉", ["a", "b"]),
+    ]
+    for article in articles:
+        Article.from_document(article)
+
+
+async def test_entries_without_ids_are_known_by_their_url_whoever_has_them(world: World) -> None:
+    await world.add_feed("a", [item(1, guid=None, link="https://news.example/1?utm_source=a")])
+    await world.add_feed("b", [item(1, guid=None, title="Quite another headline here")])
+    await world.poll("a")
+    await world.poll("b")
+    assert (await world.article())["sources"] == ["a", "b"]
+
+
+async def test_a_headline_counts_without_the_publisher_at_its_end(world: World) -> None:
+    await world.add_feed("a", [item(1, title="Apple reports record earnings - Reuters")])
+    await world.add_feed("b", [item(2, title="Apple Reports Record Earnings | The Gazette", source="The Gazette")])
+    await world.poll("a")
+    await world.poll("b")
+    assert (await world.article())["sources"] == ["a", "b"]
+
+
+async def test_what_a_feed_calls_itself_is_a_publisher_too(world: World) -> None:
+    await world.add_feed("a", [item(1, title="Apple reports record earnings - News")])
+    await world.add_feed("b", [item(2, title="Apple Reports Record Earnings")])
+    await world.poll("a")
+    await world.poll("b")
+    assert (await world.feed("a")).title == "News"
+    assert (await world.article())["sources"] == ["a", "b"]
+
+
+async def test_the_source_that_counts_most_is_read_whoever_came_first(world: World) -> None:
+    await world.add_feed("late", [item(1, text="By the better source.")], source_priority=1)
+    await world.add_feed("early", [item(1, text="By the other one.")])
+    await world.poll("early")
+    await world.poll("late")
+    article = await world.article()
+    assert article["sources"] == ["early", "late"]
+    assert article["canonical"]["source"] == "late"
+    assert article["text_for_analysis"] == "By the better source."
+    # An edit of the other source changes what it said, not what is read.
+    world.publish("early", [item(1, text="By the other one, again.")])
+    assert (await world.poll("early")).article_ids == ()
+    assert (await world.article())["text_for_analysis"] == "By the better source."
+
+
+async def test_with_equal_priority_the_revision_that_was_seen_last_is_read(world: World) -> None:
+    for feed in ("a", "b"):
+        await world.add_feed(feed, [item(1, text=f"As {feed} has it.")])
+        await world.poll(feed)
+    assert (await world.article())["canonical"]["source"] == "b"
+    world.publish("a", [item(1, text="As a has it now.")])
+    await world.poll("a")
+    article = await world.article()
+    assert (article["canonical"]["source"], article["text_for_analysis"]) == ("a", "As a has it now.")
+
+
+async def test_when_reading_goes_back_to_another_source_so_does_the_text(world: World) -> None:
+    await world.add_feed("a", [item(1, text="As a has it.")], source_priority=5)
+    await world.add_feed("b", [item(1, text="As b has it.")], source_priority=1)
+    await world.poll("a")
+    await world.poll("b")
+    feed = await world.feed("b")
+    demoted = feed.changed(world.clock.now, source_priority=9)
+    await world.store.replace("feeds", demoted.to_document(), feed.stored_etag or "")
+    world.publish("b", [item(1, text="As b has it, edited.")])
+    await world.poll("b")
+    article = await world.article()
+    assert (article["canonical"]["source"], article["text_for_analysis"]) == ("a", "As a has it.")
+
+
+async def test_a_deleted_article_does_not_come_back(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+    await world.add_feed("b", [item(1)])
+    await world.poll("a")
+    await Articles(world.store, world.clock).delete((await world.article())["source_id"])
+    world.publish("a", [item(1, text="An edit.")])
+    await world.poll("a", world.new_worker())
+    await world.poll("b")
+    tombstone = await world.article()
+    assert tombstone["deleted_at"]
+    assert (tombstone["sources"], await world.observations()) == (["a"], [])
+
+
+@pytest.mark.parametrize("days", [8, 31, 45])
+async def test_what_a_feed_still_has_does_not_come_back_when_its_hashes_and_article_have_gone(
+    world: World, days: int
+) -> None:
+    await world.add_feed("a", [item(1)])
+    await world.poll("a")
+    for _ in range(days):
+        world.clock.forward(days=1)
+        world.publish("a", [item(1), item(900 + _)])
+        await world.poll("a", world.new_worker())
+    feed = await world.feed("a")
+    assert feed.total_articles_fetched == 1 + days
+    world.publish("a", [item(1, text="An edit of an old one.")])
+    edited = await world.poll("a", world.new_worker())
+    assert len(edited.article_ids) == (1 if days < 30 else 0)
+    assert (await world.feed("a")).total_articles_fetched == 1 + days
+
+
+async def test_a_hash_that_is_seen_again_lives_on(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+    await world.poll("a")
+    (before,) = await world.locators("SeenHash")
+    world.clock.forward(days=5)
+    # Without the feed's own memory, the stored hash is what knows it.
+    await world.store.delete("feeds", "a", FeedSeen.ID)
+    world.publish("a", [item(1)] * 2)
+    await world.poll("a", world.new_worker())
+    (after,) = await world.locators("SeenHash")
+    assert after["ttl_timestamp"] > before["ttl_timestamp"] + 4 * 86_400
+
+
+async def test_a_bad_entry_does_not_lose_the_others(world: World) -> None:
+    bad = [item(1, link="javascript:alert(1)"), item(2, title=""), item(3, link="https://[::1"), item(4, title="  ")]
+    await world.add_feed("a", [*bad, item(5)])
+    await world.poll("a")
+    assert [each["headline"] for each in await world.articles()] == [item(5).title]
+    feed = await world.feed("a")
+    assert sum(feed.entries_skipped.values()) == 4
+
+
+async def test_a_run_says_what_came_of_it(world: World) -> None:
+    await world.add_feed("a", [item(1), item(2)])
+    await world.add_feed("b", [item(2), item(3)])
+    await world.poll("a")
+    await world.poll("b")
+    runs = [IngestionBatch.from_document(each) for each in await world.runs()]
+    summed = {each.sources_queried[0]: each for each in runs}
+    assert [each.status for each in runs] == ["SUCCEEDED", "SUCCEEDED"]
+    metrics = summed["b"].metrics
+    assert metrics is not None
+    assert (metrics.articles_fetched, metrics.articles_stored, metrics.collisions_detected) == ({"b": 2}, 1, 1)
+    assert metrics.collision_rate == 0.5
+    attempts = [Attempt.from_document(each) for each in await world.attempts()]
+    assert sorted((each.subject, each.articles_found, each.articles_new) for each in attempts) == [
+        ("a", 2, 2),
+        ("b", 2, 2),
+    ]
+
+
+async def test_what_was_parsed_and_whether_memory_knew_it_is_told_for_debugging(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "toolpulse.ingest")
+    await world.add_feed("a", [item(1), item(2), item(3, title="")])
+    await world.poll("a")
+    for note, worker in (("same", world.worker), ("restarted", world.new_worker())):
+        world.publish("a", [item(1), item(2)])
+        world.shelf.pages["https://a.example/feed"].body += f"<!-- {note} -->".encode()
+        await world.poll("a", worker)
+    told = [json.loads(text) for text in caplog.messages if "feed_parsed" in text]
+    assert [(each["entries"], each["unknown"], each["in_memory"]) for each in told] == [
+        (2, 2, False),
+        (2, 0, True),
+        (2, 0, False),
+    ]
+    assert told[0]["skipped"] == {"no_title": 1}

@@ -1,0 +1,380 @@
+"""What fetching does to a feed: schedule, validators, errors, claims; and that one feed never hurts another."""
+
+import json
+from collections.abc import Sequence
+from datetime import timedelta
+
+import pytest
+
+from models.errors import Conflict, InvalidInput, NotFound, Unavailable
+from models.feed import Feed
+from models.run import Attempt, IngestionBatch
+from services.articles.messages import Claimed, FeedBatch
+from services.articles.poll import CHECKED_EVERY
+from services.feeds.form import changed_feed, feed_change
+from services.feeds.outcome import MOST_ERRORS
+from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus
+from services.ports import Document, Store
+from tests.functional.articles.counting import CountingStore
+from tests.functional.articles.world import Page, World, item, rss
+
+WEB_PAGE = b"<!doctype html><html><head><title>Hello</title></head><body>Not a feed</body></html>"
+
+
+async def test_an_unchanged_feed_costs_its_worker_one_operation_and_its_batch_a_few(world: World) -> None:
+    for number in range(20):
+        await world.add_feed(f"feed-{number}", [item(n) for n in range(50)])
+    for name in ("cold", "not modified", "same body"):
+        world.clock.forward(minutes=30)
+        batches = await world.worker.claims.claim_every(world.clock.now)
+        assert len(batches) == 1
+        counting = CountingStore(world.store)
+        await world.new_worker(counting).ingestion.ingest(batches[0])
+        if name != "cold":
+            # To renew the claim; and for all together: feeds read and saved, run read, begun and ended, attempts, that
+            # the hour was covered, totals; the price of a fetch, once in ten minutes.
+            assert counting.operations == 20 + 9
+        for number in range(20 if name == "cold" else 0):
+            world.publish(f"feed-{number}", [item(n) for n in range(50)], etag='"1"')
+
+
+class _LosesAnswers(CountingStore):
+    """Saves feeds as it is told, or only those at even places, and then says that it could not."""
+
+    def __init__(self, store: Store, *, every: int) -> None:
+        super().__init__(store)
+        self._every = every
+
+    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
+        if container == "feeds":
+            await super().replace_many(container, changes[:: self._every])
+            raise Unavailable("no answer came")
+        return await super().replace_many(container, changes)
+
+
+@pytest.mark.parametrize("every", [1, 2])
+async def test_feeds_whose_save_had_no_answer_are_saved_once_and_counted(
+    world: World, caplog: pytest.LogCaptureFixture, every: int
+) -> None:
+    for at, name in enumerate("abcd"):
+        await world.add_feed(name, [item(at * 5 + number) for number in range(5)])
+    (batch,) = await world.worker.claims.claim_every(world.clock.now)
+    await world.new_worker(_LosesAnswers(world.store, every=every)).ingestion.ingest(batch)
+    assert '"event": "feeds_saved_one_by_one", "feeds": 4, "error": "Unavailable"' in caplog.text
+    (run,) = await world.runs()
+    assert (run["status"], run["metrics"]["articles_stored"]) == ("SUCCEEDED", 20)
+    for name in "abcd":
+        feed = await world.feed(name)
+        assert (feed.fetch_count, feed.total_articles_fetched, feed.claim_id) == (1, 5, None)
+
+
+class _BreaksOver(CountingStore):
+    """Has a bug that one feed brings out."""
+
+    def __init__(self, store: Store, feed_id: str) -> None:
+        super().__init__(store)
+        self._feed_id = feed_id
+
+    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
+        for document, _ in changes:
+            self._break_over(document)
+        return await super().replace_many(container, changes)
+
+    async def replace(self, container: str, document: Document, etag: str) -> Document:
+        self._break_over(document)
+        return await super().replace(container, document, etag)
+
+    def _break_over(self, document: Document) -> None:
+        if document.get("feed_id") == self._feed_id and document["fetch_count"]:
+            raise KeyError("a bug")
+
+
+async def test_a_feed_that_breaks_the_store_does_not_keep_the_others_from_being_saved(world: World) -> None:
+    for name in "abc":
+        await world.add_feed(name, [item(1)])
+    (batch,) = await world.worker.claims.claim_every(world.clock.now)
+    with pytest.raises(KeyError):
+        await world.new_worker(_BreaksOver(world.store, "b")).ingestion.ingest(batch)
+    assert [(await world.feed(name)).fetch_count for name in "abc"] == [1, 0, 1]
+
+
+async def test_a_fetch_that_failed_is_logged_as_an_error_with_how_often_it_was_tried(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    await world.add_feed("a")
+    world.publish("a", [], status=FetchStatus.TIMEOUT, fields={"attempts": 3})
+    await world.poll("a")
+    (line,) = [each for each in caplog.records if '"event": "feed_fetch_failed"' in each.message]
+    assert line.levelname == "ERROR"
+    assert {"feed_id": "a", "error_type": "timeout", "attempt": 3}.items() <= json.loads(line.message).items()
+
+
+async def test_a_304_keeps_what_the_last_200_said(world: World) -> None:
+    await world.add_feed("a")
+    world.publish("a", [item(1)], etag='"1"', fields={"max_age": 1800.0})
+    await world.poll("a")
+    before = await world.feed("a")
+    world.shelf.pages[before.feed_url].fields = {}
+    await world.poll("a")
+    after = await world.feed("a")
+    assert world.shelf.asked[-1].etag == '"1"'
+    assert (after.last_status_code, after.etag, after.max_age_seconds, after.body_hash) == (
+        304,
+        '"1"',
+        1800,
+        before.body_hash,
+    )
+    assert after.next_fetch_time - world.clock.now >= timedelta(minutes=25)
+
+
+async def test_validators_that_lie_are_found_out_and_never_trusted_again(world: World) -> None:
+    await world.add_feed("a")
+    for number in range(CHECKED_EVERY + 1):
+        # The body changes all the time; its ETag never does.
+        world.publish("a", [item(number)], etag='"always"')
+        await world.poll("a")
+    feed = await world.feed("a")
+    assert not feed.validators_trusted
+    await world.poll("a")
+    assert world.shelf.asked[-1].etag is None
+    assert (await world.feed("a")).total_articles_fetched == 3
+
+
+async def test_validators_that_are_true_are_checked_and_kept(world: World) -> None:
+    await world.add_feed("a")
+    for number in range(CHECKED_EVERY + 2):
+        world.publish("a", [item(number)], etag=f'"{number}"')
+        await world.poll("a")
+    feed = await world.feed("a")
+    assert feed.validators_trusted
+    assert feed.last_unconditional_fetch is not None
+    assert feed.total_articles_fetched == CHECKED_EVERY + 2
+
+
+@pytest.mark.parametrize("body", [WEB_PAGE, b"", b"<feed", b"{}", b"plain words"])
+async def test_what_is_no_feed_is_an_error_that_is_fetched_again_later(world: World, body: bytes) -> None:
+    await world.add_feed("a", [item(1)])
+    await world.poll("a")
+    before = await world.feed("a")
+    world.shelf.pages[before.feed_url] = Page(body, etag='"bad"')
+    await world.poll("a")
+    feed = await world.feed("a")
+    assert feed.consecutive_errors == 1
+    assert feed.last_error
+    assert (feed.body_hash, feed.etag) == (before.body_hash, before.etag)
+    assert feed.next_fetch_time >= world.clock.now + timedelta(minutes=2)
+    (failed,) = [Attempt.from_document(each) for each in await world.attempts() if each["status"] == "FAILED"]
+    assert failed.error_type == feed.last_error_fingerprint
+    world.publish("a", [item(1), item(2)])
+    await world.poll("a")
+    feed = await world.feed("a")
+    assert (feed.consecutive_errors, feed.last_error, feed.total_articles_fetched) == (0, None, 2)
+
+
+async def test_ten_errors_in_a_row_disable_a_feed(world: World) -> None:
+    await world.add_feed("a")
+    world.shelf.pages["https://a.example/feed"] = Page(status=FetchStatus.TIMEOUT)
+    for _ in range(MOST_ERRORS):
+        assert (await world.feed("a")).enabled
+        await world.poll("a")
+    feed = await world.feed("a")
+    assert (feed.enabled, feed.consecutive_errors) == (False, MOST_ERRORS)
+    assert feed.disabled_reason == "10 errors in a row, the last: timeout"
+    with pytest.raises(Conflict):
+        await world.poll("a")
+    assert await world.worker.claims.claim_every(world.clock.now) == []
+
+
+@pytest.mark.parametrize("status", [FetchStatus.GONE, FetchStatus.NOT_FOUND])
+async def test_a_feed_that_is_gone_is_disabled_at_once(world: World, status: FetchStatus) -> None:
+    await world.add_feed("a")
+    world.shelf.pages["https://a.example/feed"] = Page(status=status)
+    await world.poll("a")
+    feed = await world.feed("a")
+    assert (feed.enabled, feed.disabled_at, feed.claim_id) == (False, world.clock.now, None)
+
+
+async def test_retry_after_is_obeyed(world: World) -> None:
+    await world.add_feed("a")
+    page = Page(status=FetchStatus.RATE_LIMITED, fields={"retry_after": 7200.0, "status_code": 429})
+    world.shelf.pages["https://a.example/feed"] = page
+    await world.poll("a")
+    feed = await world.feed("a")
+    assert feed.retry_after_until == world.clock.now + timedelta(hours=2)
+    assert feed.next_fetch_time >= world.clock.now + timedelta(hours=2)
+
+
+async def test_a_breaker_that_is_open_is_not_the_feeds_fault(world: World) -> None:
+    await world.add_feed("a")
+    world.shelf.pages["https://a.example/feed"] = Page(status=FetchStatus.BREAKER_OPEN, fields={"retry_after": 60.0})
+    for _ in range(MOST_ERRORS + 1):
+        await world.poll("a")
+    feed = await world.feed("a")
+    assert (feed.enabled, feed.consecutive_errors) == (True, 0)
+
+
+async def test_a_permanent_redirect_is_remembered_until_it_leads_nowhere(world: World) -> None:
+    await world.add_feed("a")
+    world.publish("a", [item(1)], fields={"moved_to": "https://new.example/feed"})
+    await world.poll("a")
+    assert (await world.feed("a")).fetch_url == "https://new.example/feed"
+    await world.poll("a")
+    feed = await world.feed("a")
+    assert (feed.enabled, feed.redirect_url, feed.consecutive_errors) == (True, None, 1)
+
+
+async def test_a_web_page_leads_to_the_feed_that_it_names(world: World) -> None:
+    await world.add_feed("a")
+    link = b'<link rel="alternate" type="application/rss+xml" href="/rss.xml">'
+    world.shelf.pages["https://a.example/feed"] = Page(WEB_PAGE.replace(b"<title>", link + b"<title>"))
+    world.shelf.pages["https://a.example/rss.xml"] = Page(rss([item(1)]))
+    await world.poll("a")
+    feed = await world.feed("a")
+    assert (feed.redirect_url, feed.total_articles_fetched) == ("https://a.example/rss.xml", 1)
+
+
+async def test_one_bad_feed_does_not_keep_the_others_from_being_saved(world: World) -> None:
+    for name in ("a", "b", "c"):
+        await world.add_feed(name, [item(1)])
+    batches = await world.worker.claims.claim_every(world.clock.now)
+
+    class Broken:
+        async def fetch(self, request: FetchRequest) -> FetchResult:
+            if request.url.startswith("https://b."):
+                raise ZeroDivisionError
+            return await world.shelf.fetch(request)
+
+    (batch,) = batches
+    worker = world.new_worker(shelf=Broken())
+    with pytest.raises(ZeroDivisionError):
+        await worker.ingestion.ingest(batch)
+    assert [(await world.feed(name)).fetch_count for name in ("a", "b", "c")] == [1, 0, 1]
+    for delivery in (2, 3, 4):
+        with pytest.raises(ZeroDivisionError):
+            await worker.ingestion.ingest(batch, delivery)
+    # The last delivery makes it an error that somebody can see.
+    await worker.ingestion.ingest(batch, 5)
+    feed = await world.feed("b")
+    assert (feed.last_error, feed.consecutive_errors, feed.claim_id) == ("ZeroDivisionError", 1, None)
+    (run,) = [IngestionBatch.from_document(each) for each in await world.runs()]
+    assert (run.status, run.errors) == ("PARTIAL", ("b: ZeroDivisionError",))
+    assert run.metrics is not None
+    assert run.metrics.articles_fetched == {"a": 1, "b": 0, "c": 1}
+
+
+async def test_what_a_person_changes_during_a_fetch_stays_changed(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+
+    class Slow:
+        async def fetch(self, request: FetchRequest) -> FetchResult:
+            before = await world.feed("a")
+            changed = changed_feed(before, feed_change({"priority": 7.0, "enabled": False}), world.clock.now)
+            await world.store.replace("feeds", changed.to_document(), before.stored_etag or "")
+            return await world.shelf.fetch(request)
+
+    await world.poll("a", world.new_worker(shelf=Slow()))
+    feed = await world.feed("a")
+    assert (feed.priority_score, feed.enabled, feed.fetch_count, feed.claim_id) == (7.0, False, 1, None)
+
+
+async def test_what_was_fetched_from_an_address_that_a_person_has_changed_is_not_saved(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+    world.shelf.pages["https://elsewhere.example/feed"] = Page(rss([item(1), item(2)]))
+
+    class Slow:
+        async def fetch(self, request: FetchRequest) -> FetchResult:
+            before = await world.feed("a")
+            change = feed_change({"url": "https://elsewhere.example/feed"})
+            changed = changed_feed(before, change, world.clock.now)
+            await world.store.replace("feeds", changed.to_document(), before.stored_etag or "")
+            return await world.shelf.fetch(request)
+
+    await world.poll("a", world.new_worker(shelf=Slow()))
+    assert (await world.feed("a")).body_hash is None
+    await world.poll("a")
+    feed = await world.feed("a")
+    assert (feed.fetch_count, feed.total_articles_fetched) == (1, 2)
+
+
+async def test_a_feed_that_is_deleted_during_its_fetch_stays_deleted(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+
+    class Slow:
+        async def fetch(self, request: FetchRequest) -> FetchResult:
+            await world.store.delete("feeds", "a", Feed.ID)
+            return await world.shelf.fetch(request)
+
+    await world.poll("a", world.new_worker(shelf=Slow()))
+    assert await world.all("feeds") == []
+
+
+async def test_a_disabled_feed_is_not_fetched_though_its_message_waits(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+    (batch,) = await world.claimed("a")
+    before = await world.feed("a")
+    changed = changed_feed(before, feed_change({"enabled": False}), world.clock.now)
+    await world.store.replace("feeds", changed.to_document(), before.stored_etag or "")
+    await world.worker.ingestion.ingest(batch)
+    assert (world.shelf.asked, (await world.feed("a")).claim_id) == ([], None)
+
+
+async def test_what_is_due_is_claimed_by_priority_then_due_time_and_no_host_keeps_others_waiting(world: World) -> None:
+    for number in range(25):
+        await world.add_feed(f"crowd-{number:02}", feed_url=f"https://crowd.example/{number}", priority_score=5.0)
+    await world.add_feed("alone", priority_score=1.0)
+    for number in range(10):
+        await world.add_feed(f"here-{number}", feed_url=f"http://127.0.0.1:8080/{number}", priority_score=0.5)
+    await world.add_feed("here-too", feed_url="http://127.0.0.1:8081/", priority_score=0.1)
+    await world.add_feed("not-due", next_fetch_time=world.clock.now + timedelta(minutes=5))
+    batches = await world.worker.claims.claim_due(world.clock.now)
+    names = [each.feed_id for batch in batches for each in batch.feeds]
+    assert len(names) == 37
+    assert names.index("alone") == 8
+    assert names[9:18] == [*(f"here-{number}" for number in range(8)), "here-too"]
+    assert await world.worker.claims.claim_due(world.clock.now) == []
+
+
+async def test_a_tick_with_nothing_due_writes_nothing(world: World) -> None:
+    await world.add_feed("a", next_fetch_time=world.clock.now + timedelta(minutes=5))
+    counting = CountingStore(world.store)
+    assert await world.new_worker(counting).claims.claim_due(world.clock.now) == []
+    assert counting.writes == 0
+
+
+async def test_a_lost_claim_runs_out_and_is_another_runs(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+    (lost,) = await world.claimed("a")
+    world.clock.forward(minutes=9)
+    assert await world.worker.claims.claim_due(world.clock.now) == []
+    world.clock.forward(minutes=2)
+    (batch,) = await world.worker.claims.claim_due(world.clock.now)
+    await world.worker.ingestion.ingest(lost)
+    assert world.shelf.asked == []
+    await world.worker.ingestion.ingest(batch)
+    assert (await world.feed("a")).fetch_count == 1
+
+
+async def test_fetching_now_what_is_being_fetched_answers_with_that_run(world: World) -> None:
+    await world.add_feed("a")
+    (batch,) = await world.claimed("a")
+    assert await world.worker.claims.claim("a", world.clock.now) == FeedBatch(batch.run_id)
+    with pytest.raises(NotFound):
+        await world.worker.claims.claim("b", world.clock.now)
+
+
+async def test_an_outage_of_the_store_is_raised_and_met_again(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+    (batch,) = await world.claimed("a")
+    counting = CountingStore(world.store, fail_writes_from=4)
+    with pytest.raises(Unavailable):
+        await world.new_worker(counting).ingestion.ingest(batch)
+    await world.new_worker().ingestion.ingest(batch, 2)
+    assert (await world.feed("a")).total_articles_fetched == 1
+
+
+def test_a_message_reads_as_it_was_written_and_nothing_else() -> None:
+    for batch in (FeedBatch("r", (Claimed("a", "r"), Claimed("b", "r"))), FeedBatch("r", held="BATCH:a:1")):
+        assert FeedBatch.from_message(batch.to_message()) == batch
+    for text in ("", "[]", "{}", '{"run_id": 1}', '{"run_id": "r", "feeds": [1]}', '{"run_id": "r", "held": 1}'):
+        with pytest.raises(InvalidInput):
+            FeedBatch.from_message(text)

@@ -1,0 +1,102 @@
+"""What is counted stays right: where a fetch fails after a crash, and where a run's message comes again or never."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+
+from services.articles.loose_ends import LooseEnds, Waiting
+from services.feeds.registry import FeedRegistry
+from services.fetch.outcome import FetchStatus
+from tests.functional.articles.dying import Died, DyingStore
+from tests.functional.articles.world import World, item
+
+
+async def test_what_a_dead_try_stored_is_counted_though_the_next_fetch_fails(world: World) -> None:
+    await world.add_feed("feed", [item(1), item(2)])
+    world.clock.forward(minutes=1)
+    batch = await world.worker.claims.claim("feed", world.clock.now)
+    with pytest.raises(Died):
+        await world.new_worker(DyingStore(world.store, 9, "after")).ingestion.ingest(batch)
+    assert len(await world.articles()) == 2
+    world.shelf.pages["https://feed.example/feed"].status = FetchStatus.TIMEOUT
+    world.clock.forward(minutes=1)
+    await world.new_worker().ingestion.ingest(batch, 2)
+    world.shelf.pages["https://feed.example/feed"].status = FetchStatus.FETCHED
+    await world.poll("feed", world.new_worker())
+    assert len(await world.articles()) == 2
+    assert (await world.feed("feed")).total_articles_fetched == 2
+
+
+async def test_a_message_that_begins_anew_after_its_run_ended_leaves_the_figures(world: World) -> None:
+    await world.add_feed("feed", [item(1), item(2)])
+    world.clock.forward(minutes=1)
+    batch = await world.worker.claims.claim("feed", world.clock.now)
+    await world.worker.ingestion.ingest(batch, 1)
+    (before,) = await world.runs()
+    world.clock.forward(minutes=1)
+    await world.new_worker().ingestion.ingest(batch, 1)  # redriven, or sent twice: its count begins anew
+    (after,) = await world.runs()
+    assert after["metrics"] == before["metrics"]
+    assert after["sources_queried"] == before["sources_queried"]
+
+
+async def test_a_message_that_comes_again_after_its_run_ended_leaves_how_long_it_took(world: World) -> None:
+    await world.add_feed("feed", [item(1)])
+    world.clock.forward(minutes=1)
+    batch = await world.worker.claims.claim("feed", world.clock.now)
+    await world.worker.ingestion.ingest(batch, 1)
+    (before,) = await world.runs()
+    world.clock.forward(minutes=10)
+    await world.new_worker().ingestion.ingest(batch, 2)
+    (after,) = await world.runs()
+    assert after["metrics"] == before["metrics"]
+
+
+async def test_with_two_sources_in_one_second_the_headline_is_that_of_the_first_listed(world: World) -> None:
+    same = {"title": "Number 1 is in the news again", "guid": None}
+    await world.add_feed("zulu", [item(1, **same, link="https://zulu.example/1")])
+    await world.add_feed(
+        "alpha", [item(1, **{**same, "title": "NUMBER 1 is in the news again!"}, link="https://alpha.example/1")]
+    )
+    first, second = await world.claimed("zulu", "alpha")
+    await world.worker.ingestion.ingest(first)
+    await world.worker.ingestion.ingest(second)
+    article = await world.article()
+    assert article["sources"] == ["zulu", "alpha"]
+    assert article["source_attribution"][article["sources"][0]]["original_headline"] == article["headline"]
+
+
+async def test_runs_that_died_add_up_with_those_that_took_over(world: World) -> None:
+    k = 0
+    while True:
+        k += 1
+        name = f"feed-{k}"
+        await world.add_feed(name, [item(1000 * k), item(1000 * k + 1)])
+        batch = await world.worker.claims.claim(name, world.clock.now)
+        dying = DyingStore(world.store, k, "after")
+        with suppress(Died):
+            await world.new_worker(dying).ingestion.ingest(batch)
+        world.clock.forward(minutes=11)
+        if (await world.feed(name)).claim_id is not None:
+            await world.poll(name, world.new_worker())
+        if not dying.is_dead:
+            break
+    world.clock.forward(minutes=30)
+    await LooseEnds(world.store).batches(Waiting(0, 0), world.clock.now)
+    runs = await world.runs()
+    assert {each["status"] for each in runs} <= {"SUCCEEDED", "PARTIAL", "FAILED"}
+    assert sum(each["metrics"]["articles_stored"] for each in runs) == 2 * k
+    assert len(await world.articles()) == 2 * k
+    assert k > 10
+
+
+async def test_a_feed_that_was_deleted_and_added_again_counts_anew_in_the_same_process(world: World) -> None:
+    await world.add_feed("feed", [item(1), item(2)])
+    await world.poll("feed")
+    await FeedRegistry(world.store, world.clock).remove("feed")
+    await world.add_feed("feed", [item(1), item(2)])
+    await world.poll("feed")
+    assert (await world.feed("feed")).total_articles_fetched == 2
+    assert len(await world.articles()) == 2

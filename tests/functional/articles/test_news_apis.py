@@ -1,0 +1,223 @@
+"""The specification's example: one article that Tiingo and Finnhub both have, under their own names for it."""
+
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models.article import Article
+from models.run import IngestionBatch
+from services.articles.api_feeds import news_apis
+from services.articles.poll import Asking
+from services.fetch.credentials import credentials_in
+from services.fetch.fetcher import Fetcher, FetcherSettings
+from services.fetch.outcome import FetchResult, FetchStatus
+from services.settings import Settings
+from services.store.sqlite import SqliteStore
+from tests.functional.articles.standins import NewsStandIns
+from tests.functional.articles.world import Page, SettableClock, World
+
+PUBLISHED = datetime(2025, 12, 21, 13, 0, 0, tzinfo=UTC)
+TIINGO = [
+    {
+        "id": 91144751,
+        "title": "Apple Reports Q4 Earnings Beat - Reuters",
+        "url": "https://www.fool.com.au/2025/12/21/apple/",
+        "publishedDate": "2025-12-21T13:00:00Z",
+        "crawlDate": "2025-12-21T14:28:00Z",
+        "source": "fool.com.au",
+        "description": "Apple beat what was expected of it.",
+        "tickers": ["aapl"],
+        "tags": ["Earnings"],
+    }
+]
+FINNHUB = [
+    {
+        "id": "abc-123-def",
+        "headline": "Apple reports Q4 earnings beat",
+        "url": "https://finnhub.io/api/news?id=abc-123-def",
+        "datetime": int(PUBLISHED.timestamp()),
+        "source": "reuters",
+        "summary": "It was expected to earn less.",
+        "related": "AAPL",
+        "category": "company",
+    }
+]
+
+
+@pytest.fixture
+async def store(tmp_path: Path, clock: SettableClock) -> AsyncIterator[SqliteStore]:
+    clock.now = datetime(2025, 12, 21, 14, 28, 0, tzinfo=UTC)
+    store = SqliteStore(tmp_path / "store.db", clock)
+    await store.ensure_containers()
+    yield store
+    await store.close()
+
+
+async def test_the_example_is_one_article_with_two_sources_and_two_observations(
+    store: SqliteStore, clock: SettableClock
+) -> None:
+    """Served by local stand-ins, over HTTP, with the real fetcher."""
+    async with NewsStandIns(TIINGO, {"AAPL": FINNHUB}) as serving:
+        settings = Settings(
+            store="sqlite",
+            tiingo_token="t-secret",
+            tiingo_base_url=serving.url,
+            finnhub_token="f-secret",
+            finnhub_base_url=f"{serving.url}/api/v1",
+            api_tickers=("AAPL", "ZZZZ"),
+        )
+        fetcher = Fetcher(FetcherSettings(("test",), attempts=1, allow_private_addresses=True))
+        world = World(store, clock, settings)
+        worker = world.new_worker(shelf=fetcher)
+        outcomes = []
+        batches = await worker.claims.claim_due(clock.now)
+        for name in ("tiingo", "finnhub"):
+            (claim,) = [each for batch in batches for each in batch.feeds if each.feed_id == name]
+            (batch,) = [each for each in batches if claim in each.feeds]
+            only = type(batch)(batch.run_id, (claim,))
+            outcomes.append(await worker.ingestion.ingest(only))
+            clock.forward(minutes=1)
+        again = [await world.poll(name, worker) for name in ("tiingo", "finnhub")]
+        await fetcher.close()
+
+    article = Article.from_document(await world.article())
+    assert article.source_id == "dedup:" + article.dedup_key
+    assert article.normalized_headline == "apple reports q4 earnings beat"
+    assert (article.headline, article.sources) == (TIINGO[0]["title"], ("tiingo", "finnhub"))
+    assert article.matched_tickers == ("AAPL",)
+    told = {
+        name: (each.article_id, each.url, each.original_headline, each.source_name)
+        for name, each in article.source_attribution.items()
+    }
+    assert told == {
+        "tiingo": ("91144751", TIINGO[0]["url"], TIINGO[0]["title"], "fool.com.au"),
+        "finnhub": ("abc-123-def", FINNHUB[0]["url"], FINNHUB[0]["headline"], "reuters"),
+    }
+    assert [each["source"] for each in await world.observations()] == ["finnhub", "tiingo"]
+    assert outcomes[0].article_ids == (article.source_id,)
+    assert [each.article_ids for each in again] == [(), ()]
+    assert serving.tokens == {"Token t-secret", "f-secret"}
+    run = IngestionBatch.from_document((await world.runs())[0])
+    assert run.tickers_processed == ("AAPL", "ZZZZ")
+
+
+async def test_a_source_without_a_token_is_off(store: SqliteStore, clock: SettableClock) -> None:
+    world = World(store, clock, Settings(store="sqlite", tiingo_token="t", api_tickers=("AAPL",)))
+    assert [each.feeds[0].feed_id for each in await world.worker.claims.claim_every(clock.now)] == ["tiingo"]
+    clock.forward(hours=1)
+    off = World(store, clock, Settings(store="sqlite", api_tickers=("AAPL",)))
+    assert await off.worker.claims.claim_every(clock.now) == []
+
+
+async def test_without_tickers_nothing_is_asked(store: SqliteStore, clock: SettableClock) -> None:
+    world = World(store, clock, Settings(store="sqlite", tiingo_token="t"))
+    for batch in await world.worker.claims.claim_every(clock.now):
+        await world.worker.ingestion.ingest(batch)
+    assert world.shelf.asked == []
+    assert (await world.feed("tiingo")).consecutive_errors == 0
+
+
+async def test_apis_are_asked_about_the_tools_that_are_watched_too() -> None:
+    async def watched() -> tuple[str, ...]:
+        return ("QRVA", "AAPL")
+
+    asked: list[str] = []
+
+    class Listening:
+        async def fetch(self, request: Any) -> Any:
+            asked.append(request.url)
+            return FetchResult(FetchStatus.NOT_FOUND, request.url)
+
+    settings = Settings(store="sqlite", finnhub_token="f", api_tickers=("AAPL",))
+    apis, now = news_apis(settings), datetime(2026, 2, 21, tzinfo=UTC)
+    asking = Asking(Listening(), apis, credentials_in({}), watched)
+    assert await asking.tickers(["feed", "finnhub"]) == ("AAPL", "QRVA")
+    async with asking.asked(apis["finnhub"].feed(now), now):
+        pass
+    assert "symbol=AAPL" in asked[0]
+
+
+async def test_what_came_before_the_limit_was_met_is_kept(store: SqliteStore, clock: SettableClock) -> None:
+    settings = Settings(store="sqlite", finnhub_token="f", api_tickers=("AAPL", "MSFT"))
+    world = World(store, clock, settings)
+
+    class Limited:
+        async def fetch(self, request: Any) -> Any:
+            page = Page(json.dumps(FINNHUB).encode())
+            if "MSFT" in request.url:
+                page = Page(status=FetchStatus.RATE_LIMITED, fields={"retry_after": 600.0})
+            world.shelf.pages[request.url.partition("?")[0]] = page
+            return await world.shelf.fetch(request)
+
+    (batch,) = await world.worker.claims.claim_every(clock.now)
+    outcome = await world.new_worker(shelf=Limited()).ingestion.ingest(batch)
+    feed = await world.feed("finnhub")
+    assert len(outcome.article_ids) == feed.total_articles_fetched == feed.avg_articles_per_fetch == 1
+    assert (feed.consecutive_errors, feed.body_hash) == (1, None)
+    assert feed.retry_after_until is not None
+
+
+async def test_an_edit_that_came_before_the_limit_was_met_may_be_taken_back(
+    store: SqliteStore, clock: SettableClock
+) -> None:
+    settings = Settings(store="sqlite", finnhub_token="f", api_tickers=("AAPL", "MSFT"))
+    world = World(store, clock, settings)
+
+    class Limited:
+        def __init__(self, summary: str, status: FetchStatus) -> None:
+            self._aapl = [{**FINNHUB[0], "summary": summary}]
+            self._status = status
+
+        async def fetch(self, request: Any) -> Any:
+            page = Page(b"[]", status=self._status) if "MSFT" in request.url else Page(json.dumps(self._aapl).encode())
+            world.shelf.pages[request.url.partition("?")[0]] = page
+            return await world.shelf.fetch(request)
+
+    told = (("one", FetchStatus.FETCHED), ("two", FetchStatus.RATE_LIMITED), ("one", FetchStatus.FETCHED))
+    await world.worker.claims.claim_every(clock.now)
+    clock.forward(hours=1)
+    for summary, status in told:
+        await world.poll("finnhub", world.new_worker(shelf=Limited(summary, status)))
+        assert (await world.article())["text_for_analysis"] == summary
+
+
+async def test_a_symbol_that_an_api_refuses_does_not_keep_the_others_from_being_asked_about(
+    store: SqliteStore, clock: SettableClock
+) -> None:
+    settings = Settings(store="sqlite", finnhub_token="f", api_tickers=("BAD", "AAPL"))
+    world = World(store, clock, settings)
+    news = {"id": 7, "headline": "Apple reports Q4 earnings beat", "url": "https://a.example/7"}
+
+    class Refusing:
+        async def fetch(self, request: Any) -> Any:
+            page = Page(json.dumps([news]).encode())
+            if "BAD" in request.url:
+                page = Page(status=FetchStatus.UNAUTHORIZED, fields={"status_code": 403})
+            world.shelf.pages[request.url.partition("?")[0]] = page
+            return await world.shelf.fetch(request)
+
+    (batch,) = await world.worker.claims.claim_every(clock.now)
+    await world.new_worker(shelf=Refusing()).ingestion.ingest(batch)
+    feed = await world.feed("finnhub")
+    assert (feed.total_articles_fetched, feed.consecutive_errors) == (1, 0)
+    assert feed.parse_warnings["request_refused"] == 1
+
+
+async def test_an_article_about_two_tickers_keeps_both(store: SqliteStore, clock: SettableClock) -> None:
+    settings = Settings(store="sqlite", finnhub_token="f", api_tickers=("AAPL", "MSFT"))
+    world = World(store, clock, settings)
+
+    class Both:
+        async def fetch(self, request: Any) -> Any:
+            symbol = "MSFT" if "MSFT" in request.url else "AAPL"
+            news = {"id": 7, "headline": "Apple and Microsoft meet", "url": "https://a.example/7", "related": symbol}
+            world.shelf.pages[request.url.partition("?")[0]] = Page(json.dumps([news]).encode())
+            return await world.shelf.fetch(request)
+
+    (batch,) = await world.worker.claims.claim_every(clock.now)
+    await world.new_worker(shelf=Both()).ingestion.ingest(batch)
+    assert (await world.article())["matched_tickers"] == ["AAPL", "MSFT"]

@@ -1,0 +1,177 @@
+"""Workers that come after one that died, or is slow, or whose clock is fast; also of a feed that was disabled."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+
+import pytest
+
+from models.values import format_time
+from services.feeds.registry import FeedRegistry
+from services.fetch.outcome import FetchRequest, FetchResult
+from services.ports import Document, Store
+from services.store.containers import ARTICLES, FEEDS
+from tests.functional.articles.dying import Died, DiesSavingFeeds, DyingStore
+from tests.functional.articles.turns import NEVER
+from tests.functional.articles.world import Item, SettableClock, World, item
+
+
+async def test_what_a_worker_with_a_fast_clock_left_is_counted_once(world: World) -> None:
+    fast = SettableClock(world.clock.now + timedelta(seconds=20))
+    await world.add_feed("a", [item(1), item(2)])
+    (batch,) = await world.claimed("a")
+    with pytest.raises(Died):
+        await world.new_worker(DiesSavingFeeds(world.store), clock=fast).ingestion.ingest(batch)
+    world.clock.forward(seconds=5)
+    await world.new_worker().ingestion.ingest(batch, 2)
+    assert (await world.feed("a")).total_articles_fetched == 2
+    world.publish("a", [item(1, text="Edited."), item(2)])
+    await world.poll("a", world.new_worker())
+    assert (await world.feed("a")).total_articles_fetched == 2
+
+
+async def test_what_a_dead_worker_left_of_a_feed_that_was_disabled_is_counted_when_it_is_enabled(world: World) -> None:
+    await world.add_feed("a", [item(1), item(2)])
+    (batch,) = await world.claimed("a")
+    with pytest.raises(Died):
+        await world.new_worker(DiesSavingFeeds(world.store)).ingestion.ingest(batch)
+    registry = FeedRegistry(world.store, world.clock)
+    await registry.change("a", {"enabled": False})
+    world.clock.forward(minutes=1)
+    await world.new_worker().ingestion.ingest(batch, 2)
+    assert (await world.feed("a")).claim_id is None
+    await registry.change("a", {"enabled": True})
+    world.publish("a", [item(2)])
+    await world.poll("a", world.new_worker())
+    feed = await world.feed("a")
+    assert (feed.total_articles_fetched, feed.unsaved_since) == (2, None)
+
+
+async def test_what_a_dead_worker_left_is_counted_though_a_slow_clock_analysed_it(world: World) -> None:
+    await world.add_feed("a", [item(1), item(2)])
+    (batch,) = await world.claimed("a")
+    with pytest.raises(Died):
+        await world.new_worker(DiesSavingFeeds(world.store)).ingestion.ingest(batch)
+    for article in await world.articles():
+        analysed = {**article, "updated_at": format_time(world.clock.now - timedelta(seconds=20))}
+        await world.store.replace(ARTICLES.name, analysed, article["_etag"])
+    world.publish("a", [item(2)])
+    world.clock.forward(minutes=1)
+    await world.new_worker().ingestion.ingest(batch, 2)
+    assert (await world.feed("a")).total_articles_fetched == 2
+
+
+@pytest.mark.parametrize("etag", [None, "as before"])
+@pytest.mark.parametrize("others", [(), (item(2),)])
+async def test_an_edit_of_which_a_worker_died_may_be_taken_back(
+    world: World, etag: str | None, others: tuple[Item, ...]
+) -> None:
+    await world.add_feed("a")
+    world.publish("a", [item(1)], etag=etag)
+    await world.poll("a")
+    world.publish("a", [item(1, text="Edited.")])
+    (batch,) = await world.claimed("a")
+    with pytest.raises(Died):
+        await world.new_worker(DiesSavingFeeds(world.store)).ingestion.ingest(batch)
+    assert (await world.article())["text_for_analysis"] == "Edited."
+    world.clock.forward(minutes=1)
+    world.publish("a", [item(1), *others], etag=etag)
+    await world.new_worker().ingestion.ingest(batch, 2)
+    assert (await world.articles())[0]["text_for_analysis"] == item(1).text
+
+
+async def test_what_its_feed_knows_is_not_what_a_worker_saved_that_died_before_it_said_so(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+    await world.poll("a")
+    world.publish("a", [item(1, text="Edited.")])
+    (batch,) = await world.claimed("a")
+    with pytest.raises(Died):
+        await world.new_worker(DiesSavingWhatItSaw(world.store)).ingestion.ingest(batch)
+    world.publish("a", [item(1)])
+    await world.poll("a", world.new_worker())
+    assert (await world.article())["text_for_analysis"] == item(1).text
+
+
+async def test_what_a_dead_worker_observed_of_an_edit_that_was_taken_back_is_not_what_is_said(world: World) -> None:
+    """It died before it wrote the article."""
+    await world.add_feed("a", [item(1)])
+    await world.poll("a")
+    world.publish("a", [item(1, text="Edited.")])
+    (batch,) = await world.claimed("a")
+    with pytest.raises(Died):
+        await world.new_worker(DiesEditing(world.store)).ingestion.ingest(batch)
+    assert [each["text"] for each in await world.observations()] == ["Edited."]
+    world.publish("a", [item(1)])
+    world.clock.forward(minutes=1)
+    await world.new_worker().ingestion.ingest(batch, 2)
+    assert [each["text"] for each in await world.observations()] == [item(1).text]
+
+
+class DiesEditing(DyingStore):
+    def __init__(self, store: Store) -> None:
+        super().__init__(store, NEVER, "before")
+
+    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
+        if container == ARTICLES.name:
+            raise Died
+        return await super().replace_many(container, changes)
+
+
+class DiesSavingWhatItSaw(DyingStore):
+    """The feed is saved, its `seen` document is not."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store, NEVER, "before")
+
+    async def write_many(self, container: str, documents: Sequence[Document]) -> None:
+        if container == FEEDS.name:
+            raise Died
+        await super().write_many(container, documents)
+
+
+class Slow(DyingStore):
+    """Waits for `goes_on` when it has a feed's document, or is about to write what it said."""
+
+    def __init__(self, world: World, where: str) -> None:
+        super().__init__(world.store, NEVER, "before")
+        self._world = world
+        self._where = where
+        self.waits = asyncio.Event()
+        self.goes_on = asyncio.Event()
+
+    async def fetch(self, request: FetchRequest) -> FetchResult:
+        result = await self._world.shelf.fetch(request)
+        await self._wait_if("fetching")
+        return result
+
+    async def create_many(self, container: str, documents: Sequence[Document]) -> list[bool]:
+        if container == ARTICLES.name:
+            await self._wait_if("writing")
+        return await super().create_many(container, documents)
+
+    async def _wait_if(self, where: str) -> None:
+        if where == self._where:
+            self.waits.set()
+            await self.goes_on.wait()
+
+
+@pytest.mark.parametrize("where", ["fetching", "writing"])
+async def test_what_a_worker_fetched_before_it_was_overtaken_does_not_undo_what_came_after(
+    world: World, where: str
+) -> None:
+    await world.add_feed("a", [item(1)])
+    await world.poll("a")
+    world.publish("a", [item(1, text="Edited.")])
+    (batch,) = await world.claimed("a")
+    slow = Slow(world, where)
+    overtaken = asyncio.ensure_future(world.new_worker(slow, slow).ingestion.ingest(batch))
+    await slow.waits.wait()
+    world.clock.forward(minutes=11)
+    world.publish("a", [item(1, text="Edited again.")])
+    await world.poll("a", world.new_worker())
+    slow.goes_on.set()
+    await overtaken
+    assert (await world.article())["text_for_analysis"] == "Edited again."
+    assert [each["text"] for each in await world.observations()] == ["Edited again."]

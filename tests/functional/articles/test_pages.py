@@ -1,0 +1,184 @@
+"""A web page that was added stands for the feed that it names, and no feed is fetched twice for that."""
+
+from models.feed import Feed
+from services.articles.poll import CHECKED_EVERY
+from services.feeds.form import new_feed
+from services.feeds.registry import FeedRegistry
+from tests.functional.articles.counting import CountingStore
+from tests.functional.articles.world import Page, World, item, rss
+
+PAGE, NAMED = "https://news.example/blog", "https://news.example/feed.xml"
+HTML = b"<html><head><link rel='alternate' type='application/rss+xml' href='%s'></head><body>News</body></html>"
+
+
+async def added(world: World, url: str, name: str) -> Feed:
+    fields = {"url": url, "source_name": name, "id": name}
+    return (await FeedRegistry(world.store, world.clock).add(new_feed(fields))).feed
+
+
+def lay_out(world: World, link: str = "/feed.xml") -> None:
+    world.shelf.pages[PAGE] = Page(HTML % link.encode())
+    world.shelf.pages[NAMED] = Page(rss([item(1), item(2)]))
+
+
+async def test_the_feed_that_a_page_names_is_fetched_in_its_place(world: World) -> None:
+    lay_out(world)
+    await added(world, PAGE, "page")
+    await world.poll("page")
+    feed = await world.feed("page")
+    assert (feed.redirect_url, feed.total_articles_fetched, feed.enabled) == (NAMED, 2, True)
+    assert (await added(world, NAMED, "later")).feed_id == "page"
+
+
+async def test_a_page_whose_feed_is_here_already_is_disabled_and_says_which_it_is(world: World) -> None:
+    lay_out(world, "/feed.xml#top")
+    await added(world, NAMED, "known")
+    await world.poll("known")
+    await added(world, PAGE, "page")
+    asked = len(world.shelf.asked)
+    await world.poll("page")
+    assert [each.url for each in world.shelf.asked[asked:]] == [PAGE]
+    page = await world.feed("page")
+    assert (page.enabled, page.redirect_url) == (False, None)
+    assert page.disabled_reason == "the feed of this page is here already, as known"
+    assert (await world.feed("known")).enabled
+    assert all(each["sources"] == ["known"] for each in await world.articles())
+
+
+async def test_a_second_page_of_the_same_feed_is_the_first(world: World) -> None:
+    lay_out(world)
+    other = PAGE.replace("blog", "about")
+    world.shelf.pages[other] = world.shelf.pages[PAGE]
+    await added(world, PAGE, "page")
+    await world.poll("page")
+    await added(world, other, "about")
+    await world.poll("about")
+    assert "as page" in str((await world.feed("about")).disabled_reason)
+
+
+async def test_where_the_named_feed_moved_to_a_known_one_it_is_that_one(world: World) -> None:
+    lay_out(world, "/old")
+    world.shelf.pages[NAMED] = Page(rss([item(1)]))
+    world.shelf.pages["https://news.example/old"] = Page(rss([item(1)]), fields={"moved_to": NAMED})
+    await added(world, NAMED, "known")
+    await added(world, PAGE, "page")
+    await world.poll("page")
+    assert "as known" in str((await world.feed("page")).disabled_reason)
+
+
+async def test_a_feed_that_moved_for_good_to_a_known_one_is_disabled_and_says_which_it_is(world: World) -> None:
+    old = "https://news.example/old"
+    world.shelf.pages[NAMED] = Page(rss([item(1)]))
+    world.shelf.pages[old] = Page(rss([item(1)]))
+    await added(world, NAMED, "known")
+    await added(world, old, "old")
+    await world.poll("old")
+    world.shelf.pages[old] = Page(rss([item(1), item(2)]), fields={"moved_to": NAMED})
+    await world.poll("old")
+    feed = await world.feed("old")
+    assert (feed.enabled, feed.redirect_url) == (False, None)
+    assert feed.disabled_reason == "it has moved to a feed that is here already, as known"
+    assert (await world.feed("known")).enabled
+
+
+async def test_feeds_that_moved_to_each_other_in_turn_do_not_both_end(world: World) -> None:
+    here, there = "https://news.example/here", "https://news.example/there"
+    world.shelf.pages[here] = Page(rss([item(1)]), fields={"moved_to": there})
+    world.shelf.pages[there] = Page(rss([item(1)]))
+    await added(world, here, "here")
+    await added(world, there, "there")
+    await world.poll("here")
+    world.shelf.pages[there] = Page(rss([item(1)]), fields={"moved_to": here})
+    for _ in range(2):
+        await world.poll("there")
+    assert [(await world.feed(each)).enabled for each in ("here", "there")] == [False, True]
+
+
+async def test_a_page_whose_feed_is_disabled_stands_for_it(world: World) -> None:
+    lay_out(world)
+    await added(world, NAMED, "known")
+    await FeedRegistry(world.store, world.clock).change("known", {"enabled": False})
+    await added(world, PAGE, "page")
+    await world.poll("page")
+    assert ((await world.feed("page")).enabled, (await world.feed("page")).redirect_url) == (True, NAMED)
+
+
+async def test_a_page_whose_feed_moved_to_a_known_one_is_disabled_and_says_which_it_is(world: World) -> None:
+    lay_out(world)
+    known = "https://news.example/known"
+    world.shelf.pages[known] = Page(rss([item(1)]))
+    await added(world, known, "known")
+    await added(world, PAGE, "page")
+    await world.poll("page")
+    world.shelf.pages[NAMED] = Page(rss([item(1), item(2)]), fields={"moved_to": known})
+    for _ in range(2):  # it goes back to its page first, and comes to the other from there
+        await world.poll("page")
+    page = await world.feed("page")
+    assert (page.enabled, page.disabled_reason) == (False, "the feed of this page is here already, as known")
+
+
+async def test_where_a_feed_moved_to_may_be_spelled_otherwise(world: World) -> None:
+    old, other = "https://news.example/old", "https://news.example/other"
+    new = "https://elsewhere.example/feed"
+    world.shelf.pages[new] = world.shelf.pages[old] = Page(rss([item(1)]), fields={"moved_to": new})
+    await added(world, old, "old")
+    await world.poll("old")
+    moved_to = "HTTPS://Elsewhere.example:443/feed#top"
+    world.shelf.pages[other] = Page(rss([item(1)]), fields={"moved_to": moved_to})
+    await added(world, other, "other")
+    await world.poll("other")
+    assert "as old" in str((await world.feed("other")).disabled_reason)
+
+
+async def test_a_feed_that_moved_to_where_nobody_is_goes_on_there(world: World) -> None:
+    old = "https://news.example/old"
+    world.shelf.pages[NAMED] = Page(rss([item(1)]))
+    world.shelf.pages[old] = Page(rss([item(1)]), fields={"moved_to": NAMED})
+    await added(world, old, "old")
+    for _ in range(3):
+        await world.poll("old")
+    assert ((await world.feed("old")).redirect_url, world.shelf.asked[-1].url) == (NAMED, NAMED)
+
+
+async def test_a_feed_that_has_moved_costs_no_more_than_one_that_has_not(world: World) -> None:
+    costs = []
+    for name, fields in (("here", {}), ("moved", {"moved_to": NAMED})):
+        url = f"https://news.example/{name}"
+        world.shelf.pages[NAMED] = Page(rss([item(1)]))
+        world.shelf.pages[url] = Page(rss([item(1)]), fields=fields)
+        await added(world, url, name)
+        for _ in range(2):
+            await world.poll(name)
+        counting = CountingStore(world.store)
+        (batch,) = await world.claimed(name)
+        await world.new_worker(counting).ingestion.ingest(batch)
+        costs.append(counting.operations)
+    assert costs[0] == costs[1]
+
+
+async def test_of_two_pages_that_took_the_same_feed_at_the_same_moment_one_goes_on(world: World) -> None:
+    lay_out(world)
+    other = PAGE.replace("blog", "about")
+    world.shelf.pages[other] = world.shelf.pages[PAGE]
+    for name, url in (("a-page", PAGE), ("b-page", other)):
+        feed = await added(world, url, name)
+        both = feed.changed(world.clock.now, redirect_url=NAMED, fetch_count=CHECKED_EVERY - 1)
+        await world.store.replace("feeds", both.to_document(), feed.stored_etag or "")
+    for _ in range(2):  # it goes back to its page first, and meets the other there
+        await world.poll("b-page")
+        await world.poll("a-page")
+    assert (await world.feed("a-page")).enabled
+    assert "as a-page" in str((await world.feed("b-page")).disabled_reason)
+
+
+async def test_a_page_may_be_enabled_again_once_the_other_is_gone(world: World) -> None:
+    lay_out(world)
+    registry = FeedRegistry(world.store, world.clock)
+    await added(world, NAMED, "known")
+    await added(world, PAGE, "page")
+    await world.poll("page")
+    await registry.remove("known")
+    await registry.change("page", {"enabled": True})
+    await world.poll("page")
+    assert (await world.feed("page")).redirect_url == NAMED
+    assert (await world.feed("page")).total_articles_fetched == 2

@@ -1,0 +1,102 @@
+"""What the raw layer keeps of an entry that could not be taken as it was written."""
+
+import json
+from datetime import timedelta
+
+from models.observation import Observation
+from models.quarantine import QuarantineItem
+from services.articles.api_feeds import news_apis
+from services.articles.held import HeldBatches
+from services.articles.identity import Source, entry_of, examined
+from services.fetch.outcome import FetchRequest, FetchResult
+from services.parse.feed import parse
+from services.settings import Settings
+from tests.functional.articles.world import Page, World
+
+
+def document(*entries: str) -> bytes:
+    return f"<rss version='2.0'><channel><title>News</title>{''.join(entries)}</channel></rss>".encode()
+
+
+def entry(number: int, more: str) -> str:
+    return f"<item><title>Number {number} is in the news</title><link>https://a.example/{number}</link>{more}</item>"
+
+
+async def observed(world: World, body: bytes) -> dict[str, tuple[str | None, tuple[str, ...]]]:
+    """`raw_value` and `parse_warnings`, by URL."""
+    await world.add_feed("a")
+    world.shelf.pages["https://a.example/feed"] = Page(body)
+    await world.poll("a")
+    found = [Observation.from_document(each) for each in await world.observations()]
+    return {each.url: (each.raw_value, each.parse_warnings) for each in found}
+
+
+async def test_a_date_that_was_not_taken_is_kept_as_it_was_written(world: World) -> None:
+    found = await observed(
+        world,
+        document(
+            entry(1, "<pubDate>Sat, 21 Feb 2026 19:00:00 GMT</pubDate>"),
+            entry(2, "<pubDate> yesterday\n at noon </pubDate>"),
+            entry(3, "<pubDate>Fri, 1 Jan 2099 00:00:00 +0100</pubDate>"),
+            entry(4, ""),
+            entry(5, f"<pubDate>{'soon ' * 1_000}</pubDate>"),
+        ),
+    )
+    assert found["https://a.example/1"] == (None, ())
+    assert found["https://a.example/2"] == ("yesterday at noon", ("date_unparsable",))
+    assert found["https://a.example/3"] == ("Fri, 1 Jan 2099 00:00:00 +0100", ("date_future",))
+    assert found["https://a.example/4"] == (None, ("date_missing",))
+    assert 190 < len(found["https://a.example/5"][0] or "") <= 200
+
+
+async def test_what_was_mended_of_an_entry_is_said_with_it_and_counted_with_its_feed(world: World) -> None:
+    when = "<pubDate>Sat, 21 Feb 2026 19:00:00 GMT</pubDate>"
+    long = f"<item><title>{'word ' * 1_000}</title><link>https://a.example/1</link>{when}</item>"
+    twice = "<guid isPermaLink='false'>same</guid>"
+    found = await observed(world, document(long, entry(2, twice + when), entry(3, twice + when), entry(4, when)))
+    assert found == {
+        "https://a.example/1": (None, ("headline_cut",)),
+        "https://a.example/2": (None, ("id_repeated",)),
+        "https://a.example/3": (None, ("id_repeated",)),
+        "https://a.example/4": (None, ()),
+    }
+    assert (await world.feed("a")).parse_warnings == {"headline_cut": 1, "id_repeated": 2}
+
+
+async def test_an_apis_odd_dates_are_kept_too(world: World) -> None:
+    settings = Settings(store="sqlite", tiingo_token="t", finnhub_token="f", api_tickers=("AAPL",))
+    later = int((world.clock.now + timedelta(hours=1)).timestamp())
+    about = {"url": "https://x.example/1", "tickers": ["aapl"]}
+    answers = {
+        "/tiingo/news": {**about, "id": 1, "title": "Apple opens another shop", "publishedDate": "soon"},
+        "/company-news": {**about, "id": 2, "headline": "Apple closes another shop", "datetime": later},
+    }
+
+    class Answering:
+        async def fetch(self, request: FetchRequest) -> FetchResult:
+            url = request.url.partition("?")[0]
+            said = next(answer for path, answer in answers.items() if url.endswith(path))
+            world.shelf.pages[url] = Page(json.dumps([said]).encode())
+            return await world.shelf.fetch(request)
+
+    world.settings = settings
+    worker = world.new_worker(shelf=Answering())
+    assert news_apis(settings).keys() == {"tiingo", "finnhub"}
+    for batch in await worker.claims.claim_every(world.clock.now):
+        await worker.ingestion.ingest(batch)
+    found = [Observation.from_document(each) for each in await world.observations()]
+    assert {each.source: (each.raw_value, each.parse_warnings) for each in found} == {
+        "tiingo": ("soon", ("date_unparsable",)),
+        "finnhub": (str(later), ("date_future",)),
+    }
+
+
+async def test_a_batch_that_was_held_says_what_it_would_have_said(world: World) -> None:
+    items = parse(document(entry(1, "<pubDate>soon</pubDate>")), "https://a.example/").items
+    source = Source("a", "a", 999)
+    batches = HeldBatches(world.store)
+    now = world.clock.now
+    name = await batches.hold("a", [examined(entry_of(source, each), source, now) for each in items], now)
+    held = await world.store.read("quarantine", name, name)
+    assert held is not None
+    assert tuple(await batches.items(QuarantineItem.from_document(held))) == items

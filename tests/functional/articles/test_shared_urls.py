@@ -1,0 +1,81 @@
+"""Entries without ids that all link to one page, as of a change log: each is news of its own."""
+
+from dataclasses import replace
+from urllib.parse import quote
+
+import pytest
+
+from services.articles.reading import Articles
+from tests.functional.articles.world import World, item
+
+PAGE = "https://product.example/changes"
+ENTRIES = [item(number, link=PAGE, guid=None) for number in range(4)]
+
+
+async def test_each_is_an_article_and_stays_one(world: World) -> None:
+    await world.add_feed("a", ENTRIES[:3])
+    assert len((await world.poll("a")).article_ids) == 3
+    assert (await world.feed("a")).parse_warnings == {"url_repeated": 3}
+    for entries, new in ((ENTRIES, 1), (ENTRIES[1:], 0), (ENTRIES[3:], 0), (ENTRIES, 0)):
+        world.publish("a", entries)
+        assert len((await world.poll("a", world.new_worker())).article_ids) == new
+    assert [each["canonical"]["headline"] for each in await world.articles()] == [each.title for each in ENTRIES]
+    assert (await world.feed("a")).total_articles_fetched == 4
+
+
+async def test_an_edit_of_one_edits_it_alone(world: World) -> None:
+    await world.add_feed("a", ENTRIES)
+    await world.poll("a")
+    world.publish("a", [replace(ENTRIES[0], text="Mended."), *ENTRIES[1:]])
+    (edited,) = (await world.poll("a")).article_ids
+    texts = {each["source_id"]: each.get("text_for_analysis") for each in await world.articles()}
+    assert [source_id for source_id, text in texts.items() if text == "Mended."] == [edited]
+
+
+async def test_one_that_was_alone_before_is_the_same_article_in_company(world: World) -> None:
+    await world.add_feed("a", ENTRIES[:1])
+    (first,) = (await world.poll("a")).article_ids
+    world.publish("a", [replace(ENTRIES[0], text="Mended."), *ENTRIES[1:]])
+    assert first in (await world.poll("a")).article_ids
+    assert len(await world.articles()) == 4
+
+
+@pytest.mark.parametrize("title", [ENTRIES[1].title, "Number 1 was in the news again"])
+async def test_one_that_is_alone_later_is_not_taken_for_the_one_that_was_alone_before(world: World, title: str) -> None:
+    await world.add_feed("a", ENTRIES[:1])
+    (first,) = (await world.poll("a")).article_ids
+    for entries in (ENTRIES[:2], ENTRIES[1:2], [replace(ENTRIES[1], title=title, text="Mended.")]):
+        world.publish("a", entries)
+        await world.poll("a", world.new_worker())
+    articles = {each["source_id"]: each for each in await world.articles()}
+    assert articles[first]["canonical"]["headline"] == ENTRIES[0].title
+    assert [each["source_id"] == first for each in articles.values() if each["text_for_analysis"] == "Mended."] == [
+        False
+    ]
+    assert len(articles) == 2 + (title != ENTRIES[1].title)
+
+
+async def test_an_undated_one_that_is_alone_later_is_still_the_same(world: World) -> None:
+    entries = [replace(each, published=None) for each in ENTRIES[:2]]
+    await world.add_feed("a", entries)
+    assert len((await world.poll("a")).article_ids) == 2
+    world.clock.forward(days=2)
+    world.publish("a", [replace(entries[1], text="Mended.")])
+    assert len((await world.poll("a")).article_ids) == 1
+    assert len(await world.articles()) == 2
+
+
+async def test_a_url_that_repeats_under_one_headline_still_is_one_entry(world: World) -> None:
+    await world.add_feed("a", [ENTRIES[0], replace(ENTRIES[0], text="Twice in one document.")])
+    assert len((await world.poll("a")).article_ids) == 1
+    assert (await world.feed("a")).parse_warnings == {}
+
+
+async def test_their_attributions_are_old_ids_too(world: World) -> None:
+    await world.add_feed("a", ENTRIES)
+    await world.poll("a")
+    articles = Articles(world.store, world.clock)
+    for each in await world.articles():
+        old_id = f"a:{each['source_attribution']['a']['article_id']}"
+        for spelling in (old_id, quote(old_id, safe=":")):
+            assert (await articles.get(spelling)).source_id == each["source_id"]

@@ -1,0 +1,71 @@
+"""A process that claims and ingests until nothing is left to do, and is killed before: see killing.py.
+
+`python -m tests.functional.articles.victim FOLDER SECONDS`; its clock is that many seconds ahead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import sys
+import uuid
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from services.articles.messages import FeedBatch
+from services.fetch.fetcher import Fetcher, FetcherSettings
+from services.ports import utc_now
+from services.settings import Settings
+from services.store.sqlite import SqliteStore
+from tests.functional.articles.world import Worker
+
+
+class Messages:
+    """Files of messages, named for how often they have been delivered."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "messages"
+        self._folder.mkdir(exist_ok=True)
+
+    def put(self, batch: FeedBatch) -> None:
+        path = self._folder / f"{batch.run_id}.0"
+        path.with_suffix(".writing").write_text(batch.to_message())
+        path.with_suffix(".writing").replace(path)
+
+    def delivered(self) -> list[tuple[Path, FeedBatch, int]]:
+        """Each message with how often it has been delivered now."""
+        found = []
+        for path in list(self._folder.glob("*.[0-9]*")):
+            delivery = int(path.suffix[1:]) + 1
+            path = path.rename(path.with_suffix(f".{delivery}"))  # noqa: PLW2901
+            found.append((path, FeedBatch.from_message(path.read_text()), delivery))
+        return found
+
+
+async def ingest(folder: Path, ahead: timedelta) -> None:
+    def clock() -> datetime:
+        return utc_now() + ahead
+
+    store = SqliteStore(folder / "store.db", clock)
+    fetcher = Fetcher(FetcherSettings(("test",), allow_private_addresses=True, concurrent_per_host=8))
+    settings = Settings(store="sqlite")
+    ids = (f"{os.getpid()}-{uuid.uuid4().hex[:8]}-{number}" for number in itertools.count())
+    worker = Worker(store, fetcher, clock, settings, ids)
+    messages = Messages(folder)
+    print("ready", flush=True)  # noqa: T201
+    while True:
+        for batch in await worker.claims.claim_due(clock()):
+            messages.put(batch)
+        delivered = messages.delivered()
+        if not delivered:
+            break
+        await asyncio.gather(*(worker.ingestion.ingest(batch, delivery) for _, batch, delivery in delivered))
+        for path, _, _ in delivered:
+            path.unlink()
+    await fetcher.close()
+    await store.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(ingest(Path(sys.argv[1]), timedelta(seconds=float(sys.argv[2]))))

@@ -1,0 +1,237 @@
+"""A small world to ingest from: feeds on a shelf instead of the web, a clock that is set, a store, and workers.
+
+The shelf answers as the real fetcher does, conditions and body hashes included, so that what is tested is everything
+behind it. A worker is a process: a new one knows nothing but what is stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+from xml.sax.saxutils import escape
+
+from models.feed import Feed
+from services.articles.api_feeds import news_apis
+from services.articles.memory import Memory
+from services.articles.messages import FeedBatch
+from services.articles.pipeline import Ingestion, IngestOutcome
+from services.articles.poll import Asking, Fetches
+from services.articles.processing import Processing
+from services.feeds.budget import Budget
+from services.feeds.claims import Claims
+from services.feeds.registry import FeedRegistry
+from services.feeds.schedule import Policy
+from services.fetch.credentials import credentials_in
+from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus
+from services.ports import Clock, Document, Query, Store, Where
+from services.settings import Settings
+from services.store.containers import ARTICLES, FEEDS, LOCATORS, RUNS
+
+START = datetime(2026, 2, 21, 20, 0, 0, tzinfo=UTC)
+
+
+@dataclass
+class SettableClock:
+    now: datetime = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def forward(self, **span: float) -> None:
+        self.now += timedelta(**span)
+
+
+@dataclass(frozen=True)
+class Item:
+    """One entry of a feed; what is None is not in it."""
+
+    title: str
+    link: str = ""
+    guid: str | None = None
+    published: datetime | None = START - timedelta(hours=1)
+    text: str = "Something has happened."
+    source: str | None = None
+    tags: tuple[str, ...] = ()
+
+    def xml(self) -> str:
+        parts = [f"<title>{escape(self.title)}</title>", f"<link>{escape(self.link)}</link>"]
+        if self.guid is not None:
+            parts.append(f'<guid isPermaLink="false">{escape(self.guid)}</guid>')
+        if self.published is not None:
+            parts.append(f"<pubDate>{format_datetime(self.published)}</pubDate>")
+        if self.source is not None:
+            parts.append(f'<source url="http://x.example/">{escape(self.source)}</source>')
+        parts += [f"<category>{escape(tag)}</category>" for tag in self.tags]
+        parts.append(f"<description>{escape(self.text)}</description>")
+        return f"<item>{''.join(parts)}</item>"
+
+
+def item(number: int, **changes: Any) -> Item:
+    """An entry unlike those of other numbers."""
+    fields: dict[str, Any] = {
+        "title": f"Number {number} is in the news again",
+        "link": f"https://news.example/{number}",
+        "guid": f"guid-{number}",
+    }
+    return Item(**(fields | changes))
+
+
+def rss(items: Iterable[Item], note: str = "") -> bytes:
+    body = "".join(each.xml() for each in items)
+    text = f"<rss version='2.0'><channel><title>News</title><description>{note}</description>{body}</channel></rss>"
+    return text.encode()
+
+
+@dataclass
+class Page:
+    """What is at a URL. `etag` None: no validators. `sticky`: says 304 to its ETag whatever the body is by now."""
+
+    body: bytes = b""
+    etag: str | None = None
+    status: FetchStatus = FetchStatus.FETCHED
+    fields: dict[str, Any] = field(default_factory=dict)
+    sticky: bool = False
+
+
+class Shelf:
+    """Fetches, of pages that tests lay out. `asked` is every request."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, Page] = {}
+        self.asked: list[FetchRequest] = []
+
+    async def fetch(self, request: FetchRequest) -> FetchResult:
+        self.asked.append(request)
+        page = self.pages.get(request.url.partition("?")[0]) or Page(status=FetchStatus.NOT_FOUND)
+        kept = FetchResult(
+            page.status,
+            request.url,
+            status_code=200,
+            etag=request.etag,
+            last_modified=request.last_modified,
+            body_hash=request.body_hash,
+            duration_ms=5,
+        )
+        if page.status is not FetchStatus.FETCHED:
+            failed = {"status_code": None, "error": f"{page.status}", "fingerprint": str(page.status)}
+            return replace(kept, **(failed | page.fields))
+        if page.etag is not None and request.etag == page.etag:
+            return replace(kept, status=FetchStatus.NOT_MODIFIED, status_code=304)
+        body_hash = hashlib.sha256(page.body).hexdigest()
+        unchanged = body_hash == request.body_hash
+        return replace(
+            kept,
+            status=FetchStatus.UNCHANGED if unchanged else FetchStatus.FETCHED,
+            body=None if unchanged else page.body,
+            body_hash=body_hash,
+            etag=page.etag,
+            last_modified=None,
+            **page.fields,
+        )
+
+
+class Worker:
+    """One process that claims and ingests."""
+
+    def __init__(self, store: Store, shelf: Fetches, clock: Clock, settings: Settings, ids: Iterator[Any]) -> None:
+        self.claims = Claims(store, settings, lambda: f"run-{next(ids)}")
+        kept = timedelta(days=settings.dedup_retention_days)
+        self.processing = Processing(store, Memory(settings.dedup_cache_size), kept)
+        chance = random.Random(1)
+        self.ingestion = Ingestion(
+            store,
+            Asking(shelf, news_apis(settings), credentials_in({}), registered=FeedRegistry(store, clock).registered),
+            self.processing,
+            Budget(store, Policy(), clock),
+            clock,
+            chance.random,
+            at_once=10,
+        )
+
+
+class World:
+    def __init__(self, store: Store, clock: SettableClock, settings: Settings | None = None) -> None:
+        self.store = store
+        self.clock = clock
+        self.settings = settings or Settings(store="sqlite")
+        self.shelf = Shelf()
+        self._ids = itertools.count(1)
+        self.worker = self.new_worker()
+
+    def new_worker(
+        self, store: Store | None = None, shelf: Fetches | None = None, clock: Clock | None = None
+    ) -> Worker:
+        return Worker(store or self.store, shelf or self.shelf, clock or self.clock, self.settings, self._ids)
+
+    async def add_feed(self, feed_id: str, items: Iterable[Item] = (), **fields: Any) -> None:
+        url = f"https://{feed_id}.example/feed"
+        feed = Feed(
+            **{
+                "created_at": self.clock.now,
+                "updated_at": self.clock.now,
+                "feed_id": feed_id,
+                "feed_url": url,
+                "source_name": feed_id,
+                "next_fetch_time": self.clock.now,
+                **fields,
+            }
+        )
+        await self.store.create(FEEDS.name, feed.to_document())
+        self.publish(feed_id, items)
+
+    def publish(self, feed_id: str, items: Iterable[Item], **page: Any) -> None:
+        self.shelf.pages[f"https://{feed_id}.example/feed"] = Page(rss(items), **page)
+
+    async def poll(self, feed_id: str, worker: Worker | None = None, delivery: int = 1) -> IngestOutcome:
+        """Fetches one feed now, a minute after whatever was before."""
+        self.clock.forward(minutes=1)
+        worker = worker or self.worker
+        batch = await worker.claims.claim(feed_id, self.clock.now)
+        return await worker.ingestion.ingest(batch, delivery)
+
+    async def claimed(self, *feed_ids: str) -> list[FeedBatch]:
+        return [await self.worker.claims.claim(each, self.clock.now) for each in feed_ids]
+
+    async def feed(self, feed_id: str) -> Feed:
+        document = await self.store.read(FEEDS.name, feed_id, Feed.ID)
+        assert document is not None
+        return Feed.from_document(document)
+
+    async def all(self, container: str, *where: Where) -> list[Document]:
+        found: list[Document] = []
+        after = None
+        while True:
+            page = await self.store.query(container, Query(where, limit=1000, after=after))
+            found += page.items
+            after = page.next
+            if after is None:
+                return found
+
+    async def articles(self) -> list[Document]:
+        """By headline."""
+        found = await self.all(ARTICLES.name, Where("entity_type", "eq", "Article"))
+        return sorted(found, key=lambda each: str(each["headline"]))
+
+    async def article(self) -> Document:
+        """The only one."""
+        (found,) = await self.articles()
+        return found
+
+    async def observations(self) -> list[Document]:
+        found = await self.all(ARTICLES.name, Where("entity_type", "eq", "Observation"))
+        return sorted(found, key=lambda each: (each["source_id"], each["id"]))
+
+    async def locators(self, entity_type: str) -> list[Document]:
+        return await self.all(LOCATORS.name, Where("entity_type", "eq", entity_type))
+
+    async def runs(self) -> list[Document]:
+        return await self.all(RUNS.name, Where("entity_type", "eq", "JobRun"))
+
+    async def attempts(self) -> list[Document]:
+        return await self.all(RUNS.name, Where("entity_type", "eq", "Attempt"))

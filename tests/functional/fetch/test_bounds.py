@@ -1,0 +1,227 @@
+"""Size, time and concurrency have ends, whatever the other side does."""
+
+import asyncio
+import gzip
+import os
+import time
+import tracemalloc
+import zlib
+
+import pytest
+
+from services.fetch.fetcher import FetchRequest, FetchStatus
+from services.fetch.room import FREE_BYTES, Room
+from tests.functional.fetch.conftest import Make, Names, Request, Server, response
+
+FEED = b"<rss version='2.0'>" + b"<item>news</item>" * 200 + b"</rss>"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        ("gzip", gzip.compress(FEED, mtime=0)),
+        ("x-gzip", gzip.compress(FEED[:50], mtime=0) + gzip.compress(FEED[50:], mtime=0) + b"\0" * 512),
+        ("deflate", zlib.compress(FEED)),
+        ("deflate", zlib.compress(FEED)[2:-4]),
+        ("identity", FEED),
+        ("gzip", FEED),
+        ("identity", gzip.compress(FEED, mtime=0)),
+    ],
+)
+async def test_compressed_bodies_are_read_also_if_the_header_lies(
+    server: Server, make: Make, encoding: str, body: bytes
+) -> None:
+    server.answers["/feed"] = response(body=body, Content_Encoding=encoding)
+    result = await make().fetch(FetchRequest(server.url()))
+    assert (result.status, result.body, result.received_bytes) == (FetchStatus.FETCHED, FEED, len(body))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        ("br", b"\x0b\x02"),
+        ("gzip", gzip.compress(FEED, mtime=0)[:-9]),
+        ("gzip", b"\x1f\x8b" + b"x" * 99),
+        ("gzip, gzip", FEED),
+    ],
+)
+async def test_a_body_that_cannot_be_decoded_says_so(server: Server, make: Make, encoding: str, body: bytes) -> None:
+    server.answers["/feed"] = response(body=body, Content_Encoding=encoding)
+    result = await make().fetch(FetchRequest(server.url()))
+    assert (result.status, result.attempts) == (FetchStatus.BAD_RESPONSE, 1)
+    assert "cannot be decoded" in str(result.error)
+
+
+async def test_a_gzip_bomb_costs_neither_memory_nor_time(server: Server, make: Make) -> None:
+    packer = zlib.compressobj(9, wbits=31)
+    bomb = b"".join([packer.compress(b"\0" * 10_000_000) for _ in range(20)]) + packer.flush()
+    server.answers["/feed"] = response(body=bomb, Content_Encoding="gzip")
+    fetcher = make()
+    await fetcher.fetch(FetchRequest(server.url("/warm")))
+    tracemalloc.start()
+    started = time.process_time()
+    result = await fetcher.fetch(FetchRequest(server.url()))
+    spent, (_, peak) = time.process_time() - started, tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (result.status, result.attempts, result.body) == (FetchStatus.TOO_LARGE, 1, None)
+    assert spent < 0.5
+    assert peak < 8_000_000
+
+
+async def test_a_body_over_the_cap_is_refused_by_its_announced_length(server: Server, make: Make) -> None:
+    server.answers["/feed"] = b"HTTP/1.1 200 OK\r\nContent-Length: 50000000\r\n\r\n" + b"x" * 100
+    assert (await make().fetch(FetchRequest(server.url()))).status is FetchStatus.TOO_LARGE
+
+
+async def test_an_endless_body_ends_at_the_cap(server: Server, make: Make) -> None:
+    sent = 0
+
+    async def pour(_request: Request, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        while not writer.is_closing():
+            writer.write(b"x" * 65536)
+            sent += 65536
+            await writer.drain()
+
+    server.answers["/feed"] = pour
+    result = await make(most_bytes=1_000_000).fetch(FetchRequest(server.url()))
+    assert result.status is FetchStatus.TOO_LARGE
+    assert sent < 20_000_000
+
+
+async def test_a_body_of_just_the_cap_is_read(server: Server, make: Make) -> None:
+    server.answers["/feed"] = response(body=b"x" * 1000)
+    assert (await make(most_bytes=1000).fetch(FetchRequest(server.url()))).ok
+    assert (await make(most_bytes=999).fetch(FetchRequest(server.url()))).status is FetchStatus.TOO_LARGE
+
+
+async def test_a_server_that_sends_a_byte_now_and_then_runs_out_of_time(server: Server, make: Make) -> None:
+    async def drip(_request: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+        while not writer.is_closing():
+            writer.write(b"x")
+            await writer.drain()
+            await asyncio.sleep(0.02)
+
+    server.answers["/feed"] = drip
+    started = time.monotonic()
+    result = await make(timeout_seconds=0.2, attempts=2).fetch(FetchRequest(server.url()))
+    assert (result.status, result.attempts, result.fingerprint) == (FetchStatus.TIMEOUT, 2, "timeout")
+    assert 0.4 <= time.monotonic() - started < 2
+    assert result.duration_ms >= 400
+
+
+async def test_redirects_do_not_win_more_time(server: Server, make: Make) -> None:
+    async def slowly(request: Request, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.25)
+        writer.write(response(302, b"", Location=f"{request.path}x"))
+
+    server.answers |= {"/feed" + "x" * index: slowly for index in range(5)}
+    result = await make(timeout_seconds=0.4, attempts=1).fetch(FetchRequest(server.url()))
+    assert (result.status, len(server.requests)) == (FetchStatus.TIMEOUT, 2)
+
+
+def names_of_this_machine() -> dict[str, object]:
+    return {"resolver": Names(one_test=["127.0.0.1"], other_test=["127.0.0.1"])}
+
+
+@pytest.mark.parametrize(
+    ("host", "limit"),
+    [("one.test", {}), ("one.test", {"concurrent_per_host": 2}), ("127.0.0.1", {"concurrent_per_host": 2})],
+)
+async def test_one_host_is_asked_by_few_at_once_and_others_do_not_wait_for_it(
+    server: Server, make: Make, host: str, limit: dict[str, int]
+) -> None:
+    busy, most = 0, 0
+
+    async def slowly(_request: Request, writer: asyncio.StreamWriter) -> None:
+        nonlocal busy, most
+        busy += 1
+        most = max(most, busy)
+        await asyncio.sleep(0.05)
+        busy -= 1
+        writer.write(response())
+
+    server.answers |= {"/feed": slowly, "/other": response()}
+    fetcher = make(concurrent=3, **limit, tools=names_of_this_machine())
+    request = FetchRequest(server.url(host=host))
+    backlog = [asyncio.create_task(fetcher.fetch(request)) for _ in range(8)]
+    await asyncio.sleep(0.02)
+    other = await fetcher.fetch(FetchRequest(server.url("/other", host="other.test")))
+    assert other.ok
+    assert not any(task.done() for task in backlog[2:])
+    assert all(result.ok for result in await asyncio.gather(*backlog))
+    assert most == 2
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+async def test_this_machine_is_asked_by_as_many_as_there_are(server: Server, make: Make, host: str) -> None:
+    all_here = asyncio.Barrier(4)
+
+    async def together(_request: Request, writer: asyncio.StreamWriter) -> None:
+        async with asyncio.timeout(5), all_here:
+            writer.write(response())
+
+    server.answers["/feed"] = together
+    names = Names(localhost=["127.0.0.1"])
+    fetcher = make(concurrent=4, attempts=1, tools={"resolver": names})
+    fetches = [fetcher.fetch(FetchRequest(server.url(host=host))) for _ in range(4)]
+    assert all(result.ok for result in await asyncio.gather(*fetches))
+
+
+async def test_a_cancelled_fetch_gives_its_turn_back(server: Server, make: Make) -> None:
+    async def never(_request: Request, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.5)
+
+    server.answers |= {"/never": never, "/feed": response()}
+    fetcher = make(concurrent=1, concurrent_per_host=1, tools=names_of_this_machine())
+    never_answered = FetchRequest(server.url("/never", host="one.test"))
+    stuck, waiting = (asyncio.create_task(fetcher.fetch(never_answered)) for _ in range(2))
+    await asyncio.sleep(0.05)
+    for task in (stuck, waiting):
+        task.cancel()
+    assert [type(each) for each in await asyncio.gather(stuck, waiting, return_exceptions=True)] == [
+        asyncio.CancelledError
+    ] * 2
+    assert (await asyncio.wait_for(fetcher.fetch(FetchRequest(server.url(host="one.test"))), 2)).ok
+
+
+async def test_large_bodies_wait_for_room_without_running_out_of_time_and_small_ones_do_not_wait(
+    server: Server, make: Make
+) -> None:
+    large = b"<rss>" + os.urandom(1_500_000).hex().encode() + b"</rss>"
+    server.answers |= {"/large": response(body=large), "/small": response()}
+    room, fetcher = Room(4_000_000), make(timeout_seconds=0.5)
+    with room.place() as first:
+        held = await fetcher.fetch(FetchRequest(server.url("/large"), place=first))
+        with room.place() as second:
+            waiting = asyncio.create_task(fetcher.fetch(FetchRequest(server.url("/large"), place=second)))
+            small = await fetcher.fetch(FetchRequest(server.url("/small"), place=room.place()))
+            await asyncio.sleep(0.8)
+            assert (held.ok, small.ok, waiting.done()) == (True, True, False)
+            assert room.taken_bytes <= room.most_bytes
+            first.leave()
+            result = await waiting
+            assert result.body == large
+            assert result.duration_ms < 800, "waiting for room is no time of the server's"
+    assert room.taken_bytes == 0
+
+
+async def test_a_bomb_holds_no_more_than_its_place_while_it_waits(server: Server, make: Make) -> None:
+    bomb = gzip.compress(os.urandom(60_000) + b"\0" * 5_000_000, mtime=0)
+    server.answers["/bomb"] = response(body=bomb, Content_Encoding="gzip")
+    room, fetcher = Room(1_000_000), make()
+    first = room.place()
+    await first.grow(1_200_000)
+    with room.place() as second:
+        waiting = asyncio.create_task(fetcher.fetch(FetchRequest(server.url("/bomb"), place=second)))
+        await asyncio.sleep(0.3)
+        assert (waiting.done(), second.granted_bytes) == (False, FREE_BYTES)
+        waiting.cancel()
+
+
+async def test_a_body_that_is_not_to_be_read_is_left_where_it_is(server: Server, make: Make) -> None:
+    server.answers["/feed"] = response(body=b"x" * 100)
+    result = await make().fetch(FetchRequest(server.url(), read=False))
+    assert (result.status, result.body, result.attempts) == (FetchStatus.BAD_RESPONSE, None, 1)

@@ -1,0 +1,107 @@
+"""Nothing inside is reached: not by name, notation, redirect, or a name that changes its meaning."""
+
+import pytest
+
+from services.fetch.fetcher import FetchRequest, FetchStatus
+from tests.functional.fetch.conftest import Make, Names, Server, response
+
+HOSTS = [
+    "127.0.0.1",
+    "127.0.0.1.",
+    "localhost",
+    "localhost.",
+    "LOCALHOST",
+    "127.1",
+    "0x7f.1",
+    "0x7f000001",
+    "2130706433",
+    "0177.0.0.1",
+    "0",
+    "0.0.0.0",
+    "[::1]",
+    "[::]",
+    "[::ffff:127.0.0.1]",
+    "[::ffff:7f00:1]",
+    "[::127.0.0.1]",
+    "[64:ff9b::7f00:1]",
+    "[2002:7f00:1::]",
+    "[fe80::1]",
+    "169.254.169.254",
+    "168.63.129.16",
+    "10.0.0.1",
+    "100.64.0.1",
+    "evil.test",
+    "inside.test",
+    "mapped.test",
+]
+
+
+@pytest.mark.parametrize("host", HOSTS)
+async def test_a_private_address_is_refused_in_every_notation(server: Server, make: Make, host: str) -> None:
+    names = Names(
+        evil_test=["127.0.0.1"], inside_test=["::1"], mapped_test=["::ffff:127.0.0.1"], localhost=["127.0.0.1"]
+    )
+    fetcher = make(tools={"resolver": names}, allow_private_addresses=False)
+    result = await fetcher.fetch(FetchRequest(server.url(host=host)))
+    assert (result.status, result.attempts) == (FetchStatus.REFUSED_ADDRESS, 1)
+    assert (server.connections, result.fingerprint) == (0, "refused_address")
+
+
+async def test_the_systems_own_names_are_refused_too(server: Server, make: Make) -> None:
+    result = await make(allow_private_addresses=False).fetch(FetchRequest(server.url(host="localhost")))
+    assert (result.status, server.connections) == (FetchStatus.REFUSED_ADDRESS, 0)
+
+
+async def test_metadata_addresses_are_refused_even_where_private_ones_are_allowed(make: Make) -> None:
+    for host in ("169.254.169.254", "[::ffff:169.254.169.254]", "168.63.129.16", "[fd00:ec2::254]"):
+        assert (await make().fetch(FetchRequest(f"http://{host}/"))).status is FetchStatus.REFUSED_ADDRESS
+
+
+async def test_the_address_that_is_connected_to_is_checked_not_one_looked_up_before(server: Server, make: Make) -> None:
+    # The name means this machine for whoever may go there, and metadata a moment later.
+    names = Names(rebind_test=["127.0.0.1", "169.254.169.254"])
+    fetcher = make(tools={"resolver": names})
+    server.answers["/feed"] = response(Connection="close")
+    assert (await fetcher.fetch(FetchRequest(server.url(host="rebind.test")))).ok
+    again = make(tools={"resolver": names})
+    assert (await again.fetch(FetchRequest(server.url(host="rebind.test")))).status is FetchStatus.REFUSED_ADDRESS
+
+
+async def test_a_redirect_inside_is_refused(server: Server, make: Make) -> None:
+    server.answers["/feed"] = response(302, b"", Location="http://evil.test/latest/meta-data")
+    fetcher = make(tools={"resolver": Names(evil_test=["169.254.169.254"])})
+    result = await fetcher.fetch(FetchRequest(server.url()))
+    assert (result.status, len(server.requests)) == (FetchStatus.REFUSED_ADDRESS, 1)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "example.com/feed",
+        "ftp://example.com/",
+        "file:///etc/passwd",
+        "gopher://127.0.0.1:25/",
+        "http://",
+        "http:///feed",
+        "http://user@example.com/",
+        "http://user:s3cret@example.com/",
+        "http://example.com:0/",
+        "http://example.com:65536/",
+        "http://exa mple.com/",
+        "http://example.com/\r\nHost: evil",
+        "http://[::1",
+        "https://" + "a" * 5000 + ".com",
+    ],
+)
+async def test_what_is_no_web_address_is_refused_without_asking_anybody(make: Make, url: str) -> None:
+    result = await make().fetch(FetchRequest(url))
+    assert (result.status, result.attempts) == (FetchStatus.INVALID_URL, 1)
+    assert "s3cret" not in str(result.error)
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 64 + ".test", "xn--.test", "-.test", "%zz", "nowhere.test"])
+async def test_a_host_that_no_dns_knows_is_a_readable_outcome(make: Make, host: str) -> None:
+    result = await make(attempts=1).fetch(FetchRequest(f"http://{host}/"))
+    assert result.status in (FetchStatus.DNS, FetchStatus.INVALID_URL)
+    assert result.error

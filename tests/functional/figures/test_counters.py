@@ -1,0 +1,119 @@
+"""The 24-hour figures: exact over processes and restarts, and over a kill up to what was not flushed."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from models.errors import Unavailable
+from services.figures.counters import Counted, Counters
+from services.ports import utc_now
+from services.store.sqlite import SqliteStore
+from tests.builders import Watch
+from tests.functional.articles.counting import CountingStore
+from tests.functional.figures.counting_process import PAUSE_SECONDS
+from tests.hosting import ROOT
+
+FLUSHED_EVERY = 0.2
+BOTH_COUNT = 300
+
+
+async def _counting(path: Path) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.functional.figures.counting_process", str(path), str(FLUSHED_EVERY)),
+        cwd=ROOT,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+
+
+async def _count_to(process: asyncio.subprocess.Process, number: int) -> None:
+    assert process.stdout is not None
+    for _ in range(number):
+        await process.stdout.readline()
+
+
+async def _last(process: asyncio.subprocess.Process, at_least: int) -> int:
+    assert process.stdout is not None
+    lines = (await process.stdout.read()).splitlines(keepends=True)
+    await process.wait()
+    return max((int(line) for line in lines if line.endswith(b"\n")), default=at_least)
+
+
+async def test_two_processes_and_a_kill_are_off_by_one_flush_interval_at_most(tmp_path: Path) -> None:
+    path = tmp_path / "toolpulse.db"
+    store = SqliteStore(path, utc_now)
+    await store.ensure_containers()
+    ending, killed = await _counting(path), await _counting(path)
+    await asyncio.gather(_count_to(ending, BOTH_COUNT), _count_to(killed, BOTH_COUNT))
+    killed.kill()
+    assert ending.stdin is not None
+    ending.stdin.write(b"stop\n")
+    await ending.stdin.drain()
+    by_ending, by_killed = await _last(ending, BOTH_COUNT), await _last(killed, BOTH_COUNT)
+    counted = await Counters(store, utc_now).last_24_hours()
+    lost = by_ending + by_killed - counted.hits
+    assert ending.returncode == 0
+    assert 0 <= lost <= FLUSHED_EVERY / PAUSE_SECONDS + 1
+    assert counted.hits >= by_ending
+    await store.close()
+
+
+async def test_counts_are_of_the_current_hour_and_the_23_before_it(store: SqliteStore, watch: Watch) -> None:
+    counters = Counters(store, watch)
+    counters.hit(0.001)
+    counters.hit(0.001, stale=True)
+    counters.miss(0.2)
+    counters.errors(3)
+    counters.errors(0)
+    await counters.flush()
+    assert await counters.last_24_hours() == Counted(hits=2, misses=1, stale=1, errors=3)
+    assert Counted(2, 1).hit_rate == 0.667
+    watch.advance(hours=23)
+    assert (await counters.last_24_hours()).hits == 2
+    watch.advance(hours=1)
+    assert await counters.last_24_hours() == Counted()
+    assert Counted().hit_rate == 0.0
+    await counters.close()
+
+
+async def test_what_the_store_does_not_take_is_kept_for_the_next_flush(store: SqliteStore, watch: Watch) -> None:
+    failing = CountingStore(store, fail_writes_from=1)
+    counters = Counters(failing, watch)
+    counters.hit(0.001)
+    with pytest.raises(Unavailable):
+        await counters.flush()
+    counters.hit(0.001)
+    failing.writes = -1_000_000
+    await counters.flush()
+    assert (await counters.last_24_hours()).hits == 2
+    await counters.close()
+
+
+async def test_closing_flushes_and_a_store_that_is_away_does_not_keep_it_from_closing(
+    store: SqliteStore, watch: Watch
+) -> None:
+    counters = Counters(store, watch)
+    counters.miss(0.001)
+    await asyncio.sleep(0)
+    await counters.close()
+    assert (await Counters(store, watch).last_24_hours()).misses == 1
+    lost = Counters(CountingStore(store, fail_writes_from=1), watch)
+    lost.miss(0.001)
+    await lost.close()
+
+
+async def test_counts_reach_the_store_by_themselves(store: SqliteStore, watch: Watch) -> None:
+    counters = Counters(store, watch, flushed_every=0.01)
+    for expected in (1, 2):
+        counters.hit(0.001)
+        for _ in range(500):
+            if (await counters.last_24_hours()).hits == expected:
+                break
+            await asyncio.sleep(0.01)
+        else:
+            pytest.fail("not flushed within five seconds")
+    await counters.close()

@@ -1,0 +1,100 @@
+"""A process that dies anywhere in a refresh, a miss, a rebuild or an invalidation leaves nothing wrong behind."""
+
+import itertools
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from models.cache import PERIODS
+from models.tool import Tool
+from services.ports import Query, Where
+from services.store.containers import CATALOG
+from services.store.sqlite import SqliteStore
+from tests.builders import Watch
+from tests.functional.articles.dying import Died, DyingStore
+from tests.functional.figures.conftest import NOW
+from tests.functional.figures.world import Process, Said, a_tool, check_entry, check_tables
+
+MADE = NOW - timedelta(days=40)
+_RUNS = Query((Where("id", "eq", "RUN"),), limit=1000)
+
+
+async def _one_more_world(store: SqliteStore, process: Process, number: int) -> Tool:
+    """A tool of its own with one hour counted, one changed since, one removed, and one new."""
+    tool = a_tool(number, MADE)
+    await store.upsert(CATALOG.name, tool.to_document())
+    for hours, sentiment in ((1, "positive"), (2, "negative"), (3, "neutral")):
+        said = Said(NOW - timedelta(hours=hours), sentiment)  # type: ignore[arg-type]
+        await process.settle(tool.tool_id, f"article-{hours}", said)
+    await process.cache.refresh.refresh_tools([tool.tool_id])
+    await process.settle(tool.tool_id, "article-2", Said(NOW - timedelta(hours=2), "positive"))
+    await process.settle(tool.tool_id, "article-3", Said(NOW - timedelta(hours=3), None))
+    await process.settle(tool.tool_id, "article-4", Said(NOW - timedelta(hours=4), "negative"))
+    return tool
+
+
+WORK: dict[str, Callable[[Process, Tool], Awaitable[Any]]] = {
+    "refresh": lambda process, tool: process.cache.refresh.refresh_tools([tool.tool_id]),
+    "miss": lambda process, tool: process.cache.reader.read(tool.tool_id, "DAY_7"),
+    "reanalyse": lambda process, tool: process.reanalyse(tool.tool_id),
+    "drop": lambda process, tool: process.cache.invalidation.drop(tool.tool_id),
+}
+
+
+@pytest.mark.parametrize("when", ["before", "halfway", "after"])
+@pytest.mark.parametrize("what", list(WORK))
+async def test_dying_at_any_operation_is_made_good_by_the_next_refresh(
+    store: SqliteStore, watch: Watch, what: str, when: Any
+) -> None:
+    process = Process(store, watch)
+    for k in itertools.count(1):
+        tool = await _one_more_world(store, process, k)
+        if what == "miss":
+            await process.cache.invalidation.drop(tool.tool_id)
+        dying = Process(DyingStore(store, k, when), watch)
+        try:
+            await WORK[what](dying, tool)
+        except Died:
+            died = True
+        else:
+            died = False
+        await dying.close()
+        await process.cache.refresh.refresh_tools([tool.tool_id])
+        await check_tables(store, tool.tool_id, NOW)
+        for period in PERIODS:
+            served = await process.cache.reader.read(tool.tool_id, period)
+            await check_entry(store, served.aggregate.entry, NOW)
+        if not died:
+            break
+    assert k > 4
+    await process.close()
+
+
+async def test_a_run_that_dies_anywhere_is_finished_by_its_message_or_closed_by_the_next_tick(
+    store: SqliteStore, watch: Watch
+) -> None:
+    process = Process(store, watch)
+    tool = await _one_more_world(store, process, 0)
+    for k in itertools.count(1):
+        dying = Process(DyingStore(store, k, "before"), watch)
+        try:
+            await dying.refresh()
+        except Died:
+            died = True
+        else:
+            died = False
+        await dying.close()
+        watch.advance(minutes=15)
+        await process.refresh()
+        runs = (await store.query("runs", _RUNS)).items
+        assert all(run["status"] != "RUNNING" for run in runs)
+        metadata = await store.read("sentiment_cache", "metadata", "metadata")
+        assert metadata is not None
+        assert metadata["last_refresh_ts"] == int(watch.now.timestamp())
+        assert metadata["tools_refreshed"] == [tool.tool_id]
+        if not died:
+            break
+    assert k >= 20
+    await process.close()

@@ -1,0 +1,57 @@
+"""The raw layer's history looks every mention up, so that it has a limit, and says what stays under it."""
+
+from datetime import timedelta
+
+import pytest
+
+from models.errors import InvalidInput
+from services.figures.history import History
+from services.figures.recount import Recount
+from services.store.containers import ARTICLES, CATALOG, MENTIONS
+from services.store.sqlite import SqliteStore
+from tests.builders import Watch
+from tests.functional.figures.conftest import NOW
+from tests.functional.figures.world import Process, Said, a_mention, a_tool
+
+TOOL = a_tool(0, NOW - timedelta(days=40))
+
+
+@pytest.fixture
+async def history(store: SqliteStore, watch: Watch) -> History:
+    """Of two mentions today, one yesterday, three the day before; three at most are looked up."""
+    process = Process(store, watch)
+    await store.create(CATALOG.name, TOOL.to_document())
+    for number, days in enumerate((0, 0, 1, 2, 2, 2)):
+        await process.settle(TOOL.tool_id, f"article-{number}", Said(NOW - timedelta(days=days), "positive"))
+    await process.close()
+    return History(store, Recount(store), watch, most_raw_mentions=3)
+
+
+async def test_as_many_days_as_may_be_looked_up_are(history: History) -> None:
+    points = (await history.raw(TOOL.tool_id, 2)).items
+    assert [(point.day, point.source, point.tally.total) for point in points] == [
+        ("2026-02-20", "reuters-world", 1),
+        ("2026-02-21", "reuters-world", 2),
+    ]
+
+
+async def test_more_are_refused_with_how_many_would_do(history: History) -> None:
+    for days in (3, 30):
+        with pytest.raises(InvalidInput, match="days: at most 2 with layer=raw: these have 6 mentions"):
+            await history.raw(TOOL.tool_id, days)
+
+
+async def test_a_day_that_is_too_many_alone_has_no_raw_layer(
+    store: SqliteStore, watch: Watch, history: History
+) -> None:
+    with pytest.raises(InvalidInput, match="none with layer=raw; ask for layer=canonical"):
+        await History(store, Recount(store), watch, most_raw_mentions=1).raw(TOOL.tool_id, 1)
+
+
+async def test_what_cannot_be_read_is_left_out_and_named(store: SqliteStore, history: History) -> None:
+    await store.upsert(ARTICLES.name, {"source_id": "article-0", "id": "article", "sources": 7})
+    broken = a_mention(TOOL.tool_id, "article-1", NOW).to_document()
+    await store.upsert(MENTIONS.name, {**broken, "matches": "many"})
+    found = await history.raw(TOOL.tool_id, 1)
+    assert [(point.source, point.tally.total) for point in found.items] == [("reuters-world", 1)]
+    assert found.unreadable == ("article-1",)

@@ -1,0 +1,306 @@
+"""What a read answers from: memory, the store, or a computation, and what it tells about it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import timedelta
+
+import pytest
+
+from models.cache import PERIODS, Period, SentimentCacheEntry
+from models.errors import NotFound
+from models.tool import Tool
+from services.figures.generations import Generations
+from services.figures.memory import Memory
+from services.figures.reader import Served
+from services.store.containers import CATALOG, SENTIMENT_CACHE
+from services.store.sqlite import SqliteStore
+from tests.builders import Watch
+from tests.functional.articles.counting import CountingStore
+from tests.functional.figures.conftest import NOW
+from tests.functional.figures.meanwhile import Meanwhile
+from tests.functional.figures.world import Process, Said, a_tool, stored_entry
+
+TOOL = a_tool(0, NOW - timedelta(days=40), aliases=("C#",))
+
+
+@pytest.fixture
+async def tool(store: SqliteStore, watch: Watch) -> Tool:
+    process = Process(store, watch)
+    await store.create(CATALOG.name, TOOL.to_document())
+    for name in TOOL.names:
+        await process.catalog.names.claim(name, "ALIAS", TOOL.tool_id)
+    await process.settle(TOOL.tool_id, "article-1", Said(NOW - timedelta(hours=2), "positive"))
+    await process.settle(TOOL.tool_id, "article-2", Said(NOW - timedelta(hours=30), "negative"))
+    return TOOL
+
+
+async def test_a_miss_computes_saves_all_four_and_the_next_read_is_a_hit(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    process = Process(store, watch)
+    missed = await process.cache.reader.read(tool.primary_name, "HOUR_24")
+    assert (missed.state, missed.age_seconds, missed.refresh) == ("MISS", 0, False)
+    watch.advance(minutes=5)
+    totals = {}
+    for period in PERIODS:
+        hit = await process.cache.reader.read("c#", period)
+        assert (hit.state, hit.age_seconds) == ("HIT", 300)
+        totals[period] = hit.aggregate.entry.total_mentions
+    assert totals == {"HOUR_1": 0, "HOUR_24": 1, "DAY_7": 2, "DAY_30": 2}
+    body = json.loads(missed.aggregate.body)
+    assert body["tool"] == "tool 0"
+    assert (body["is_stale"], body["coverage"], body["positive_percentage"]) == (False, 0.0, 100.0)
+    await process.close()
+
+
+async def test_nobody_has_an_aggregate_of_a_tool_that_is_not_there(store: SqliteStore, watch: Watch) -> None:
+    process = Process(store, watch)
+    with pytest.raises(NotFound):
+        await process.cache.reader.read("nobody", "HOUR_1")
+    await process.close()
+
+
+async def test_memory_answers_for_its_seconds_without_asking_the_store(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    await Process(store, watch).cache.refresh.refresh_tools([tool.tool_id])
+    counting = CountingStore(store)
+    process = Process(counting, watch, memory_seconds=2.0)
+    for expected in (1, 0, 0):
+        before = counting.operations
+        served = await process.cache.reader.read(tool.tool_id, "DAY_7")
+        assert served.state == "HIT"
+        assert (counting.operations > before) == (expected > 0)
+    watch.advance(seconds=2)
+    before = counting.operations
+    await process.cache.reader.read(tool.tool_id, "DAY_7")
+    assert counting.operations > before
+    await process.close()
+
+
+async def test_without_memory_every_read_asks_the_store(store: SqliteStore, watch: Watch, tool: Tool) -> None:
+    await Process(store, watch).cache.refresh.refresh_tools([tool.tool_id])
+    counting = CountingStore(store)
+    process = Process(counting, watch)
+    for reads in (1, 2):
+        await process.cache.reader.read(tool.tool_id, "DAY_7")
+        assert counting.operations == 2 * reads, "the tool, and the entry with its generation"
+    await process.close()
+
+
+async def test_a_raised_generation_is_obeyed_at_once_here_and_elsewhere_when_memory_runs_out(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    here, elsewhere = (Process(store, watch, memory_seconds=2.0) for _ in range(2))
+    for process in (here, elsewhere):
+        await process.cache.reader.read(tool.tool_id, "DAY_7")
+    await here.cache.generations.raise_(tool.tool_id)
+    at_once = await here.cache.reader.read(tool.tool_id, "DAY_7")
+    assert (at_once.state, at_once.aggregate.entry.generation) == ("MISS", 1)
+    assert (await elsewhere.cache.reader.read(tool.tool_id, "DAY_7")).aggregate.entry.generation == 0
+    watch.advance(seconds=2)
+    assert (await elsewhere.cache.reader.read(tool.tool_id, "DAY_7")).aggregate.entry.generation == 1
+    for process in (here, elsewhere):
+        await process.close()
+
+
+async def test_invalidating_deletes_the_entries_and_keeps_the_generation(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    process = Process(store, watch, memory_seconds=2.0)
+    await process.cache.reader.read(tool.tool_id, "DAY_7")
+    await process.cache.invalidation.drop(tool.tool_id)
+    assert [await stored_entry(store, tool.tool_id, period) for period in PERIODS] == [None] * 4
+    assert await process.cache.generations.current(tool.tool_id) == 1
+    await process.cache.invalidation.invalidate_tool_cache(tool.tool_id)
+    assert await process.cache.generations.current(tool.tool_id) == 1
+    await process.close()
+
+
+async def test_misses_at_the_same_time_compute_once(store: SqliteStore, watch: Watch, tool: Tool) -> None:
+    counting = CountingStore(store)
+    process = Process(counting, watch)
+    periods: list[Period] = [*PERIODS] * 8
+    served = await asyncio.gather(*(process.cache.reader.read(tool.tool_id, period) for period in periods))
+    assert {each.state for each in served} == {"MISS"}
+    assert {each.aggregate.entry.last_updated_ts for each in served} == {int(NOW.timestamp())}
+    entries = [await stored_entry(store, tool.tool_id, period) for period in PERIODS]
+    assert all(entry is not None for entry in entries)
+    # Each reader asks for the tool and twice for the entry; one computes: its 11 writes and looks come once.
+    assert counting.writes <= 8
+    await process.close()
+
+
+async def test_a_reader_that_goes_away_does_not_take_the_others_answer_along(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    process = Process(store, watch)
+    first = asyncio.ensure_future(process.cache.reader.read(tool.tool_id, "DAY_7"))
+    second = asyncio.ensure_future(process.cache.reader.read(tool.tool_id, "DAY_7"))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    first.cancel()
+    assert (await second).aggregate.entry.total_mentions == 2
+    await process.close()
+
+
+async def test_what_is_stale_is_served_at_once_and_one_message_a_minute_asks_for_its_refresh(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    here, elsewhere = (Process(store, watch, memory_seconds=2.0) for _ in range(2))
+    await here.cache.refresh.refresh_tools([tool.tool_id])
+    watch.advance(minutes=30)
+    fresh = await here.cache.reader.read(tool.tool_id, "DAY_7")
+    assert (fresh.state, fresh.aggregate.is_stale) == ("HIT", False)
+    watch.advance(seconds=1)
+    asked = []
+    for seconds in (0, 1, 30, 30, 30):
+        watch.advance(seconds=seconds)
+        for process in (here, elsewhere):
+            served = await process.cache.reader.read(tool.tool_id, "DAY_7")
+            assert (served.state, served.aggregate.is_stale) == ("STALE", True)
+            assert json.loads(served.aggregate.body)["is_stale"] is True
+            asked.append(served.refresh)
+    assert asked == [True, False, False, False, False, False, True, False, False, False]
+    await here.cache.refresh.refresh_tools([tool.tool_id])
+    again = await here.cache.reader.read(tool.tool_id, "DAY_7")
+    assert (again.state, again.aggregate.is_stale) == ("HIT", False)
+    for process in (here, elsewhere):
+        await process.close()
+
+
+async def test_an_entry_that_cannot_be_read_is_a_miss(store: SqliteStore, watch: Watch, tool: Tool) -> None:
+    process = Process(store, watch)
+    await process.cache.refresh.refresh_tools([tool.tool_id])
+    entry = await stored_entry(store, tool.tool_id, "DAY_7")
+    assert entry is not None
+    await store.upsert(SENTIMENT_CACHE.name, {**entry.to_document(), "total_mentions": 99})
+    served = await process.cache.reader.read(tool.tool_id, "DAY_7")
+    assert (served.state, served.aggregate.entry.total_mentions) == ("MISS", 2)
+    await process.close()
+
+
+async def test_many_tools_are_read_with_one_look_and_the_missing_ones_computed(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    other = a_tool(1, NOW - timedelta(days=1))
+    await store.create(CATALOG.name, other.to_document())
+    process = Process(store, watch)
+    await process.cache.refresh.refresh_tools([tool.tool_id])
+    served = (await process.cache.reader.read_all([tool, other], "DAY_7")).items
+    assert [(each.state, each.aggregate.name) for each in served] == [("HIT", "tool 0"), ("MISS", "tool 1")]
+    await process.cache.counters.flush()
+    counted = await process.cache.counters.last_24_hours()
+    assert (counted.hits, counted.misses) == (1, 1)
+    await process.close()
+
+
+async def test_memory_takes_nothing_of_a_generation_that_is_past(store: SqliteStore, watch: Watch, tool: Tool) -> None:
+    process = Process(store, watch)
+    old = (await process.cache.reader.read(tool.tool_id, "DAY_7")).aggregate
+    generations = Generations(store, watch)
+    memory = Memory(generations, 2.0)
+    memory.put("x", old, NOW)
+    assert memory.get("x", "DAY_7", NOW) is old
+    await generations.raise_(tool.tool_id)
+    assert memory.get("x", "DAY_7", NOW) is None
+    memory.put("x", old, NOW)
+    assert memory.get("x", "DAY_7", NOW) is None
+    await process.close()
+
+
+LAST_CHECK = ("read", SENTIMENT_CACHE.name, 2)
+"""A computation reads the generation before it begins, and once more when its entries are saved."""
+
+
+async def test_a_generation_that_others_raise_during_a_computation_makes_it_begin_anew(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    elsewhere = Process(store, watch)
+    meanwhile = Meanwhile(
+        store, "write_many", SENTIMENT_CACHE.name, 1, lambda: elsewhere.cache.invalidation.drop(tool.tool_id)
+    )
+    process = Process(meanwhile, watch, memory_seconds=2.0)
+    served = await process.cache.reader.read(tool.tool_id, "DAY_7")
+    assert (meanwhile.happened, served.state, served.aggregate.entry.generation) == (True, "MISS", 1)
+    assert {entry and entry.generation for entry in await _stored(store, tool)} == {1}
+    for each in (process, elsewhere):
+        await each.close()
+
+
+async def _stored(store: SqliteStore, tool: Tool) -> list[SentimentCacheEntry | None]:
+    return [await stored_entry(store, tool.tool_id, period) for period in PERIODS]
+
+
+async def test_a_miss_whose_generation_was_raised_here_as_it_ended_is_not_served(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    meanwhile = Meanwhile(store, *LAST_CHECK, lambda: process.cache.generations.raise_(tool.tool_id))
+    process = Process(meanwhile, watch, memory_seconds=2.0)
+    served = await process.cache.reader.read(tool.tool_id, "DAY_7")
+    assert (meanwhile.happened, served.aggregate.entry.generation) == (True, 1)
+    await process.close()
+
+
+async def test_a_stale_entry_whose_generation_was_raised_here_as_it_was_read_is_not_served(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    meanwhile = Meanwhile(
+        store, "create", SENTIMENT_CACHE.name, 1, lambda: process.cache.generations.raise_(tool.tool_id)
+    )
+    process = Process(meanwhile, watch)
+    await process.cache.refresh.refresh_tools([tool.tool_id])
+    watch.advance(minutes=31)
+    served = await process.cache.reader.read(tool.tool_id, "DAY_7")
+    assert (meanwhile.happened, served.state, served.aggregate.entry.generation) == (True, "MISS", 1)
+    await process.close()
+
+
+async def test_who_joins_a_computation_gets_nothing_of_before_what_they_were_told_of(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    """It has made sure of its generation already when somebody else raises it, and then says so to a caller here."""
+    elsewhere = Process(store, watch)
+    told: list[asyncio.Task[Served]] = []
+
+    async def raised_and_told() -> None:
+        await elsewhere.cache.invalidation.drop(tool.tool_id)
+        told.append(asyncio.ensure_future(process.cache.reader.read(tool.tool_id, "DAY_7")))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert process.cache.generations.known(tool.tool_id) == 1
+
+    meanwhile = Meanwhile(store, *LAST_CHECK, raised_and_told)
+    process = Process(meanwhile, watch)
+    first = await process.cache.reader.read(tool.tool_id, "DAY_7")
+    assert [first.aggregate.entry.generation, (await told[0]).aggregate.entry.generation] == [1, 1]
+    for each in (process, elsewhere):
+        await each.close()
+
+
+async def test_of_many_tools_none_is_served_whose_generation_was_raised_here_meanwhile(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    other = a_tool(1, NOW - timedelta(days=1))
+    await store.create(CATALOG.name, other.to_document())
+    await Process(store, watch).cache.refresh.refresh_tools([tool.tool_id])
+    meanwhile = Meanwhile(store, *LAST_CHECK, lambda: process.cache.generations.raise_(tool.tool_id))
+    process = Process(meanwhile, watch)
+    served = (await process.cache.reader.read_all([tool, other], "DAY_7")).items
+    assert [(each.state, each.aggregate.entry.generation) for each in served] == [("MISS", 1), ("HIT", 0)]
+    await process.close()
+
+
+async def test_memory_counts_from_when_the_store_was_asked(store: SqliteStore, watch: Watch, tool: Tool) -> None:
+    async def slow() -> None:
+        watch.advance(seconds=2)
+
+    meanwhile = Meanwhile(store, "read_many", SENTIMENT_CACHE.name, 1, slow)
+    process = Process(meanwhile, watch, memory_seconds=2.0)
+    await process.cache.reader.read(tool.tool_id, "DAY_7")
+    before = meanwhile.operations
+    await process.cache.reader.read(tool.tool_id, "DAY_7")
+    assert meanwhile.operations > before
+    await process.close()

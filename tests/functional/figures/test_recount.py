@@ -1,0 +1,319 @@
+"""A recount that is late never has the last word, and marks outlive whatever changes while they are counted."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Any, cast
+
+import pytest
+
+from models.timeline import Timeline, WindowTables
+from models.tool import Tool
+from models.values import Sentiment, hour_key
+from services.figures.marks import mark_hours, marked_tools, marks_among, marks_of
+from services.figures.recount import Recount, spans
+from services.figures.tables import hours_in
+from services.ports import Store
+from services.store.containers import CATALOG, MENTIONS
+from services.store.sqlite import SqliteStore
+from tests.builders import Watch
+from tests.functional.articles.counting import CountingStore
+from tests.functional.figures.conftest import NOW
+from tests.functional.figures.world import Process, Said, a_mention, a_tool, check_tables
+
+TOOL = a_tool(0, NOW - timedelta(days=40))
+HOUR = NOW - timedelta(hours=2)
+
+
+class Late:
+    """A store whose first write waits until it is let go; `counted` says that it is waiting."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.counted = asyncio.Event()
+        self.go = asyncio.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._store, name)
+        if name not in ("create_many", "replace_many"):
+            return method
+
+        async def call(*args: Any) -> Any:
+            self.counted.set()
+            await self.go.wait()
+            return await method(*args)
+
+        return call
+
+
+@pytest.fixture
+async def process(store: SqliteStore, watch: Watch) -> Process:
+    await store.create(CATALOG.name, TOOL.to_document())
+    return Process(store, watch)
+
+
+@pytest.mark.parametrize("counted_before", [True, False])
+@pytest.mark.parametrize(("first", "then"), [("positive", None), ("positive", "negative"), (None, "positive")])
+@pytest.mark.parametrize("everything", [True, False])
+async def test_a_count_that_is_late_gives_way(
+    store: SqliteStore,
+    process: Process,
+    counted_before: bool,
+    first: Sentiment | None,
+    then: Sentiment | None,
+    everything: bool,
+) -> None:
+    other = Said(HOUR + timedelta(minutes=1), "neutral")
+    if counted_before:
+        await process.settle(TOOL.tool_id, "other", other)
+        await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, "negative"))
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, first))
+    late = Late(store)
+    recount = Recount(cast("Store", late))
+    counting = recount.rebuild_tool if everything else recount.recount_tool
+    work = asyncio.ensure_future(counting(TOOL.tool_id, NOW))
+    await late.counted.wait()
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, then))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    late.go.set()
+    await work
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    await check_tables(store, TOOL.tool_id, NOW)
+
+
+async def test_who_is_late_counts_again_what_the_earlier_count_had_not_seen(
+    store: SqliteStore, process: Process
+) -> None:
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, "negative"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    earlier, later = Late(store), Late(store)
+    works = []
+    for number, late in enumerate((earlier, later)):
+        await process.settle(TOOL.tool_id, f"another-{number}", Said(HOUR, "positive"))
+        works.append(asyncio.ensure_future(Recount(cast("Store", late)).recount_tool(TOOL.tool_id, NOW)))
+        await late.counted.wait()
+    for late, work in zip((earlier, later), works, strict=True):
+        late.go.set()
+        await work
+    await check_tables(store, TOOL.tool_id, NOW)
+
+
+async def test_windows_that_are_gathered_late_give_way(store: SqliteStore, process: Process, watch: Watch) -> None:
+    """Else they would be believed for the rest of their hour: nothing is marked any more."""
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, "negative"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    watch.advance(minutes=60)
+    late = Late(store)
+    work = asyncio.ensure_future(Recount(cast("Store", late)).windows_of([TOOL.tool_id], watch.now))
+    await late.counted.wait()
+    await process.settle(TOOL.tool_id, "another", Said(HOUR, "positive"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, watch.now)
+    late.go.set()
+    assert (await work).windows[TOOL.tool_id].tallies(watch.now)["DAY_7"].total == 2
+    await check_tables(store, TOOL.tool_id, watch.now)
+
+
+async def test_windows_of_a_new_hour_say_how_often_their_tool_was_recounted(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    """Entries of another number are not left alone, those of the same are."""
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, "negative"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    watch.advance(minutes=60)
+    found = await process.cache.recount.windows_of([TOOL.tool_id], watch.now)
+    assert found.windows[TOOL.tool_id].recounts == 1
+
+
+async def test_the_timeline_names_the_source_of_the_latest_mention(store: SqliteStore, process: Process) -> None:
+    moments = {"first": HOUR - timedelta(hours=5), "second": HOUR, "third": HOUR - timedelta(hours=9)}
+    mentions = [a_mention(TOOL.tool_id, source, moment, source=source) for source, moment in moments.items()]
+    await store.write_many(MENTIONS.name, [mention.to_document() for mention in mentions])
+    await mark_hours(store, TOOL.tool_id, moments.values(), NOW)
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    document = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
+    assert document is not None
+    assert document["last_ingestion_source"] == "second"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"hours": {"DAY_7": [1, 0, 0, 0]}},
+        {"minutes": {hour_key(NOW): "x"}},
+        {"minutes": {hour_key(NOW): [1]}},
+        {"minutes": []},
+    ],
+)
+async def test_windows_that_cannot_be_read_are_gathered_anew(
+    store: SqliteStore, process: Process, broken: dict[str, Any]
+) -> None:
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, "negative"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    held = await store.read(CATALOG.name, TOOL.tool_id, WindowTables.ID)
+    assert held is not None
+    await store.upsert(CATALOG.name, {**held, **broken})
+    found = await process.cache.recount.windows_of([TOOL.tool_id], NOW)
+    assert found.windows[TOOL.tool_id].tallies(NOW)["DAY_30"].total == 1
+    await check_tables(store, TOOL.tool_id, NOW)
+
+
+async def test_a_timeline_that_was_stored_hour_by_hour_is_read_and_stored_by_day_when_it_changes(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    for number in range(30):
+        await process.settle(TOOL.tool_id, f"article-{number}", Said(NOW - timedelta(hours=number), "positive"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    document = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
+    assert document is not None
+    assert {len(day) for day in document["hours"]} == {8}
+    await store.upsert(CATALOG.name, {**document, "hours": hours_in(document)})
+    await store.delete(CATALOG.name, TOOL.tool_id, WindowTables.ID)
+    await process.cache.recount.windows_of([TOOL.tool_id], NOW)
+    await check_tables(store, TOOL.tool_id, NOW)
+    await process.settle(TOOL.tool_id, "article-3", Said(NOW, None))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    await check_tables(store, TOOL.tool_id, NOW)
+    after = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
+    assert after is not None
+    assert {len(day) for day in after["hours"]} == {8}
+
+
+async def test_hours_of_many_tools_are_counted_with_one_look_each_by_its_own_mentions(
+    store: SqliteStore, process: Process
+) -> None:
+    tools = [a_tool(number, NOW - timedelta(days=40)) for number in range(1, 6)]
+    for number, tool in enumerate(tools):
+        for article in range(number + 1):
+            said = Said(HOUR + timedelta(minutes=article), "positive")
+            await process.settle(tool.tool_id, f"article-{article}", said)
+    counting = CountingStore(store)
+    found = await Recount(counting).windows_of([tool.tool_id for tool in tools], NOW)
+    assert [found.windows[tool.tool_id].tallies(NOW)["DAY_7"].total for tool in tools] == [1, 2, 3, 4, 5]
+    # Marks, windows, timelines with tools, hours, mentions; what is new; the marks.
+    assert counting.operations == 5 + 1 + 1
+    for tool in tools:
+        await check_tables(store, tool.tool_id, NOW)
+
+
+async def test_what_is_marked_while_it_is_counted_stays_marked(store: SqliteStore, process: Process) -> None:
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, "positive"))
+    late = Late(store)
+    work = asyncio.ensure_future(Recount(cast("Store", late)).recount_tool(TOOL.tool_id, NOW))
+    await late.counted.wait()
+    await process.settle(TOOL.tool_id, "another", Said(HOUR, "positive"))
+    late.go.set()
+    await work
+    assert len(await marks_of(store, TOOL.tool_id)) == 1
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    await check_tables(store, TOOL.tool_id, NOW)
+
+
+async def test_a_tombstone_is_gone_when_its_hour_was_recounted(store: SqliteStore, process: Process) -> None:
+    said = Said(HOUR, "positive")
+    await process.settle(TOOL.tool_id, "article", said)
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, None))
+    assert await store.read(MENTIONS.name, TOOL.tool_id, "article") is not None
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    assert await store.read(MENTIONS.name, TOOL.tool_id, "article") is None
+
+
+async def test_the_timeline_is_one_document_updated_in_place_that_forgets_what_no_window_reaches(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, "positive"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    first = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
+    assert first is not None
+    timeline = Timeline.from_document(first)
+    assert (timeline.ingestion_count, timeline.last_ingestion_source) == (1, "reuters-world")
+    watch.advance(days=33)
+    await process.settle(TOOL.tool_id, "later", Said(watch.now, "negative"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, watch.now)
+    document = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
+    assert document is not None
+    timeline = Timeline.from_document(document)
+    assert (timeline.ingestion_count, len(timeline.hours), timeline.created_at) == (2, 1, NOW)
+
+
+async def test_what_was_published_before_any_window_is_not_counted(store: SqliteStore, process: Process) -> None:
+    await process.settle(TOOL.tool_id, "old", Said(NOW - timedelta(days=40), "positive"))
+    assert await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    document = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
+    assert document is not None
+    assert document["hours"] == {}
+    assert await marks_of(store, TOOL.tool_id) == []
+
+
+async def test_a_rebuild_makes_good_what_was_lost(store: SqliteStore, process: Process) -> None:
+    for number in range(30):
+        await process.settle(TOOL.tool_id, f"article-{number}", Said(NOW - timedelta(hours=number), "positive"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    await store.delete(CATALOG.name, TOOL.tool_id, Timeline.ID)
+    await store.delete(CATALOG.name, TOOL.tool_id, "HOUR:2026022118")
+    await process.cache.recount.rebuild_tool(TOOL.tool_id, NOW)
+    await check_tables(store, TOOL.tool_id, NOW)
+
+
+async def test_more_mentions_than_a_page_holds_are_all_counted(store: SqliteStore, process: Process) -> None:
+    mentions = [a_mention(TOOL.tool_id, f"article-{n}", HOUR + timedelta(seconds=n % 60)) for n in range(2500)]
+    await store.write_many(MENTIONS.name, [mention.to_document() for mention in mentions])
+    await mark_hours(store, TOOL.tool_id, [HOUR], NOW)
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    await check_tables(store, TOOL.tool_id, NOW)
+
+
+async def test_what_is_new_is_counted_also_behind_a_thousand_marks_of_what_is_old(
+    store: SqliteStore, process: Process
+) -> None:
+    """A feed's first fetch brings years."""
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, "positive"))
+    old = [NOW - timedelta(days=40, hours=number) for number in range(1001)]
+    await mark_hours(store, TOOL.tool_id, old, NOW)
+    found = await process.cache.recount.windows_of([TOOL.tool_id], NOW)
+    assert found.windows[TOOL.tool_id].tallies(NOW)["DAY_7"].total == 1
+    await check_tables(store, TOOL.tool_id, NOW)
+
+
+async def test_a_rebuild_looks_past_more_tables_than_a_page_holds(store: SqliteStore, process: Process) -> None:
+    """A backfill's tables live for 32 days beside those that are new by then."""
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, "positive"))
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    held = await store.read(CATALOG.name, TOOL.tool_id, f"HOUR:{hour_key(HOUR)}")
+    assert held is not None
+    hours = [hour_key(NOW - timedelta(days=33, hours=number)) for number in range(1000)]
+    old = [{**held, "id": f"HOUR:{hour}", "hour": hour} for hour in hours]
+    await store.write_many(CATALOG.name, old)
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, "negative"))
+    await process.cache.recount.rebuild_tool(TOOL.tool_id, NOW)
+    found = await process.cache.recount.windows_of([TOOL.tool_id], NOW)
+    assert found.windows[TOOL.tool_id].tallies(NOW)["DAY_7"].negative == 1
+
+
+async def test_a_mention_that_cannot_be_counted_is_named(store: SqliteStore, process: Process) -> None:
+    await process.settle(TOOL.tool_id, "article", Said(HOUR, "positive"))
+    document = await store.read(MENTIONS.name, TOOL.tool_id, "article")
+    assert document is not None
+    await store.upsert(MENTIONS.name, {**document, "sentiment": "furious"})
+    with pytest.raises(ValueError, match="article"):
+        await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+
+
+async def test_marks_of_all_tools_are_found_without_looking_at_the_tools(store: SqliteStore, watch: Watch) -> None:
+    tools: list[Tool] = [a_tool(number, NOW) for number in range(3)]
+    for tool in tools[:2]:
+        await mark_hours(store, tool.tool_id, [NOW, NOW - timedelta(hours=1), NOW], NOW)
+    await mark_hours(store, tools[2].tool_id, [], NOW)
+    marked = {tool.tool_id for tool in tools[:2]}
+    assert set(await marked_tools(store)) == marked
+    among = await marks_among(store, [tools[1].tool_id, tools[2].tool_id])
+    assert {tool_id: len(marks) for tool_id, marks in among.items()} == {tools[1].tool_id: 2}
+    assert await marks_among(store, []) == {}
+    assert len(await marks_of(store, tools[0].tool_id)) == 2
+
+
+def test_hours_without_a_gap_are_counted_together() -> None:
+    found = spans(["2026022122", "2026022123", "2026022200", "2026022202"])
+    assert [(start.hour, (end - start) / timedelta(hours=1)) for start, end in found] == [(22, 3), (2, 1)]
+    assert spans([]) == []

@@ -1,0 +1,226 @@
+"""A cache on a store, articles that say things about tools, and those who write down what they say."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from models.cache import PERIODS, CacheGeneration, Period, SentimentCacheEntry, entry_id, percentages
+from models.mention import SentimentScore
+from models.timeline import Tally
+from models.tool import Tool
+from models.values import Sentiment, hour_key
+from services.figures.cache import Cache
+from services.figures.marks import mark_hours, marks_of
+from services.figures.messages import RefreshMessage
+from services.figures.tables import hours_in, minutes_in
+from services.figures.windows import edges_of, windows_in
+from services.ports import Clock, Document, Query, Store
+from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE
+from services.tools.catalog import Catalog
+from tests.functional.articles.dying import Died
+
+POLARITY: dict[Sentiment, float] = {"positive": 0.75, "negative": -0.5, "neutral": 0.03}
+
+
+def a_tool(number: int, now: datetime, **changes: Any) -> Tool:
+    fields: dict[str, Any] = {
+        "tool_id": str(uuid.UUID(int=number + 1)),
+        "primary_name": f"tool {number}",
+        "created_at": now,
+        "updated_at": now,
+    }
+    return Tool(**(fields | changes))
+
+
+def a_mention(
+    tool_id: str, source_id: str, published_at: datetime, sentiment: Sentiment = "positive", **changes: Any
+) -> SentimentScore:
+    fields: dict[str, Any] = {
+        "created_at": published_at,
+        "updated_at": published_at,
+        "tool_id": tool_id,
+        "source_id": source_id,
+        "sentiment": sentiment,
+        "score": 0.9,
+        "polarity": POLARITY[sentiment],
+        "published_at": published_at,
+        "analyzer": "embedded",
+        "analyzer_version": "1",
+        "source": "reuters-world",
+    }
+    return SentimentScore(**(fields | changes))
+
+
+@dataclass(frozen=True)
+class Said:
+    """What an article says about a tool, now; None is nothing any more."""
+
+    published_at: datetime
+    sentiment: Sentiment | None
+
+
+class Process:
+    """One process of the app on a store: what it knows ends with it."""
+
+    def __init__(self, store: Store, clock: Clock, memory_seconds: float = 0.0) -> None:
+        numbers = itertools.count()
+        start = uuid.uuid4().hex[:12]
+        self.store = store
+        self.clock = clock
+        self.catalog = Catalog(store, clock, lambda: str(uuid.uuid4()))
+        self.cache = Cache.build(store, self.catalog, clock, lambda: f"{start}-{next(numbers)}", memory_seconds)
+
+    async def close(self) -> None:
+        """Also of a process that died, which flushes nothing any more."""
+        with contextlib.suppress(Died):
+            await self.cache.close()
+
+    async def settle(self, tool_id: str, source_id: str, said: Said) -> None:
+        """Makes the mention what the article says: mention first, then the mark, whatever was there."""
+        document = await self.store.read(MENTIONS.name, tool_id, source_id)
+        now, moment = self.clock(), said.published_at
+        if document is None:
+            if said.sentiment is not None:
+                mention = a_mention(tool_id, source_id, said.published_at, said.sentiment)
+                await self.store.create(MENTIONS.name, mention.to_document())
+        else:
+            before = SentimentScore.from_document(document)
+            moment = before.published_at
+            if said.sentiment is None:
+                after = before.changed(now, removed_at=now)
+            else:
+                after = before.changed(
+                    now, sentiment=said.sentiment, polarity=POLARITY[said.sentiment], removed_at=None
+                )
+            await self.store.replace(MENTIONS.name, after.to_document(), document["_etag"])
+        await mark_hours(self.store, tool_id, [moment], now)
+
+    async def refresh(self) -> None:
+        begun = await self.cache.refresh_runs.tick()
+        for message in begun.messages:
+            await self.cache.refresh_runs.work(RefreshMessage.from_message(message))
+
+    async def reanalyse(self, tool_id: str) -> None:
+        await self.cache.recount.rebuild_tool(tool_id, self.clock())
+        await self.cache.generations.raise_(tool_id)
+        await self.cache.invalidation.invalidate_tool_cache(tool_id)
+
+    async def merge(self, source: str, target: str) -> None:
+        """As the run of a merge does it: the tool first, its mentions one by one, each marked, then generations."""
+        tool = await self.catalog.names.tool(source)
+        assert tool is not None
+        now = self.clock()
+        if tool.merged_into is None:
+            merged = tool.changed(now, status="MERGED", merged_into=target)
+            await self.store.replace(CATALOG.name, merged.to_document(), tool.stored_etag or "")
+        for mention in await mentions_of(self.store, source):
+            if not mention.counts:
+                continue
+            there = await self.store.read(MENTIONS.name, target, mention.source_id)
+            moved = mention.changed(now, tool_id=target)
+            if there is None:
+                await self.store.create(MENTIONS.name, moved.to_document())
+            elif there.get("removed_at") is not None:
+                await self.store.replace(MENTIONS.name, moved.to_document(), there["_etag"])
+            await mark_hours(self.store, target, [mention.published_at], now)
+            gone = mention.changed(now, removed_at=now)
+            await self.store.replace(MENTIONS.name, gone.to_document(), mention.stored_etag or "")
+            await mark_hours(self.store, source, [mention.published_at], now)
+        for tool_id in (source, target):
+            await self.cache.generations.raise_(tool_id)
+            await self.cache.invalidation.invalidate_tool_cache(tool_id)
+
+
+async def everything(store: Store, container: str, partition: str | None = None) -> list[Document]:
+    found: list[Document] = []
+    after: str | None = None
+    while True:
+        page = await store.query(container, Query(partition=partition, limit=1000, after=after))
+        found += page.items
+        after = page.next
+        if after is None:
+            return found
+
+
+async def mentions_of(store: Store, tool_id: str) -> list[SentimentScore]:
+    return [SentimentScore.from_document(each) for each in await everything(store, MENTIONS.name, tool_id)]
+
+
+def brute_force(mentions: Sequence[SentimentScore], since: datetime, until: datetime) -> Tally:
+    """One mention after the other, no table in between."""
+    tally = Tally()
+    for mention in mentions:
+        if mention.removed_at is None and since <= mention.published_at < until:
+            tally = tally.plus(Tally.of(mention.sentiment, mention.polarity))
+    return tally
+
+
+def figures(entry: SentimentCacheEntry) -> tuple[Any, ...]:
+    return (
+        (entry.total_mentions, entry.positive_count, entry.negative_count, entry.neutral_count),
+        (entry.positive_percentage, entry.negative_percentage, entry.neutral_percentage),
+        entry.average_sentiment,
+    )
+
+
+def expected(tally: Tally) -> tuple[Any, ...]:
+    counts = (tally.total, tally.positive, tally.negative, tally.neutral)
+    return counts, percentages(*counts[1:]), tally.average_sentiment
+
+
+async def check_entry(store: Store, entry: SentimentCacheEntry, now: datetime) -> None:
+    """Its figures are what its window's mentions say, and its window is the period's."""
+    end = entry.period_end_ts
+    assert end % 60 == 0
+    assert 0 <= entry.last_updated_ts - end < 60
+    assert entry.last_updated_ts <= now.timestamp()
+    assert end - entry.period_start_ts == PERIODS[entry.period].total_seconds()
+    until = now + timedelta(seconds=end - now.timestamp())
+    tally = brute_force(await mentions_of(store, entry.tool_id), until - PERIODS[entry.period], until)
+    assert figures(entry) == expected(tally), entry.period
+
+
+async def check_tables(store: Store, tool_id: str, now: datetime) -> None:
+    """No marks, no tombstones, and every table says what the mentions say, the windows' at each minute of the hour."""
+    assert await marks_of(store, tool_id) == []
+    mentions = await mentions_of(store, tool_id)
+    kept = [mention for mention in mentions if mention.published_at >= now - timedelta(days=31)]
+    assert all(mention.counts for mention in kept)
+    by_hour: dict[str, Tally] = {}
+    by_minute: dict[str, dict[str, Tally]] = {}
+    for mention in kept:
+        hour, minute = hour_key(mention.published_at), f"{mention.published_at:%M}"
+        one = Tally.of(mention.sentiment, mention.polarity)
+        by_hour[hour] = by_hour.get(hour, Tally()).plus(one)
+        table = by_minute.setdefault(hour, {})
+        table[minute] = table.get(minute, Tally()).plus(one)
+    documents = {document["id"]: document for document in await everything(store, CATALOG.name, tool_id)}
+    since = hour_key(now - timedelta(days=31) + timedelta(hours=1))
+    stored = {hour: Tally(*each) for hour, each in hours_in(documents.get("TIMELINE")).items() if hour >= since}
+    assert stored == {hour: tally for hour, tally in by_hour.items() if hour >= since}
+    for hour in {*by_hour, *(document["hour"] for each, document in documents.items() if each.startswith("HOUR:"))}:
+        if hour >= since:
+            minutes = minutes_in(documents.get(f"HOUR:{hour}"))
+            assert {at: Tally(*each) for at, each in minutes.items()} == by_minute.get(hour, {}), hour
+    windows = windows_in(documents.get("WINDOWS"), edges_of(now))
+    if windows is not None:
+        for ended in range(60):
+            end = now.replace(minute=ended, second=0, microsecond=0)
+            counted = {period: brute_force(mentions, end - span, end) for period, span in PERIODS.items()}
+            assert windows.tallies(end) == counted, end
+
+
+async def stored_entry(store: Store, tool_id: str, period: Period) -> SentimentCacheEntry | None:
+    document = await store.read(SENTIMENT_CACHE.name, tool_id, entry_id(tool_id, period))
+    return SentimentCacheEntry.from_document(document) if document else None
+
+
+async def generation_of(store: Store, tool_id: str) -> int:
+    document = await store.read(SENTIMENT_CACHE.name, tool_id, f"{tool_id}:generation")
+    return CacheGeneration.from_document(document).generation if document else 0

@@ -1,0 +1,267 @@
+"""What articles say becomes mentions, once and exactly, whoever dies on the way; one bad article fails alone."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from models.errors import Unavailable
+from models.tool import ToolReference
+from services.articles.reading import Articles
+from services.mentions.intake import ERRORS_REST, LAST_DELIVERY, MOST_ATTEMPTS, AnalysisFailed
+from services.runs.workflows import TURN
+from services.store.containers import ARTICLES, CATALOG
+from services.tools.form import new_tool
+from tests.functional.mentions.world import Words, World
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_the_last_delivery_is_the_one_after_which_the_queue_gives_up() -> None:
+    queues = json.loads((ROOT / "host.json").read_text())["extensions"]["queues"]
+    assert queues["maxDequeueCount"] == LAST_DELIVERY
+
+
+def test_a_page_of_a_run_may_take_as_long_as_its_turn_before_the_function_times_out() -> None:
+    hours, minutes, seconds = json.loads((ROOT / "host.json").read_text())["functionTimeout"].split(":")
+    assert timedelta(hours=int(hours), minutes=int(minutes), seconds=int(seconds)) >= 2 * TURN
+
+
+async def test_an_article_is_analysed_and_mentions_each_tool_that_it_names(world: World) -> None:
+    quorvia = await world.tool("Quorvia", "QV", tickers=["QRVA"])
+    tarnwick = await world.tool("Tarnwick DB")
+    one = await world.article(1, "Quorvia is good", "Tarnwick DB is bad. QV stays good. $QRVA rises.")
+    other = await world.article(2, "Nothing of note")
+    taken = await world.worker.intake.take([one, other, "dedup:" + "f" * 32])
+    assert (taken.analyzed, taken.alone) == (3, ())
+
+    analysed = await world.read(one)
+    assert (analysed.status, analysed.analyzer, analysed.analyzer_version) == ("analyzed", "words", "1")
+    assert analysed.detected_tool_ids == tuple(sorted((quorvia.tool_id, tarnwick.tool_id)))
+    assert (analysed.matched_tickers, analysed.detected_tickers) == (("QRVA",), ("QRVA",))
+    assert analysed.analyzed_revision == analysed.canonical.revision
+    assert (await world.read(other)).status == "analyzed"
+
+    ours, theirs = (await world.mentions(quorvia))[one], (await world.mentions(tarnwick))[one]
+    assert (ours.sentiment, theirs.sentiment) == ("positive", "negative")
+    assert [(each.name, each.kind, each.where) for each in ours.matches] == [
+        ("Quorvia", "NAME", "HEADLINE"),
+        ("QV", "ALIAS", "TEXT"),
+        ("$QRVA", "TICKER", "TEXT"),
+    ]
+    assert ours.published_at == analysed.timestamp
+    await world.is_counted(quorvia)
+    await world.is_counted(tarnwick)
+
+
+async def test_a_mention_is_never_published_later_than_its_article_was_first_seen(world: World) -> None:
+    quorvia = await world.tool("Quorvia")
+    early = await world.article(1, "Quorvia", timestamp=world.watch.now + timedelta(hours=3))
+    await world.delivered([early])
+    assert (await world.mentions(quorvia))[early].published_at == world.watch.now
+
+
+async def test_the_first_article_about_a_tool_is_its_discovery(world: World) -> None:
+    quorvia = await world.tool("Quorvia")
+    later = await world.article(1, "Quorvia again")
+    first = await world.article(500, "Quorvia")
+    tagged = await world.article(2, "Shares", tags=("quorvia",))
+    await world.delivered([later, first, tagged])
+    await world.delivered([await world.article(900, "Quorvia, found late")])
+    roles = {source_id: each.role for source_id, each in (await world.mentions(quorvia)).items()}
+    assert [roles[each] for each in (first, later, tagged)] == ["DISCOVERY", "TIMELINE_SOURCE", "OTHER"]
+    assert list(roles.values()).count("DISCOVERY") == 1
+    tool = await world.worker.catalog.get("Quorvia")
+    assert (tool.discovery_reference, tool.discovery_date) == (first, "2026-02-21")
+    kept = await world.store.read(CATALOG.name, tool.tool_id, f"NOVAREF:{first}")
+    assert kept is not None
+    assert ToolReference.from_document(kept).role == "DISCOVERY"
+
+
+async def test_an_edit_moves_mentions_and_a_deletion_takes_them_away(world: World) -> None:
+    quorvia, tarnwick = await world.tool("Quorvia"), await world.tool("Tarnwick")
+    one = await world.article(1, "Quorvia is good")
+    await world.delivered([one])
+    before = (await world.mentions(quorvia))[one]
+    world.watch.advance(hours=2)
+    await world.edit(one, "Tarnwick is bad")
+    await world.delivered([one])
+    assert await world.mentions(quorvia) == {}
+    assert (await world.mentions(tarnwick))[one].sentiment == "negative"
+    await world.edit(one, "Quorvia is bad")
+    await world.delivered([one])
+    after = (await world.mentions(quorvia))[one]
+    assert (after.sentiment, after.published_at) == ("negative", before.published_at)
+    await world.worker.delete(one)
+    for tool in (quorvia, tarnwick):
+        assert await world.mentions(tool) == {}
+        await world.is_counted(tool)
+    assert (await world.read(one)).detected_tool_ids == ()
+
+
+@pytest.mark.parametrize("writes", range(9))
+async def test_dying_at_any_write_and_being_told_again_gives_the_same(world: World, writes: int) -> None:
+    """Also if the article was edited, or deleted, before it is told again."""
+    quorvia, tarnwick = await world.tool("Quorvia"), await world.tool("Tarnwick")
+    articles = [
+        await world.article(1, "Quorvia is good", "Tarnwick is bad"),
+        await world.article(2, "Quorvia"),
+        await world.article(3, "Tarnwick is good"),
+    ]
+    await world.dying(writes, lambda worker: worker.intake.take(articles))
+    await world.edit(articles[0], "Tarnwick is good")
+    await world.dying(writes, lambda worker: worker.intake.take(articles))
+    await Articles(world.store, world.watch).delete(articles[2])
+    await world.delivered(articles)
+    assert set(await world.mentions(quorvia)) == {articles[1]}
+    assert {key: each.sentiment for key, each in (await world.mentions(tarnwick)).items()} == {articles[0]: "positive"}
+    await world.is_counted(quorvia)
+    await world.is_counted(tarnwick)
+
+
+async def test_telling_it_twice_writes_nothing_more(world: World) -> None:
+    quorvia = await world.tool("Quorvia")
+    one = await world.article(1, "Quorvia is good")
+    await world.delivered([one])
+    before = (await world.read(one)).stored_etag, (await world.mentions(quorvia))[one].stored_etag
+    world.watch.advance(minutes=1)
+    await world.delivered([one])
+    assert ((await world.read(one)).stored_etag, (await world.mentions(quorvia))[one].stored_etag) == before
+
+
+async def test_a_text_that_cannot_be_judged_is_an_error_at_once_and_the_others_go_on(world: World) -> None:
+    quorvia = await world.tool("Quorvia")
+    cursed, well = await world.article(1, "cursed Quorvia"), await world.article(2, "Quorvia is good")
+    taken = await world.worker.intake.take([cursed, well])
+    assert (taken.analyzed, taken.alone) == (1, ())
+    article = await world.read(cursed)
+    assert (article.status, article.analysis_attempts) == ("error", MOST_ATTEMPTS)
+    assert str(article.last_error_fingerprint).startswith("cursed text:")
+    assert set(await world.mentions(quorvia)) == {well}
+    world.watch.advance(days=1)
+    assert await world.worker.intake.second_chances(world.watch.now) == []
+    await world.edit(cursed, "Quorvia is bad")
+    await world.delivered([cursed])
+    assert (await world.read(cursed)).status == "analyzed"
+
+
+async def test_an_article_that_breaks_goes_on_alone_and_at_its_fifth_delivery_is_an_error(world: World) -> None:
+    quorvia = await world.tool("Quorvia")
+    broken, well = await world.article(1, "Quorvia"), await world.article(2, "Quorvia is good")
+    document = await world.store.read(ARTICLES.name, broken, "article")
+    assert document is not None
+    await world.store.upsert(ARTICLES.name, {**document, "sources": ["nobody"]})
+    taken = await world.worker.intake.take([broken, well])
+    assert [json.loads(each) for each in taken.alone] == [{"source_ids": [broken]}]
+    assert set(await world.mentions(quorvia)) == {well}
+    for delivery in range(1, LAST_DELIVERY):
+        with pytest.raises(AnalysisFailed):
+            await world.worker.intake.take([broken], delivery)
+    await world.worker.intake.take([broken], LAST_DELIVERY)
+    failed = await world.store.read(ARTICLES.name, broken, "article")
+    assert failed is not None
+    assert (failed["status"], failed["analysis_attempts"]) == ("error", LAST_DELIVERY)
+
+    await world.store.upsert(ARTICLES.name, {**failed, "sources": document["sources"]})
+    assert await world.worker.intake.second_chances(world.watch.now) == []
+    now = world.watch.advance(seconds=ERRORS_REST.total_seconds())
+    assert await world.worker.intake.second_chances(now) == [broken]
+    assert await world.worker.intake.second_chances(now) == []
+    await world.delivered([broken])
+    assert (await world.read(broken)).status == "analyzed"
+
+
+async def test_articles_in_error_are_tried_anew_at_once_when_somebody_says_so(world: World) -> None:
+    articles = [await world.article(number, "Quorvia") for number in (1, 2)]
+    for each in articles:
+        await world.worker.intake.take([each], LAST_DELIVERY)
+        document = await world.store.read(ARTICLES.name, each, "article")
+        assert document is not None
+        assert document["status"] == "error"
+        await world.store.upsert(ARTICLES.name, {**document, "analysis_attempts": MOST_ATTEMPTS})
+    assert len(await world.worker.intake.redriven(1)) == 1
+    assert len(await world.worker.intake.redriven(9)) == 1
+    assert await world.worker.intake.redriven(9) == []
+    await world.delivered(articles)
+    assert [(await world.read(each)).status for each in articles] == ["analyzed", "analyzed"]
+
+
+async def test_a_batch_that_keeps_killing_its_worker_is_taken_apart(world: World) -> None:
+    articles = [await world.article(number, "News") for number in range(1, 4)]
+    taken = await world.worker.intake.take(articles, 3)
+    assert [json.loads(each)["source_ids"] for each in taken.alone] == [[each] for each in articles]
+    await world.worker.intake.take([articles[0]], LAST_DELIVERY)
+    assert (await world.read(articles[0])).status == "error"
+
+
+async def test_while_the_analyzer_does_not_answer_nothing_is_written_and_all_is_told_again(world: World) -> None:
+    await world.tool("Quorvia")
+    one = await world.article(1, "Quorvia")
+    before = await world.read(one)
+    world.analyzer.is_down = True
+    with pytest.raises(Unavailable):
+        await world.worker.intake.take([one])
+    assert (await world.read(one)).stored_etag == before.stored_etag
+
+
+async def test_an_analysed_article_that_then_fails_keeps_its_figures(world: World) -> None:
+    one = await world.article(1, "All good")
+    await world.delivered([one])
+    await world.edit(one, "cursed")
+    await world.delivered([one])
+    article = await world.read(one)
+    assert (article.status, article.sentiment) == ("analyzed", "positive")
+    assert article.analyzed_revision != article.canonical.revision
+
+
+async def test_a_deprecated_tool_is_not_looked_for_and_keeps_what_it_has(world: World) -> None:
+    quorvia = await world.tool("Quorvia")
+    old = await world.article(1, "Quorvia is good")
+    await world.delivered([old])
+    await world.worker.catalog.change("Quorvia", {"status": "DEPRECATED"})
+    new = await world.article(2, "Quorvia is bad")
+    await world.edit(old, "Quorvia is fine")
+    await world.delivered([old, new])
+    assert set(await world.mentions(quorvia)) == {old}
+    assert (await world.read(old)).detected_tool_ids == (quorvia.tool_id,)
+
+
+async def test_what_a_deprecated_tool_lost_before_does_not_come_back(world: World) -> None:
+    quorvia = await world.tool("Quorvia")
+    one = await world.article(1, "Quorvia is good")
+    await world.delivered([one])
+    await world.edit(one, "Nothing")
+    await world.delivered([one])
+    await world.worker.catalog.change("Quorvia", {"status": "DEPRECATED"})
+    await world.edit(one, "Nothing again")
+    await world.delivered([one])
+    assert (await world.mentions(quorvia), (await world.read(one)).detected_tool_ids) == ({}, ())
+
+
+async def test_an_article_that_cannot_be_read_does_not_hold_up_a_backfill(world: World) -> None:
+    broken, well = await world.article(1, "Quorvia"), await world.article(2, "Quorvia is good")
+    document = await world.store.read(ARTICLES.name, broken, "article")
+    assert document is not None
+    await world.store.upsert(ARTICLES.name, {**document, "sources": ["nobody"]})
+    quorvia, run = await world.worker.changes.add(new_tool({"name": "Quorvia"}))
+    ended = await world.run(run)
+    assert (ended.status, ended.metrics["failed"], [each[:38] for each in ended.errors]) == ("PARTIAL", 1, [broken])
+    assert set(await world.mentions(quorvia)) == {well}
+
+
+async def test_scores_of_another_version_replace_those_of_the_last(world: World) -> None:
+    quorvia = await world.tool("Quorvia")
+    one = await world.article(1, "Quorvia is good")
+    await world.delivered([one])
+    offered = world.worker.changes.is_reanalysis_offered
+    assert not offered(await world.worker.catalog.get("Quorvia"))
+    world.analyzer.version = "2"
+    assert offered(await world.worker.catalog.get("Quorvia"))
+    run = await world.run(await world.worker.changes.reanalyze("Quorvia"))
+    assert not offered(await world.worker.catalog.get("Quorvia"))
+    assert (run.status, run.progress, run.metrics["rescored"]) == ("SUCCEEDED", 1, 1)
+    assert (await world.mentions(quorvia))[one].analyzer_version == "2"
+    assert isinstance(world.analyzer, Words)

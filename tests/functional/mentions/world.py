@@ -1,0 +1,189 @@
+"""A small world of articles, tools and workers, in which a worker may die at any write and its message come again."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from models.article import Article
+from models.mention import SentimentScore
+from models.run import JobRun
+from models.timeline import Tally, Timeline
+from models.tool import Tool
+from models.values import hour_key
+from services.articles.reading import Articles
+from services.figures.generations import Generations
+from services.figures.recount import Recount
+from services.mentions.analyzers.port import Judgement, NotJudged
+from services.mentions.intake import AnalysisFailed, Intake
+from services.mentions.settling import Settling
+from services.ports import Query, Store, Where
+from services.runs.workflows import BACKFILL, DELETE, MERGE, REANALYZE, Workflows
+from services.store.containers import ARTICLES, MENTIONS, RUNS
+from services.tools.catalog import Catalog
+from services.tools.form import new_tool
+from services.tools.watchlist import Watchlist
+from services.workflows.backfill import Backfill
+from services.workflows.deletion import Deletion, delete_article
+from services.workflows.merging import Merging
+from services.workflows.reanalysis import Reanalysis
+from services.workflows.tool_changes import ToolChanges
+from tests.documents import article, reading
+from tests.unit.feeds.stores import Crash, mortal
+
+
+class Words:
+    """An analyzer: good and bad words tell. `cursed` cannot be judged, `broken` breaks it, `down` makes it silent."""
+
+    name = "words"
+
+    def __init__(self, version: str = "1") -> None:
+        self.version = version
+        self.is_down = False
+
+    async def analyze(self, texts: Sequence[str]) -> list[Judgement | NotJudged]:
+        from models.errors import Unavailable
+
+        if self.is_down:
+            raise Unavailable("the analyzer did not answer")
+        return [self._judged(text) for text in texts]
+
+    def _judged(self, text: str) -> Judgement | NotJudged:
+        if "cursed" in text:
+            return NotJudged("cursed text")
+        polarity = ("good" in text) - ("bad" in text)
+        return Judgement(("neutral", "positive", "negative")[polarity], 0.9, polarity * 0.5)
+
+    async def close(self) -> None:
+        """There is nothing to release."""
+
+
+@dataclass
+class Worker:
+    """One process."""
+
+    catalog: Catalog
+    watchlist: Watchlist
+    intake: Intake
+    workflows: Workflows
+    changes: ToolChanges
+    recount: Recount
+    articles: Articles
+
+    async def delete(self, source_id: str) -> None:
+        await delete_article(self.articles, self.workflows, source_id)
+
+
+class World:
+    every_tool = Query((Where("entity_type", "eq", "Tool"),), limit=1000)
+
+    def __init__(self, store: Store, watch: Any) -> None:
+        """`watch` is a settable clock with `now`."""
+        self.store = store
+        self.watch = watch
+        self.analyzer = Words()
+        self._ids = itertools.count(1)
+        self.worker = self.new_worker()
+
+    def new_worker(self, store: Store | None = None) -> Worker:
+        store = store or self.store
+        catalog = Catalog(store, self.watch, lambda: f"00000000-0000-4000-8000-{next(self._ids):012d}")
+        watchlist = Watchlist(catalog, self.watch)
+        settling = Settling(store, catalog, watchlist, self.analyzer, self.watch)
+        recount, generations = Recount(store), Generations(store, self.watch)
+        articles = Articles(store, self.watch)
+        workflows = Workflows(
+            store,
+            {
+                DELETE: Deletion(articles, settling),
+                BACKFILL: Backfill(store, catalog, settling, watchlist, generations),
+                REANALYZE: Reanalysis(store, catalog, settling, recount, generations, self.watch),
+                MERGE: Merging(store, catalog, settling, recount, generations, self.watch),
+            },
+            self.watch,
+            lambda: f"run-{next(self._ids)}",
+        )
+        intake = Intake(store, settling, self.watch)
+        changes = ToolChanges(catalog, workflows, settling)
+        return Worker(catalog, watchlist, intake, workflows, changes, recount, articles)
+
+    async def tool(self, name: str, *aliases: str, **fields: Any) -> Tool:
+        return await self.worker.catalog.add(new_tool({"name": name, "aliases": list(aliases), **fields}))
+
+    async def article(self, number: int, headline: str, text: str = "", **fields: Any) -> str:
+        """As ingestion stores a new one."""
+        now = self.watch.now
+        stored = article(
+            dedup_key=f"{number:032x}",
+            created_at=now,
+            updated_at=now,
+            headline=headline,
+            matched_tickers=(),
+            canonical=reading(headline=headline, revision=f"r{next(self._ids)}"),
+            text_for_analysis=text or None,
+            **{"timestamp": now - timedelta(minutes=number), **fields},
+        )
+        await self.store.create(ARTICLES.name, stored.to_document())
+        return stored.source_id
+
+    async def edit(self, source_id: str, headline: str) -> None:
+        """As ingestion stores an edit."""
+        before = await self.read(source_id)
+        canonical = reading(headline=headline, revision=f"r{next(self._ids)}")
+        after = before.changed(self.watch.now, canonical=canonical)
+        await self.store.replace(ARTICLES.name, after.to_document(), before.stored_etag or "")
+
+    async def read(self, source_id: str) -> Article:
+        document = await self.store.read(ARTICLES.name, source_id, Article.ID)
+        assert document is not None
+        return Article.from_document(document)
+
+    async def run(self, run: JobRun) -> JobRun:
+        """Carried out to its end, as the queue does."""
+        while (await self.worker.workflows.advance(run.run_id)).goes_on:
+            pass
+        document = await self.store.read(RUNS.name, run.run_id, JobRun.ID)
+        assert document is not None
+        return JobRun.from_document(document)
+
+    async def dying(self, writes: int, work: Any) -> bool:
+        """`work` of a worker that dies after so many writes. Whether it lived to the end."""
+        with contextlib.suppress(Crash):
+            await work(self.new_worker(mortal(self.store, writes)))
+            return True
+        return False
+
+    async def delivered(self, source_ids: Sequence[str]) -> None:
+        """Their messages, until all are through."""
+        waiting = [(list(source_ids), 1)]
+        while waiting:
+            ids, delivery = waiting.pop()
+            try:
+                taken = await self.worker.intake.take(ids, delivery)
+            except AnalysisFailed:
+                waiting.append((ids, delivery + 1))
+                continue
+            from services.mentions.messages import source_ids_of
+
+            waiting += [(source_ids_of(message), 1) for message in taken.alone]
+
+    async def mentions(self, tool: Tool) -> dict[str, SentimentScore]:
+        """Those that count, by article."""
+        page = await self.store.query(MENTIONS.name, Query(partition=tool.tool_id, limit=1000))
+        found = [SentimentScore.from_document(document) for document in page.items]
+        return {each.source_id: each for each in found if each.counts}
+
+    async def is_counted(self, tool: Tool) -> None:
+        """The timeline, recounted where hours are marked, says what the mentions say."""
+        await Recount(self.store).recount_tool(tool.tool_id, self.watch.now)
+        document = await self.store.read("catalog", tool.tool_id, Timeline.ID)
+        counted = Timeline.from_document(document).hours if document is not None else {}
+        expected: dict[str, Tally] = {}
+        for each in (await self.mentions(tool)).values():
+            hour = hour_key(each.published_at)
+            expected[hour] = expected.get(hour, Tally()).plus(Tally.of(each.sentiment, each.polarity))
+        assert counted == expected

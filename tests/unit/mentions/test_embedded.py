@@ -1,0 +1,130 @@
+"""What the shipped table says of plain cases, and that its promises hold."""
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from services.mentions.analyzers.embedded import EmbeddedAnalyzer, judge
+from services.mentions.analyzers.port import Judgement
+from services.mentions.analyzers.table import SHIPPED, Word, make_table, shipped_table
+
+
+def said(text: str) -> str:
+    return judge(text, shipped_table()).sentiment
+
+
+@pytest.mark.parametrize(
+    ("text", "sentiment"),
+    [
+        ("Chip maker beats estimates as profit soars", "positive"),
+        ("Retailer misses estimates, shares plunge", "negative"),
+        ("Carmaker recalls 200,000 vehicles", "negative"),
+        ("Outage takes down payment service for hours", "negative"),
+        ("Critical vulnerability found in popular library", "negative"),
+        ("New release is much faster and fixes a memory leak", "positive"),
+        ("Breaking change in the plugin API annoys developers", "negative"),
+        ("Thanks, works great now!", "positive"),
+        ("This is a terrible, buggy mess", "negative"),
+        ("Version 4.2 released", "neutral"),
+        ("Company to report results on Thursday", "neutral"),
+        ("How do I kill a process by its id?", "neutral"),
+        ("I have no complaints, great phone", "positive"),
+        ("It is not good at all", "negative"),
+    ],
+)
+def test_plain_cases_are_judged_as_a_person_would(text: str, sentiment: str) -> None:
+    assert said(text) == sentiment
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        ("Profits surge", "Losses surge"),
+        ("Losses narrow", "Losses widen"),
+        ("Latency drops after upgrade", "Latency surges after upgrade"),
+        ("Sales rise in March", "Sales fall in March"),
+        ("Unemployment falls", "Unemployment rises"),
+        ("Crashes decline", "Crashes increase"),
+        ("Revenue up 12%", "Revenue down 12%"),
+    ],
+)
+def test_a_direction_takes_its_sign_from_what_moves(better: str, worse: str) -> None:
+    table = shipped_table()
+    assert judge(better, table).polarity > 0 > judge(worse, table).polarity
+    assert said(better) != "negative"
+    assert said(worse) != "positive"
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "$FB",
+        "Share on $FB",
+        "$LOVE $HATE $GOOD",
+        "@great @awful",
+        "https://example.com/terrible/crash/hate",
+        "a@bad.com",
+    ],
+)
+def test_tickers_handles_and_addresses_say_nothing(noise: str) -> None:
+    assert said(noise) == "neutral"
+    table = shipped_table()
+    with_noise = judge(f"Quarterly results due on Thursday {noise}", table).polarity
+    assert abs(with_noise - judge("Quarterly results due on Thursday", table).polarity) < 0.1
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "…", "12 34", "\x00\ud800", "速い", "x" * 100_000, "(" * 30_000, "a@" * 20_000]
+)
+def test_odd_texts_are_neutral_and_cost_no_more_than_others(text: str) -> None:
+    start = time.process_time()
+    assert judge(text, shipped_table()).sentiment == "neutral"
+    assert time.process_time() - start < 1.0
+
+
+def test_words_in_code_are_not_opinions() -> None:
+    table = shipped_table()
+    assert judge("Use `fatal_error(bad, evil, hate)` here", table) == judge("Use `f(x)` here", table)
+
+
+def test_the_shipped_table_is_small_and_names_its_version() -> None:
+    assert SHIPPED.stat().st_size <= 200_000
+    assert EmbeddedAnalyzer().version == shipped_table().version
+    assert EmbeddedAnalyzer().version.startswith("1-")
+
+
+async def test_answers_come_in_the_order_of_the_texts() -> None:
+    answers = await EmbeddedAnalyzer().analyze(["great", "terrible", "a table"])
+    assert [each.sentiment for each in answers if isinstance(each, Judgement)] == ["positive", "negative", "neutral"]
+
+
+async def test_no_texts_get_no_answers() -> None:
+    assert await EmbeddedAnalyzer().analyze([]) == []
+
+
+async def test_much_text_leaves_the_event_loop_free() -> None:
+    before = threading.active_count()
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            ticks += 1
+            await asyncio.sleep(0.001)
+
+    ticking = asyncio.create_task(tick())
+    await EmbeddedAnalyzer().analyze(["A rather good sentence about a tool that fails."] * 3000)
+    ticking.cancel()
+    assert ticks > 3
+    assert threading.active_count() >= before
+
+
+def test_a_phrase_is_taken_before_its_words() -> None:
+    weights = (0.0, 0.0, 3.0)
+    table = make_table(
+        "t", {"bad": Word(weights=(5.0, 0.0, 0.0)), "not bad": Word(weights=weights)}, {"constant": (0.0, 1.0, 0.0)}
+    )
+    assert judge("not bad", table).sentiment == "positive"
+    assert judge("bad", table).sentiment == "negative"

@@ -1,0 +1,73 @@
+"""Where sentences end, and which of them name a tool."""
+
+import time
+
+import pytest
+
+from services.mentions.sentences import Span, naming, split_sentences
+
+
+def parts(text: str, *whole: str) -> list[str]:
+    spans = [Span(text.index(name), text.index(name) + len(name)) for name in whole]
+    return [text[start:end] for start, end in split_sentences(text, spans)]
+
+
+def test_a_sentence_ends_at_a_stop_before_space() -> None:
+    assert parts("It works. It fails! Why? Who knows…  ") == ["It works.", "It fails!", "Why?", "Who knows…"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Mr. Smith uses it",
+        "Acme Inc. Released it",
+        "The U.S. Army uses it",
+        "It is fast, e.g. on Linux",
+        "Node.js 22.1 is out",
+        "It grew 3.5 per cent",
+        "The J. Geils build is broken",
+    ],
+)
+def test_a_stop_within_a_sentence_does_not_end_it(text: str) -> None:
+    assert parts(text) == [text]
+
+
+def test_a_name_with_a_stop_in_it_is_never_cut() -> None:
+    text = "We love Who! Where it counts. It is slow."
+    assert parts(text, "Who! Where") == ["We love Who! Where it counts.", "It is slow."]
+
+
+def test_closing_quotes_stay_with_their_sentence() -> None:
+    assert parts('"It broke." She left. (Really.) Fine.') == ['"It broke."', "She left.", "(Really.)", "Fine."]
+
+
+def test_blank_lines_and_list_items_end_a_sentence_without_a_stop() -> None:
+    assert parts("Fixes\n\nSpeed\n- faster start\n- fewer crashes") == [
+        "Fixes",
+        "Speed",
+        "- faster start",
+        "- fewer crashes",
+    ]
+
+
+def test_chinese_and_japanese_stops_need_no_space() -> None:
+    assert parts("速い。遅い。終わり") == ["速い。", "遅い。", "終わり"]
+
+
+@pytest.mark.parametrize("text", ["", "  \n ", "...", "!?"])
+def test_nothing_much_is_at_most_one_sentence(text: str) -> None:
+    assert len(parts(text)) <= 1
+
+
+def test_only_the_sentences_in_which_a_name_begins_name_it() -> None:
+    text = "Alpha is fast. Beta is slow. Alpha wins."
+    sentences = split_sentences(text)
+    spans = [Span(0, 5), Span(text.rindex("Alpha"), text.rindex("Alpha") + 5)]
+    assert [text[start:end] for start, end in naming(sentences, spans)] == ["Alpha is fast.", "Alpha wins."]
+
+
+@pytest.mark.parametrize("text", ["." * 50_000 + "x", "\n" * 50_000, "\n " * 25_000, 'a."' * 15_000, ". a" * 15_000])
+def test_hostile_texts_cost_no_more_than_others(text: str) -> None:
+    start = time.process_time()
+    split_sentences(text)
+    assert time.process_time() - start < 1.0

@@ -1,0 +1,93 @@
+"""Training is reproducible, and what it writes can be read."""
+
+from pathlib import Path
+
+import pytest
+
+from scripts.train_sentiment import Plan, build, examples, forms, read_set, read_words, train
+from services.mentions.analyzers.embedded import judge
+from services.mentions.analyzers.table import Word, format_table, make_table, parse_table
+
+OWN = "[product 2]\nsplendid\n[market -1]\ntumble/v\n[negator]\nnot\n[neutralise]\nshare\n"
+ROWS = [
+    ("positive", "a splendid release"),
+    ("positive", "splendid work, really"),
+    ("negative", "sales tumble again"),
+    ("negative", "not splendid at all"),
+    ("neutral", "the release is out"),
+    ("neutral", "work goes on"),
+]
+
+
+def table_of(rows: list[tuple[str, str]]) -> str:
+    known = read_words(OWN, {"share": 1.2, "awful": -2.5})
+    words = make_table("", known, {})
+    return build({"one": examples(rows, words), "two": examples(rows[::-1], words)}, known, Plan(least_texts=1))
+
+
+def test_training_twice_gives_the_same_bytes() -> None:
+    assert table_of(ROWS) == table_of(ROWS)
+
+
+def test_the_version_changes_with_what_was_learned() -> None:
+    assert parse_table(table_of(ROWS)).version != parse_table(table_of(ROWS[:-1])).version
+
+
+def test_a_trained_table_judges_what_it_was_taught() -> None:
+    table = parse_table(table_of(ROWS * 5))
+    assert judge("a splendid thing", table).sentiment == "positive"
+    assert judge("prices tumbled", table).sentiment == "negative"
+
+
+def test_the_table_reads_back_as_it_was_written() -> None:
+    entries = {
+        "good": Word(1.9, 0.0, 2.0, 0, (0.0, -0.25, 0.5)),
+        "not": Word(roles=1),
+        "in the red": Word(market=-2.0),
+        "\u2028odd": Word(general=-1.0),
+    }
+    signals = {"constant": (0.0, 0.1, -0.1), "total": (0.0, 0.0, 0.0)}
+    text = format_table("v", entries, signals)
+    table = parse_table(text)
+    assert table == make_table("v", entries, signals)
+    assert format_table(table.version, entries, table.signals) == text
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ("surge/v", ["surge", "surges", "surged", "surging"]),
+        ("rally/v", ["rally", "rallies", "rallied", "rallying"]),
+        ("slip/v", ["slip", "slips", "slipped", "slipping"]),
+        ("crash/v", ["crash", "crashes", "crashed", "crashing"]),
+        ("enjoy/v", ["enjoy", "enjoys", "enjoyed", "enjoying"]),
+        ("flaw/n", ["flaw", "flaws"]),
+        ("bounce/v_back", ["bounce back", "bounces back", "bounced back", "bouncing back"]),
+        ("in_the_red", ["in the red"]),
+    ],
+)
+def test_words_are_written_once_and_known_in_their_forms(entry: str, expected: list[str]) -> None:
+    assert forms(entry) == expected
+
+
+def test_our_lists_overrule_the_general_one() -> None:
+    known = read_words(OWN, {"share": 1.2, "splendid": 2.8})
+    assert known["share"].general == 0.0
+    assert known["splendid"] == Word(general=2.8, product=2.0)
+
+
+def test_words_of_one_set_alone_get_no_weight() -> None:
+    words = make_table("", {}, {})
+    model = train(
+        {"one": examples([("positive", "moon moon up"), ("negative", "moon down")] * 4, words),
+         "two": examples([("neutral", "sun up"), ("positive", "sun down")] * 4, words)},
+        Plan(),
+    )  # fmt: skip
+    assert set(model.words) == {"up", "down"}
+
+
+def test_a_set_with_an_unknown_label_is_refused_by_name(tmp_path: Path) -> None:
+    file = tmp_path / "sentiment_odd.tsv"
+    file.write_text("meh\tsome text\n")
+    with pytest.raises(SystemExit, match=r"sentiment_odd\.tsv"):
+        read_set(file)

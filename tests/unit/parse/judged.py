@@ -1,0 +1,75 @@
+"""What feedparser itself says of a document, in the words of our readers, so that the two can be compared."""
+
+from __future__ import annotations
+
+import io
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import feedparser
+
+from models.raw_item import ParsedDocument
+from services.parse.collected import as_html
+from services.parse.text import headline_text, one_line
+
+FEEDS = Path(__file__).parents[2] / "data" / "feeds"
+BASE = "http://feeds.example/news/feed.xml"
+_WEB = re.compile("https?://[^/]", re.IGNORECASE)
+_HTML = ("text/html", "application/xhtml+xml")
+
+
+class Said(NamedTuple):
+    """One entry's title, link, id, date, tags, summary and publisher."""
+
+    title: str
+    link: str
+    id: str | None
+    published: datetime | None
+    tags: tuple[str, ...]
+    summary: str
+    publisher: str | None
+
+
+def said_by_us(document: ParsedDocument) -> list[Said]:
+    return [
+        Said(each.headline, each.url, each.article_id, each.published, each.tags, each.summary_html, each.publisher)
+        for each in document.items
+    ]
+
+
+def said_by_feedparser(body: bytes, content_type: str = "application/xml") -> tuple[str, list[Said]]:
+    """The version and the entries that have a title and a web link. Of an entry that is told twice, both."""
+    parsed = feedparser.parse(
+        io.BytesIO(body),
+        response_headers={"content-type": content_type, "content-location": BASE},
+        sanitize_html=False,
+        resolve_relative_uris=False,
+    )
+    entries = [_said(dict(entry.items())) for entry in parsed.entries]
+    return parsed.version, [each for each in entries if each.title and _WEB.match(each.link)]
+
+
+def _said(entry: dict[str, Any]) -> Said:
+    title_type = entry.get("title_detail", {}).get("type")
+    contents = entry.get("content") or [{"type": "text/html"}]
+    summary_type = entry.get("summary_detail", contents[0]).get("type")
+    return Said(
+        title=headline_text(entry.get("title", ""), is_html=title_type in _HTML),
+        link=entry.get("link", "").strip().replace(" ", "%20"),
+        id=entry.get("id") or None,
+        published=_moment(entry),
+        tags=tuple(dict.fromkeys(term for tag in entry.get("tags", ()) if (term := one_line(tag["term"] or "")))),
+        summary=as_html(entry.get("summary") or "", is_html=summary_type in _HTML),
+        publisher=one_line(entry.get("source", {}).get("title") or "") or None,
+    )
+
+
+def _moment(entry: dict[str, Any]) -> datetime | None:
+    for name in ("published_parsed", "updated_parsed", "created_parsed"):
+        parts = entry.get(name)
+        if parts and parts[0] > 0:
+            year, month, day, hour, minute, second = parts[:6]
+            return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+    return None

@@ -1,0 +1,203 @@
+"""The same titles, links, ids, dates, tags and texts as feedparser, whoever of the two readers reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from services.parse.feed import parse
+from services.parse.xml_elements import Odd
+from services.parse.xml_fast import read_fast
+from services.parse.xml_feedparser import read_as_feedparser
+from tests.unit.parse.judged import BASE, FEEDS, Said, said_by_feedparser, said_by_us
+
+XML = sorted(FEEDS.glob("*.xml"))
+OURS_IS_BETTER = {
+    "rss20_links.xml": "an empty link element does not hide the permalink, and a port must be a number",
+    "rss20_repeated_guids.xml": "a guid that repeats identifies nothing",
+    "rss20_titles.xml": "a title is cut at a thousand characters",
+}
+FAST = {
+    "atom10.xml",
+    "atom10_youtube.xml",
+    "rss10.xml",
+    "rss20_aggregator.xml",
+    "rss20_dates.xml",
+    "rss20_links.xml",
+    "rss20_media.xml",
+    "rss20_repeated_guids.xml",
+    "rss20_titles.xml",
+    "rss20_wordpress.xml",
+}
+
+
+@pytest.mark.parametrize("path", [path for path in XML if path.name not in OURS_IS_BETTER], ids=lambda path: path.stem)
+def test_a_document_says_what_feedparser_reads_in_it(path: Path) -> None:
+    version, expected = said_by_feedparser(path.read_bytes())
+    document = parse(path.read_bytes(), BASE, "application/xml")
+    assert document.version == version
+    assert said_by_us(document) == expected
+    assert document.items
+
+
+@pytest.mark.parametrize("name", sorted(FAST))
+def test_both_readers_find_the_same(name: str) -> None:
+    body = (FEEDS / name).read_bytes()
+    fast = read_fast(body, BASE)
+    judge = read_as_feedparser(body, BASE, "application/xml")
+    assert fast.collected.finished() == judge.collected.finished()
+    assert fast.collected.skipped == judge.collected.skipped
+    assert fast.collected.warnings == judge.collected.warnings
+    assert (fast.version, fast.title, fast.link) == (judge.version, judge.title, judge.link)
+
+
+LEFT = [path for path in XML if path.name not in FAST and path.name != "rss20_utf16.xml"]
+
+
+@pytest.mark.parametrize("path", LEFT, ids=lambda path: path.stem)
+def test_what_the_fast_reader_is_not_sure_of_it_leaves_to_feedparser(path: Path) -> None:
+    with pytest.raises(Odd):
+        read_fast(path.read_bytes(), BASE)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "encoding", "declared"),
+    [
+        ("text/xml", "utf-8", "utf-8"),
+        ("text/xml", "iso-8859-1", "iso-8859-1"),
+        ("text/html", "utf-8", None),
+        ("application/rss+xml; charset=iso-8859-1", "iso-8859-1", None),
+        ("application/rss+xml; charset=iso-8859-1", "utf-8", "utf-8"),
+        ('application/xml;charset="UTF-8"', "utf-8", "iso-8859-1"),
+        ("application/octet-stream", "windows-1252", "windows-1252"),
+        ("application/xml", "gb2312", "gb2312"),
+        ("application/xml; charset=nonsense", "utf-8", "also-nonsense"),
+        ("application/xml; charset=idna", "utf-8", "punycode"),
+    ],
+)
+def test_the_encoding_is_found_as_feedparser_finds_it(content_type: str, encoding: str, declared: str | None) -> None:
+    title = "汉字 news" if encoding == "gb2312" else "Café “quoted” news" if encoding != "iso-8859-1" else "Café news"
+    declaration = f'<?xml version="1.0" encoding="{declared}"?>' if declared else ""
+    item = f"<item><title>{title}</title><link>https://x.example/1</link></item>"
+    body = f'{declaration}<rss version="2.0"><channel>{item}</channel></rss>'.encode(encoding)
+    _, expected = said_by_feedparser(body, content_type)
+    assert said_by_us(parse(body, BASE, content_type)) == expected
+    assert expected[0].title == title
+
+
+@pytest.mark.parametrize("bom", [True, False])
+def test_a_byte_order_mark_changes_nothing(bom: bool) -> None:
+    body = (FEEDS / "rss20_wordpress.xml").read_bytes()
+    marked = b"\xef\xbb\xbf" + body if bom else body
+    assert said_by_us(parse(marked, BASE)) == said_by_feedparser(body)[1]
+
+
+NAMESPACES = {
+    "media": "http://search.yahoo.com/mrss/",
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "dcterms": "http://purl.org/dc/terms/",
+    "content": "http://purl.org/rss/1.0/modules/content/",
+    "itunes": "http://www.itunes.com/DTDs/Podcast-1.0.dtd",
+    "atom": "http://www.w3.org/2005/Atom",
+    "x": "urn:x",
+}
+SPACES = " ".join(f'xmlns:{prefix}="{uri}"' for prefix, uri in NAMESPACES.items())
+ORDERS = [
+    "<title>One</title><title>Two</title>",
+    "<title></title><title>Two</title>",
+    "<media:title>M</media:title><title>T</title>",
+    "<media:group><media:title>M</media:title></media:group>",
+    "<media:group><media:title>M</media:title></media:group><title>T</title><media:title>N</media:title>",
+    "<dc:title>D</dc:title><title>T</title>",
+    "<title>T</title><source url='http://s.example/'>S</source><title>U</title>",
+    "<title>T</title><image>i.png</image><dc:title>U</dc:title>",
+    "<title>T</title><description>d</description><media:description>m</media:description><content:encoded/>",
+    "<title>T</title><content:encoded>c</content:encoded><description>d</description>",
+    "<title>T</title><media:group><media:description>m</media:description></media:group><description>d</description>",
+    "<title>T</title><description>d</description><description>e</description>",
+    "<title>T</title><itunes:summary>i &lt; j</itunes:summary><description>d</description>",
+    "<title>T</title><category domain='x'>a</category><category domain='x'>b</category><category>a</category>",
+    "<title>T</title><category term='t' label='l'>text</category><media:keywords>a, b,,c</media:keywords>",
+    "<title>T</title><dc:subject>s</dc:subject><itunes:keywords>k</itunes:keywords><itunes:category text='c'/>",
+    "<title>T</title><pubDate>Sat, 21 Feb 2026 20:00:00 GMT</pubDate><pubDate>Sun, 22 Feb 2026 20:00:00 GMT</pubDate>",
+    "<title>T</title><pubDate>no date</pubDate><dcterms:created>2026-02-21T00:00:00Z</dcterms:created>",
+    "<title>T</title><guid>g</guid><link>https://x.example/2</link><atom:link href='https://x.example/3'/>",
+    "<title>T</title><link/><guid isPermaLink='FALSE'>https://x.example/g</guid>",
+    "<title>T</title><atom:link rel='self' href='https://x.example/self'/><atom:link rel='ALTERNATE' href='/alt'/>",
+    "<title>T</title><author><name>n</name></author><x:y><title>nested</title></x:y>",
+    "<title>T<b>old</b></title>",
+    "<title type='html'>A &lt;b&gt;B</title>",
+    "<Title>Upper</Title><LINK>https://x.example/upper</LINK>",
+    "<title>T</title><guid>relative</guid>",
+    "<title>T</title><link>https://x.example/?a=1&amp;amp;b;=2</link>",
+    "<title>T</title><link>HTTPS://X.example//a/../b?</link>",
+    "<title>T</title><link> \n https://x.example/wrapped\n</link>",
+]
+
+
+@pytest.mark.parametrize("inner", ORDERS)
+def test_what_is_said_twice_or_in_another_order_counts_as_it_does_for_feedparser(inner: str) -> None:
+    link = "" if "ink" in inner else "<link>https://x.example/1</link>"
+    body = f'<rss version="2.0" {SPACES}><channel><item>{inner}{link}</item></channel></rss>'.encode()
+    assert said_by_us(parse(body, BASE)) == [Said(*each) for each in said_by_feedparser(body)[1]]
+
+
+HEADS = [
+    "<title>One</title><title>Two</title>",
+    "<title>One</title><textInput><title>Search</title><link>/search</link></textInput><title/>",
+    "<image><title>I</title><link>/i</link></image><title>T</title>",
+    "<itunes:image><title>I</title><link>/i</link></itunes:image>",
+    "<media:title>M</media:title>",
+    "<title>T<b>old</b></title>",
+    "<guid>https://x.example/</guid>",
+    "<link>/1</link><guid>https://x.example/</guid>",
+    "<link><b/>/1</link>",
+    "<link>/1</link><link/>",
+    "<link>/1</link><atom:link rel='self' href='/feed'/>",
+]
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_a_feed_is_called_what_feedparser_calls_it(head: str) -> None:
+    item = "<item><title>T</title><link>https://x.example/1</link></item>"
+    body = f"<rss version='2.0' {SPACES}><channel>{head}{item}</channel></rss>".encode()
+    ours, judged = parse(body, BASE), parse(b"<!DOCTYPE rss>\n" + body, BASE)
+    assert (ours.title, ours.site_url) == (judged.title, judged.site_url)
+
+
+DECLARATION = "<?xml version='1.0' encoding='utf-8'?>"
+PROLOGS = [
+    DECLARATION + '<!DOCTYPE rss [<!ENTITY foo "bar">]>',
+    DECLARATION + '\n<!DOCTYPE rss [\n<!ENTITY foo "bar">\n]>',
+    DECLARATION + '\n<!DOCTYPE rss [<!ENTITY foo "bar">]>',
+    "<!DOCTYPE html>",
+    "<?PHP" + "." * 400 + ">",
+]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("prolog", PROLOGS)
+def test_what_comes_before_a_feed_counts_as_it_does_for_feedparser(prolog: str, encoding: str) -> None:
+    item = "<item><title>A &foo; &amp;hellip; B</title><link>https://x.example/1</link><category>A&amp;amp;B</category>"
+    text = (
+        prolog
+        + f"<rss version='2.0'><channel>{item}<description>&amp;lt; {'x' * 100}</description></item></channel></rss>"
+    )
+    _, expected = said_by_feedparser(text.encode())
+    assert said_by_us(parse(text.replace("'utf-8'", f"'{encoding}'").encode(encoding), BASE)) == expected
+    assert expected
+
+
+def test_an_empty_id_is_none() -> None:
+    item = "<item rdf:about=''><title>T</title><link>https://x.example/1</link><dc:date>2026-02-21</dc:date></item>"
+    rdf = "xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns='http://purl.org/rss/1.0/'"
+    body = f"<rdf:RDF {rdf} xmlns:dc='{NAMESPACES['dc']}'><channel/>{item}</rdf:RDF>".encode()
+    assert said_by_us(parse(body, BASE)) == said_by_feedparser(body)[1]
+
+
+def test_a_feed_in_a_charset_without_ascii_is_read() -> None:
+    item = "<item><title>\u0391\u03b8\u03ae\u03bd\u03b1</title><link>https://x.example/1</link></item>"
+    text = f"<?xml version='1.0' encoding='cp875'?><rss version='2.0'><channel>{item}</channel></rss>"
+    body = text.encode("cp875")
+    assert said_by_us(parse(body, BASE)) == said_by_feedparser(body)[1] != []

@@ -1,0 +1,210 @@
+"""Tools are found by their names, in any script, and told from plain words."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+from uuid import NAMESPACE_DNS, uuid5
+
+import pytest
+
+from models.tool import NameRule, Tool
+from services.tools.detector import Detector
+from tests.documents import NOW
+
+
+def tool(name: str, **fields: Any) -> Tool:
+    tool_id = str(uuid5(NAMESPACE_DNS, name))
+    return Tool(created_at=NOW, updated_at=NOW, tool_id=tool_id, primary_name=name, **fields)
+
+
+def found(tools: list[Tool], headline: str, text: str = "", **given: Any) -> dict[str, list[str]]:
+    """What stood there, by the tool's primary name."""
+    detector = Detector(tools)
+    return {
+        detector.tools[tool_id].primary_name: [reason.name for reason in detected.reasons]
+        for tool_id, detected in detector.find(headline, text, **given).items()
+    }
+
+
+PLAIN = [
+    tool("Visual Studio"),
+    tool("Visual Studio Code", aliases=("VS Code",)),
+    tool("C"),
+    tool("C#"),
+    tool("C++"),
+    tool(".NET"),
+    tool("Node"),
+    tool("Node.js"),
+    tool("Straße"),
+    tool("微信"),
+    tool("카카오"),
+    tool("ドッカー"),
+    tool("हिन्दी"),
+    tool("Дзен"),
+    tool("GitHub Copilot"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("visual studio 2022 is slow", {"Visual Studio": ["visual studio"]}),
+        ("I use Visual  Studio\nCode daily", {"Visual Studio Code": ["Visual Studio Code"]}),
+        ("Visual Studio\u00a0Code, naïvely", {"Visual Studio Code": ["Visual Studio Code"]}),
+        ("VS Code and VS Codes", {"Visual Studio Code": ["VS Code"]}),
+        ("C#, C++20 and C are compiled languages", {"C#": ["C#"], "C++": ["C++"], "C": ["C"]}),
+        ("Objective-C and vitamin C-rich food, a compiler", {}),
+        ("ASP.NET is not .NET; example.net is neither", {".NET": [".NET"]}),
+        ("Node.js 22 is out", {"Node.js": ["Node.js"]}),
+        ("nodejs, unnode, node_modules", {}),
+        ("STRASSE frei", {"Straße": ["STRASSE"]}),
+        ("腾讯微信支付", {"微信": ["微信"]}),
+        ("카카오가 발표했다", {"카카오": ["카카오"]}),
+        ("카카오톡은 다르다", {}),
+        ("ドッカーを使う", {"ドッカー": ["ドッカー"]}),
+        ("ドッカーコンテナ", {}),
+        ("हिन्दी में", {"हिन्दी": ["हिन्दी"]}),
+        ("ДЗЕН закрыт; Дзеном", {"Дзен": ["ДЗЕН"]}),
+        (
+            "see https://github.com/microsoft/vs-code?q=visual%20studio or visual studio",
+            {"Visual Studio": ["visual studio"]},
+        ),
+        ("mail github-copilot@visual.studio.com", {}),
+        ("GitHub Copilot's new price", {"GitHub Copilot": ["GitHub Copilot"]}),
+    ],
+)
+def test_a_name_counts_between_its_boundaries_and_the_longest_one_wins(text: str, names: dict[str, list[str]]) -> None:
+    assert found(PLAIN, text) == names
+
+
+AMBIGUOUS = [
+    tool("Go", aliases=("Golang",)),
+    tool("R"),
+    tool("Rust", excluded=("Rust Belt",)),
+    tool("Apple", tickers=("AAPL",), excluded=("apple pie", "recipe")),
+    tool("make"),
+    tool("React"),
+    tool("HP"),
+    tool("IT"),
+    tool("Windows"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Go to the store", {}),
+        ("Let's go programming", {}),
+        ("Go 1.22 released", {"Go": ["Go"]}),
+        ("Why we wrote our backend in Go", {"Go": ["Go"]}),
+        ("Golang is fun", {"Go": ["Golang"]}),
+        ("Rust never sleeps", {}),
+        ("RUST and decay", {}),
+        ("How to remove rust from a compiler's cover", {}),
+        ("We moved to Rust and are happy", {"Rust": ["Rust"]}),
+        ("Rust's borrow checker, explained", {"Rust": ["Rust"]}),
+        ("Jobs for a programming language in the Rust Belt", {}),
+        ("R 4.4.1 is here", {"R": ["R"]}),
+        ("The film is rated R by the board", {}),
+        ("Statistical plots in R", {"R": ["R"]}),
+        ("An apple a day", {}),
+        ("Apple unveils a chip", {"Apple": ["Apple"]}),
+        ("Apple Pie Day at Apple", {"Apple": ["Apple"]}),
+        ("Apple's best recipe", {}),
+        ("Users make do", {}),
+        ("React 19 is out", {"React": ["React"]}),
+        ("React 3 times a day", {}),
+        ("HP unveils a laptop, 300 hp strong", {"HP": ["HP"]}),
+        ("IT happens", {}),
+        ("Windows 11 breaks printers behind closed windows", {"Windows": ["Windows"]}),
+        ("With make, a compiler and some code", {"make": ["make"]}),
+    ],
+)
+def test_a_name_that_is_a_word_counts_by_case_and_context(text: str, names: dict[str, list[str]]) -> None:
+    assert found(AMBIGUOUS, text) == names
+
+
+def test_a_rule_for_a_name_goes_before_the_word_list() -> None:
+    plain = tool("Rust", name_rules={"Rust": NameRule()})
+    game = tool("Rust", name_rules={"Rust": NameRule(case_sensitive=True, context=("survival", "server wipe"))})
+    assert found([plain], "how rust forms") == {"Rust": ["rust"]}
+    assert found([game], "The Rust compiler") == {}
+    assert found([game], "Rust is a survival game") == {"Rust": ["Rust"]}
+    assert found([game], "rust is a survival game") == {}
+
+
+def test_context_counts_near_the_name_only_and_the_text_is_near_its_headline() -> None:
+    assert found(AMBIGUOUS, "Rust again", "A compiler is out.") == {"Rust": ["Rust"]}
+    assert found(AMBIGUOUS, "Rust again", "x " * 200 + "A compiler is out.") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "reasons"),
+    [
+        ("Shares of $AAPL rise", ["$AAPL"]),
+        ("Shares (NASDAQ: AAPL) rise", ["NASDAQ: AAPL"]),
+        ("Shares (Nasdaq:AAPL), up", ["Nasdaq:AAPL"]),
+        ("AAPL rises", []),
+        ("US$AAPL, $AAPLX, x:AAPL, $AAPL$", []),
+        ("Share: https://example.org/share?text=$AAPL&quote=NASDAQ:AAPL", []),
+        ("We counted to six: aapl is not what follows", []),
+        ("Six: AAPL", []),
+        ("SIX: AAPL", ["SIX: AAPL"]),
+    ],
+)
+def test_tickers_count_as_cashtags_and_behind_an_exchange(text: str, reasons: list[str]) -> None:
+    assert found(AMBIGUOUS, text).get("Apple", []) == reasons
+
+
+def test_a_text_that_repeats_a_name_without_end_takes_no_longer_than_one_of_its_length() -> None:
+    tools = [*AMBIGUOUS, tool("Orion", excluded=("Orion Belt",))]
+    for text in ("Go " * 60_000, "Orion Belt " * 18_000):
+        started = time.process_time()
+        found(tools, "x", text)
+        assert time.process_time() - started < 2.0
+    assert found(tools, "x", "Orion Belt " * 5000 + "and Orion") == {}
+
+
+def test_tags_of_the_source_count_and_are_kept_as_such() -> None:
+    detector = Detector(AMBIGUOUS)
+    tagged = detector.find("Shares rise", tags=("golang", "NYSE:IBM", "apple"), tickers=("AAPL",))
+    by_name = {detector.tools[tool_id].primary_name: detected for tool_id, detected in tagged.items()}
+    assert {name: [each.name for each in detected.matches] for name, detected in by_name.items()} == {
+        "Go": ["golang"],
+        "Apple": ["AAPL", "apple"],
+    }
+    assert {(each.kind, each.where) for each in by_name["Apple"].matches} == {("SOURCE_TAG", "TAGS")}
+
+
+def test_two_names_of_one_tool_are_one_mention_with_two_reasons() -> None:
+    (detected,) = Detector(AMBIGUOUS).find("Golang 1.22: the Go release", "Go is a language. golang!").values()
+    assert [(each.name, each.kind, each.where) for each in detected.matches] == [
+        ("Golang", "ALIAS", "HEADLINE"),
+        ("Go", "NAME", "HEADLINE"),
+        ("Go", "NAME", "TEXT"),
+        ("golang", "ALIAS", "TEXT"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("headline", "text"),
+    [
+        ("Apple and Apple", "About Apple"),
+        ("Crème brûlée by Apple", "ﬁne: Apple  \n Apple ﬀ Apple"),
+        ("İstanbul: Apple", "e\u0301 Apple \u2028 Apple"),
+    ],
+)
+def test_spans_are_of_the_texts_as_they_were_given(headline: str, text: str) -> None:
+    (detected,) = Detector(AMBIGUOUS).find(headline, text).values()
+    assert [headline[start:end] for start, end in detected.headline_spans] == ["Apple"] * headline.count("Apple")
+    assert [text[start:end] for start, end in detected.text_spans] == ["Apple"] * text.count("Apple")
+
+
+def test_a_keyword_may_belong_to_two_tools() -> None:
+    tools = [tool("Quorvia", keywords=("Q-Store",)), tool("Tarnwick", keywords=("q-store",))]
+    assert found(tools, "The Q-Store opens") == {"Quorvia": ["Q-Store"], "Tarnwick": ["Q-Store"]}
+
+
+def test_names_without_letters_are_found_too() -> None:
+    assert found([tool("🦀")], "I ♥ 🦀 a lot") == {"🦀": ["🦀"]}

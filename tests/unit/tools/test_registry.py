@@ -1,0 +1,188 @@
+"""Two tools never own one name, whoever is quicker and wherever a process dies; and no name is ever stuck."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from models.errors import Conflict, NotFound, ToolpulseError
+from models.tool import Tool, ToolName, normalize_name
+from services.ports import Query, Store, Where
+from services.store.containers import CATALOG
+from services.store.sqlite import SqliteStore
+from services.tools.catalog import Catalog
+from services.tools.form import new_tool, tool_change
+from services.tools.names import SETTLES
+from tests.builders import Watch
+from tests.unit.feeds.stores import Crash, hesitant, mortal
+
+Opened = Callable[[Store], Catalog]
+
+
+def wanted(name: str, *aliases: str, **fields: Any) -> Any:
+    return new_tool({"name": name, "aliases": list(aliases), **fields})
+
+
+async def tools(store: Store) -> list[Tool]:
+    page = await store.query(CATALOG.name, Query((Where("entity_type", "eq", "Tool"),), limit=1000))
+    return [Tool.from_document(document) for document in page.items]
+
+
+async def each_name_has_one_owner(store: Store) -> None:
+    """Every name that a tool lists is claimed by it, so by no other."""
+    page = await store.query(CATALOG.name, Query((Where("entity_type", "eq", "NameMapping"),), limit=1000))
+    claims = {ToolName.from_document(each).name_normalized: each["tool_id"] for each in page.items}
+    listed = Counter(normalize_name(name) for tool in await tools(store) for name in tool.names)
+    assert max(listed.values(), default=1) == 1, listed
+    for tool in await tools(store):
+        assert {claims.get(normalize_name(name)) for name in tool.names} == {tool.tool_id}
+
+
+async def test_a_tool_is_found_by_id_name_and_alias_in_any_case_and_spacing(catalog: Catalog) -> None:
+    tool = await catalog.add(wanted("Visual Studio Code", "VS Code", "C#"))
+    for text in (tool.tool_id, "visual  studio CODE", " vs code", "c#"):
+        assert (await catalog.get(text)).tool_id == tool.tool_id
+    for text in ("C", "C++", "", "studio", "00000000-0000-4000-8000-00000000ffff"):
+        assert await catalog.find(text) is None
+    with pytest.raises(NotFound):
+        await catalog.get("C")
+
+
+async def test_a_name_that_is_taken_conflicts_and_leaves_nothing_behind(catalog: Catalog, store: SqliteStore) -> None:
+    first = await catalog.add(wanted("Quorvia", "QV"))
+    for new in (wanted("quorvia"), wanted("Other", "Free", "qv"), wanted("QV")):
+        with pytest.raises(Conflict, match=first.tool_id):
+            await catalog.add(new)
+    other = await catalog.add(wanted("Other", "Free"))
+    with pytest.raises(Conflict, match=first.tool_id):
+        await catalog.change(other.tool_id, tool_change({"aliases": ["Free", "Freer", "QV"]}))
+    assert (await catalog.get("Other")).aliases == ("Free",)
+    await each_name_has_one_owner(store)
+
+
+async def test_a_change_frees_the_names_that_it_takes_away(catalog: Catalog, store: SqliteStore) -> None:
+    tool = await catalog.add(wanted("Old", "Both", "Gone"))
+    changed, is_other = await catalog.change("gone", tool_change({"name": "New", "aliases": ["both", "Old"]}))
+    assert (changed.tool_id, changed.names, is_other) == (tool.tool_id, ("New", "both", "Old"), True)
+    assert await catalog.find("Gone") is None
+    assert (await catalog.add(wanted("Gone"))).tool_id != tool.tool_id
+    await each_name_has_one_owner(store)
+
+
+async def test_what_changes_nothing_is_no_change(catalog: Catalog) -> None:
+    tool = await catalog.add(wanted("Quorvia", "QV", tickers=["qrva"]))
+    version = await catalog.version()
+    same, is_other = await catalog.change("QV", tool_change({"tickers": ["QRVA"], "status": "ACTIVE"}))
+    assert (same.stored_etag, is_other) == (tool.stored_etag, False)
+    assert await catalog.version() == version
+
+
+async def test_each_change_of_what_is_recognised_changes_the_version(catalog: Catalog) -> None:
+    versions = [await catalog.version()]
+    await catalog.add(wanted("Quorvia"))
+    for change in ({"aliases": ["QV"]}, {"excluded": ["QV codes"]}, {"status": "DEPRECATED"}):
+        versions.append(await catalog.version())
+        await catalog.change("Quorvia", tool_change(change))
+    versions.append(await catalog.version())
+    assert len(set(versions)) == len(versions)
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_of_many_that_want_the_same_names_at_once_each_name_goes_to_one(
+    store: SqliteStore, catalog_on: Opened, seed: int
+) -> None:
+    async def one(number: int) -> None:
+        with contextlib.suppress(ToolpulseError):
+            catalog = catalog_on(hesitant(store, seed * 10 + number))
+            if number % 2:
+                await catalog.add(wanted(f"tool {number % 3}", f"name {number % 4}", "Everybody's"))
+            else:
+                await catalog.change(
+                    "the first", tool_change({"aliases": [f"name {number % 4}", f"tool {number % 3}"]})
+                )
+
+    await catalog_on(store).add(wanted("The first"))
+    await asyncio.gather(*(one(number) for number in range(8)))
+    await each_name_has_one_owner(store)
+
+
+@pytest.mark.parametrize("writes", range(6))
+async def test_adding_that_dies_anywhere_can_be_done_again_or_by_another(
+    store: SqliteStore, catalog_on: Opened, watch: Watch, writes: int
+) -> None:
+    with contextlib.suppress(Crash):
+        await catalog_on(mortal(store, writes)).add(wanted("Quorvia", "QV", "Quorvia DB"))
+    watch.advance(seconds=SETTLES.total_seconds())
+    catalog = catalog_on(store)
+    with contextlib.suppress(Conflict):
+        await catalog.add(wanted("Another", "qv"))
+    with contextlib.suppress(Conflict):
+        await catalog.add(wanted("quorvia"))
+    await each_name_has_one_owner(store)
+    for name in ("Quorvia", "QV"):
+        assert await catalog.find(name) is not None, "no name is stuck"
+
+
+@pytest.mark.parametrize("writes", range(8))
+async def test_a_change_that_dies_anywhere_can_be_done_again_or_by_another(
+    store: SqliteStore, catalog_on: Opened, watch: Watch, writes: int
+) -> None:
+    catalog = catalog_on(store)
+    await catalog.add(wanted("Quorvia", "QV", "Old"))
+    change = tool_change({"name": "Quorvia 2", "aliases": ["New"]})
+    with contextlib.suppress(Crash):
+        await catalog_on(mortal(store, writes)).change("Quorvia", change)
+    watch.advance(seconds=SETTLES.total_seconds())
+    taken = 0
+    for name in ("QV", "Old", "New", "Quorvia 2"):
+        with contextlib.suppress(Conflict):
+            await catalog.add(wanted(name))
+            taken += 1
+    await each_name_has_one_owner(store)
+    assert taken == 2, "as many names are free as before or after the change"
+
+
+async def test_a_claim_that_was_just_made_is_not_taken_over(catalog: Catalog, catalog_on: Opened, watch: Watch) -> None:
+    with contextlib.suppress(Crash):
+        await catalog_on(mortal(catalog._store, 2)).add(wanted("Slow", "Contested"))
+    with pytest.raises(Conflict, match="just now"):
+        await catalog.add(wanted("Quick", "Contested"))
+    watch.advance(seconds=SETTLES.total_seconds())
+    assert (await catalog.add(wanted("Quick", "Contested"))).names == ("Quick", "Contested")
+
+
+async def test_whoever_stalls_until_its_claim_is_taken_over_gives_way(store: SqliteStore, catalog_on: Opened) -> None:
+    """Between its claims and its tool lies more than the time that a claim settles in."""
+    watch_of_others = Watch()
+
+    class Stalling:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(store, name)
+
+        async def create(self, container: str, document: dict[str, Any]) -> dict[str, Any]:
+            if document["entity_type"] == "Tool":
+                watch_of_others.advance(days=1000)
+                await Catalog(store, watch_of_others, lambda: "00000000-0000-4000-8000-000000000999").add(
+                    wanted("Quick", "Contested")
+                )
+            return await store.create(container, document)
+
+    with pytest.raises(Conflict):
+        await catalog_on(Stalling()).add(wanted("Slow", "Contested"))
+    assert [tool.primary_name for tool in await tools(store)] == ["Quick"]
+    await each_name_has_one_owner(store)
+
+
+async def test_active_tools_come_in_pages_by_name(catalog: Catalog) -> None:
+    for name in ("b", "c", "A"):
+        await catalog.add(wanted(name))
+    await catalog.change("c", tool_change({"status": "DEPRECATED"}))
+    assert [tool.primary_name for tool in await catalog.active()] == ["A", "b"]
+    first = await catalog.page(2)
+    second = await catalog.page(2, first.next)
+    assert ([tool.primary_name for tool in (*first.items, *second.items)], second.next) == (["A", "b", "c"], None)

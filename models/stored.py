@@ -8,13 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypedDict
 
 from pydantic import PrivateAttr, ValidationError
 
 from models.errors import UnreadableDocument
 from models.states import Machine
 from models.values import Time, UnixSeconds, Value
+
+
+class StoredFields(TypedDict, total=False):
+    """The fields of every stored document, for the TypedDicts of documents that are changed without their model.
+
+    Such a TypedDict costs nothing at run time and lets the type checker see a misspelt field. A field of `total=False`
+    may be absent, as an absent field is not stored. `_etag` and `_ts` are the store's own.
+    """
+
+    id: str
+    entity_type: str
+    schema_version: str
+    created_at: str
+    updated_at: str
+    ttl_timestamp: int | None
+    _etag: str
+    _ts: int
 
 
 class StoredDocument(Value):

@@ -23,10 +23,10 @@ from models.tool import Tool
 from models.values import hour_key
 from services import logs
 from services.figures.cache import Cache
-from services.figures.marks import mark_hours
 from services.figures.messages import RefreshMessage
 from services.figures.tables import timeline_document
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
+from services.mentions.dirty_hours import mark_hours
 from services.mentions.settling import Settling
 from services.operations.upkeep import Upkeep
 from services.ports import Store

@@ -27,9 +27,9 @@ from services.articles.record import RunRecord
 from services.articles.told import tell
 from services.articles.totals import add_totals
 from services.feeds.budget import Budget
+from services.feeds.coverage import Coverage
 from services.feeds.leases import AtWork, Lease, Leases
 from services.feeds.outcome import Failure, after_failure, after_let_in, after_success, failure_of
-from services.figures.coverage import Coverage
 from services.logs import log_event
 from services.ports import Clock, Document, Store
 from services.runs.attempts import saved_attempts

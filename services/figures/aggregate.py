@@ -6,7 +6,7 @@ from datetime import datetime
 
 from models.cache import Period, SentimentCacheEntry, percentages
 from models.values import unix_seconds
-from services.figures.coverage import Shares
+from services.feeds.coverage import Shares
 from services.figures.windows import Windows
 
 Entries = dict[Period, SentimentCacheEntry]

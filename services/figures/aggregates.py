@@ -8,8 +8,8 @@ from datetime import datetime
 
 from models.errors import Unavailable
 from models.tool import Tool
+from services.feeds.coverage import Coverage
 from services.figures.aggregate import Entries, entries_of
-from services.figures.coverage import Coverage
 from services.figures.generations import Generations
 from services.figures.recount import Gathered, Recount
 from services.ports import Clock, Store

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from services.feeds.coverage import Coverage
 from services.figures.aggregates import Aggregates
 from services.figures.counters import Counters
-from services.figures.coverage import Coverage
 from services.figures.evidence import Evidence
 from services.figures.generations import Generations
 from services.figures.health import CacheHealth

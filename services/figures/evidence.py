@@ -10,9 +10,9 @@ from models.errors import InvalidInput
 from models.mention import SentimentScore
 from models.timeline import Timeline
 from models.values import format_time
-from services.figures.marks import marks_of
 from services.figures.periods import Window, seconds_of, window_at
 from services.figures.tables import recounts_of
+from services.mentions.dirty_hours import marks_of
 from services.ports import Query, Store, Where
 from services.store.containers import CATALOG, MENTIONS
 from services.store.listed import Listed, listed

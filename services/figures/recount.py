@@ -19,11 +19,11 @@ from models.errors import ChangedMeanwhile
 from models.timeline import Timeline, WindowTables
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start
-from services.figures.marks import marks_among, marks_of
 from services.figures.tables import KEPT, minutes_in
 from services.figures.tool_tables import ToolTables
 from services.figures.windows import Edges, Windows, edges_of, windows_in
 from services.logs import log_event
+from services.mentions.dirty_hours import marks_among, marks_of
 from services.ports import Document, Query, Store, Where
 from services.store.containers import CATALOG, MENTIONS
 

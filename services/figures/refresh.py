@@ -16,10 +16,10 @@ from models.values import unix_seconds
 from services.figures.aggregate import Entries, same_figures
 from services.figures.aggregates import Aggregates
 from services.figures.generations import Generations
-from services.figures.marks import marks_among
 from services.figures.messages import MOST_TOOLS
 from services.figures.recount import Recount
 from services.logs import log_event
+from services.mentions.dirty_hours import marks_among
 from services.ports import Clock, Document, Query, Store, Where
 from services.store.containers import SENTIMENT_CACHE
 from services.topology import REFRESH_SENTIMENT_CACHE

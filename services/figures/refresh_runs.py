@@ -18,10 +18,10 @@ from models.run import BatchDone, JobRun, done_id
 from models.states import RunStatus
 from models.values import format_time, unix_seconds
 from services.figures.counters import Counters
-from services.figures.marks import marked_tools
 from services.figures.messages import MOST_TOOLS, RefreshMessage
 from services.figures.refresh import Refresh, Refreshed
 from services.logs import log_event
+from services.mentions.dirty_hours import marked_tools
 from services.ports import Clock, Page, Query, Store, Where
 from services.store.containers import RUNS, SENTIMENT_CACHE
 from services.store.listed import listed, log_unreadable

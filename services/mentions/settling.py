@@ -20,8 +20,8 @@ from models.article import Article
 from models.errors import ChangedMeanwhile, Conflict, Unavailable
 from models.mention import SentimentScore
 from models.tool import Tool
-from services.figures.marks import mark_hours
 from services.mentions.analyzers.port import Analyzer, NotJudged
+from services.mentions.dirty_hours import mark_hours
 from services.mentions.mentions import discovery, published_at
 from services.mentions.scoring import conclude
 from services.mentions.works import (

@@ -21,8 +21,8 @@ from models.mention import SentimentScore
 from models.run import JobRun
 from models.tool import Tool, ToolReference, normalize_name
 from services.figures.generations import Generations
-from services.figures.marks import mark_hours
 from services.figures.recount import Recount
+from services.mentions.dirty_hours import mark_hours
 from services.mentions.mentions import removed
 from services.mentions.settling import UNREADABLE, Settling
 from services.ports import Clock, Document, Page, Query, Store

@@ -11,8 +11,8 @@ from models.cache import SentimentCacheEntry, entry_id
 from models.tool import Tool
 from services import container
 from services.container import Container
-from services.figures.marks import mark_hours
 from services.figures.messages import RefreshMessage
+from services.mentions.dirty_hours import mark_hours
 from services.store.containers import CATALOG, FEEDS, MENTIONS, SENTIMENT_CACHE
 from tests.documents import article, attribution, feed
 from tests.functional.api.conftest import call

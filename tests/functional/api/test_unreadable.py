@@ -8,7 +8,7 @@ import pytest
 from models.article import Article
 from models.stored import StoredDocument
 from services.container import Container
-from services.figures.marks import mark_hours
+from services.mentions.dirty_hours import mark_hours
 from tests.documents import (
     TOOL_ID,
     article,

@@ -11,9 +11,9 @@ import pytest
 from models.timeline import Timeline, WindowTables
 from models.tool import Tool
 from models.values import Sentiment, hour_key
-from services.figures.marks import mark_hours, marked_tools, marks_among, marks_of
 from services.figures.recount import Recount, spans
 from services.figures.tables import hours_in
+from services.mentions.dirty_hours import mark_hours, marked_tools, marks_among, marks_of
 from services.ports import Store
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore

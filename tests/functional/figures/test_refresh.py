@@ -10,8 +10,8 @@ import pytest
 from models.cache import PERIODS, CacheCounters, CacheMetadata
 from models.run import JobRun, done_id
 from models.tool import Tool
+from services.feeds.coverage import Coverage
 from services.figures.aggregates import Aggregates
-from services.figures.coverage import Coverage
 from services.figures.generations import Generations
 from services.figures.messages import RefreshMessage
 from services.figures.refresh_runs import RefreshRuns

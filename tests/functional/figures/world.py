@@ -16,10 +16,10 @@ from models.timeline import Tally
 from models.tool import Tool
 from models.values import Sentiment, hour_key
 from services.figures.cache import Cache
-from services.figures.marks import mark_hours, marks_of
 from services.figures.messages import RefreshMessage
 from services.figures.tables import hours_in, minutes_in
 from services.figures.windows import edges_of, windows_in
+from services.mentions.dirty_hours import mark_hours, marks_of
 from services.ports import Clock, Document, Query, Store
 from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE
 from services.tools.catalog import Catalog

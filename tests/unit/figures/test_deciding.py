@@ -14,7 +14,7 @@ from models.metrics import CacheTotals, IngestionTotals
 from models.timeline import by_day, by_hour
 from models.values import hour_key
 from services.articles.totals import amounts_of
-from services.figures.coverage import Coverage, share
+from services.feeds.coverage import Coverage, share
 from services.figures.messages import RefreshMessage, reanalysed_tool, refresh_messages
 from services.figures.periods import Window, period_named, window_of
 from services.figures.tables import Hours

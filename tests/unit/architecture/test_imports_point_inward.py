@@ -23,6 +23,7 @@ ADAPTERS: dict[str, set[str]] = {
     "services/error_reports.py": {"sentry_sdk"},
     "services/store/cosmos.py": {"azure.cosmos", "azure.core", "aiohttp"},
     "services/store/cosmos_connection.py": {"azure.cosmos", "azure.core", "aiohttp"},
+    "services/store/cosmos_requests.py": {"azure.cosmos", "azure.core"},
     "services/ingest/fetcher.py": {"httpx", "yarl"},
     "services/ingest/fetching/addresses.py": {"yarl"},
     "services/ingest/fetching/transport.py": {"aiohttp", "httpx", "yarl"},

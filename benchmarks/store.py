@@ -72,13 +72,13 @@ class Bare:
 
     async def upserts(self, count: int) -> None:
         for n in range(count):
-            self.connection.execute(self.statements.upsert[1], self.row(article(self.container, n)))
+            self.connection.execute(self.statements.upsert, self.row(article(self.container, n)))
 
     async def batches(self, count: int) -> None:
         for start in range(0, count, BATCH):
             rows = [self.row(article(self.container, n)) for n in range(start, min(start + BATCH, count))]
             self.connection.execute("BEGIN IMMEDIATE")
-            self.connection.executemany(self.statements.upsert[1], rows)
+            self.connection.executemany(self.statements.upsert, rows)
             self.connection.execute("COMMIT")
 
     async def reads(self, count: int) -> None:

@@ -38,11 +38,19 @@ class NotFound(ToolpulseError):
 
 
 class Conflict(ToolpulseError):
-    """A thing of that identity is there already."""
+    """A thing of that identity is there already. `operation` is the index of the operation of a batch that met it."""
+
+    def __init__(self, message: str, operation: int | None = None) -> None:
+        super().__init__(message)
+        self.operation = operation
 
 
 class ChangedMeanwhile(ToolpulseError):
-    """The ETag no longer matches, or the item is gone: read again and decide again."""
+    """The ETag no longer matches, or the item is gone: read again and decide again. `operation` as for Conflict."""
+
+    def __init__(self, message: str, operation: int | None = None) -> None:
+        super().__init__(message)
+        self.operation = operation
 
 
 class InvalidTransition(ToolpulseError):

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
 
+from models.errors import ChangedMeanwhile, Conflict
+
 Document = dict[str, Any]
 """A JSON object with `id` and its container's partition key.
 
@@ -66,6 +68,41 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
+class Create:
+    """An operation of a batch: fails with Conflict if the document's id is taken."""
+
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Upsert:
+    """An operation of a batch: writes the document, whatever is stored. Never fails."""
+
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """An operation of a batch: fails with ChangedMeanwhile if the stored document has another ETag, or is gone."""
+
+    document: Mapping[str, Any]
+    etag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """An operation of a batch: fails with ChangedMeanwhile if the document is gone, or has another ETag than `etag`.
+    Without `etag` any version is deleted."""
+
+    id: str
+    etag: str | None = None
+
+
+Operation = Create | Upsert | Replace | Delete
+BatchFailure = Conflict | ChangedMeanwhile
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """`next` is an opaque cursor, None on the last page. A page is a fresh look: what is written between two pages is
     seen if it sorts behind the cursor, and nothing that stays put is listed twice or left out."""
@@ -91,19 +128,19 @@ class Store(Protocol):
         """For each (partition, id) what `read` would answer, in that order. Cheaper than one by one."""
         ...
 
-    async def create(self, container: str, document: Document) -> Document:
+    async def create(self, container: str, document: Mapping[str, Any]) -> Document:
         """Raises Conflict if (partition, id) is taken; an expired document does not count."""
         ...
 
-    async def upsert(self, container: str, document: Document) -> Document:
+    async def upsert(self, container: str, document: Mapping[str, Any]) -> Document:
         """Writes whatever is or is not there."""
         ...
 
-    async def replace(self, container: str, document: Document, etag: str) -> Document:
+    async def replace(self, container: str, document: Mapping[str, Any], etag: str) -> Document:
         """Writes if the stored document still has `etag`; else, or if it is gone, raises ChangedMeanwhile."""
         ...
 
-    async def increment(self, container: str, seed: Document, amounts: Mapping[str, int | float]) -> None:
+    async def increment(self, container: str, seed: Mapping[str, Any], amounts: Mapping[str, int | float]) -> None:
         """Adds `amounts` to top-level fields of the document with `seed`'s key, atomically; a missing field is 0.
 
         If there is no such document, `seed` is created first. 1 to 10 amounts; a field that holds no number is
@@ -123,16 +160,40 @@ class Store(Protocol):
         """How many documents a query with these conditions would list."""
         ...
 
-    async def create_many(self, container: str, documents: Sequence[Document]) -> list[bool]:
+    async def batch(self, container: str, partition: str, operations: Sequence[Operation]) -> list[str | None]:
+        """Does all `operations` within one partition, or none. Returns the new ETags in order, None for a Delete.
+
+        If an operation fails, nothing is written, and Conflict (a Create) or ChangedMeanwhile (a Replace or Delete)
+        carries the index of the first that failed as `operation`. InvalidInput for 0 or more than 100 operations, more
+        than 2,000,000 bytes of documents, a document of another partition, or two operations on one id.
+
+        A retry after a lost response recognises the batch by the documents it wrote, and returns their ETags; the ETag
+        of a document that another writer has changed since matches nothing. Where a retry cannot tell (the batch only
+        deletes, or every document it wrote has changed since), it raises Unavailable, never Conflict or
+        ChangedMeanwhile.
+        """
+        ...
+
+    async def batch_many(
+        self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
+    ) -> list[list[str | None] | Conflict | ChangedMeanwhile]:
+        """Does any number of (partition, operations), each as `batch` does, in no order and not as one.
+
+        A batch that fails is its error in the list, and does not disturb the others. InvalidInput is raised before
+        anything is written; after Unavailable some batches may be written.
+        """
+        ...
+
+    async def create_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> list[bool]:
         """Creates each that is not there yet, in no order and not as one: True where it was created, False where
         (partition, id) was taken. After an error some may be there."""
         ...
 
-    async def write_many(self, container: str, documents: Sequence[Document]) -> None:
+    async def write_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> None:
         """Upserts all of them, in no order and not as one: after an error some may be written."""
         ...
 
-    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
+    async def replace_many(self, container: str, changes: Sequence[tuple[Mapping[str, Any], str]]) -> list[bool]:
         """Replaces each of the (document, etag), in no order and not as one: True where it was replaced, False where
         the stored document has another ETag by now, or is gone. After an error some may be replaced."""
         ...

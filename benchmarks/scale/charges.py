@@ -16,10 +16,9 @@ as the read that follows it.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from services.ports import Document
 from services.store.containers import Container
 
 KB = 1024
@@ -69,7 +68,7 @@ def count(number: int) -> float:
     return STRONG * (QUERY_BASE + COUNTED * number)
 
 
-def terms(container: Container, document: Document) -> set[tuple[str, Any]]:
+def terms(container: Container, document: Mapping[str, Any]) -> set[tuple[str, Any]]:
     """What the container's indexing policy makes of a document: a term for each value, one for each composite."""
     found = set(_values("", {name: value for name, value in document.items() if _is_indexed(container, name)}))
     if not container.indexed_only:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from benchmarks.scale import charges
 from models.errors import ChangedMeanwhile, Conflict
-from services.ports import Document, Page, Query, Store, Where
+from services.ports import Create, Delete, Document, Page, Query, Store, Where
+from services.ports import Operation as Step
 from services.store.containers import CONTAINERS
 
 
@@ -27,7 +29,7 @@ class Operation:
     stored: int = 0
 
 
-def size_of(document: Document) -> int:
+def size_of(document: Mapping[str, Any]) -> int:
     own = {name: value for name, value in document.items() if not name.startswith("_")}
     return len(json.dumps(own, ensure_ascii=False, separators=(",", ":")).encode())
 
@@ -47,7 +49,7 @@ class CountingStore:
         self._note_read(container, partition, found)
         return found
 
-    def _note_read(self, container: str, partition: str, found: Document | None) -> None:
+    def _note_read(self, container: str, partition: str, found: Mapping[str, Any] | None) -> None:
         size = size_of(found) if found is not None else 0
         self._note("read", container, partition, size, charges.read(size))
 
@@ -57,7 +59,7 @@ class CountingStore:
             self._note_read(container, partition, document)
         return found
 
-    async def create(self, container: str, document: Document) -> Document:
+    async def create(self, container: str, document: Mapping[str, Any]) -> Document:
         try:
             stored = await self._store.create(container, document)
         except Conflict:
@@ -66,18 +68,18 @@ class CountingStore:
         self._note_create(container, document)
         return stored
 
-    def _note_create(self, container: str, document: Document) -> None:
+    def _note_create(self, container: str, document: Mapping[str, Any]) -> None:
         size, terms = size_of(document), charges.terms(CONTAINERS[container], document)
         units = charges.create(size, len(terms))
         self._note("create", container, self._key(container, document), size, units, size)
 
-    async def upsert(self, container: str, document: Document) -> Document:
+    async def upsert(self, container: str, document: Mapping[str, Any]) -> Document:
         before = await self._held(container, document)
         stored = await self._store.upsert(container, document)
         self._note_over(container, before, document)
         return stored
 
-    async def replace(self, container: str, document: Document, etag: str) -> Document:
+    async def replace(self, container: str, document: Mapping[str, Any], etag: str) -> Document:
         before = await self._held(container, document)
         try:
             stored = await self._store.replace(container, document, etag)
@@ -87,7 +89,7 @@ class CountingStore:
         self._note_over(container, before, document)
         return stored
 
-    def _note_over(self, container: str, before: Document | None, after: Document, steps: int = 0) -> None:
+    def _note_over(self, container: str, before: Document | None, after: Mapping[str, Any], steps: int = 0) -> None:
         if before is None:
             self._note_create(container, after)
             return
@@ -97,7 +99,7 @@ class CountingStore:
         units = charges.replace(old, new, (len(then - now) + len(now - then)) / 2) + charges.PATCH_STEP * steps
         self._note("patch" if steps else "replace", container, self._key(container, after), new, units, new - old)
 
-    async def increment(self, container: str, seed: Document, amounts: Mapping[str, int | float]) -> None:
+    async def increment(self, container: str, seed: Mapping[str, Any], amounts: Mapping[str, int | float]) -> None:
         before = await self._held(container, seed)
         await self._store.increment(container, seed, amounts)
         after = await self._held(container, seed)
@@ -130,7 +132,36 @@ class CountingStore:
         self._note_query(container, partition, 0, charges.count(counted))
         return counted
 
-    async def create_many(self, container: str, documents: Sequence[Document]) -> list[bool]:
+    async def batch(self, container: str, partition: str, operations: Sequence[Step]) -> list[str | None]:
+        (done,) = await self.batch_many(container, [(partition, operations)])
+        if isinstance(done, list):
+            return done
+        raise done
+
+    async def batch_many(
+        self, container: str, batches: Sequence[tuple[str, Sequence[Step]]]
+    ) -> list[list[str | None] | Conflict | ChangedMeanwhile]:
+        """Operations are charged as the requests that they stand for; a batch that failed, as a read."""
+        keys = [[(each, _id(step)) for step in steps] for each, steps in batches]
+        before = [await self._store.read_many(container, each) for each in keys]
+        done = await self._store.batch_many(container, batches)
+        for (partition, steps), was, outcome in zip(batches, before, done, strict=True):
+            if isinstance(outcome, list):
+                for step, held in zip(steps, was, strict=True):
+                    self._note_step(container, partition, step, held)
+            else:
+                self._note_read(container, partition, was[outcome.operation or 0])
+        return done
+
+    def _note_step(self, container: str, partition: str, step: Step, before: Document | None) -> None:
+        if isinstance(step, Delete):
+            self._note_delete(container, partition, before, deleted=True)
+        elif isinstance(step, Create):
+            self._note_create(container, step.document)
+        else:
+            self._note_over(container, before, step.document)
+
+    async def create_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> list[bool]:
         created = await self._store.create_many(container, documents)
         for document, won in zip(documents, created, strict=True):
             if won:
@@ -139,13 +170,13 @@ class CountingStore:
                 self._note_read(container, self._key(container, document), document)
         return created
 
-    async def write_many(self, container: str, documents: Sequence[Document]) -> None:
+    async def write_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> None:
         before = [await self._held(container, each) for each in documents]
         await self._store.write_many(container, documents)
         for was, document in zip(before, documents, strict=True):
             self._note_over(container, was, document)
 
-    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
+    async def replace_many(self, container: str, changes: Sequence[tuple[Mapping[str, Any], str]]) -> list[bool]:
         before = [await self._held(container, document) for document, _ in changes]
         replaced = await self._store.replace_many(container, changes)
         for was, (document, _), won in zip(before, changes, replaced, strict=True):
@@ -167,8 +198,12 @@ class CountingStore:
     async def close(self) -> None:
         await self._store.close()
 
-    async def _held(self, container: str, document: Document) -> Document | None:
+    async def _held(self, container: str, document: Mapping[str, Any]) -> Document | None:
         return await self._store.read(container, self._key(container, document), document["id"])
 
-    def _key(self, container: str, document: Document) -> str:
+    def _key(self, container: str, document: Mapping[str, Any]) -> str:
         return str(document[CONTAINERS[container].partition_key])
+
+
+def _id(step: Step) -> str:
+    return step.id if isinstance(step, Delete) else str(step.document["id"])

@@ -111,6 +111,7 @@ class Connection:
                 raise Unavailable(f"Cosmos DB did not answer within {budget:g} seconds") from error
             except AzureError as error:
                 status, substatus = _status(error)
+                counters.throttles += status == 429 and _of_batch(error)
                 if status in ANSWERS and substatus == 0:
                     return Answer(status, None, unsure)
                 if status == 400 and refused is not None:
@@ -195,6 +196,11 @@ class Connection:
             counters.throttles += response.http_response.status_code == 429
 
 
+def _of_batch(error: AzureError) -> bool:
+    """Whether an operation of a batch failed. The response itself is then a 200 or 207."""
+    return hasattr(error, "operation_responses")
+
+
 def _status(error: AzureError) -> tuple[int, int]:
     return int(getattr(error, "status_code", None) or 0), int(getattr(error, "sub_status", None) or 0)
 
@@ -217,7 +223,7 @@ def _wait(error: AzureError, attempt: int) -> float:
 
 
 def _retry_after(error: AzureError) -> float | None:
-    headers: Mapping[str, str] = getattr(getattr(error, "response", None), "headers", None) or {}
+    headers: Mapping[str, str] = getattr(getattr(error, "response", None) or error, "headers", None) or {}
     try:
         return max(0.0, float(headers["x-ms-retry-after-ms"])) / 1000
     except (KeyError, ValueError):

@@ -28,10 +28,14 @@ def expired(held: Mapping[str, Any], now: int) -> bool:
 
 
 def document(held: Mapping[str, Any]) -> Document:
-    """The port's ETag carries the deadline, so that a replace knows without a read that the version has expired."""
     read = {field: value for field, value in held.items() if field not in _OWN_FIELDS}
-    read["_etag"] = f"{held.get('ttl_timestamp') or ''}|{held['_etag']}"
+    read["_etag"] = etag(held)
     return read
+
+
+def etag(held: Mapping[str, Any]) -> str:
+    """The port's ETag carries the deadline, so that a replace knows without a read that the version has expired."""
+    return f"{held.get('ttl_timestamp') or ''}|{held['_etag']}"
 
 
 def etag_parts(etag: str) -> tuple[float, str | None]:

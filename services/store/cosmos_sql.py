@@ -59,6 +59,16 @@ def count(
     return f"SELECT VALUE COUNT(1) FROM c WHERE {' AND '.join(conditions)}", parameters.sent
 
 
+def versions(container: Container, partition: str, names: Sequence[str]) -> tuple[str, list[dict[str, Any]]]:
+    """The versions of some documents of a partition, expired or not."""
+    parameters = Parameters(partition=partition)
+    fields = ", ".join(map(_path, ("id", "_etag", "_write", "ttl_timestamp")))
+    chosen = ", ".join(parameters.add(name) for name in names)
+    return (
+        f"SELECT {fields} FROM c WHERE {_path(container.partition_key)} = @partition AND {_path('id')} IN ({chosen})"
+    ), parameters.sent
+
+
 def _conditions(
     container: Container, where: Sequence[Where], partition: str | None, parameters: Parameters
 ) -> list[str]:

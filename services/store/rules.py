@@ -97,7 +97,9 @@ class Prepared(NamedTuple):
 def prepare(container: Container, document: Mapping[str, Any]) -> Prepared:
     """Raises InvalidInput for what Cosmos would refuse, or would keep as something else."""
     if not isinstance(document, dict):
-        raise InvalidInput("document", "must be a JSON object")
+        if not isinstance(document, Mapping):
+            raise InvalidInput("document", "must be a JSON object")
+        document = dict(document)
     name, partition = document.get("id"), document.get(container.partition_key)
     check_id(name)
     check_key(container.partition_key, partition)

@@ -13,26 +13,22 @@ import asyncio
 import itertools
 import secrets
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from models.errors import ChangedMeanwhile, Conflict
-from services.ports import Clock, Document, Page, Query, Where
-from services.store import rules, sqlite_rows, sqlite_sql
-from services.store.containers import CONTAINERS
-from services.store.sqlite_file import is_busy, transaction, translated
-from services.store.sqlite_sql import READ_AT_ONCE
+from services.ports import Clock, Create, Document, Operation, Page, Query, Upsert, Where
+from services.store import batches as port_batches
+from services.store import rules, sqlite_sql
+from services.store.sqlite_commits import Commits
+from services.store.sqlite_file import is_busy, translated
+from services.store.sqlite_sql import READ_AT_ONCE, STATEMENTS
 from services.store.sqlite_threads import MOST_CONNECTIONS, Threads
-
-T = TypeVar("T")
+from services.store.sqlite_writes import ABSENT, ANYTHING, PRESENT, Write
+from services.store.sqlite_writes import document as as_document
 
 INLINE_DOCUMENTS = 64  # reading as many takes as long as handing them to a thread; the loop's turn is over with them
-INLINE_WRITES = 32  # half a millisecond, of which handing them to a thread would be a fifth
-BATCH = 2000  # takes the lock for 20 to 40 milliseconds, and writes each page of the indexes once
-
-_STATEMENTS = {name: sqlite_sql.statements(container) for name, container in CONTAINERS.items()}
 
 
 class SqliteStore:
@@ -46,6 +42,7 @@ class SqliteStore:
     ) -> None:
         self._clock = clock
         self._threads = Threads(Path(path), clock, wait_seconds, purge_seconds)
+        self._commits = Commits(self._threads)
         instance = secrets.token_hex(8)
         self._etags = (f"{instance}-{n:x}" for n in itertools.count())
 
@@ -60,17 +57,17 @@ class SqliteStore:
 
     async def read(self, container: str, partition: str, id: str) -> Document | None:
         rules.addressed(container, [(partition, id)])
-        statement, now = _STATEMENTS[container].read, self._now()
+        statement, now = STATEMENTS[container].read, self._now()
 
         def work(connection: sqlite3.Connection) -> Document | None:
             row = connection.execute(statement, (partition, id, now)).fetchone()
-            return None if row is None else sqlite_rows.document(*row)
+            return None if row is None else as_document(*row)
 
         return await self._threads.read(work)
 
     async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
         rules.addressed(container, keys)
-        statement, now = _STATEMENTS[container].read_some, self._now()
+        statement, now = STATEMENTS[container].read_some, self._now()
 
         def work(connection: sqlite3.Connection) -> list[Document | None]:
             found: list[Document | None] = [None] * len(keys)
@@ -78,35 +75,35 @@ class SqliteStore:
                 some = [part for key in keys[start : start + READ_AT_ONCE] for part in key]
                 padding = [None] * (2 * READ_AT_ONCE - len(some))
                 for place, *row in connection.execute(statement, (*some, *padding, now)):
-                    found[start + place] = sqlite_rows.document(*row)
+                    found[start + place] = as_document(*row)
             return found
 
         return await self._threads.read(work, inline=len(keys) <= INLINE_DOCUMENTS)
 
-    async def create(self, container: str, document: Document) -> Document:
+    async def create(self, container: str, document: Mapping[str, Any]) -> Document:
         prepared = rules.prepare(rules.container_named(container), document)
         now, etag = self._now(), next(self._etags)
         row = (prepared.partition, prepared.id, prepared.encoded, etag, now, prepared.expires)
-        if not await self._changed(_STATEMENTS[container].create[1], row):
+        if not await self._changed(STATEMENTS[container].create, row):
             raise Conflict(f"{container}: {prepared.partition} / {prepared.id} is there already")
         return _stored(prepared, etag, now)
 
-    async def upsert(self, container: str, document: Document) -> Document:
+    async def upsert(self, container: str, document: Mapping[str, Any]) -> Document:
         prepared = rules.prepare(rules.container_named(container), document)
         now, etag = self._now(), next(self._etags)
         row = (prepared.partition, prepared.id, prepared.encoded, etag, now, prepared.expires)
-        await self._changed(_STATEMENTS[container].upsert[1], row)
+        await self._changed(STATEMENTS[container].upsert, row)
         return _stored(prepared, etag, now)
 
-    async def replace(self, container: str, document: Document, etag: str) -> Document:
+    async def replace(self, container: str, document: Mapping[str, Any], etag: str) -> Document:
         prepared = rules.prepare(rules.container_named(container), document)
         now, new = self._now(), next(self._etags)
         row = (prepared.partition, prepared.id, prepared.encoded, new, now, prepared.expires, etag)
-        if not await self._changed(_STATEMENTS[container].replace[1], row):
+        if not await self._changed(STATEMENTS[container].replace, row):
             raise ChangedMeanwhile(f"{container}: {prepared.partition} / {prepared.id} has changed or is gone")
         return _stored(prepared, new, now)
 
-    async def increment(self, container: str, seed: Document, amounts: Mapping[str, int | float]) -> None:
+    async def increment(self, container: str, seed: Mapping[str, Any], amounts: Mapping[str, int | float]) -> None:
         spec = rules.container_named(container)
         prepared = rules.prepare(spec, seed)
         rules.check_amounts(spec, amounts)
@@ -118,7 +115,7 @@ class SqliteStore:
 
     async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
         rules.addressed(container, [(partition, id)])
-        statements, key = _STATEMENTS[container], (partition, id, self._now())
+        statements, key = STATEMENTS[container], (partition, id, self._now())
         if etag is None:
             return await self._changed(statements.delete, key)
         if await self._changed(statements.delete_if, (*key, etag)):
@@ -133,7 +130,7 @@ class SqliteStore:
         statement, parameters = sqlite_sql.select(plan, self._now())
 
         def work(connection: sqlite3.Connection) -> Page:
-            return plan.page([sqlite_rows.document(*row) for row in connection.execute(statement, parameters)])
+            return plan.page([as_document(*row) for row in connection.execute(statement, parameters)])
 
         return await self._threads.read(work, inline=False)
 
@@ -147,46 +144,43 @@ class SqliteStore:
 
         return await self._threads.read(work, inline=False)
 
-    async def create_many(self, container: str, documents: Sequence[Document]) -> list[bool]:
-        statements = _STATEMENTS[rules.container_named(container).name]
+    async def batch(self, container: str, partition: str, operations: Sequence[Operation]) -> list[str | None]:
+        (outcome,) = await self.batch_many(container, [(partition, operations)])
+        if isinstance(outcome, list):
+            return outcome
+        raise outcome
 
-        def work(connection: sqlite3.Connection, rows: Sequence[sqlite_rows.Row], _: int) -> list[bool]:
-            return sqlite_rows.won(connection, statements.create, statements.etag, rows)
+    async def batch_many(
+        self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
+    ) -> list[list[str | None] | Conflict | ChangedMeanwhile]:
+        spec, number = rules.container_named(container), 0
+        now, etag = self._now(), next(self._etags)
+        writes: list[list[Write]] = []
+        for partition, operations in batches:
+            steps = port_batches.prepare(spec, partition, operations)
+            writes.append([_write(partition, step, f"{etag}-{number + n:x}", now) for n, step in enumerate(steps)])
+            if number // INLINE_DOCUMENTS < (number := number + len(steps)) // INLINE_DOCUMENTS:
+                await asyncio.sleep(0)  # a thread would only fetch each document to another core and back
+        failed = await self._commits.write(container, writes)
+        return [
+            [each.etag for each in done] if index is None else _failure(container, done[index], index)
+            for done, index in zip(writes, failed, strict=True)
+        ]
 
-        return [created for batch in await self._batches(container, documents, work) for created in batch]
+    async def create_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> list[bool]:
+        return await self._written(container, documents, itertools.repeat(ABSENT))
 
-    async def write_many(self, container: str, documents: Sequence[Document]) -> None:
-        statements = _STATEMENTS[rules.container_named(container).name]
+    async def write_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> None:
+        await self._written(container, documents, itertools.repeat(ANYTHING))
 
-        def work(connection: sqlite3.Connection, rows: Sequence[sqlite_rows.Row], _: int) -> None:
-            sqlite_rows.write(connection, statements.upsert, rows)
-
-        await self._batches(container, documents, work)
-
-    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
-        statements = _STATEMENTS[rules.container_named(container).name]
-
-        def work(connection: sqlite3.Connection, rows: Sequence[sqlite_rows.Row], start: int) -> list[bool]:
-            with_old = [(*row, old) for row, (_, old) in zip(rows, changes[start:], strict=False)]
-            return sqlite_rows.won(connection, statements.replace, statements.etag, with_old)
-
-        documents = [document for document, _ in changes]
-        return [replaced for batch in await self._batches(container, documents, work) for replaced in batch]
+    async def replace_many(self, container: str, changes: Sequence[tuple[Mapping[str, Any], str]]) -> list[bool]:
+        return await self._written(container, [document for document, _ in changes], (etag for _, etag in changes))
 
     async def delete_many(self, container: str, deletions: Sequence[tuple[str, str, str]]) -> list[bool]:
         rules.addressed(container, [(partition, name) for partition, name, _ in deletions])
-        statement, now = _STATEMENTS[container].delete_if, self._now()
-
-        def work(connection: sqlite3.Connection, start: int) -> list[bool]:
-            with transaction(connection):
-                return [
-                    connection.execute(statement, (partition, name, now, etag)).rowcount > 0
-                    for partition, name, etag in deletions[start : start + BATCH]
-                ]
-
-        inline, starts = len(deletions) <= INLINE_WRITES, range(0, len(deletions), BATCH)
-        batches = [await self._threads.write(partial(work, start=start), inline=inline) for start in starts]
-        return [deleted for batch in batches for deleted in batch]
+        now = self._now()
+        writes = [(Write(partition, name, None, None, now, None, etag),) for partition, name, etag in deletions]
+        return [index is None for index in await self._commits.write(container, writes)]
 
     async def ping(self) -> None:
         connection = await self._threads.opened()
@@ -210,33 +204,33 @@ class SqliteStore:
 
         return await self._threads.write(work, inline=True)
 
-    async def _batches(
-        self,
-        container: str,
-        documents: Sequence[Document],
-        work: Callable[[sqlite3.Connection, Sequence[sqlite_rows.Row], int], T],
-    ) -> list[T]:
-        """Nothing is written before every document has been checked; then each batch is a transaction of its own.
-
-        `work` is told which of the documents is the first of its batch.
-        """
+    async def _written(
+        self, container: str, documents: Sequence[Mapping[str, Any]], needs: Iterable[str | int | None]
+    ) -> list[bool]:
+        """Nothing is written before every document has been checked; then each is a batch of its own."""
         spec, now, etag = rules.container_named(container), self._now(), next(self._etags)
-        rows: list[sqlite_rows.Row] = []
-        for number, document in enumerate(documents):
+        writes: list[tuple[Write]] = []
+        for number, (document, needed) in enumerate(zip(documents, needs, strict=False)):
             if number and number % INLINE_DOCUMENTS == 0:
                 await asyncio.sleep(0)  # a thread would only fetch each document to another core and back
             partition, name, _, encoded, expires = rules.prepare(spec, document)
-            rows.append((partition, name, encoded, f"{etag}-{number:x}", now, expires))
+            writes.append((Write(partition, name, encoded, f"{etag}-{number:x}", now, expires, needed),))
+        return [index is None for index in await self._commits.write(container, writes)]
 
-        def one(connection: sqlite3.Connection, start: int) -> T:
-            with transaction(connection):
-                return work(connection, rows[start : start + BATCH], start)
 
-        inline = len(documents) <= INLINE_WRITES
-        return [
-            await self._threads.write(partial(one, start=start), inline=inline)
-            for start in range(0, len(documents), BATCH)
-        ]
+def _write(partition: str, step: port_batches.Step, etag: str, now: int) -> Write:
+    operation, name, prepared = step
+    if prepared is None:
+        return Write(partition, name, None, None, now, None, PRESENT if step.etag is None else step.etag)
+    needs = ABSENT if isinstance(operation, Create) else ANYTHING if isinstance(operation, Upsert) else step.etag
+    return Write(partition, name, prepared.encoded, etag, now, prepared.expires, needs)
+
+
+def _failure(container: str, write: Write, index: int) -> Conflict | ChangedMeanwhile:
+    name = f"{container}: {write.partition} / {write.id}"
+    if write.needs is ABSENT:
+        return Conflict(f"{name} is there already", index)
+    return ChangedMeanwhile(f"{name} has changed or is gone", index)
 
 
 def _stored(prepared: rules.Prepared, etag: str, now: int) -> Document:

@@ -15,7 +15,6 @@ from pathlib import Path
 from models.errors import Unavailable
 from services.ports import Clock
 from services.store import sqlite_sql
-from services.store.containers import CONTAINERS
 
 CHECKPOINT_SECONDS = 1.0
 PATIENCE_SECONDS = 0.25  # with another process, while our own writers may have to wait for this thread
@@ -27,7 +26,7 @@ CACHE_KIB = 3_000
 WRITER_CACHE_KIB = 8_000
 """Holds all pages of a batch: where they do not fit, those of the indexes are written twice, and read again."""
 
-_PURGES = [sqlite_sql.statements(container).purge for container in CONTAINERS.values()]
+_PURGES = [each.purge for each in sqlite_sql.STATEMENTS.values()]
 
 
 def is_busy(error: sqlite3.Error) -> bool:

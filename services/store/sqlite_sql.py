@@ -29,23 +29,31 @@ _ALIVE = "(expires IS NULL OR expires > ?)"
 _KEYS = ", ".join(f"({n}, ?, ?)" for n in range(READ_AT_ONCE))
 
 
+ANY_VERSION = 0
+"""In place of an ETag: whatever version is stored. A number, so that no text equals it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """The statements of one container; each write is a single one, so that it is atomic without a transaction.
+    """The statements of one container. A row is (pk, id, body, etag, ts, expires).
 
-    `read_some` takes READ_AT_ONCE keys, padded with nulls, and answers with the places of those that are there. Of
-    create, upsert and replace there is one for each of ROWS_AT_ONCE; a row is (pk, id, body, etag, ts, expires), and
-    for replace also the ETag that must still be there.
+    `create`, `upsert`, `replace`, `delete` and `delete_if` write one row each; `replace` takes the ETag that must be
+    stored behind the row. `read_some` takes READ_AT_ONCE keys, padded with nulls, and answers with the places of those
+    that are there. Of `unmet`, `upserts` and `deletes` there is one for each of ROWS_AT_ONCE. `unmet` takes
+    (pk, id, needed, now) and answers in one row with the places of those that are not met: `needed` is an ETag,
+    ANY_VERSION, or null for none stored. `deletes` takes (pk, id).
     """
 
     read: str
     read_some: str
-    etag: str
-    create: Mapping[int, str]
-    upsert: Mapping[int, str]
-    replace: Mapping[int, str]
+    create: str
+    upsert: str
+    replace: str
     delete: str
     delete_if: str
+    unmet: Mapping[int, str]
+    upserts: Mapping[int, str]
+    deletes: Mapping[int, str]
     purge: str
 
 
@@ -53,41 +61,48 @@ def statements(container: Container) -> Statements:
     table = container.name
     key = "pk = ? AND id = ?"
     insert = f"INSERT INTO {table} (pk, id, body, etag, ts, expires) VALUES"
+    row = f"(?, ?, {_BODY}, ?, ?, ?)"
     overwrite = (
         "ON CONFLICT (pk, id) DO UPDATE SET body = excluded.body, etag = excluded.etag, ts = excluded.ts,"
         " expires = excluded.expires"
     )
-    if_expired = f"WHERE {table}.expires <= excluded.ts"
+    upserts = {rows: f"{insert} {', '.join([row] * rows)} {overwrite}" for rows in ROWS_AT_ONCE}
     return Statements(
         read=f"SELECT body, etag, ts FROM {table} WHERE {key} AND {_ALIVE}",
         # CROSS JOIN: each key is looked up, whatever SQLite believes about the table. A key of nulls finds nothing.
         read_some=f"WITH keys (place, key, name) AS (VALUES {_KEYS}) SELECT place, body, etag, ts FROM keys"
         f" CROSS JOIN {table} WHERE pk = key AND id = name AND {_ALIVE}",
-        etag=f"SELECT etag FROM {table} WHERE {key}",
-        create={rows: f"{insert} {_rows(rows)} {overwrite} {if_expired}" for rows in ROWS_AT_ONCE},
-        upsert={rows: f"{insert} {_rows(rows)} {overwrite}" for rows in ROWS_AT_ONCE},
-        replace={rows: _replace(table, rows) for rows in ROWS_AT_ONCE},
+        create=f"{insert} {row} {overwrite} WHERE {table}.expires <= excluded.ts",
+        upsert=upserts[1],
+        replace=f"UPDATE {table} SET body = CAST(?3 AS TEXT), etag = ?4, ts = ?5, expires = ?6"
+        " WHERE pk = ?1 AND id = ?2 AND etag = ?7 AND (expires IS NULL OR expires > ?5)",
         delete=f"DELETE FROM {table} WHERE {key} AND {_ALIVE}",
         delete_if=f"DELETE FROM {table} WHERE {key} AND {_ALIVE} AND etag = ?",
+        unmet={rows: _unmet(table, rows) for rows in ROWS_AT_ONCE},
+        upserts=upserts,
+        deletes={rows: _deletes(table, rows) for rows in ROWS_AT_ONCE},
         purge=f"DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE expires <= ? LIMIT ?)",
     )
 
 
-def _rows(count: int, more: str = "") -> str:
-    return ", ".join([f"(?, ?, {_BODY}, ?, ?, ?{more})"] * count)
-
-
-def _replace(table: str, rows: int) -> str:
-    row, new = ["?1", "?2", "CAST(?3 AS TEXT)", "?4", "?5", "?6", "?7"], ""
-    if rows > 1:
-        row = [f"new.column{n}" for n in range(1, 8)]
-        new = f" FROM (VALUES {_rows(rows, ', ?')}) AS new"
-    pk, name, body, etag, ts, expires, before = row
+def _unmet(table: str, rows: int) -> str:
+    """One row of text, not a row for each: to fetch a row gives the interpreter's lock away, and asks for it again."""
+    wanted = ", ".join(f"({place}, ?, ?, ?, ?)" for place in range(rows))
     return (
-        f"UPDATE {table} SET body = {body}, etag = {etag}, ts = {ts}, expires = {expires}{new}"
-        f" WHERE pk = {pk} AND id = {name} AND {table}.etag = {before}"
-        f" AND ({table}.expires IS NULL OR {table}.expires > {ts})"
+        f"WITH wanted (place, key, name, needed, now) AS (VALUES {wanted}) SELECT group_concat(place) FROM wanted"
+        f" LEFT JOIN {table} ON pk = key AND id = name AND (expires IS NULL OR expires > now)"
+        f" WHERE CASE needed WHEN {ANY_VERSION} THEN etag IS NULL ELSE etag IS NOT needed END"
     )
+
+
+def _deletes(table: str, rows: int) -> str:
+    return (
+        f"DELETE FROM {table} WHERE rowid IN (SELECT {table}.rowid FROM (VALUES {', '.join(['(?, ?)'] * rows)}) AS gone"
+        f" CROSS JOIN {table} WHERE pk = gone.column1 AND id = gone.column2)"
+    )
+
+
+STATEMENTS: dict[str, Statements] = {name: statements(container) for name, container in CONTAINERS.items()}
 
 
 def increment(container: Container, fields: Sequence[str]) -> str:

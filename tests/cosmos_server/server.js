@@ -37,6 +37,40 @@ patching.patchOperation = (collection, input) => {
   return patchOperation(collection, { ...input, condition });
 };
 
+// A transactional batch is all or nothing, and its operations are about the partition that its header names. This server
+// stumbles over operations that do not name it themselves (500), and keeps what was done before one that failed.
+const batching = require("@vercel/cosmosdb-server/lib/handler/batch-documents");
+const operations = require("@vercel/cosmosdb-server/lib/handler/_document-operations");
+const { default: readJson } = require("@vercel/cosmosdb-server/lib/json");
+const LARGEST_BATCH = 2 * 1024 * 1024;
+batching.default = async (account, req, res, params) => {
+  const wanted = await readJson(req);
+  const collection = account.database(params.dbId).collection(params.collId);
+  if (!collection.read()) {
+    res.statusCode = 404;
+    return {};
+  }
+  if (wanted.length > 100 || Number(req.headers["content-length"]) > LARGEST_BATCH) {
+    res.statusCode = wanted.length > 100 ? 400 : 413;
+    return { message: "The batch is too large." };
+  }
+  const { documents } = collection;
+  const before = { _data: new Map(documents._data), _index: new Map(documents._index) };
+  const partitionKey = req.headers["x-ms-documentdb-partitionkey"];
+  const results = [];
+  for (const each of wanted) {
+    const operation = operations[`${each.operationType.toLowerCase()}Operation`];
+    const { statusCode, body } = operation(collection, { ...each, partitionKey });
+    if (statusCode >= 400) {
+      Object.assign(documents, before);
+      res.statusCode = 207;
+      return wanted.map((_, n) => ({ statusCode: n === results.length ? statusCode : 424, requestCharge: 0 }));
+    }
+    results.push({ statusCode, requestCharge: 1, eTag: body && body._etag, resourceBody: body });
+  }
+  return results;
+};
+
 // This server parses a query's text twice for each time that it is asked, which is most of what it does.
 const cosmosdbQuery = require("@zeit/cosmosdb-query");
 const { default: parse } = cosmosdbQuery;

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from services.ports import Document, Page, Query, Store, Where
+from models.errors import ChangedMeanwhile, Conflict
+from services.ports import Document, Operation, Page, Query, Store, Where
 
 When = Literal["before", "halfway", "after"]
 
@@ -47,19 +48,19 @@ class DyingStore:
         found: list[Document | None] = await self._do("read_many", container, keys)
         return found
 
-    async def create(self, container: str, document: Document) -> Document:
+    async def create(self, container: str, document: Mapping[str, Any]) -> Document:
         stored: Document = await self._do("create", container, document)
         return stored
 
-    async def upsert(self, container: str, document: Document) -> Document:
+    async def upsert(self, container: str, document: Mapping[str, Any]) -> Document:
         stored: Document = await self._do("upsert", container, document)
         return stored
 
-    async def replace(self, container: str, document: Document, etag: str) -> Document:
+    async def replace(self, container: str, document: Mapping[str, Any], etag: str) -> Document:
         stored: Document = await self._do("replace", container, document, etag)
         return stored
 
-    async def increment(self, container: str, seed: Document, amounts: Mapping[str, int | float]) -> None:
+    async def increment(self, container: str, seed: Mapping[str, Any], amounts: Mapping[str, int | float]) -> None:
         await self._do("increment", container, seed, amounts)
 
     async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
@@ -74,15 +75,27 @@ class DyingStore:
         count: int = await self._do("count", container, where, partition)
         return count
 
-    async def create_many(self, container: str, documents: Sequence[Document]) -> list[bool]:
+    async def batch(self, container: str, partition: str, operations: Sequence[Operation]) -> list[str | None]:
+        etags: list[str | None] = await self._do("batch", container, partition, operations)
+        return etags
+
+    async def batch_many(
+        self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
+    ) -> list[list[str | None] | Conflict | ChangedMeanwhile]:
+        half = (container, batches[: (len(batches) + 1) // 2])
+        done: list[list[str | None] | Conflict | ChangedMeanwhile]
+        done = await self._do("batch_many", container, batches, half=half)
+        return done
+
+    async def create_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> list[bool]:
         half = (container, documents[: (len(documents) + 1) // 2])
         created: list[bool] = await self._do("create_many", container, documents, half=half)
         return created
 
-    async def write_many(self, container: str, documents: Sequence[Document]) -> None:
+    async def write_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> None:
         await self._do("write_many", container, documents, half=(container, documents[: (len(documents) + 1) // 2]))
 
-    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
+    async def replace_many(self, container: str, changes: Sequence[tuple[Mapping[str, Any], str]]) -> list[bool]:
         half = (container, changes[: (len(changes) + 1) // 2])
         replaced: list[bool] = await self._do("replace_many", container, changes, half=half)
         return replaced
@@ -105,7 +118,7 @@ class DiesSavingFeeds(DyingStore):
     def __init__(self, store: Store) -> None:
         super().__init__(store, 1_000_000_000, "before")
 
-    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
+    async def replace_many(self, container: str, changes: Sequence[tuple[Mapping[str, Any], str]]) -> list[bool]:
         if container == "feeds":
             self._k = self.operations
         return await super().replace_many(container, changes)

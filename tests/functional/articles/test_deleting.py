@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import pytest
 
 from services.articles.reading import Articles
-from services.ports import Document, Store
+from services.ports import Store
 from services.store.containers import ARTICLES
 from tests.functional.articles.dying import Died, DiesSavingFeeds
 from tests.functional.articles.world import World, item
@@ -25,7 +25,7 @@ class DeletedMeanwhile:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    async def create_many(self, container: str, documents: Sequence[Document]) -> list[bool]:
+    async def create_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> list[bool]:
         if container == ARTICLES.name:
             await self._articles.delete(self._source_id)
         return await self._store.create_many(container, documents)

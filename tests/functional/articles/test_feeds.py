@@ -1,8 +1,9 @@
 """What fetching does to a feed: schedule, validators, errors, claims; and that one feed never hurts another."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -45,7 +46,7 @@ class _LosesAnswers(CountingStore):
         super().__init__(store)
         self._every = every
 
-    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
+    async def replace_many(self, container: str, changes: Sequence[tuple[Mapping[str, Any], str]]) -> list[bool]:
         if container == "feeds":
             await super().replace_many(container, changes[:: self._every])
             raise Unavailable("no answer came")
@@ -75,16 +76,16 @@ class _BreaksOver(CountingStore):
         super().__init__(store)
         self._feed_id = feed_id
 
-    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
+    async def replace_many(self, container: str, changes: Sequence[tuple[Mapping[str, Any], str]]) -> list[bool]:
         for document, _ in changes:
             self._break_over(document)
         return await super().replace_many(container, changes)
 
-    async def replace(self, container: str, document: Document, etag: str) -> Document:
+    async def replace(self, container: str, document: Mapping[str, Any], etag: str) -> Document:
         self._break_over(document)
         return await super().replace(container, document, etag)
 
-    def _break_over(self, document: Document) -> None:
+    def _break_over(self, document: Mapping[str, Any]) -> None:
         if document.get("feed_id") == self._feed_id and document["fetch_count"]:
             raise KeyError("a bug")
 

@@ -1,6 +1,8 @@
 """A feed whose ids all change is held back until a person has looked; both ways out are there."""
 
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -128,7 +130,7 @@ class DiesSayingThatItIsIn(DyingStore):
     def __init__(self, store: Store) -> None:
         super().__init__(store, NEVER, "before")
 
-    async def replace(self, container: str, document: Document, etag: str) -> Document:
+    async def replace(self, container: str, document: Mapping[str, Any], etag: str) -> Document:
         if container == QUARANTINE.name:
             raise Died
         return await super().replace(container, document, etag)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from models.values import format_time
 from services.feeds.registry import FeedRegistry
 from services.fetch.outcome import FetchRequest, FetchResult
-from services.ports import Document, Store
+from services.ports import Store
 from services.store.containers import ARTICLES, FEEDS
 from tests.functional.articles.dying import Died, DiesSavingFeeds, DyingStore
 from tests.functional.articles.turns import NEVER
@@ -113,7 +114,7 @@ class DiesEditing(DyingStore):
     def __init__(self, store: Store) -> None:
         super().__init__(store, NEVER, "before")
 
-    async def replace_many(self, container: str, changes: Sequence[tuple[Document, str]]) -> list[bool]:
+    async def replace_many(self, container: str, changes: Sequence[tuple[Mapping[str, Any], str]]) -> list[bool]:
         if container == ARTICLES.name:
             raise Died
         return await super().replace_many(container, changes)
@@ -125,7 +126,7 @@ class DiesSavingWhatItSaw(DyingStore):
     def __init__(self, store: Store) -> None:
         super().__init__(store, NEVER, "before")
 
-    async def write_many(self, container: str, documents: Sequence[Document]) -> None:
+    async def write_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> None:
         if container == FEEDS.name:
             raise Died
         await super().write_many(container, documents)
@@ -146,7 +147,7 @@ class Slow(DyingStore):
         await self._wait_if("fetching")
         return result
 
-    async def create_many(self, container: str, documents: Sequence[Document]) -> list[bool]:
+    async def create_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> list[bool]:
         if container == ARTICLES.name:
             await self._wait_if("writing")
         return await super().create_many(container, documents)

@@ -10,7 +10,18 @@ from typing import Any, cast
 from models.errors import Unavailable
 from services.ports import Store
 
-WRITES = ("create", "replace", "upsert", "delete", "create_many", "write_many", "replace_many", "delete_many")
+WRITES = (
+    "create",
+    "replace",
+    "upsert",
+    "delete",
+    "batch",
+    "batch_many",
+    "create_many",
+    "write_many",
+    "replace_many",
+    "delete_many",
+)
 Wrapped = Callable[..., Awaitable[Any]]
 
 

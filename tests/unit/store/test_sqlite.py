@@ -18,7 +18,8 @@ from models.errors import Unavailable
 from services.ports import Document, Operator, Query, Where
 from services.store import cursors, rules, sqlite_sql
 from services.store.containers import CONTAINERS, DESCENDING
-from services.store.sqlite import BATCH, SqliteStore
+from services.store.sqlite import SqliteStore
+from services.store.sqlite_commits import DOCUMENTS_AT_ONCE
 from services.store.sqlite_file import Housekeeper, open_file
 
 NOW = datetime(2026, 2, 21, 20, tzinfo=UTC)
@@ -349,7 +350,7 @@ async def test_statements_of_many_rows_say_of_each_row_whether_it_was_written(
 async def test_what_is_replaced_in_several_batches_is_held_to_its_own_etags(
     open_store: Callable[..., SqliteStore],
 ) -> None:
-    store, count = open_store(), BATCH + 3
+    store, count = open_store(), DOCUMENTS_AT_ONCE + 3
     keys = [("t", f"{n:05}") for n in range(count)]
     await store.write_many("mentions", [item(name, v=0) for _, name in keys])
     held = [each for each in await store.read_many("mentions", keys) if each is not None]

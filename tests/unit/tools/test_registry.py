@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -164,7 +164,7 @@ async def test_whoever_stalls_until_its_claim_is_taken_over_gives_way(store: Sql
         def __getattr__(self, name: str) -> Any:
             return getattr(store, name)
 
-        async def create(self, container: str, document: dict[str, Any]) -> dict[str, Any]:
+        async def create(self, container: str, document: Mapping[str, Any]) -> dict[str, Any]:
             if document["entity_type"] == "Tool":
                 watch_of_others.advance(days=1000)
                 await Catalog(store, watch_of_others, lambda: "00000000-0000-4000-8000-000000000999").add(

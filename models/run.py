@@ -1,4 +1,4 @@
-"""Runs of work that was accepted, the attempts within them, and the completions that tell when all is done."""
+"""Runs of work, and the attempts within them. services/runs/engine.py is the only code that writes either."""
 
 from __future__ import annotations
 
@@ -20,6 +20,13 @@ def attempt_id(task: str, subject: str, number: int, started_at: datetime) -> st
 
 def done_id(batch: str) -> str:
     return f"DONE:{batch}"
+
+
+MOST_ERRORS_KEPT = 50
+"""In a run, and in an attempt."""
+
+WORKER_DIED = "worker_died"
+"""The error type of an attempt that nobody ended."""
 
 
 def _rate(data: Mapping[str, Any]) -> float:
@@ -61,10 +68,13 @@ class _InRun(StoredDocument):
 
 
 class JobRun(_InRun):
-    """One execution of a workflow. `started_at` is when it was accepted, `running_since` when a worker took it up, and
-    `invocation_id` the function's that did so; a run from the command line has none.
+    """One execution of a workflow: QUEUED when it is accepted, RUNNING when a worker begins it, then finished.
 
-    `subject` is what it is about (a tool, a feed); `checkpoint` is where a resumed run goes on.
+    `started_at` is when the run was accepted, `running_since` when a worker last began it, `invocation_id` the function
+    call of that worker (a run from the command line has none). `began_ms` and `ended_ms` are `running_since` and
+    `ended_at` in Unix milliseconds; runs stored before these fields existed lack them.
+    `subject` is what the run is about (a tool, a feed); `checkpoint` is where its next page begins.
+    Status, `progress`, `metrics` and `errors` of a finished run follow from its attempts.
     """
 
     ID: ClassVar[str] = "RUN"
@@ -78,6 +88,8 @@ class JobRun(_InRun):
     started_at: Time
     running_since: Time | None = None
     ended_at: Time | None = None
+    began_ms: Count | None = None
+    ended_ms: Count | None = None
     subject: IdPart | None = None
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
     checkpoint: dict[str, JsonValue] | None = None
@@ -93,6 +105,15 @@ class JobRun(_InRun):
     @property
     def is_finished(self) -> bool:
         return self.status in self.FINISHED
+
+    @property
+    def duration_ms(self) -> int:
+        """From its last begin to its end; 0 before its end."""
+        if self.ended_at is None:
+            return 0
+        if self.began_ms is not None and self.ended_ms is not None:
+            return max(0, self.ended_ms - self.began_ms)
+        return max(0, round((self.ended_at - (self.running_since or self.started_at)).total_seconds() * 1000))
 
     @model_validator(mode="after")
     def _ends_when_finished(self) -> Self:
@@ -118,11 +139,22 @@ class IngestionBatch(JobRun):
         return self.ended_at
 
 
-class Attempt(_InRun):
-    """One try of one task on one subject. Of a fetch, `subject` is the feed, and this is its row of fetch_history.
+def kind_of_run(workflow: object) -> type[JobRun]:
+    """The model that the runs of `workflow` are read with."""
+    return IngestionBatch if workflow == "ingest_feeds" else JobRun
 
-    `articles_held` are those of `articles_found` that wait in the quarantine.
-    `changed_source_ids` are the analysed articles that it changed: their events are sent again if the run is.
+
+def read_run(document: Mapping[str, Any]) -> JobRun:
+    """An IngestionBatch, if it is one. Raises UnreadableDocument."""
+    return kind_of_run(document.get("workflow_name")).from_document(document)
+
+
+class Attempt(_InRun):
+    """One try of one task on one subject. A fetch's `subject` is the feed, and the attempt its row of fetch_history.
+
+    `articles_held` are those of `articles_found` that wait in the quarantine. The other tasks count in `counts`;
+    `progress` is how many items the attempt went through, `errors` names those that failed, and `tool_ids` are the
+    tools that it refreshed, or whose figures it changed.
     """
 
     STATES: ClassVar[Mapping[str, Machine]] = {"status": ATTEMPT}
@@ -144,6 +176,10 @@ class Attempt(_InRun):
     articles_held: Count | None = None
     collisions_detected: Count | None = None
     changed_source_ids: tuple[IdPart, ...] = ()
+    progress: Count | None = None
+    counts: dict[Text, Count] = Field(default_factory=dict)
+    errors: tuple[Text, ...] = ()
+    tool_ids: tuple[IdPart, ...] = ()
 
     @property
     def id(self) -> str:

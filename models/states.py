@@ -102,11 +102,13 @@ RUN = Machine(
     {
         "QUEUED": ("RUNNING", "FAILED", "PARTIAL"),
         "RUNNING": ("SUCCEEDED", "FAILED", "PARTIAL"),
-        "FAILED": ("RUNNING",),
+        "SUCCEEDED": ("FAILED", "PARTIAL"),
+        "FAILED": ("RUNNING", "SUCCEEDED", "PARTIAL"),
+        "PARTIAL": ("SUCCEEDED", "FAILED"),
     },
 )
-"""FAILED → RUNNING: its poison message was sent again. PARTIAL: ended with some of it failed, or overdue and closed
-with what there was."""
+"""PARTIAL: some of the run failed, or the run was overdue and closed with what there was. FAILED → RUNNING: its poison
+message was sent again. Between the three ends: an attempt that another delivery made was not counted yet."""
 
 AttemptStatus = Literal["STARTED", "SUCCEEDED", "FAILED"]
 ATTEMPT = Machine("attempt status", {"STARTED": ("SUCCEEDED", "FAILED")})

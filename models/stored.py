@@ -69,6 +69,12 @@ class StoredDocument(Value):
         """The store's ETag of the version that was read; None for a document that was not read from a store."""
         return self._etag
 
+    def with_etag(self, etag: str | None) -> Self:
+        """This document as the version that the store has just written."""
+        written = self.model_copy()
+        written._etag = etag
+        return written
+
     def to_document(self) -> dict[str, Any]:
         """As it is stored. A field that is absent is null."""
         document = {"id": self.id, self.PARTITION_FIELD: self.partition}

@@ -41,6 +41,11 @@ def unix_seconds(moment: datetime) -> int:
     return int(parse_time(moment).timestamp())
 
 
+def unix_milliseconds(moment: datetime) -> int:
+    """Of an aware moment that still has its fraction of a second."""
+    return round(moment.timestamp() * 1000)
+
+
 def day_key(moment: datetime) -> str:
     """`yyyymmdd` of its UTC day."""
     return hour_key(moment)[:8]

@@ -1,12 +1,11 @@
-"""Reading what was done: runs with their attempts, and the history of one feed. Recording it is done by who does it."""
+"""Reading runs with their attempts, and the history of one feed. services/runs/engine.py writes them."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 from models.errors import InvalidInput, NotFound
-from models.run import Attempt, IngestionBatch, JobRun
+from models.run import Attempt, JobRun, read_run
 from services.ports import Document, Page, Query, Store, Where
 from services.store.containers import RUNS
 from services.store.listed import Listed, listed
@@ -23,7 +22,7 @@ class Runs:
         """Newest first."""
         query = Query((Where("id", "eq", JobRun.ID),), order="by_start", reverse=True, limit=limit, after=after)
         page = await self._store.query(RUNS.name, query)
-        return listed(page, _run, "run_id")
+        return listed(page, read_run, "run_id")
 
     async def get(self, run_id: str) -> JobRun:
         try:
@@ -32,7 +31,7 @@ class Runs:
             document = None
         if document is None:
             raise NotFound(f"run: there is none with the id {run_id!r}; runs are kept for 14 days")
-        return _run(document)
+        return read_run(document)
 
     async def attempts(self, run: JobRun) -> Listed[Attempt]:
         """In the order of their start."""
@@ -55,8 +54,3 @@ class Runs:
         query = Query(where, order="by_subject", reverse=True, limit=limit, after=after)
         page = await self._store.query(RUNS.name, query)
         return listed(page, Attempt.from_document, "id")
-
-
-def _run(document: dict[str, Any]) -> JobRun:
-    kind = IngestionBatch if document.get("workflow_name") == "ingest_feeds" else JobRun
-    return kind.from_document(document)

@@ -1,0 +1,310 @@
+"""Runs and attempts as they are written: by several workers at once, after a death, and again after the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from models.errors import ChangedMeanwhile
+from models.run import Attempt, IngestionBatch, JobRun
+from models.values import parse_time
+from services.runs import rules
+from services.runs.engine import LOST_AFTER, STUCK_AFTER, Begun, RunEngine
+from services.runs.ingestion import summary
+from services.store.containers import RUNS
+from services.store.sqlite import SqliteStore
+from tests.builders import Watch
+from tests.documents import attempt
+from tests.functional.articles.counting import CountingStore
+from tests.functional.articles.dying import Died, DyingStore
+from tests.unit.feeds.stores import hesitant
+
+
+@pytest.fixture
+def engine(store: SqliteStore, watch: Watch) -> RunEngine:
+    return new_engine(store, watch)
+
+
+def new_engine(store: Any, watch: Watch) -> RunEngine:
+    numbers = itertools.count(1)
+    return RunEngine(store, watch, lambda: f"run-{next(numbers)}")
+
+
+def fetched(feed: str, *, is_well: bool = True, number: int = 1, **fields: Any) -> Attempt:
+    status = {"status": "SUCCEEDED"} if is_well else {"status": "FAILED", "error_type": "timeout"}
+    return attempt(run_id="run-1", subject=feed, attempt_no=number, **status, **fields)
+
+
+async def begun(engine: RunEngine) -> JobRun:
+    return (await engine.begin("run-1", delivery=1)).run
+
+
+async def test_a_run_is_accepted_found_and_withdrawn(engine: RunEngine, watch: Watch) -> None:
+    run = await engine.accept("merge_tool", "tool", {"into": "other"})
+    found = await engine.find(run.run_id)
+    assert found == run
+    assert (run.status, run.subject, run.started_at) == ("QUEUED", "tool", watch.now)
+    await engine.withdraw(run)
+    assert await engine.find(run.run_id) is None
+
+
+async def test_many_runs_are_accepted_with_ids_of_their_own(engine: RunEngine, watch: Watch) -> None:
+    await engine.accept_all([rules.queued("ingest_feeds", name, watch.now) for name in ("a", "b")])
+    assert isinstance(await engine.find("b"), IngestionBatch)
+
+
+async def test_a_run_is_begun_once_and_a_run_that_nobody_recorded_is_recorded(engine: RunEngine) -> None:
+    first = await engine.begin("run-1", delivery=1, invocation_id="one")
+    assert (type(first.run), first.run.status, first.run.invocation_id) == (IngestionBatch, "RUNNING", "one")
+    assert first.is_first
+    second = await engine.begin("run-1", delivery=1, invocation_id="two")
+    assert second == Begun(first.run, is_first=False)
+
+
+async def test_a_queued_run_is_first_begun_by_its_first_delivery(engine: RunEngine) -> None:
+    one, other = await engine.accept("merge_tool"), await engine.accept("merge_tool")
+    assert (await engine.begin(one.run_id, delivery=1)).is_first
+    assert not (await engine.begin(other.run_id, delivery=2)).is_first
+
+
+async def test_of_workers_that_begin_a_run_at_once_one_is_the_first(store: SqliteStore, watch: Watch) -> None:
+    for seed in range(10):
+        engines = [new_engine(hesitant(store, seed * 3 + number), watch) for number in range(3)]
+        done = await asyncio.gather(
+            *(each.begin(f"run-{seed}", delivery=1, invocation_id=str(n)) for n, each in enumerate(engines))
+        )
+        assert len({each.run.invocation_id for each in done}) == 1
+        assert sum(each.is_first for each in done) <= 1
+
+
+async def test_attempts_are_recorded_together_and_read_back_without_those_that_cannot_be_read(
+    engine: RunEngine, store: SqliteStore, watch: Watch
+) -> None:
+    await begun(engine)
+    counting = CountingStore(store)
+    await new_engine(counting, watch).record("run-1", [fetched(f"feed-{n:03}") for n in range(101)])
+    assert counting.writes == 2, "a batch of 100, and one more"
+    await new_engine(counting, watch).record("run-1", [])
+    assert counting.writes == 2
+    document = fetched("feed-000").to_document()
+    await store.upsert(RUNS.name, {**document, "status": "ODD"})
+    await engine.record("run-1", [fetched("feed-001", is_well=False)])
+    found = {each.subject: each.status for each in await engine.attempts("run-1")}
+    assert len(found) == 100
+    assert found["feed-001"] == "FAILED"
+
+
+async def test_a_run_is_closed_with_what_its_attempts_add_up_to_to_the_millisecond(
+    engine: RunEngine, watch: Watch
+) -> None:
+    watch.advance(milliseconds=990)
+    await begun(engine)
+    await engine.record("run-1", [fetched("a", articles_found=3), fetched("b", is_well=False)])
+    watch.advance(milliseconds=20)
+    closed = await engine.close("run-1", summary)
+    assert isinstance(closed, IngestionBatch)
+    assert (closed.status, closed.progress, closed.ended_at) == ("PARTIAL", 2, parse_time(watch.now))
+    assert closed.metrics is not None
+    assert closed.metrics.duration_ms == closed.duration_ms == 20
+
+
+async def test_closing_again_changes_nothing_unless_there_are_other_attempts(
+    engine: RunEngine, store: SqliteStore, watch: Watch
+) -> None:
+    await begun(engine)
+    await engine.record("run-1", [fetched("a")])
+    closed = await engine.close("run-1", summary)
+    assert closed is not None
+    watch.advance(minutes=1)
+    counting = CountingStore(store)
+    assert await new_engine(counting, watch).close("run-1", summary) == closed
+    assert counting.writes == 0
+    await engine.record("run-1", [fetched("b", is_well=False)])
+    again = await engine.close("run-1", summary)
+    assert again is not None
+    assert (again.status, again.progress, again.ended_at, again.duration_ms) == ("PARTIAL", 2, closed.ended_at, 0)
+    await engine.record("run-1", [fetched("b", number=2, started_at=watch.now)])
+    healed = await engine.close("run-1", summary)
+    assert healed is not None
+    assert healed.status == "SUCCEEDED"
+
+
+async def test_workers_that_close_at_once_leave_what_all_of_them_did(store: SqliteStore, watch: Watch) -> None:
+    for seed in range(20):
+        run_id = f"run-{seed}"
+
+        async def work(number: int, seed: int = seed, run_id: str = run_id) -> None:
+            engine = new_engine(hesitant(store, seed * 3 + number), watch)
+            await engine.begin(run_id, delivery=1)
+            mine = fetched(f"feed-{number}", is_well=number > 0).changed(watch.now, run_id=run_id)
+            await engine.record(run_id, [mine])
+            await engine.close(run_id, summary)
+
+        await asyncio.gather(*(work(number) for number in range(3)))
+        run = await new_engine(store, watch).find(run_id)
+        assert run is not None
+        assert (run.status, run.progress) == ("PARTIAL", 3)
+
+
+async def test_a_caller_who_knows_all_attempts_closes_with_one_write(
+    engine: RunEngine, store: SqliteStore, watch: Watch
+) -> None:
+    run = await begun(engine)
+    mine = [fetched("a")]
+    await engine.record("run-1", mine)
+    counting = CountingStore(store)
+    closed = await new_engine(counting, watch).close("run-1", summary, known=(run, mine))
+    assert closed is not None
+    assert (counting.operations, counting.writes, closed.progress) == (1, 1, 1)
+
+
+async def test_who_thought_to_know_all_attempts_and_did_not_reads_them(engine: RunEngine, watch: Watch) -> None:
+    run = await begun(engine)
+    await engine.record("run-1", [fetched("a"), fetched("b")])
+    await engine.close("run-1", summary)
+    closed = await engine.close("run-1", summary, known=(run, [fetched("a")]))
+    assert closed is not None
+    assert closed.progress == 2
+
+
+async def test_a_run_that_is_gone_is_not_closed(engine: RunEngine) -> None:
+    assert await engine.close("nobody", summary) is None
+
+
+async def test_an_overdue_run_is_closed_with_its_reason_unless_somebody_works_on_it(
+    engine: RunEngine, watch: Watch
+) -> None:
+    def given_up(run: JobRun, attempts: Sequence[Attempt]) -> dict[str, Any]:
+        return summary(run, attempts, given_up="its message was lost")
+
+    queued = await engine.accept("ingest_feeds")
+    running = (await engine.begin("alive", delivery=1)).run
+    await engine.save(running.changed(watch.now, progress=1))
+    assert await engine.close_overdue(running, given_up) is None
+    closed = await engine.close_overdue(queued, given_up)
+    assert closed is not None
+    assert (closed.status, closed.errors) == ("FAILED", ("its message was lost",))
+    late = await engine.close(queued.run_id, summary)
+    assert late is not None
+    assert (late.status, late.errors) == ("SUCCEEDED", ()), "the message came after all, and its worker was done"
+
+
+async def test_a_run_is_saved_with_its_attempts_or_not_at_all(engine: RunEngine, watch: Watch) -> None:
+    run = await begun(engine)
+    page = rules.started("run-1", "page", "1", 1, watch.now)
+    saved = await engine.save(run.changed(watch.now, checkpoint={"after": "x"}), [page])
+    with pytest.raises(ChangedMeanwhile):
+        await engine.save(run, [rules.worker_died(page, watch.now)])
+    assert await engine.attempts("run-1") == [page]
+    await engine.save(saved.changed(watch.now, progress=2))
+    found = await engine.find("run-1")
+    assert found is not None
+    assert (found.checkpoint, found.progress) == ({"after": "x"}, 2)
+
+
+async def test_a_task_is_started_until_it_has_succeeded(engine: RunEngine, watch: Watch) -> None:
+    await begun(engine)
+    first = await engine.start("run-1", "refresh", "0001")
+    assert first is not None
+    assert await engine.finish(rules.failed(first, ValueError(), 5, watch.now))
+    second = await engine.start("run-1", "refresh", "0001")
+    assert second is not None
+    assert (first.attempt_no, second.attempt_no) == (1, 2)
+    assert await engine.finish(rules.succeeded(second, 5, watch.now, tool_ids=("t",)))
+    assert await engine.start("run-1", "refresh", "0001") is None
+    other = await engine.start("run-1", "refresh", "0002")
+    assert other is not None
+    assert other.attempt_no == 1
+
+
+async def test_an_attempt_that_was_overtaken_counts_nothing(engine: RunEngine, watch: Watch) -> None:
+    await begun(engine)
+    slow = await engine.start("run-1", "refresh", "0001")
+    watch.advance(seconds=1)
+    quick = await engine.start("run-1", "refresh", "0001")
+    assert slow is not None
+    assert quick is not None
+    assert await engine.finish(rules.succeeded(quick, 5, watch.now))
+    assert not await engine.finish(rules.succeeded(slow, 5, watch.now))
+    found = sorted(await engine.attempts("run-1"), key=lambda each: each.attempt_no)
+    assert [(each.attempt_no, each.status, each.error_type) for each in found] == [
+        (1, "FAILED", "worker_died"),
+        (2, "SUCCEEDED", None),
+    ]
+
+
+async def test_of_workers_that_start_a_task_at_once_one_succeeds(store: SqliteStore, watch: Watch) -> None:
+    for seed in range(20):
+        run_id = f"run-{seed}"
+        engines = [new_engine(hesitant(store, seed * 3 + number), watch) for number in range(3)]
+
+        async def work(engine: RunEngine, run_id: str = run_id) -> bool:
+            mine = await engine.start(run_id, "refresh", "0001")
+            return mine is not None and await engine.finish(rules.succeeded(mine, 1, watch.now))
+
+        assert sum(await asyncio.gather(*(work(each) for each in engines))) == 1
+        attempts = await engines[0].attempts(run_id)
+        assert sorted(each.attempt_no for each in attempts) == list(range(1, len(attempts) + 1))
+        assert [each.status for each in attempts].count("SUCCEEDED") == 1
+        assert "STARTED" not in {each.status for each in attempts}
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_run_whose_worker_dies_at_any_operation_adds_up_the_same(
+    store: SqliteStore, watch: Watch, when: Any
+) -> None:
+    async def work(engine: RunEngine, run_id: str) -> None:
+        await engine.begin(run_id, delivery=1)
+        await engine.record(run_id, [fetched("a", articles_found=2).changed(watch.now, run_id=run_id)])
+        mine = await engine.start(run_id, "refresh", "0001")
+        if mine is not None:
+            await engine.finish(rules.succeeded(mine, 1, watch.now, progress=3))
+        await engine.close(run_id, summary)
+
+    for k in itertools.count(1):
+        dying = DyingStore(store, k, when)
+        with contextlib.suppress(Died):
+            await work(new_engine(dying, watch), f"run-{k}")
+        await work(new_engine(store, watch), f"run-{k}")
+        run = await new_engine(store, watch).find(f"run-{k}")
+        assert isinstance(run, IngestionBatch)
+        assert run.metrics is not None
+        assert (run.status, run.progress, run.metrics.articles_fetched) == ("SUCCEEDED", 2, {"a": 2, "0001": 0})
+        succeeded = [each for each in await new_engine(store, watch).attempts(run.run_id) if each.progress == 3]
+        assert len(succeeded) == 1
+        if not dying.is_dead:
+            assert k > 8
+            return
+
+
+async def test_runs_are_overdue_when_their_message_was_lost_or_their_worker_died(
+    engine: RunEngine, store: SqliteStore, watch: Watch
+) -> None:
+    queued, running, other = [await engine.accept("merge_tool") for _ in range(3)]
+    await engine.begin(running.run_id, delivery=1)
+    ended = await engine.begin(other.run_id, delivery=1)
+    await engine.close(ended.run.run_id, lambda run, attempts: {})
+    await engine.accept("reanalyze_tool")
+
+    async def overdue() -> list[str]:
+        return [each.run_id for each in await engine.overdue(["merge_tool"], watch.now)]
+
+    watch.advance(seconds=LOST_AFTER.total_seconds() - 1)
+    assert await overdue() == []
+    watch.advance(seconds=1)
+    assert await overdue() == [queued.run_id]
+    watch.advance(seconds=(STUCK_AFTER - LOST_AFTER).total_seconds())
+    assert await overdue() == [queued.run_id, running.run_id]
+    broken = await store.read(RUNS.name, queued.run_id, JobRun.ID)
+    assert broken is not None
+    await store.upsert(RUNS.name, {**broken, "progress": "far"})
+    assert await overdue() == [running.run_id], "a run that cannot be read hides no other"
+    watch.advance(days=2)
+    assert await overdue() == []
+    assert (timedelta(minutes=5), timedelta(minutes=15)) == (LOST_AFTER, STUCK_AFTER)

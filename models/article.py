@@ -1,20 +1,21 @@
-"""An article: what all sources together say happened once, with who said it and which reading counts.
+"""An article: one piece of news, with every source that published it and the canonical reading.
 
-Which items are one article (models/headline.py has the key) and which reading wins are decided in services/articles.
+Which entries are one article (models/headline.py has the key) and which reading is canonical is decided in
+services/articles.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, TypedDict
 
 from pydantic import Field, JsonValue, model_validator
 
 from models.headline import source_id
 from models.raw_item import PublishedFlag
 from models.states import ARTICLE, ArticleStatus, Machine
-from models.stored import StoredDocument
+from models.stored import StoredDocument, StoredFields
 from models.values import (
     Count,
     Flag,
@@ -35,10 +36,79 @@ from models.values import (
 LOWEST_PRIORITY = 999
 
 
-class SourceAttribution(Value):
-    """What one source calls the article. `source_name` is the publisher behind it (a wire service, a site).
+class AttributionDocument(TypedDict, total=False):
+    """SourceAttribution as it is stored."""
 
-    The rest is what choosing the canonical reading takes; `scraped_at` is when the present `revision` was first seen.
+    article_id: str
+    url: str
+    crawl_timestamp: str
+    original_headline: str
+    source_name: str
+    source_priority: int | None
+    published_at: str
+    scraped_at: str
+    revision: str
+    added_by_run: str
+
+
+class ReadingDocument(TypedDict, total=False):
+    """CanonicalReading as it is stored."""
+
+    source: str
+    source_priority: int
+    observation_id: str
+    headline: str
+    url: str
+    published_at: str
+    scraped_at: str
+    revision: str
+    publisher: str
+
+
+class ArticleDocument(StoredFields, total=False):
+    """Article as it is stored."""
+
+    source_id: str
+    dedup_key: str
+    timestamp: str
+    published_flag: str
+    headline: str
+    normalized_headline: str
+    url_in_key: bool
+    sources: list[str]
+    source_attribution: dict[str, AttributionDocument]
+    canonical: ReadingDocument
+    created_by_run: str
+    status: str
+    sentiment: str
+    score: float
+    polarity: float
+    analyzer: str
+    analyzer_version: str
+    analyzed_at: str
+    analyzed_revision: str
+    analysis_due_since: str
+    analysis_attempts: int
+    last_error_fingerprint: str
+    resent_at: str
+    resends: int
+    matched_tickers: list[str]
+    detected_tickers: list[str]
+    detected_tool_ids: list[str]
+    tool_ids_ever_detected: list[str]
+    tags: list[str]
+    text_for_analysis: str | None
+    event_id: str
+    metadata: dict[str, JsonValue]
+    deleted_at: str
+
+
+class SourceAttribution(Value):
+    """The article as one source has it. `source_name` is the publisher behind the source (a wire service, a site).
+
+    `crawl_timestamp` is when the source first published the article to us, `scraped_at` when its present `revision`
+    was first seen. `added_by_run` is the run that added the source to the article; documents older than that field
+    have none.
     """
 
     article_id: Text
@@ -50,10 +120,11 @@ class SourceAttribution(Value):
     published_at: Time | None = None
     scraped_at: Time | None = None
     revision: Text | None = None
+    added_by_run: IdPart | None = None
 
 
 class CanonicalReading(Value):
-    """The version of the source that counts most: what views show and analysis reads."""
+    """The version of the source with the best priority: what views show and analysis reads."""
 
     source: SourceKey
     source_priority: Count = LOWEST_PRIORITY
@@ -69,10 +140,13 @@ class CanonicalReading(Value):
 class Article(StoredDocument):
     """One article across all sources. `timestamp` is when it was published; it and `headline` are the first source's.
 
-    `matched_tickers` are its sources' own and `detected_tickers`, which analysis found in its words.
-    `tool_ids_ever_detected` only grows: whoever is about to write a mention lists its tool there first, so that no
-    mention is ever forgotten.
-    `deleted_at` makes it a tombstone: known, so that it is not taken in again, and shown to nobody.
+    `created_by_run` is the run that created the article.
+    `analysis_due_since` is there exactly while an analysis is due: the article is new, or was edited since it was last
+    analysed. It is written with the change that makes the analysis due, so no lost message can hide one.
+    `matched_tickers` are the tickers that sources gave and `detected_tickers`, which analysis found in the text.
+    `tool_ids_ever_detected` only grows: a tool is listed there before its mention is written, so that every mention
+    can be found from the article.
+    `deleted_at` makes the document a tombstone: kept so that the article is not ingested again, and never served.
     """
 
     CONTAINER: ClassVar[str] = "articles"
@@ -91,6 +165,7 @@ class Article(StoredDocument):
     sources: tuple[SourceKey, ...] = Field(min_length=1)
     source_attribution: dict[str, SourceAttribution]
     canonical: CanonicalReading
+    created_by_run: IdPart | None = None
     status: ArticleStatus = "pending"
     sentiment: Sentiment | None = None
     score: Share | None = None
@@ -99,6 +174,7 @@ class Article(StoredDocument):
     analyzer_version: Text | None = None
     analyzed_at: Time | None = None
     analyzed_revision: Text | None = None
+    analysis_due_since: Time | None = None
     analysis_attempts: Count = 0
     last_error_fingerprint: Text | None = None
     resent_at: Time | None = None

@@ -1,4 +1,4 @@
-"""A feed: where it is, how it behaves, when it is due, who is fetching it, and what of it was seen lately.
+"""A feed: its address, schedule, claim, statistics and health, and which of its entries are known.
 
 The columns of the specification's feed_schedules and feed_stats, flat. API sources are feeds of their own kind.
 """
@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from models.article import LOWEST_PRIORITY
 from models.stored import StoredDocument
-from models.values import Amount, Count, Flag, IdPart, Sha256, SourceKey, Text, Time, WebUrl
+from models.values import Amount, Count, Flag, IdPart, Sha256, SourceKey, Text, Time, Value, WebUrl
 
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 FeedKind = Literal["feed", "tiingo", "finnhub"]
@@ -38,16 +38,26 @@ HourlyDistribution = Annotated[
 """New articles by UTC hour of the day; the specification's empty array stands for none."""
 
 
+class FeedAttempt(Value):
+    """One attempt at the feed, as the feed remembers it. `counted` is how many of the articles that the attempt added
+    are in the feed's total already; None until an interrupted attempt was counted."""
+
+    run_id: IdPart
+    attempt_no: Annotated[int, Field(strict=True, ge=1)]
+    task_name: IdPart
+    started_at: Time
+    counted: Count | None = None
+
+
 class Feed(StoredDocument):
     """Schedule, claim, validators, statistics and health of one source.
 
-    `next_fetch_time` is authoritative. `claim_id` (the run that claimed it) and `claimed_until` are a lease: whoever
-    holds the id may save. `claim_delivery` says which delivery of the run's message took the work up; 0 is none yet.
-    `unsaved_since` is when the first worker took it up of those that have not saved it, `unsaved_run` and
-    `unsaved_delivery` are the run that lost its claim to it meanwhile, and which delivery of it had it last.
-    `seen_at` is when its `seen` document was written, or was to be: one of another time is not the last.
-    `source_name` is what people here call it, `title` what it calls itself. `credential` names the setting that holds a
-    private feed's secret, and is never the secret.
+    `next_fetch_time` is authoritative. `claim_id` (the run that claimed the feed) and `claimed_until` are a lease: only
+    a worker of that run may save the feed. `current_attempt` is the attempt that is at work on the feed, until it saves
+    the feed. `interrupted_attempts` are attempts of the last hour that began and never saved the feed. With
+    `recheck_entries` the next fetch compares every entry with its article, known or not.
+    `source_name` is the name that people gave the feed, `title` the feed's own. `credential` names the setting that
+    holds a private feed's secret; the secret itself is never stored.
     """
 
     CONTAINER: ClassVar[str] = "feeds"
@@ -71,10 +81,9 @@ class Feed(StoredDocument):
     next_fetch_time: Time
     claim_id: IdPart | None = None
     claimed_until: Time | None = None
-    claim_delivery: Count = 0
-    unsaved_run: IdPart | None = None
-    unsaved_delivery: Count = 0
-    unsaved_since: Time | None = None
+    current_attempt: FeedAttempt | None = None
+    interrupted_attempts: tuple[FeedAttempt, ...] = ()
+    recheck_entries: Flag = False
     retry_after_until: Time | None = None
 
     etag: Text | None = None
@@ -108,7 +117,6 @@ class Feed(StoredDocument):
     parse_warnings: dict[str, Count] = Field(default_factory=dict)
     entries_skipped: dict[str, Count] = Field(default_factory=dict)
     quarantine_id: IdPart | None = None
-    seen_at: Time | None = None
 
     @property
     def partition(self) -> str:
@@ -143,10 +151,10 @@ class Feed(StoredDocument):
 
 
 class FeedSeen(StoredDocument):
-    """The entries that a feed had lately, newest last, so that polling it again unchanged reads nothing per entry.
+    """The entries that a feed had lately, newest last, so that polling the feed unchanged reads nothing per entry.
 
-    `hashes` is 16 hexadecimal characters (8 bytes) per entry, one after the other: what each stands for is the
-    caller's, as long as it changes with identity and revision.
+    `hashes` is 16 hexadecimal characters (8 bytes) for each hash, one after the other. services/articles/known.py
+    decides what is hashed.
     """
 
     CONTAINER: ClassVar[str] = "feeds"

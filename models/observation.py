@@ -1,4 +1,4 @@
-"""The raw layer: what one source said about one article on one day. Written once, updated by the source's own edits."""
+"""The raw layer: what one source published of one article on one day. A later edit of the day replaces the earlier."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import ClassVar, Literal
 
 from models.article import LOWEST_PRIORITY
 from models.raw_item import PublishedFlag
-from models.stored import StoredDocument
+from models.stored import StoredDocument, StoredFields
 from models.values import (
     Count,
     Day,
+    Flag,
     IdPart,
     SourceKey,
     Text,
@@ -26,12 +27,44 @@ def observation_id(source: str, observed_at: datetime) -> str:
     return f"obs:{source}:{day_key(observed_at)}"
 
 
-class Observation(StoredDocument):
-    """Unique per (source, article, observed day), since `id` within the article's partition says just that.
+def attempt_key(run_id: str, feed_id: str, attempt_no: int) -> str:
+    """Names one attempt of one run at one feed, in `added_by_attempt`."""
+    return f"{run_id}:{feed_id}:{attempt_no}"
 
-    `scraped_at` is when this source's present revision was first seen, `source_priority` what the source had then.
-    `raw_value` is the entry's date as it was written, kept when it could not be read or had to be clamped;
-    `parse_warnings` says that, and what else of the entry was mended, in the words of the feed's `parse_warnings`.
+
+class ObservationDocument(StoredFields, total=False):
+    """Observation as it is stored."""
+
+    source_id: str
+    source: str
+    source_priority: int
+    observed_day: str
+    scraped_at: str
+    article_id: str
+    url: str
+    headline: str
+    text: str
+    publisher: str
+    published_at: str
+    published_flag: str
+    tags: list[str]
+    tickers: list[str]
+    revision: str
+    raw_value: str
+    parse_warnings: list[str]
+    added_by_attempt: str
+    created_article: bool
+
+
+class Observation(StoredDocument):
+    """Unique per (source, article, observed day): these three make its `id` within the article's partition.
+
+    `scraped_at` is when the source's revision was first seen, `source_priority` the priority that the source had then.
+    `raw_value` is the entry's date as it was written, kept when it could not be parsed or had to be clamped;
+    `parse_warnings` names this and every other repair of the entry, in the words of the feed's `parse_warnings`.
+    `added_by_attempt` is there on the first observation of a source: the attempt that added the source to the article
+    (see `attempt_key`). `created_article` says that the attempt also created the article. The figures of attempts, runs
+    and feeds are counted from these two.
     """
 
     CONTAINER: ClassVar[str] = "articles"
@@ -56,6 +89,8 @@ class Observation(StoredDocument):
     revision: Text
     raw_value: str | None = None
     parse_warnings: tuple[Text, ...] = ()
+    added_by_attempt: Text | None = None
+    created_article: Flag | None = None
 
     @property
     def partition(self) -> str:

@@ -22,6 +22,13 @@ def done_id(batch: str) -> str:
     return f"DONE:{batch}"
 
 
+INGEST_FEEDS = "ingest_feeds"
+"""The workflow of ingestion."""
+
+FETCH_FEED = "fetch_feed"
+RELEASE_BATCH = "let_in_held_batch"
+"""The tasks of ingestion: fetching a feed, and ingesting a batch that was released from quarantine."""
+
 MOST_ERRORS_KEPT = 50
 """In a run, and in an attempt."""
 

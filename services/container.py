@@ -21,10 +21,11 @@ from models.feed import API_SOURCES
 from models.version import VERSION
 from services import logs
 from services.articles.api_feeds import news_apis
-from services.articles.memory import Memory
-from services.articles.pipeline import Ingestion
-from services.articles.poll import Asking
-from services.articles.processing import Processing
+from services.articles.entries import EntryIngestion
+from services.articles.ingestion import Ingestion
+from services.articles.known import DocumentCache
+from services.articles.overdue import OverdueIngestion
+from services.articles.poll import FeedPoller
 from services.articles.quarantine import Quarantine
 from services.articles.reading import Articles
 from services.feeds.budget import Budget
@@ -42,6 +43,7 @@ from services.operations.overview import Overview
 from services.operations.process import collect_garbage_seldom, resident_bytes
 from services.operations.upkeep import Upkeep
 from services.ports import Clock, Queues, Store, utc_now
+from services.runs.engine import RunEngine
 from services.runs.reading import Runs
 from services.runs.workflows import BACKFILL, DELETE, MERGE, PRIORITIZE, REANALYZE, Workflows
 from services.settings import Settings
@@ -66,9 +68,6 @@ if TYPE_CHECKING:
 
 WAITING_FEEDS = 64
 """In hand besides those that are being fetched: they wait for their next attempt, to be read, or for the store."""
-
-COSMOS_CALLS_AT_ONCE = 10
-"""Of each kind, for many documents each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +153,7 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
         resources.push_async_callback(queues.close)
         fetcher = _fetcher(settings, clock)
         resources.push_async_callback(fetcher.close)
+        engine = RunEngine(store, clock, _new_id)
         heartbeats = Heartbeats(store, clock)
         feeds = FeedRegistry(store, clock)
         catalog = Catalog(store, clock, _new_uuid)
@@ -185,7 +185,9 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
             queues=queues,
             heartbeats=heartbeats,
             health=Health(store, queues, heartbeats, clock, VERSION, clock(), _switched_off(settings)),
-            upkeep=Upkeep(queues, store, clock, intake.second_chances, workflows.overdue, budget),
+            upkeep=Upkeep(
+                queues, store, clock, OverdueIngestion(store, engine), intake.second_chances, workflows.overdue, budget
+            ),
             feeds=feeds,
             feed_changes=FeedChanges(feeds, workflows),
             tools=catalog,
@@ -195,12 +197,12 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
             workflows=workflows,
             figures=cache,
             metrics=Metrics(store, feeds, clock, resident_bytes, store.connections, _switched_off(settings)),
-            claims=Claims(store, settings, _new_id),
-            ingestion=_ingestion(settings, environment, store, fetcher, feeds, watchlist, budget, clock),
+            claims=Claims(store, engine, settings, _new_id),
+            ingestion=_ingestion(settings, environment, store, engine, fetcher, feeds, watchlist, budget, clock),
             articles=articles,
             runs=Runs(store),
             overview=Overview(store, feeds, clock),
-            quarantine=Quarantine(store, clock, _new_id),
+            quarantine=Quarantine(store, engine, clock),
             resources=resources.pop_all(),
         )
 
@@ -247,6 +249,7 @@ def _ingestion(
     settings: Settings,
     environment: Mapping[str, str],
     store: Store,
+    engine: RunEngine,
     fetcher: Fetcher,
     feeds: FeedRegistry,
     watchlist: Watchlist,
@@ -256,19 +259,15 @@ def _ingestion(
     kept = timedelta(days=settings.dedup_retention_days)
     return Ingestion(
         store,
-        Asking(
+        engine,
+        FeedPoller(
             fetcher,
             news_apis(settings),
             credentials_in(environment),
             watchlist.tickers,
             registered=feeds.registered,
         ),
-        Processing(
-            store,
-            Memory(settings.dedup_cache_size),
-            kept,
-            calls_at_once=1 if settings.store == "sqlite" else COSMOS_CALLS_AT_ONCE,
-        ),
+        EntryIngestion(store, DocumentCache(settings.dedup_cache_size), kept),
         budget,
         clock,
         random.random,

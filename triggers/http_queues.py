@@ -6,7 +6,7 @@ import azure.functions as func
 
 from models.errors import NotFound
 from services import container
-from services.articles.messages import article_messages
+from services.articles.analysis_messages import article_messages
 from services.topology import ANALYZE_ARTICLES, QUEUES
 from triggers.access import MANAGE, require_management
 from triggers.http_codec import answering, integer, json_answer, json_body, list_answer, query_of

@@ -8,9 +8,10 @@ import typing
 import azure.functions as func
 
 from services import container
-from services.articles.messages import FeedBatch
+from services.articles.analysis_messages import article_messages, source_ids_of
+from services.feeds.messages import IngestMessage
 from services.figures.messages import RefreshMessage, reanalysed_tool
-from services.mentions.messages import completed_message, run_message, run_of, source_ids_of
+from services.mentions.messages import completed_message, run_message, run_of
 from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, REANALYSIS_COMPLETED, REANALYZE_TOOLS, REFRESH_TOOLS
 
 queues = func.Blueprint()
@@ -22,10 +23,10 @@ CONNECTION = "AzureWebJobsStorage"
 @queues.queue_output(arg_name="articles", queue_name=ANALYZE_ARTICLES, connection=CONNECTION)
 async def ingest_feeds(message: func.QueueMessage, articles: func.Out[typing.List[str]], context: func.Context) -> None:
     services = await container.get()
-    batch = FeedBatch.from_message(message.get_body().decode())
+    batch = IngestMessage.from_message(message.get_body().decode())
     outcome = await services.ingestion.ingest(batch, message.dequeue_count or 1, context.invocation_id)
     if outcome.article_ids:
-        articles.set(outcome.messages(services.settings.batch_size))
+        articles.set(article_messages(outcome.article_ids, services.settings.batch_size))
 
 
 @queues.queue_trigger(arg_name="message", queue_name=ANALYZE_ARTICLES, connection=CONNECTION)

@@ -12,7 +12,7 @@ import azure.functions as func
 
 from models.errors import Unavailable
 from services import container
-from services.articles.messages import article_messages
+from services.articles.analysis_messages import article_messages
 from services.logs import log_event
 from services.mentions.messages import run_message
 from services.topology import (

@@ -176,7 +176,7 @@ async def _bench(folder: Path) -> AsyncIterator[Bench]:
 
 
 async def _ingestion(bench: Bench) -> None:
-    upkeep = Upkeep(MemoryQueues(), bench.store, bench.clock)
+    upkeep = Upkeep(MemoryQueues(), bench.store, bench.clock, bench.worker().overdue)
     with bench.step("clean_up: nothing is overdue"):
         await upkeep.run()
     world, names = bench.world, [f"feed-{number:02}" for number in range(FEEDS)]

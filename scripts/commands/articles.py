@@ -11,9 +11,9 @@ from pathlib import Path
 from models.run import IngestionBatch
 from scripts.commands.form import Group
 from scripts.commands.printed import say, show
-from services.articles.messages import FeedBatch
 from services.articles.reading import Layer
 from services.container import Container
+from services.feeds.messages import IngestMessage
 
 RUNS_AT_ONCE = 4
 _PAGE = 500
@@ -47,7 +47,7 @@ async def ingest(app: Container, given: argparse.Namespace) -> int:
     total, done = sum(len(batch.feeds) for batch in batches), 0
     gate = asyncio.Semaphore(RUNS_AT_ONCE)
 
-    async def one(batch: FeedBatch) -> IngestionBatch:
+    async def one(batch: IngestMessage) -> IngestionBatch:
         nonlocal done
         async with gate:
             await app.ingestion.ingest(batch)

@@ -1,7 +1,8 @@
-"""What an item is known by: hashes for "seen before", a locator for "the same entry", a key for "the same article".
+"""What identifies an entry: short hashes for "known already", a locator for "the same entry", a key for "the same
+article".
 
-Two steps, so that what is known costs little. An `Entry` is hashed as it came: two short hashes, no cleaning. Only what
-those do not know is `examined`: its URL and headline normalised, its text cleaned, its date settled.
+Two steps keep known entries cheap. An `Entry` has two hashes and nothing is cleaned. Only an entry whose hash is
+unknown is examined into a `Candidate`: URL and headline normalised, text cleaned, publication time decided.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ from services.parse.publishers import strip_publisher
 from services.parse.text import html_to_text
 from services.parse.urls import normalize_url
 
-Mark = NewType("Mark", str)
-"""16 hexadecimal characters, as models/feed.py keeps them."""
+ShortHash = NewType("ShortHash", str)
+"""16 hexadecimal characters, as models/feed.py stores them."""
 
-MARK_BYTES = 8
+HASH_BYTES = 8
 MOST_MARKUP = 16_384
 MOST_TEXT = 4_000
-"""Characters of an article's text that are kept and scored; a revision is judged by no more."""
+"""Characters of an article's text that are kept, compared and scored."""
 
 FUTURE_ALLOWED = timedelta(minutes=10)
-"""What clocks may differ by. A date that is further ahead is clamped, and flagged."""
+"""How far clocks may differ. A publication time further ahead is replaced by the time of the first fetch."""
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
-"""What says that it is older says so by the zero of a clock (the years 1, 1601, 1899), or in seconds that were read as
-a year (`1763300000`)."""
+"""An earlier publication time is a wrong one: the zero of some clock (the years 1, 1601, 1899), or Unix seconds that
+were parsed as a year (`1763300000`)."""
 
 FEWEST_WORDS = 3
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
@@ -42,8 +43,8 @@ _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Whose items these are. `key` is a feed's id or an API's name; `name` is what readers know it by, `title` what its
-    documents call it."""
+    """The source of some entries. `key` is a feed's id or an API's name, `name` the name that people gave the feed,
+    `title` the feed's own."""
 
     key: str
     name: str
@@ -51,25 +52,24 @@ class Source:
     title: str | None = None
 
 
-# A tuple is made in a third of the time of a frozen dataclass: there is one of each for every entry of every document.
+# Entries and candidates are tuples, since a tuple is made in a third of the time of a frozen dataclass.
 
 
 class Entry(NamedTuple):
-    """An item as it came, hashed. `mark` is of this form of it: title, text, tags and tickers, also where only markup
-    changed."""
+    """An item as the source wrote it. `form_hash` changes with anything that the source changes in it: headline, text,
+    tags, tickers, also where only markup differs."""
 
     item: RawItem
     published_at: str
     content_hash: str
-    mark: Mark
+    form_hash: ShortHash
 
 
 class Candidate(NamedTuple):
-    """An entry that was not known in this form, with all that deciding about it takes.
+    """An entry whose present form is unknown, with everything that is needed to find its article.
 
-    `revision` is the hash of title, text and tags as they are shown and scored, `plain_key` that of headline and day.
-    `published` is settled: never missing,
-    never in the future.
+    `revision` is the hash of headline, text and tags as they are shown and scored; `plain_key` is the dedup key of
+    headline and day. `published` is never missing and never in the future.
     """
 
     entry: Entry
@@ -83,9 +83,9 @@ class Candidate(NamedTuple):
     text: str
     revision: str
     plain_key: str
-    id_mark: Mark
-    url_mark: Mark
-    headline_mark: Mark
+    id_hash: ShortHash
+    url_hash: ShortHash
+    headline_hash: ShortHash
 
     @property
     def published_at(self) -> str:
@@ -95,29 +95,29 @@ class Candidate(NamedTuple):
     def has_own_id(self) -> bool:
         return self.entry.item.article_id is not None
 
-    def target(self, *, with_url: bool = False) -> str:
-        """The id of the article that this is, if no locator knows better.
+    def source_id(self, *, with_url: bool = False) -> str:
+        """The id of the entry's article, if no locator names another.
 
-        A headline that says too little, or that another entry of its source has too, takes the URL into the key.
+        The URL is part of the key where the headline is too weak to identify an article, or `with_url` asks for it.
         """
         if with_url or is_weak(self.normalized_headline):
             return source_id(dedup_key(self.normalized_headline, self.published.date(), self.url))
         return source_id(self.plain_key)
 
-    def marks(self) -> tuple[Mark, Mark, Mark, Mark]:
-        return self.entry.mark, self.id_mark, self.url_mark, self.headline_mark
+    def hashes(self) -> tuple[ShortHash, ShortHash, ShortHash, ShortHash]:
+        return self.entry.form_hash, self.id_hash, self.url_hash, self.headline_hash
 
 
 def entry_of(source: Source, item: RawItem) -> Entry:
-    """Raises ValueError for an item whose text is no text (half a surrogate pair)."""
+    """Raises ValueError for an item whose text is not valid Unicode (half a surrogate pair)."""
     published_at = format_time(item.published) if item.published is not None else ""
-    known_by = content_hash(item.url, published_at)
-    said = (item.headline, item.summary_html, item.content_html, item.publisher or "", *item.tags, "", *item.tickers)
-    return Entry(item, published_at, known_by, _mark("entry", source.key, "\0".join((known_by, *said))))
+    identity = content_hash(item.url, published_at)
+    words = (item.headline, item.summary_html, item.content_html, item.publisher or "", *item.tags, "", *item.tickers)
+    return Entry(item, published_at, identity, _short_hash("entry", source.key, "\0".join((identity, *words))))
 
 
 def examined(entry: Entry, source: Source, now: datetime, first_seen: datetime | None = None) -> Candidate:
-    """Raises ValueError if the URL identifies nothing. An undated entry was published when it was `first_seen`."""
+    """Raises ValueError if the URL identifies nothing. An entry without a date was published when it was first seen."""
     item = entry.item
     url = normalize_url(item.url)
     headline = normalize_headline(strip_publisher(item.headline, (item.publisher, source.name, source.title)))
@@ -129,7 +129,7 @@ def examined(entry: Entry, source: Source, now: datetime, first_seen: datetime |
         locator = f"url:{article_id}"
     else:
         article_id, locator = item.url, f"url:{url}"
-    published, flag = _settled(item, first_seen or now)
+    published, flag = publication_time(item, first_seen or now)
     text = text_of(item)
     shown = "\0".join((item.headline, text, *item.tags, "", *item.tickers))
     return Candidate(
@@ -144,20 +144,20 @@ def examined(entry: Entry, source: Source, now: datetime, first_seen: datetime |
         text=text,
         revision=hashlib.sha256(shown.encode()).hexdigest()[:16],
         plain_key=dedup_key(headline, published.date()),
-        id_mark=_mark("id", source.key, locator),
-        url_mark=shared_mark(source, url) if item.url_shared else _mark("url", source.key, url),
-        headline_mark=_mark("headline", source.key, headline),
+        id_hash=_short_hash("id", source.key, locator),
+        url_hash=shared_url_hash(source, url) if item.url_shared else _short_hash("url", source.key, url),
+        headline_hash=_short_hash("headline", source.key, headline),
     )
 
 
-def shared_mark(source: Source, url: str) -> Mark:
-    """What an entry leaves in the place of its URL's mark if the URL is not its alone: a page that was shared once is
-    shared by those who are alone on it later."""
-    return _mark("shared", source.key, url)
+def shared_url_hash(source: Source, url: str) -> ShortHash:
+    """The URL's hash for an entry that shares its URL with another entry of its document. It differs from the plain
+    one, so that an entry that is alone with this URL in a later document is still known to share it."""
+    return _short_hash("shared", source.key, url)
 
 
 def text_of(item: RawItem) -> str:
-    """The words that are shown and scored: the content's, else the summary's."""
+    """The text that is shown and scored: the content's, else the summary's."""
     for markup in (item.content_html, item.summary_html):
         if markup and (text := html_to_text(markup[:MOST_MARKUP])):
             return text[:MOST_TEXT].rstrip()
@@ -165,13 +165,14 @@ def text_of(item: RawItem) -> str:
 
 
 def is_weak(normalized_headline: str) -> bool:
-    """Whether the headline says too little to tell two articles of one day apart."""
+    """Whether the headline has too few words to tell two articles of one day apart."""
     unspaced = len(_UNSPACED.findall(normalized_headline)) if not normalized_headline.isascii() else 0
     words = normalized_headline.count(" ") + (normalized_headline != "")
     return words + unspaced // 2 < FEWEST_WORDS
 
 
-def _settled(item: RawItem, first_seen: datetime) -> tuple[datetime, PublishedFlag | None]:
+def publication_time(item: RawItem, first_seen: datetime) -> tuple[datetime, PublishedFlag | None]:
+    """When the item was published, and the flag that says why this is not the date that the source gave."""
     if item.published is None:
         return first_seen, item.published_flag or "missing"
     if item.published > first_seen + FUTURE_ALLOWED:
@@ -181,6 +182,6 @@ def _settled(item: RawItem, first_seen: datetime) -> tuple[datetime, PublishedFl
     return item.published, item.published_flag
 
 
-def _mark(kind: str, source: str, identity: str) -> Mark:
+def _short_hash(kind: str, source: str, identity: str) -> ShortHash:
     text = f"{kind}|{source}|{identity}"
-    return Mark(hashlib.blake2b(text.encode(), digest_size=MARK_BYTES).hexdigest())
+    return ShortHash(hashlib.blake2b(text.encode(), digest_size=HASH_BYTES).hexdigest())

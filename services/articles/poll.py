@@ -1,6 +1,6 @@
 """Asking a source for what it has: one conditional fetch, and the document read out of what came back.
 
-Whatever happens is an `Answer`; only bugs are exceptions. Stores nothing, and decides nothing about
+Whatever happens is an `PollResult`; only bugs are exceptions. Stores nothing, and decides nothing about
 articles or schedules.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from models.feed import Feed
 from models.raw_item import ParsedDocument
 from services.articles.api_feeds import NewsApi, is_refused_alone, merged, nothing_asked, together
 from services.articles.desk import Desk
+from services.feeds.outcome import PollResult
 from services.fetch.addresses import checked_url
 from services.fetch.outcome import Credential, FetchRequest, FetchResult, FetchStatus
 from services.fetch.room import Room
@@ -42,26 +43,6 @@ class Fetches(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """`document` is there if there is something to look at; `problem` if what came was no feed. An API of which only
-    some requests failed may have both.
-
-    `lied`: the server called a body unmodified that was not. `found_at` is the feed that a web page named.
-    """
-
-    result: FetchResult
-    document: ParsedDocument | None = None
-    problem: Unreadable | None = None
-    found_at: str | None = None
-    lied: bool = False
-    unconditional: bool = False
-
-    @property
-    def ok(self) -> bool:
-        return self.result.ok and self.problem is None
-
-
 async def _nobodys() -> Sequence[str]:
     return ()
 
@@ -70,7 +51,7 @@ async def _nobody(url: str) -> str | None:
     return None
 
 
-class Asking:
+class FeedPoller:
     """`credentials` finds what a private feed's setting holds: InvalidInput if it is missing or says nothing usable.
 
     `watched` gives the tickers that news APIs are asked about besides those of the settings, `registered` the id of the
@@ -98,7 +79,7 @@ class Asking:
         self._registered = registered
 
     @asynccontextmanager
-    async def asked(self, feed: Feed, now: datetime) -> AsyncIterator[Answer]:
+    async def polled(self, feed: Feed, now: datetime) -> AsyncIterator[PollResult]:
         """The answer, while it is looked at."""
         async with AsyncExitStack() as places:
             yield await (self._ask_feed(feed, places) if feed.kind == "feed" else self._ask_api(feed, now))
@@ -108,12 +89,12 @@ class Asking:
         api = next((self._apis[feed] for feed in feeds if feed in self._apis), None)
         return (await self._with_watched(api)).tickers if api is not None else ()
 
-    async def _ask_feed(self, feed: Feed, places: AsyncExitStack) -> Answer:
+    async def _ask_feed(self, feed: Feed, places: AsyncExitStack) -> PollResult:
         try:
             credential = self._credentials(feed.credential) if feed.credential else None
         except InvalidInput as error:
             result = FetchResult(FetchStatus.UNAUTHORIZED, feed.feed_url, error=str(error), fingerprint="credential")
-            return Answer(result)
+            return PollResult(result)
         request = request_for(feed, credential)
         answer = await self._at_desk(request, places)
         if answer.problem is not None and answer.problem.kind == "html" and _may_be_page(feed):
@@ -131,12 +112,12 @@ class Asking:
             lied = await self._is_lying(feed, request, answer.result)
         return replace(answer, lied=lied, unconditional=unconditional)
 
-    async def _ask_api(self, feed: Feed, now: datetime) -> Answer:
+    async def _ask_api(self, feed: Feed, now: datetime) -> PollResult:
         """All its requests, one after the other: the limits of these APIs are counted in requests."""
         api = self._apis.get(feed.kind)
         if api is None:
             error = f"{feed.kind} has no token"
-            return Answer(FetchResult(FetchStatus.UNAUTHORIZED, feed.feed_url, error=error, fingerprint="no_token"))
+            return PollResult(FetchResult(FetchStatus.UNAUTHORIZED, feed.feed_url, error=error, fingerprint="no_token"))
         api = await self._with_watched(api)
         results: list[FetchResult] = []
         documents: list[ParsedDocument] = []
@@ -153,20 +134,22 @@ class Asking:
                 break
         result = together(feed, results) if results else nothing_asked(feed)
         if not documents or (result.status is FetchStatus.UNCHANGED and problem is None):
-            return Answer(result, problem=problem)
-        return Answer(result, merged(documents, results, now), problem)
+            return PollResult(result, problem=problem)
+        return PollResult(result, merged(documents, results, now), problem)
 
     async def _with_watched(self, api: NewsApi) -> NewsApi:
         return replace(api, tickers=tuple(dict.fromkeys((*api.tickers, *await self._watched()))))
 
-    async def _at_desk(self, request: FetchRequest, places: AsyncExitStack) -> Answer:
+    async def _at_desk(self, request: FetchRequest, places: AsyncExitStack) -> PollResult:
         place = places.enter_context(self._room.place())
         result = await self._fetcher.fetch(replace(request, place=place))
         if result.body is not None:
             await places.enter_async_context(self._desk.place(len(result.body)))
         return await _read(result)
 
-    async def _named_by(self, feed: Feed, page: Answer, request: FetchRequest, places: AsyncExitStack) -> Answer:
+    async def _named_by(
+        self, feed: Feed, page: PollResult, request: FetchRequest, places: AsyncExitStack
+    ) -> PollResult:
         """What the feed says that a web page names as its own; the page itself if that is none.
 
         If it is here already it is fetched already: twice would be asking twice, and counting as two sources.
@@ -179,13 +162,13 @@ class Asking:
         found_at = found.result.moved_to or request.url
         return await self._twin(feed, found_at, _OF_PAGE) or replace(found, found_at=found_at)
 
-    async def _twin(self, feed: Feed, url: str, what: str) -> Answer | None:
+    async def _twin(self, feed: Feed, url: str, what: str) -> PollResult | None:
         """The end of a feed that is another one here."""
         name = await self._registered(url)
         if name is None or name == feed.feed_id:
             return None
         error = f"{what} is here already, as {name}"
-        return Answer(FetchResult(FetchStatus.DUPLICATE, feed.feed_url, error=error, fingerprint=_DUPLICATE))
+        return PollResult(FetchResult(FetchStatus.DUPLICATE, feed.feed_url, error=error, fingerprint=_DUPLICATE))
 
     async def _is_lying(self, feed: Feed, request: FetchRequest, result: FetchResult) -> bool:
         """Whether the server would have called this body, which is not the last one, unmodified."""
@@ -196,17 +179,17 @@ class Asking:
         return again.status is FetchStatus.NOT_MODIFIED
 
 
-async def _read(result: FetchResult) -> Answer:
+async def _read(result: FetchResult) -> PollResult:
     if result.status is not FetchStatus.FETCHED or result.body is None:
-        return Answer(result)
+        return PollResult(result)
     try:
         if len(result.body) > IN_THREAD_BYTES:
             document = await asyncio.to_thread(parse, result.body, result.url, result.content_type)
         else:
             document = parse(result.body, result.url, result.content_type)
     except Unreadable as problem:
-        return Answer(result, problem=problem)
-    return Answer(replace(result, body=None), document)
+        return PollResult(result, problem=problem)
+    return PollResult(replace(result, body=None), document)
 
 
 def request_for(feed: Feed, credential: Credential | None = None) -> FetchRequest:
@@ -225,7 +208,7 @@ def _is_checked(feed: Feed) -> bool:
     return feed.fetch_count % CHECKED_EVERY == CHECKED_EVERY - 1
 
 
-def _moved(feed: Feed, answer: Answer) -> str | None:
+def _moved(feed: Feed, answer: PollResult) -> str | None:
     """Where it says that it is from now on; and where it has long been, now and then: another may have gone there at
     the same moment. Not each time, since who is there is asked of all feeds."""
     if answer.found_at is not None:

@@ -1,19 +1,22 @@
-"""The human gate: what is held back, and what a person decided about it. Holding and letting in are done elsewhere."""
+"""Quarantine: what is held until a person reviews it, and the review.
+
+Floods are held in entries.py; a released batch is ingested in ingestion.py.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, get_args
 
 from models.errors import ChangedMeanwhile, InvalidInput, NotFound
 from models.quarantine import QuarantineItem
-from models.run import IngestionBatch
+from models.run import INGEST_FEEDS
 from models.states import ReviewStatus
-from services.articles.held import HeldBatches
-from services.articles.messages import FeedBatch
+from services.articles.quarantined_batches import QuarantinedBatches
+from services.feeds.messages import IngestMessage
 from services.ports import Clock, Query, Store, Where
-from services.store.containers import QUARANTINE, RUNS
+from services.runs.engine import RunEngine
+from services.store.containers import QUARANTINE
 from services.store.listed import Listed, listed
 
 STATUSES: tuple[ReviewStatus, ...] = get_args(ReviewStatus)
@@ -24,17 +27,17 @@ _TRIES = 8
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """The item as it is now, and what is to be queued because of it."""
+    """The item as it is now, and the message that is to be queued because of the review."""
 
     item: QuarantineItem
-    batch: FeedBatch | None
+    batch: IngestMessage | None
 
 
 class Quarantine:
-    def __init__(self, store: Store, clock: Clock, new_id: Callable[[], str]) -> None:
+    def __init__(self, store: Store, engine: RunEngine, clock: Clock) -> None:
         self._store = store
+        self._engine = engine
         self._clock = clock
-        self._new_id = new_id
 
     async def page(self, status: str | None, limit: int, after: str | None) -> Listed[QuarantineItem]:
         """Newest first."""
@@ -44,9 +47,9 @@ class Quarantine:
         return listed(page, QuarantineItem.from_document, "quarantine_id")
 
     async def review(self, quarantine_id: str, decision: Any, note: Any = None) -> Reviewed:
-        """Records the decision. The same one again is queued again, since its message may have been lost.
+        """Records the decision. The same decision again queues the batch again, since its message may have been lost.
 
-        Raises InvalidTransition if another was made before.
+        Raises InvalidTransition if another decision was made before.
         """
         if decision not in DECISIONS:
             raise InvalidInput("decision", f"one of {', '.join(DECISIONS)}")
@@ -66,7 +69,7 @@ class Quarantine:
 
     async def _followed(self, item: QuarantineItem) -> Reviewed:
         if item.kind == "BATCH" and item.manual_review_status == "CLEARED_TERMINAL":
-            await HeldBatches(self._store).let_go(item.subject, item.quarantine_id)
+            await QuarantinedBatches(self._store).forget_in_feed(item.subject, item.quarantine_id)
         return Reviewed(item, await self._to_queue(item))
 
     async def _get(self, quarantine_id: str) -> QuarantineItem:
@@ -78,21 +81,12 @@ class Quarantine:
             raise NotFound(f"quarantine: there is nothing with the id {quarantine_id!r}")
         return QuarantineItem.from_document(found)
 
-    async def _to_queue(self, item: QuarantineItem) -> FeedBatch | None:
-        """A run of its own, stored before its message can be sent, so that a lost one is seen."""
+    async def _to_queue(self, item: QuarantineItem) -> IngestMessage | None:
+        """The message of a run of its own. The run is stored first, so that a lost message is noticed."""
         if item.kind != "BATCH" or item.manual_review_status != "CLEARED_RETRY_APPROVED":
             return None
-        now = self._clock()
-        run = IngestionBatch(
-            run_id=self._new_id(),
-            started_at=now,
-            created_at=now,
-            updated_at=now,
-            subject=item.subject,
-            parameters={"held": item.quarantine_id},
-        )
-        await self._store.upsert(RUNS.name, run.to_document())
-        return FeedBatch(run.run_id, held=item.quarantine_id)
+        run = await self._engine.accept(INGEST_FEEDS, item.subject, {"held": item.quarantine_id})
+        return IngestMessage(run.run_id, quarantine_id=item.quarantine_id)
 
 
 _ITEMS = Where("entity_type", "eq", "QuarantineItem")

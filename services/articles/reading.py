@@ -1,6 +1,6 @@
-"""Reading the articles that were taken in, in either layer, and deleting one. Taking them in is services/articles/pipeline.py's.
+"""Reading stored articles and observations, and deleting an article.
 
-Ids are `dedup:{key}`, or the older `{source}:{article_id}`, which the locators resolve.
+An id is `dedup:{key}`, or the older `{source}:{article_id}`, which the locator aliases resolve.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from models.states import ArticleStatus
 from models.values import Sentiment, format_time, parse_time, unix_seconds
 from services.feeds.form import is_feed_id
 from services.parse.urls import normalize_url
-from services.ports import Clock, Document, Page, Query, Store, Where
+from services.ports import Clock, Delete, Document, Operation, Page, Query, Replace, Store, Where
 from services.store.containers import ARTICLES, LOCATORS, MENTIONS
 from services.store.listed import Listed, listed, log_unreadable
 from services.store.shown import shown
@@ -36,6 +36,7 @@ _SLASH = re.compile("%2f", re.IGNORECASE)
 _LONGEST_WORDS = 200
 _TRIES = 8
 _PAGE = 500
+_BATCH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,21 +129,23 @@ class Articles:
         return str(document["source_id"])
 
     async def delete(self, article_id: str) -> None:
-        """Only a tombstone without its text is left, also of what cannot be read. Doing it again does nothing; NotFound
-        if it never was. Its mentions go when it is analysed next: services/workflows/deletion.py does both."""
+        """Leaves a tombstone without text, also of a document that cannot be read. Deleting again changes nothing;
+        NotFound if the article never was. Its mentions go when it is analysed next: services/workflows/deletion.py does
+        both."""
         for _ in range(_TRIES):
             document = await self._find(article_id)
             if document is None:
                 raise _no_article(article_id)
             source_id = document["source_id"]
+            deletions: list[Operation] = [Delete(each["id"]) for each in await self._observed(source_id)]
             buried = await self._tombstone(document)
-            if buried is not None:
-                try:
-                    await self._store.replace(ARTICLES.name, buried.to_document(), document["_etag"])
-                except ChangedMeanwhile:
-                    continue
-            for observation in await self._observed(source_id):
-                await self._store.delete(ARTICLES.name, source_id, observation["id"])
+            first: list[Operation] = [Replace(buried.to_document(), document["_etag"])] if buried is not None else []
+            operations = first + deletions
+            try:
+                for start in range(0, len(operations), _BATCH):
+                    await self._store.batch(ARTICLES.name, source_id, operations[start : start + _BATCH])
+            except ChangedMeanwhile:
+                continue
             return
         raise ChangedMeanwhile(f"article {article_id} keeps changing: try again")
 
@@ -150,19 +153,11 @@ class Articles:
         """One page of everything there is in a layer, oldest first."""
         if layer == "raw":
             query = Query((_OBSERVATIONS,), order="by_observed_day", limit=limit, after=after)
-            page = await self._alive(await self._store.query(ARTICLES.name, query))
+            page = await self._store.query(ARTICLES.name, query)
             return listed(page, lambda document: shown(Observation.from_document(document)), "id")
         query = Query((Where("deleted_at", "missing"),), order="by_time", limit=limit, after=after)
         page = await self._store.query(ARTICLES.name, query)
         return listed(page, lambda document: shown(Article.from_document(document)), "source_id")
-
-    async def _alive(self, page: Page) -> Page:
-        """Without what is said of deleted articles: whoever took in an edit of one meanwhile wrote that afterwards."""
-        source_ids = list(dict.fromkeys(each["source_id"] for each in page.items))
-        keys = [(source_id, Article.ID) for source_id in source_ids]
-        found = await self._store.read_many(ARTICLES.name, keys) if keys else []
-        buried = {each["source_id"] for each in found if each is not None and each.get("deleted_at")}
-        return Page([each for each in page.items if each["source_id"] not in buried], page.next)
 
     async def _tombstone(self, document: Document) -> Article | None:
         """None if it is one."""
@@ -248,6 +243,7 @@ def tombstone(article: Article, now: datetime) -> Article:
         canonical=article.canonical.model_copy(update={"headline": REDACTED}),
         tags=(),
         text_for_analysis=None,
+        analysis_due_since=None,
         metadata=None,
         ttl_timestamp=unix_seconds(now + TOMBSTONE_KEPT),
     )

@@ -1,7 +1,7 @@
-"""Which feeds are fetched now, and by whom: claims, as leases that are taken conditionally and run out by themselves.
+"""Claims the feeds that are due, fairly among hosts, and makes the messages of their runs.
 
-A claim is the id of the run that it was made for. What is due, in which order and how fairly, is decided purely
-(`chosen`); fetching, and renewing a claim when a worker takes it up, are services/articles/pipeline.py's.
+A claim is the id of the run that it was made for; it is a lease that expires by itself. Taking up a claimed feed is in
+leases.py, fetching it in services/articles/ingestion.py.
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from urllib.parse import urlsplit
 
 from models.errors import Conflict, NotFound
 from models.feed import Feed
-from models.run import IngestionBatch
+from models.run import INGEST_FEEDS, JobRun
 from models.values import format_time
 from services.articles.api_feeds import news_apis
-from services.articles.messages import MOST_FEEDS, Claimed, FeedBatch
 from services.feeds.leases import claimed_by
+from services.feeds.messages import MOST_FEEDS, ClaimedFeed, IngestMessage
 from services.ports import Document, Query, Store, Where
+from services.runs.engine import RunEngine
+from services.runs.rules import queued
 from services.settings import Settings
-from services.store.containers import FEEDS, RUNS
+from services.store.containers import FEEDS
 
 LEASE = timedelta(minutes=10)
 """Of a claim that waits in the queue. A worker that takes it up makes it as long as a fetch may take."""
@@ -32,14 +34,15 @@ PER_HOST = 8
 
 
 class Claims:
-    def __init__(self, store: Store, settings: Settings, new_id: Callable[[], str]) -> None:
+    def __init__(self, store: Store, engine: RunEngine, settings: Settings, new_id: Callable[[], str]) -> None:
         self._store = store
+        self._engine = engine
         self._settings = settings
         self._new_id = new_id
         self._apis = news_apis(settings)
         self._apis_are_feeds = not self._apis
 
-    async def claim_due(self, now: datetime) -> list[FeedBatch]:
+    async def claim_due(self, now: datetime) -> list[IngestMessage]:
         """Claims what is due, and says how it is to be queued. Writes nothing if nothing is due.
 
         A feed that somebody else claims meanwhile is left out.
@@ -54,7 +57,7 @@ class Claims:
         waiting = await self._store.count(FEEDS.name, (Where("claimed_until", "gt", format_time(now)),))
         return await self._claim_in_batches(chosen(due, max(0, self._settings.max_queue_size - waiting)), now)
 
-    async def claim_every(self, now: datetime) -> list[FeedBatch]:
+    async def claim_every(self, now: datetime) -> list[IngestMessage]:
         """Claims all that are enabled, due or not, but for those that are being fetched already."""
         await self._make_feeds_of_apis(now)
         wanted: list[Document] = []
@@ -67,7 +70,7 @@ class Claims:
             if after is None:
                 return await self._claim_in_batches(chosen(wanted, len(wanted)), now)
 
-    async def claim(self, feed_id: str, now: datetime) -> FeedBatch:
+    async def claim(self, feed_id: str, now: datetime) -> IngestMessage:
         """Claims one feed whether it is due or not. If it is being fetched already: that run, and no feeds to queue.
 
         Raises NotFound, and Conflict for a feed that is disabled.
@@ -79,10 +82,10 @@ class Claims:
             if not document["enabled"]:
                 raise Conflict(f"feed: {feed_id} is disabled ({document.get('disabled_reason')}); enable it first")
             if is_claimed(document, now):
-                return FeedBatch(document["claim_id"])
+                return IngestMessage(document["claim_id"])
             batch = await self._claim([document], now)
             if batch.feeds:
-                await self._store.upsert(RUNS.name, _queued(batch.run_id, [feed_id], now).to_document())
+                await self._engine.accept_all([_run(batch, now)])
                 return batch
 
     async def _due(self, now: datetime) -> list[Document]:
@@ -103,15 +106,14 @@ class Claims:
         kind = feed.get("kind", "feed")
         return kind == "feed" or kind in self._apis
 
-    async def _claim_in_batches(self, wanted: Sequence[Document], now: datetime) -> list[FeedBatch]:
+    async def _claim_in_batches(self, wanted: Sequence[Document], now: datetime) -> list[IngestMessage]:
         batches = []
         for start in range(0, len(wanted), MOST_FEEDS):
             batch = await self._claim(wanted[start : start + MOST_FEEDS], now)
             if batch.feeds:
                 batches.append(batch)
         if batches:
-            runs = [_queued(batch.run_id, [each.feed_id for each in batch.feeds], now) for batch in batches]
-            await self._store.write_many(RUNS.name, [run.to_document() for run in runs])
+            await self._engine.accept_all([_run(batch, now) for batch in batches])
         return batches
 
     async def _make_feeds_of_apis(self, now: datetime) -> None:
@@ -123,12 +125,12 @@ class Claims:
                 await self._store.create_many(FEEDS.name, [api.feed(now).to_document() for api in missing])
             self._apis_are_feeds = True
 
-    async def _claim(self, feeds: Sequence[Document], now: datetime) -> FeedBatch:
+    async def _claim(self, feeds: Sequence[Document], now: datetime) -> IngestMessage:
         run_id = self._new_id()
         claims = [(claimed_by(run_id, feed, now + LEASE), feed["_etag"]) for feed in feeds]
         taken = await self._store.replace_many(FEEDS.name, claims)
         ids = [feed["feed_id"] for feed, won in zip(feeds, taken, strict=True) if won]
-        return FeedBatch(run_id, tuple(Claimed(feed_id, run_id) for feed_id in ids))
+        return IngestMessage(run_id, tuple(ClaimedFeed(feed_id, run_id) for feed_id in ids))
 
 
 def is_claimed(feed: Document, now: datetime) -> bool:
@@ -148,12 +150,7 @@ def chosen(due: Iterable[Document], most: int) -> list[Document]:
     return [feed for _, _, feed in rounds[:most]]
 
 
-def _queued(run_id: str, feed_ids: Sequence[str], now: datetime) -> IngestionBatch:
-    return IngestionBatch(
-        run_id=run_id,
-        started_at=now,
-        created_at=now,
-        updated_at=now,
-        subject=feed_ids[0] if len(feed_ids) == 1 else None,
-        parameters={"feeds": list(feed_ids)},
-    )
+def _run(message: IngestMessage, now: datetime) -> JobRun:
+    feed_ids = [each.feed_id for each in message.feeds]
+    subject = feed_ids[0] if len(feed_ids) == 1 else None
+    return queued(INGEST_FEEDS, message.run_id, now, subject, {"feeds": feed_ids})

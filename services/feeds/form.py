@@ -16,6 +16,7 @@ from models.article import LOWEST_PRIORITY
 from models.errors import InvalidInput
 from models.feed import API_SOURCES, Feed, feed_id_of
 from models.values import is_web_url
+from services.feeds.leases import RELEASED
 from services.fetch import addresses, credentials
 from services.parse.urls import normalize_url
 
@@ -109,8 +110,11 @@ def changed_feed(feed: Feed, change: Mapping[str, Any], now: datetime) -> Feed:
         wanted |= {"feed_url": change["url"], **_NOTHING_LEARNT}
     if enabled and (moved or not feed.enabled):
         wanted |= {"next_fetch_time": now, **_FORGIVEN}
-        if feed.claim_delivery:
-            wanted |= {"unsaved_run": feed.claim_id, "unsaved_delivery": feed.claim_delivery}
+        if feed.current_attempt is not None:
+            wanted |= {
+                "interrupted_attempts": (*feed.interrupted_attempts, feed.current_attempt),
+                "recheck_entries": True,
+            }
     if enabled != feed.enabled:
         wanted |= {"enabled": enabled, "disabled_reason": None if enabled else DISABLED_BY_HAND}
         wanted |= {"disabled_at": None if enabled else now}
@@ -139,10 +143,8 @@ _FORGIVEN: Mapping[str, Any] = {
     "last_error": None,
     "last_error_fingerprint": None,
     "retry_after_until": None,
-    # Whoever holds a claim now works on what no longer counts.
-    "claim_id": None,
-    "claimed_until": None,
-    "claim_delivery": 0,
+    # The worker that has the claim now fetches what the feed no longer is.
+    **RELEASED,
 }
 
 

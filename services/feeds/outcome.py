@@ -1,6 +1,6 @@
 """What a feed's document says after a fetch: validators, schedule, statistics, health. Pure.
 
-Written in one save, after everything that was in the document has been stored.
+The feed is saved once, after everything that the fetched document brought has been stored.
 """
 
 from __future__ import annotations
@@ -11,31 +11,46 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from models.feed import Feed
-from services.articles.poll import Answer
+from models.raw_item import ParsedDocument
+from services.feeds.leases import RELEASED
 from services.feeds.rhythm import observe, rhythm_of
 from services.feeds.schedule import Hints, Policy, next_fetch
 from services.fetch.addresses import checked_url
-from services.fetch.outcome import PERMANENT, FetchStatus
+from services.fetch.outcome import PERMANENT, FetchResult, FetchStatus
+from services.parse.unreadable import Unreadable
 
 MOST_ERRORS = 10
-"""In a row; the feed is disabled then, and an administrator told."""
+"""In a row. Then the feed is disabled and an administrator is told."""
 
 LONGEST_ERROR = 500
 LONGEST_RETRY_AFTER = timedelta(days=1)
-RELEASED: dict[str, Any] = {
-    "claim_id": None,
-    "claimed_until": None,
-    "claim_delivery": 0,
-    "unsaved_run": None,
-    "unsaved_delivery": 0,
-    "unsaved_since": None,
-}
+
+
+@dataclass(frozen=True, slots=True)
+class PollResult:
+    """What came of polling a feed. `document` is there if there is something to ingest; `problem` if the body was no
+    feed. An API of which only some requests failed may have both.
+
+    `found_at` is the URL of the feed that a web page named. `lied`: the server calls a changed body unmodified.
+    `unconditional`: the request had no validators.
+    """
+
+    result: FetchResult
+    document: ParsedDocument | None = None
+    problem: Unreadable | None = None
+    found_at: str | None = None
+    lied: bool = False
+    unconditional: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return self.result.ok and self.problem is None
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a fetch came to nothing. `kind` is of few, for counting; `tries` is how often it was tried; `counts` is False
-    if it was not tried at all."""
+    """Why a poll failed. `kind` is one of few, for counting; `tries` is how often the request was sent. `counts` is
+    False if no request was sent at all."""
 
     kind: str
     error: str
@@ -48,10 +63,19 @@ class Failure:
     counts: bool = True
 
 
-def failure_of(answer: Answer) -> Failure | None:
-    """None if the answer is one to work with."""
-    result, problem = answer.result, answer.problem
-    if result.ok and problem is None:
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The articles that are added to the feed's total: by this attempt, and by interrupted attempts, which are listed
+    as they were counted."""
+
+    new: int = 0
+    by_interrupted: int = 0
+    interrupted_attempts: tuple[Any, ...] = ()
+
+
+def failure_of(polled: PollResult) -> Failure | None:
+    result, problem = polled.result, polled.problem
+    if polled.ok:
         return None
     kind = problem.kind if problem is not None else str(result.status)
     error = str(problem) if problem is not None else result.error or str(result.status)
@@ -70,21 +94,20 @@ def failure_of(answer: Answer) -> Failure | None:
 
 def after_success(
     feed: Feed,
-    answer: Answer,
-    new: int,
+    polled: PollResult,
+    counted: Counted,
     published: Sequence[datetime],
     now: datetime,
     policy: Policy,
     jitter: float,
     *,
-    seen: bool = False,
     quarantine_id: str | None = None,
 ) -> Feed:
-    """`new` articles were new to the feed; `published` are the times of those that say so. `seen`: its `seen` document
-    is written next. `quarantine_id` is what was held of this document."""
-    result, document = answer.result, answer.document
+    """`published` are the publication times of the articles that are new to the feed, as far as entries have dates.
+    `quarantine_id` is the quarantined part of this document."""
+    result = polled.result
     changes: dict[str, Any] = {
-        **counted(feed, new, now, fetches=feed.fetch_count + 1),
+        **with_counts(feed, counted, now, fetches=feed.fetch_count + 1),
         "fetch_count": feed.fetch_count + 1,
         "last_successful_fetch": now,
         "last_status_code": result.status_code,
@@ -96,19 +119,35 @@ def after_success(
         "etag": result.etag,
         "last_modified": result.last_modified,
         "body_hash": result.body_hash,
-        "validators_trusted": feed.validators_trusted and not answer.lied,
+        "validators_trusted": feed.validators_trusted and not polled.lied,
+        "recheck_entries": False,
+        **_document_changes(feed, polled),
         **RELEASED,
     }
-    if seen:
-        changes["seen_at"] = now
     if quarantine_id is not None:
         changes["quarantine_id"] = quarantine_id
-    if answer.unconditional:
+    if polled.unconditional:
         changes["last_unconditional_fetch"] = now
-    # A 304 that says nothing of freshness leaves what the last 200 said.
+    rhythm = observe(rhythm_of(feed), counted.new, published, now)
+    hints = Hints(
+        max_age_seconds=changes.get("max_age_seconds", feed.max_age_seconds),
+        ttl_minutes=changes.get("ttl_minutes", feed.ttl_minutes),
+        skip_hours=frozenset(changes.get("skip_hours", feed.skip_hours)),
+        skip_days=frozenset(changes.get("skip_days", feed.skip_days)),
+        jitter=jitter,
+    )
+    at = next_fetch(rhythm, now, policy, hints).at
+    return feed.changed(now, **changes, **rhythm.as_fields(), next_fetch_time=at)
+
+
+def _document_changes(feed: Feed, polled: PollResult) -> dict[str, Any]:
+    """What the response and the document say of the feed itself."""
+    result, document = polled.result, polled.document
+    changes: dict[str, Any] = {}
+    # A 304 without freshness headers leaves the hints of the last 200.
     if result.status is not FetchStatus.NOT_MODIFIED or result.max_age is not None:
         changes["max_age_seconds"] = None if result.max_age is None else max(0, int(result.max_age))
-    moved = checked_url(answer.found_at or (document.moved_to if document else None) or result.moved_to or "")
+    moved = checked_url(polled.found_at or (document.moved_to if document else None) or result.moved_to or "")
     if not isinstance(moved, str):
         changes["redirect_url"] = str(moved)
     if document is not None:
@@ -121,38 +160,28 @@ def after_success(
             "parse_warnings": dict(document.warnings),
             "entries_skipped": dict(document.skipped),
         }
-    rhythm = observe(rhythm_of(feed), new, published, now)
-    hints = Hints(
-        max_age_seconds=changes.get("max_age_seconds", feed.max_age_seconds),
-        ttl_minutes=changes.get("ttl_minutes", feed.ttl_minutes),
-        skip_hours=frozenset(changes.get("skip_hours", feed.skip_hours)),
-        skip_days=frozenset(changes.get("skip_days", feed.skip_days)),
-        jitter=jitter,
-    )
-    at = next_fetch(rhythm, now, policy, hints).at
-    return feed.changed(now, **changes, **rhythm.as_fields(), next_fetch_time=at)
+    return changes
 
 
 def after_failure(
     feed: Feed,
     failure: Failure,
+    counted: Counted,
     now: datetime,
     policy: Policy,
     jitter: float,
     *,
-    new: int = 0,
     in_part: bool = False,
-    seen: bool = False,
 ) -> Feed:
-    """The next check and the error count are saved whatever went wrong; validators and body hash stay as they were.
+    """Whatever failed, the next fetch and the error count are saved; validators and body hash stay as they were.
 
-    `new` articles may have come in all the same, where only some of several requests failed: `in_part`. The hash is of
-    another document then, which may come back.
+    `in_part`: only some of several requests failed, and the others brought entries. The body hash is then of another
+    document, which may come back.
     """
     errors = feed.consecutive_errors + failure.counts
     hints = Hints(consecutive_errors=errors, retry_after_seconds=failure.retry_after, jitter=jitter)
     changes: dict[str, Any] = {
-        **counted(feed, new, now, fetches=feed.fetch_count),
+        **with_counts(feed, counted, now, fetches=feed.fetch_count),
         "consecutive_errors": errors,
         "last_status_code": failure.status_code,
         "last_duration_ms": failure.duration_ms,
@@ -164,38 +193,38 @@ def after_failure(
     }
     if in_part:
         changes["body_hash"] = None
-    if seen:
-        changes["seen_at"] = now
     if failure.retry_after is not None:
         wait = min(timedelta(seconds=max(0.0, failure.retry_after)), LONGEST_RETRY_AFTER)
         changes["retry_after_until"] = now + wait
     reason = _reason_to_disable(failure, errors)
     if failure.permanent and feed.redirect_url is not None:
-        changes["redirect_url"] = None  # it was better where it was
+        changes["redirect_url"] = None  # the redirect led to a wrong place: back to the feed's own URL
     elif reason is not None and feed.enabled:
         changes |= {"enabled": False, "disabled_reason": reason, "disabled_at": now}
     return feed.changed(now, **changes)
 
 
-def after_let_in(feed: Feed, new: int, now: datetime, held: str) -> Feed:
-    """A batch that was held has come in: it counts, but it is no fetch, and says nothing about when news comes."""
+def after_release(feed: Feed, counted: Counted, now: datetime, quarantine_id: str) -> Feed:
+    """After a quarantined batch was released and ingested: its articles count, but this was no fetch, and says nothing
+    about when the feed publishes."""
     return feed.changed(
         now,
-        **counted(feed, new, now, fetches=feed.fetch_count),
-        quarantine_id=None if feed.quarantine_id == held else feed.quarantine_id,
+        **with_counts(feed, counted, now, fetches=feed.fetch_count),
+        quarantine_id=None if feed.quarantine_id == quarantine_id else feed.quarantine_id,
         **RELEASED,
     )
 
 
-def counted(feed: Feed, new: int, now: datetime, *, fetches: int) -> dict[str, Any]:
-    """The figures that articles move, whichever way they came in; `last_fetch_time` is when they were counted."""
-    total = feed.total_articles_fetched + new
+def with_counts(feed: Feed, counted: Counted, now: datetime, *, fetches: int) -> dict[str, Any]:
+    """The figures that new articles change; `last_fetch_time` is when they were counted."""
+    total = max(0, feed.total_articles_fetched + counted.new + counted.by_interrupted)
     changes: dict[str, Any] = {
         "last_fetch_time": now,
         "total_articles_fetched": total,
         "avg_articles_per_fetch": round(total / max(1, fetches), 4),
+        "interrupted_attempts": counted.interrupted_attempts,
     }
-    if new:
+    if counted.new or counted.by_interrupted:
         changes["last_new_article_at"] = now
     return changes
 

@@ -1,4 +1,4 @@
-"""The messages of analysis: articles to analyse, a run to go on with, a tool whose figures have changed."""
+"""The messages of runs: a run to go on with, a tool whose figures have changed."""
 
 from __future__ import annotations
 
@@ -21,14 +21,6 @@ def run_of(text: str) -> str:
 def completed_message(tool_id: str, run_id: str) -> str:
     """For `reanalysis-completed`: the tool's generation was raised, its entries may go."""
     return json.dumps({"tool_id": tool_id, "run_id": run_id}, separators=(",", ":"))
-
-
-def source_ids_of(text: str) -> list[str]:
-    """Of `analyze-articles`, as services/articles/messages.py writes it; each id once."""
-    ids = _object(text).get("source_ids")
-    if not isinstance(ids, list) or not all(isinstance(each, str) and each for each in ids):
-        raise InvalidInput("message", "must have source_ids, a list of ids")
-    return list(dict.fromkeys(ids))
 
 
 def _object(text: str) -> Mapping[str, Any]:

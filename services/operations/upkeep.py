@@ -13,10 +13,10 @@ from datetime import datetime
 
 from models.cache import CacheMetadata
 from models.values import unix_seconds
-from services.articles.held import HeldBatches
-from services.articles.loose_ends import LooseEnds, Waiting
-from services.articles.messages import FeedBatch
+from services.articles.overdue import OverdueIngestion, Waiting
+from services.articles.quarantined_batches import QuarantinedBatches
 from services.feeds.budget import Budget
+from services.feeds.messages import IngestMessage
 from services.logs import log_event
 from services.ports import Clock, QueueDepth, Queues, Store
 from services.store.containers import SENTIMENT_CACHE
@@ -37,7 +37,7 @@ class UpkeepReport:
 
     depths: tuple[QueueDepth, ...]
     articles: tuple[str, ...] = ()
-    batches: tuple[FeedBatch, ...] = ()
+    batches: tuple[IngestMessage, ...] = ()
     runs: tuple[str, ...] = ()
 
 
@@ -49,6 +49,7 @@ class Upkeep:
         queues: Queues,
         store: Store,
         clock: Clock,
+        overdue: OverdueIngestion,
         second_chances: Found = _nothing,
         overdue_runs: Found = _nothing,
         budget: Budget | None = None,
@@ -56,8 +57,8 @@ class Upkeep:
         self._queues = queues
         self._store = store
         self._clock = clock
-        self._loose_ends = LooseEnds(store)
-        self._held = HeldBatches(store)
+        self._overdue = overdue
+        self._held = QuarantinedBatches(store)
         self._second_chances = second_chances
         self._overdue_runs = overdue_runs
         self._budget = budget
@@ -73,8 +74,8 @@ class Upkeep:
             await self._budget.correct(now)
         report = UpkeepReport(
             depths,
-            (*await self._loose_ends.articles(waiting, now), *await self._second_chances(now)),
-            tuple(await self._loose_ends.batches(waiting, now)),
+            (*await self._overdue.articles(waiting, now), *await self._second_chances(now)),
+            tuple(await self._overdue.runs(waiting, now)),
             tuple(await self._overdue_runs(now)) if not waits[REANALYZE_TOOLS] else (),
         )
         if report.articles or report.batches or report.runs:

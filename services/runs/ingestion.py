@@ -47,3 +47,9 @@ def _metrics(run: JobRun, attempts: Sequence[Attempt]) -> CollisionMetrics:
         collisions_detected=sum(each.collisions_detected or 0 for each in attempts),
         duration_ms=run.duration_ms,
     )
+
+
+def recounted(run: JobRun, attempts: Sequence[Attempt]) -> dict[str, Any]:
+    """For RunEngine.close of a run that has ended, when the counts of an attempt were corrected. How the run ended, and
+    why, stays as it was recorded."""
+    return {"status": run.status, "metrics": _metrics(run, attempts)}

@@ -96,6 +96,8 @@ ARTICLES = Container(
         "by_sentiment": (("sentiment", ASCENDING), ("timestamp", ASCENDING)),
         "by_status": (("status", ASCENDING), ("timestamp", ASCENDING)),
         "by_observed_day": (("observed_day", ASCENDING),),
+        "by_attempt": (("added_by_attempt", ASCENDING),),
+        "by_analysis_due": (("analysis_due_since", ASCENDING),),
     },
     unindexed=("text_for_analysis", "source_attribution", "canonical", "metadata"),
 )

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from models.article import Article
-from models.run import Attempt, IngestionBatch
+from models.run import FETCH_FEED, Attempt, IngestionBatch
 from models.stored import StoredDocument
-from services.articles.runs import FETCH
 
 
 def shown(document: StoredDocument) -> dict[str, Any]:
@@ -21,6 +20,6 @@ def shown(document: StoredDocument) -> dict[str, Any]:
         return {"source_id": document.source_id, **fields}
     if isinstance(document, IngestionBatch):
         return {**fields, "batch_id": fields["run_id"], "completed_at": fields["ended_at"]}
-    if isinstance(document, Attempt) and document.task_name == FETCH:
+    if isinstance(document, Attempt) and document.task_name == FETCH_FEED:
         return {**fields, "feed_id": fields["subject"], "fetch_time": fields["started_at"]}
     return fields

@@ -7,13 +7,14 @@ taken in while the change is made are right too: whoever takes it in looks at th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
-from models.article import Article
+from models.article import Article, ArticleDocument
 from models.errors import Unavailable, UnreadableDocument
 from models.feed import Feed
 from models.run import JobRun
-from services.articles import canonical
-from services.articles.canonical import Moment
+from services.articles import article_documents
+from services.articles.article_documents import Moment
 from services.mentions.settling import Settled, Settling
 from services.mentions.works import fingerprint
 from services.ports import Clock, Document, Query, Store, Where
@@ -88,7 +89,7 @@ class Priorities:
             won = await self._store.replace_many(ARTICLES.name, changes)
             done += [after for (after, _), is_ours in zip(changes, won, strict=True) if is_ours]
             raced = [after["source_id"] for (after, _), is_ours in zip(changes, won, strict=True) if not is_ours]
-            found = await self._store.read_many(ARTICLES.name, [(each, canonical.ARTICLE_ID) for each in raced])
+            found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in raced])
             waiting = [each for each in found if each is not None]
         raise Unavailable(f"{len(waiting)} articles kept changing", retry_after=1.0)
 
@@ -109,9 +110,10 @@ def _prioritized(article: Document, feed_id: str, priority: int, now: Moment) ->
     """Itself if there is nothing to change. Raises UnreadableDocument, and KeyError where a source lacks what choosing
     among them takes."""
     read = Article.from_document(article)
-    if read.deleted_at is not None or canonical.priority_in(article, feed_id) == priority:
+    before = cast(ArticleDocument, article)
+    if read.deleted_at is not None or article_documents.priority_in(before, feed_id) == priority:
         return article
-    return canonical.with_priority(article, feed_id, priority, now)
+    return cast(Document, article_documents.with_priority(before, feed_id, priority, now))
 
 
 def _reads_otherwise(article: Document) -> bool:

@@ -10,16 +10,15 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from models.article import Article
+from models.article import Article, AttributionDocument
 from models.feed import FeedSeen
 from models.locator import LocatorAlias, SeenHash
 from models.observation import Observation
 from models.raw_item import RawItem
-from services.articles.canonical import chosen_source
-from services.articles.identity import Mark, Source, entry_of, examined, is_weak
-from services.articles.memory import Memory
-from services.articles.messages import MOST_ARTICLES, article_messages
-from services.articles.recent import GROUP, MOST_KEPT, Recent
+from services.articles.analysis_messages import MOST_ARTICLES, article_messages
+from services.articles.article_documents import chosen_source
+from services.articles.identity import ShortHash, Source, entry_of, examined, is_weak
+from services.articles.known import GROUP, MOST_KEPT, DocumentCache, KnownEntries
 from services.store.sqlite import SqliteStore
 from tests.functional.articles.world import START, Item, SettableClock, World, item
 
@@ -139,29 +138,31 @@ def test_an_item_is_examined_or_refused_but_never_breaks(article_id: str, headli
         candidate = examined(entry, source, START)
     except ValueError:
         return
-    assert len(entry.mark) == len(candidate.id_mark) == 16
+    assert len(entry.form_hash) == len(candidate.id_hash) == 16
     assert candidate.published <= START + timedelta(minutes=10)
-    assert candidate.target().startswith("dedup:")
-    assert candidate.target(with_url=True) != candidate.target() or is_weak(candidate.normalized_headline)
+    assert candidate.source_id().startswith("dedup:")
+    assert candidate.source_id(with_url=True) != candidate.source_id() or is_weak(candidate.normalized_headline)
 
 
 @given(st.lists(st.lists(st.integers(0, 400), min_size=1, max_size=60, unique=True), min_size=1, max_size=12))
 def test_a_feeds_memory_has_all_of_its_last_document_and_stays_bounded(documents: list[list[int]]) -> None:
     hashes = ""
     for numbers in documents:
-        recent = Recent(hashes)
+        recent = KnownEntries(hashes)
         fresh = {number: "".join(f"{kind}{number:015x}" for kind in "1234") for number in numbers}
-        groups = [recent.group(Mark(group[:16])) or group for group in fresh.values()]
+        groups = [recent.group(ShortHash(group[:16])) or group for group in fresh.values()]
         hashes = recent.with_entries(groups)
-    recent = Recent(hashes)
-    assert all(recent.has(Mark(group[:16])) and recent.knows(Mark(group[16:32])) for group in fresh.values())
-    assert not recent.knows(Mark(f"1{documents[-1][0]:015x}"))
+    recent = KnownEntries(hashes)
+    assert all(
+        recent.has_form(ShortHash(group[:16])) and recent.has(ShortHash(group[16:32])) for group in fresh.values()
+    )
+    assert not recent.has(ShortHash(f"1{documents[-1][0]:015x}"))
     assert len(hashes) // GROUP <= MOST_KEPT
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.tuples(st.integers(0, 3), st.integers(0, 9)), min_size=1))
 def test_the_canonical_source_has_the_lowest_priority_then_the_latest_word(told: dict[str, tuple[int, int]]) -> None:
-    attributions = {
+    attributions: dict[str, AttributionDocument] = {
         key: {"source_priority": priority, "scraped_at": f"2026-02-2{day}T00:00:00Z", "crawl_timestamp": ""}
         for key, (priority, day) in told.items()
     }
@@ -174,11 +175,11 @@ def test_the_canonical_source_has_the_lowest_priority_then_the_latest_word(told:
 
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 3))), st.integers(0, 8))
 def test_memory_has_the_last_documents_and_forgets_the_oldest_first(met: list[tuple[str, int]], size: int) -> None:
-    memory = Memory(size)
-    last: dict[str, list[Mark]] = {}
+    memory = DocumentCache(size)
+    last: dict[str, list[ShortHash]] = {}
     for edition, (feed, count) in enumerate(met):
         last.pop(feed, None)
-        last[feed] = [Mark(f"{edition}-{number}") for number in range(count)]
+        last[feed] = [ShortHash(f"{edition}-{number}") for number in range(count)]
         memory.keep(feed, str(count), last[feed])
         while sum(map(len, last.values())) > size:
             last.pop(next(iter(last)))
@@ -186,7 +187,7 @@ def test_memory_has_the_last_documents_and_forgets_the_oldest_first(met: list[tu
         marks = last.get(feed, [])
         assert memory.has_all(feed, str(len(marks)), marks[:2]) == (feed in last)
         assert not memory.has_all(feed, "another", marks)
-        assert not memory.has_all(feed, str(len(marks)), [*marks, Mark("new")])
+        assert not memory.has_all(feed, str(len(marks)), [*marks, ShortHash("new")])
 
 
 @given(st.integers(0, 350))

@@ -8,8 +8,8 @@ import pytest
 
 from models.feed import Feed
 from models.values import parse_time
-from services.articles.messages import FeedBatch
 from services.container import Container
+from services.feeds.messages import IngestMessage
 from services.store.containers import FEEDS
 from tests.documents import NOW, attempt
 from tests.functional.api.conftest import Answer, call
@@ -104,7 +104,7 @@ async def test_fetching_now_is_202_with_a_run_that_exists_and_one_message(app: C
     run_id = first.json["run_id"]
     assert (first.status, first.headers["Location"]) == (202, f"/api/v1/runs/{run_id}")
     assert first.sent == [{"run_id": run_id, "feeds": [{"feed_id": "example", "claim_id": run_id}]}]
-    assert FeedBatch.from_message('{"run_id":"x","feeds":[]}').feeds == ()
+    assert IngestMessage.from_message('{"run_id":"x","feeds":[]}').feeds == ()
     run = await call("get_run", run_id=run_id)
     assert (run.status, run.json["status"], run.json["attempts"]) == (200, "QUEUED", [])
     while_it_waits = await call("fetch_feed", feed_id="example")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from models.errors import ChangedMeanwhile, Conflict
-from services.ports import Document, Operation, Page, Query, Store, Where
+from services.ports import BatchFailure, Document, Operation, Page, Query, Store, Where
 
 When = Literal["before", "halfway", "after"]
 
@@ -118,7 +118,9 @@ class DiesSavingFeeds(DyingStore):
     def __init__(self, store: Store) -> None:
         super().__init__(store, 1_000_000_000, "before")
 
-    async def replace_many(self, container: str, changes: Sequence[tuple[Mapping[str, Any], str]]) -> list[bool]:
+    async def batch_many(
+        self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
+    ) -> list[list[str | None] | BatchFailure]:
         if container == "feeds":
             self._k = self.operations
-        return await super().replace_many(container, changes)
+        return await super().batch_many(container, batches)

@@ -17,7 +17,7 @@ async def _factor(world: World) -> float:
 
 async def test_feeds_that_spend_too_much_make_fetches_dearer_once_a_day(world: World) -> None:
     budget = Budget(world.store, Policy(), world.clock)
-    upkeep = Upkeep(Depths(), world.store, world.clock, budget=budget)
+    upkeep = Upkeep(Depths(), world.store, world.clock, world.worker.overdue, budget=budget)
     for number in range(3):
         fetched = world.clock.now + timedelta(hours=25)
         await world.add_feed(f"feed-{number}", fetches_per_hour=14.0, last_successful_fetch=fetched)

@@ -12,7 +12,7 @@ import pytest
 
 from services.store.sqlite import SqliteStore
 from tests.functional.articles.dying import Died, DiesSavingFeeds, DyingStore, When
-from tests.functional.articles.world import START, SettableClock, World, item
+from tests.functional.articles.world import START, SettableClock, World, analysed, item
 
 SHARED = item(3, title="Both of them have this one")
 BEFORE = [item(1), item(2), SHARED]
@@ -72,7 +72,7 @@ async def _opened(start: Path, folder: Path) -> tuple[SqliteStore, World]:
     clock = SettableClock(START + timedelta(minutes=10))
     store = SqliteStore(folder / "store.db", clock)
     await store.ensure_containers()
-    world = World(store, clock)
+    world = World(store, clock, first_id=100)
     world.publish("a", AFTER)
     world.publish("b", OTHERS)
     return store, world
@@ -133,8 +133,7 @@ async def test_the_edit_of_an_analysed_article_is_announced_by_the_next_delivery
     await world.add_feed("a", [item(1)])
     await world.poll("a")
     article = await world.article()
-    analysed = {**article, "status": "analyzed", "sentiment": "neutral", "score": 0.5}
-    await world.store.replace("articles", analysed, article["_etag"])
+    await world.store.replace("articles", analysed(article), article["_etag"])
     world.publish("a", [item(1, text="Edited.")])
     world.clock.forward(minutes=1)
     (batch,) = await world.claimed("a")
@@ -148,8 +147,7 @@ async def test_the_edit_that_a_dead_try_found_is_announced_though_its_entry_is_g
     await world.add_feed("a", [item(1), item(2)])
     await world.poll("a")
     for article in await world.articles():
-        analysed = {**article, "status": "analyzed", "sentiment": "neutral", "score": 0.5}
-        await world.store.replace("articles", analysed, article["_etag"])
+        await world.store.replace("articles", analysed(article), article["_etag"])
     edited = (await world.articles())[0]["source_id"]
     world.publish("a", [item(1, text="Edited."), item(2)])
     world.clock.forward(minutes=1)

@@ -332,7 +332,7 @@ async def test_what_was_parsed_and_whether_memory_knew_it_is_told_for_debugging(
         world.shelf.pages["https://a.example/feed"].body += f"<!-- {note} -->".encode()
         await world.poll("a", worker)
     told = [json.loads(text) for text in caplog.messages if "feed_parsed" in text]
-    assert [(each["entries"], each["unknown"], each["in_memory"]) for each in told] == [
+    assert [(each["entries"], each["unknown"], each["cached"]) for each in told] == [
         (2, 2, False),
         (2, 0, True),
         (2, 0, False),

@@ -1,21 +1,20 @@
 """What fetching does to a feed: schedule, validators, errors, claims; and that one feed never hurts another."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
 from models.errors import Conflict, InvalidInput, NotFound, Unavailable
 from models.feed import Feed
 from models.run import Attempt, IngestionBatch
-from services.articles.messages import Claimed, FeedBatch
 from services.articles.poll import CHECKED_EVERY
 from services.feeds.form import changed_feed, feed_change
+from services.feeds.messages import ClaimedFeed, IngestMessage
 from services.feeds.outcome import MOST_ERRORS
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus
-from services.ports import Document, Store
+from services.ports import BatchFailure, Operation, Store
 from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.world import Page, World, item, rss
 
@@ -46,11 +45,13 @@ class _LosesAnswers(CountingStore):
         super().__init__(store)
         self._every = every
 
-    async def replace_many(self, container: str, changes: Sequence[tuple[Mapping[str, Any], str]]) -> list[bool]:
+    async def batch_many(
+        self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
+    ) -> list[list[str | None] | BatchFailure]:
         if container == "feeds":
-            await super().replace_many(container, changes[:: self._every])
+            await super().batch_many(container, batches[:: self._every])
             raise Unavailable("no answer came")
-        return await super().replace_many(container, changes)
+        return await super().batch_many(container, batches)
 
 
 @pytest.mark.parametrize("every", [1, 2])
@@ -76,17 +77,19 @@ class _BreaksOver(CountingStore):
         super().__init__(store)
         self._feed_id = feed_id
 
-    async def replace_many(self, container: str, changes: Sequence[tuple[Mapping[str, Any], str]]) -> list[bool]:
-        for document, _ in changes:
-            self._break_over(document)
-        return await super().replace_many(container, changes)
+    async def batch_many(
+        self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
+    ) -> list[list[str | None] | BatchFailure]:
+        for partition, _ in batches:
+            self._break_over(container, partition)
+        return await super().batch_many(container, batches)
 
-    async def replace(self, container: str, document: Mapping[str, Any], etag: str) -> Document:
-        self._break_over(document)
-        return await super().replace(container, document, etag)
+    async def batch(self, container: str, partition: str, operations: Sequence[Operation]) -> list[str | None]:
+        self._break_over(container, partition)
+        return await super().batch(container, partition, operations)
 
-    def _break_over(self, document: Mapping[str, Any]) -> None:
-        if document.get("feed_id") == self._feed_id and document["fetch_count"]:
+    def _break_over(self, container: str, partition: str) -> None:
+        if container == "feeds" and partition == self._feed_id:
             raise KeyError("a bug")
 
 
@@ -358,7 +361,7 @@ async def test_a_lost_claim_runs_out_and_is_another_runs(world: World) -> None:
 async def test_fetching_now_what_is_being_fetched_answers_with_that_run(world: World) -> None:
     await world.add_feed("a")
     (batch,) = await world.claimed("a")
-    assert await world.worker.claims.claim("a", world.clock.now) == FeedBatch(batch.run_id)
+    assert await world.worker.claims.claim("a", world.clock.now) == IngestMessage(batch.run_id)
     with pytest.raises(NotFound):
         await world.worker.claims.claim("b", world.clock.now)
 
@@ -374,8 +377,11 @@ async def test_an_outage_of_the_store_is_raised_and_met_again(world: World) -> N
 
 
 def test_a_message_reads_as_it_was_written_and_nothing_else() -> None:
-    for batch in (FeedBatch("r", (Claimed("a", "r"), Claimed("b", "r"))), FeedBatch("r", held="BATCH:a:1")):
-        assert FeedBatch.from_message(batch.to_message()) == batch
+    for batch in (
+        IngestMessage("r", (ClaimedFeed("a", "r"), ClaimedFeed("b", "r"))),
+        IngestMessage("r", (), "BATCH:a:1"),
+    ):
+        assert IngestMessage.from_message(batch.to_message()) == batch
     for text in ("", "[]", "{}", '{"run_id": 1}', '{"run_id": "r", "feeds": [1]}', '{"run_id": "r", "held": 1}'):
         with pytest.raises(InvalidInput):
-            FeedBatch.from_message(text)
+            IngestMessage.from_message(text)

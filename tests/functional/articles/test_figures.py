@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from services.articles.loose_ends import LooseEnds, Waiting
+from services.articles.overdue import Waiting
 from services.feeds.registry import FeedRegistry
 from services.fetch.outcome import FetchStatus
 from tests.functional.articles.dying import Died, DyingStore
@@ -84,7 +84,7 @@ async def test_runs_that_died_add_up_with_those_that_took_over(world: World) -> 
         if not dying.is_dead:
             break
     world.clock.forward(minutes=30)
-    await LooseEnds(world.store).batches(Waiting(0, 0), world.clock.now)
+    await world.worker.overdue.runs(Waiting(0, 0), world.clock.now)
     runs = await world.runs()
     assert {each["status"] for each in runs} <= {"SUCCEEDED", "PARTIAL", "FAILED"}
     assert sum(each["metrics"]["articles_stored"] for each in runs) == 2 * k
@@ -92,11 +92,12 @@ async def test_runs_that_died_add_up_with_those_that_took_over(world: World) -> 
     assert k > 10
 
 
-async def test_a_feed_that_was_deleted_and_added_again_counts_anew_in_the_same_process(world: World) -> None:
+async def test_articles_of_a_feed_that_was_deleted_and_added_again_count_once(world: World) -> None:
     await world.add_feed("feed", [item(1), item(2)])
     await world.poll("feed")
     await FeedRegistry(world.store, world.clock).remove("feed")
     await world.add_feed("feed", [item(1), item(2)])
     await world.poll("feed")
-    assert (await world.feed("feed")).total_articles_fetched == 2
+    assert (await world.feed("feed")).total_articles_fetched == 0
+    assert [each["metrics"]["articles_stored"] for each in await world.runs()] == [2, 0]
     assert len(await world.articles()) == 2

@@ -9,10 +9,11 @@ import pytest
 from models.errors import ChangedMeanwhile
 from models.metrics import IngestionTotals
 from models.quarantine import QuarantineItem
-from services.articles.held import PART_BYTES, HeldBatches
-from services.articles.messages import FeedBatch
+from models.run import FETCH_FEED
 from services.articles.quarantine import Quarantine
+from services.articles.quarantined_batches import PART_BYTES, QuarantinedBatches
 from services.feeds.leases import Lease, Leases
+from services.feeds.messages import IngestMessage
 from services.ports import Document, Store
 from services.store.containers import QUARANTINE
 from tests.functional.articles.dying import Died, DyingStore
@@ -46,8 +47,7 @@ async def flooded(world: World, flood: list[Item] = FLOOD) -> QuarantineItem:
 
 
 def quarantine(world: World) -> Quarantine:
-    ids = iter(range(1000))
-    return Quarantine(world.store, world.clock, lambda: f"review-{next(ids)}")
+    return Quarantine(world.store, world.worker.engine, world.clock)
 
 
 async def test_a_flood_is_held_and_changes_nothing_else(world: World) -> None:
@@ -107,7 +107,7 @@ async def test_an_approved_batch_comes_in_once_and_counts_once(world: World) -> 
     held = await flooded(world, flood)
     reviewed = await quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED", "a new system")
     assert reviewed.batch is not None
-    batch = FeedBatch.from_message(reviewed.batch.to_message())
+    batch = IngestMessage.from_message(reviewed.batch.to_message())
     outcome = await world.worker.ingestion.ingest(batch)
     assert len(outcome.article_ids) == MANY
     # Delivered again, and asked for again.
@@ -154,8 +154,8 @@ async def test_a_dropped_batch_stays_out_and_its_pieces_go(world: World) -> None
     held = await flooded(world)
     dropped = await quarantine(world).review(held.quarantine_id, "CLEARED_TERMINAL")
     assert dropped.batch is None
-    assert await HeldBatches(world.store).approved(held.quarantine_id) is None
-    await HeldBatches(world.store).sweep()
+    assert await QuarantinedBatches(world.store).released(held.quarantine_id) is None
+    await QuarantinedBatches(world.store).sweep()
     assert [each["entity_type"] for each in await world.all("quarantine")] == ["QuarantineItem"]
     world.publish("a", [*FLOOD, item(700)])
     await world.poll("a", world.new_worker())
@@ -172,7 +172,7 @@ async def test_a_dropped_batch_is_no_longer_what_its_feed_points_to_though_the_r
     feed = await world.feed("a")
     assert (feed.quarantine_id, feed.total_articles_fetched) == (None, MANY)
     await world.store.replace("feeds", pointing.to_document(), feed.stored_etag or "")
-    await HeldBatches(world.store).sweep()
+    await QuarantinedBatches(world.store).sweep()
     assert (await world.feed("a")).quarantine_id is None
 
 
@@ -190,10 +190,10 @@ async def test_a_fetch_that_ends_after_its_feeds_batch_was_dropped_does_not_poin
     (fetching,) = await world.claimed("a")
     leases = Leases(world.store, world.clock)
     document = await world.store.read("feeds", "a", "feed")
-    lease = await leases.take_up(document, fetching.feeds[0], 1)
+    lease = await leases.take_up(document, fetching.run_id, 1, FETCH_FEED)
     assert isinstance(lease, Lease)
     await quarantine(world).review(held.quarantine_id, "CLEARED_TERMINAL")
-    assert await leases.save([(lease, lease.feed.changed(world.clock.now, fetch_count=7))]) == [True]
+    assert await leases.save([(lease, lease.feed.changed(world.clock.now, fetch_count=7), None)]) == [True]
     feed = await world.feed("a")
     assert (feed.quarantine_id, feed.fetch_count) == (None, 7)
 
@@ -223,6 +223,6 @@ async def test_a_batch_that_no_document_could_hold_is_kept_in_pieces(world: Worl
     text = "long " * 20_000
     held = await flooded(world, [moved(number, text=f"{number} {text}") for number in range(MANY)])
     assert held.parts * PART_BYTES > MANY * len(text) > PART_BYTES
-    items = await HeldBatches(world.store).items(held)
+    items = await QuarantinedBatches(world.store).items(held)
     assert [each.article_id for each in items] == [each.guid for each in FLOOD]
     assert items[0].summary_html.startswith("0 long")

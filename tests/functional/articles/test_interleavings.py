@@ -16,13 +16,13 @@ import pytest
 
 from models.article import Article
 from models.errors import ToolpulseError
-from services.articles.loose_ends import LooseEnds, Waiting
-from services.articles.messages import FeedBatch
+from services.articles.overdue import Waiting
+from services.feeds.messages import IngestMessage
 from services.fetch.outcome import FetchStatus
 from services.store.containers import ARTICLES
 from tests.functional.articles.dying import Died, When
 from tests.functional.articles.turns import NEVER, Turns, TurnStore
-from tests.functional.articles.world import Item, SettableClock, Worker, World, item
+from tests.functional.articles.world import Item, SettableClock, Worker, World, analysed, item
 
 LIVES = 40
 FEEDS = ("a", "b", "c")
@@ -46,7 +46,7 @@ class Ahead:
 
 @dataclass
 class Message:
-    batch: FeedBatch
+    batch: IngestMessage
     delivery: int = 1
 
 
@@ -117,7 +117,7 @@ class Life:
                 if await self._do(worker, batch, 1):
                     self.messages.remove(message)
 
-    async def _do(self, worker: Worker, batch: FeedBatch, delivery: int) -> bool:
+    async def _do(self, worker: Worker, batch: IngestMessage, delivery: int) -> bool:
         try:
             self.announced.update((await worker.ingestion.ingest(batch, delivery)).article_ids)
         except (Died, ToolpulseError):
@@ -129,8 +129,7 @@ class Life:
             article = await self.world.store.read(ARTICLES.name, name, Article.ID)
             assert article is not None
             self.analysed[name] = article["text_for_analysis"]
-            read = {**article, "status": "analyzed", "sentiment": "neutral", "score": 0.5}
-            await self.world.store.replace(ARTICLES.name, read, article["_etag"])
+            await self.world.store.replace(ARTICLES.name, analysed(article), article["_etag"])
         self.announced.clear()
 
     async def end(self) -> None:
@@ -144,7 +143,7 @@ class Life:
             for feed in FEEDS:
                 await self._claim_and_do_one(feed)
         self.world.clock.forward(minutes=30)
-        await LooseEnds(self.world.store).batches(Waiting(0, 0), self.world.clock.now)
+        await self.world.worker.overdue.runs(Waiting(0, 0), self.world.clock.now)
 
     async def _claim_and_do_one(self, feed: str) -> None:
         batch = await self.world.worker.claims.claim(feed, self.world.clock.now)
@@ -178,9 +177,9 @@ async def _check_articles(life: Life) -> None:
         best = min(by_feed)
         assert sorted(article["sources"]) == sorted(article["source_attribution"]) == sorted(by_feed)
         assert (article["canonical"]["source"], article["text_for_analysis"]) == (best, by_feed[best].text)
-        # What waits for its first analysis is found by `clean_up`; of an edit, nothing but a message tells.
+        # What was never announced, or not since an edit, says so itself: `clean_up` finds it.
         read = life.analysed.get(article["source_id"])
-        assert article["status"] == "pending" if read is None else read == article["text_for_analysis"]
+        assert read == article["text_for_analysis"] or "analysis_due_since" in article
     observed = [(each["source_id"], each["source"]) for each in await life.world.observations()]
     assert sorted(observed) == sorted((each["source_id"], feed) for each in articles for feed in each["sources"])
 
@@ -188,7 +187,7 @@ async def _check_articles(life: Life) -> None:
 async def _check_figures(life: Life) -> None:
     feeds = [await life.world.feed(name) for name in FEEDS]
     assert [each.total_articles_fetched for each in feeds] == [len(life.says[name]) for name in FEEDS]
-    assert {(each.claim_id, each.unsaved_run, each.unsaved_since) for each in feeds} == {(None, None, None)}
+    assert {(each.claim_id, each.current_attempt, each.recheck_entries) for each in feeds} == {(None, None, False)}
     runs = await life.world.runs()
     assert {each["status"] for each in runs} <= {"SUCCEEDED", "PARTIAL", "FAILED"}
     counted = [each["metrics"] for each in runs if "metrics" in each]

@@ -3,7 +3,7 @@
 import pytest
 
 from models.errors import ChangedMeanwhile
-from services.articles.loose_ends import MOST_RESENDS
+from services.articles.overdue import MOST_RESENDS
 from services.operations.upkeep import Upkeep
 from services.ports import QueueDepth
 from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, QUEUES
@@ -32,7 +32,7 @@ class Depths:
 
 async def test_articles_that_stay_pending_are_sent_again_once_an_hour_and_not_for_ever(world: World) -> None:
     queues = Depths()
-    upkeep = Upkeep(queues, world.store, world.clock)
+    upkeep = Upkeep(queues, world.store, world.clock, world.worker.overdue)
     await world.add_feed("a", [item(1), item(2)])
     sent = set((await world.poll("a")).article_ids)
     assert (await upkeep.run()).articles == ()
@@ -51,12 +51,12 @@ async def test_nothing_is_sent_again_while_messages_wait(world: World) -> None:
     await world.poll("a")
     world.clock.forward(hours=1)
     queues.messages[ANALYZE_ARTICLES] = 1
-    assert (await Upkeep(queues, world.store, world.clock).run()).articles == ()
+    assert (await Upkeep(queues, world.store, world.clock, world.worker.overdue).run()).articles == ()
 
 
 async def test_an_approved_batch_whose_message_was_lost_is_queued_again(world: World) -> None:
     queues = Depths()
-    upkeep = Upkeep(queues, world.store, world.clock)
+    upkeep = Upkeep(queues, world.store, world.clock, world.worker.overdue)
     held = await flooded(world)
     lost = (await quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")).batch
     assert lost is not None
@@ -71,7 +71,7 @@ async def test_an_approved_batch_whose_message_was_lost_is_queued_again(world: W
 
 async def test_an_approved_batch_whose_message_was_given_up_is_queued_again_but_not_at_once(world: World) -> None:
     """Its feed waits for a fetch whose message was lost: for longer than a message is tried."""
-    upkeep = Upkeep(Depths(), world.store, world.clock)
+    upkeep = Upkeep(Depths(), world.store, world.clock, world.worker.overdue)
     held = await flooded(world)
     approved = (await quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")).batch
     assert approved is not None
@@ -82,9 +82,9 @@ async def test_an_approved_batch_whose_message_was_given_up_is_queued_again_but_
         world.clock.forward(seconds=30)
     sent = []
     for _ in range(6):
-        world.clock.forward(minutes=5)
+        world.clock.forward(minutes=4)
         sent.append((await upkeep.run()).batches)
-    assert sent == [(), (), (approved,), (), (), ()]
+    assert sent == [(), (), (), (approved,), (), ()]
     await world.worker.ingestion.ingest(approved)
     assert (await upkeep.run()).batches == ()
     assert (await held_batch(world)).released_at is not None
@@ -94,7 +94,7 @@ async def test_runs_that_nobody_will_end_are_closed(world: World) -> None:
     await world.add_feed("a")
     (lost,) = await world.claimed("a")
     world.clock.forward(minutes=10)
-    upkeep = Upkeep(Depths(), world.store, world.clock)
+    upkeep = Upkeep(Depths(), world.store, world.clock, world.worker.overdue)
     await upkeep.run()
     assert [each["status"] for each in await world.runs()] == ["QUEUED"]
     world.clock.forward(minutes=6)

@@ -11,7 +11,7 @@ import pytest
 from models.article import Article
 from models.run import IngestionBatch
 from services.articles.api_feeds import news_apis
-from services.articles.poll import Asking
+from services.articles.poll import FeedPoller
 from services.fetch.credentials import credentials_in
 from services.fetch.fetcher import Fetcher, FetcherSettings
 from services.fetch.outcome import FetchResult, FetchStatus
@@ -134,9 +134,9 @@ async def test_apis_are_asked_about_the_tools_that_are_watched_too() -> None:
 
     settings = Settings(store="sqlite", finnhub_token="f", api_tickers=("AAPL",))
     apis, now = news_apis(settings), datetime(2026, 2, 21, tzinfo=UTC)
-    asking = Asking(Listening(), apis, credentials_in({}), watched)
+    asking = FeedPoller(Listening(), apis, credentials_in({}), watched)
     assert await asking.tickers(["feed", "finnhub"]) == ("AAPL", "QRVA")
-    async with asking.asked(apis["finnhub"].feed(now), now):
+    async with asking.polled(apis["finnhub"].feed(now), now):
         pass
     assert "symbol=AAPL" in asked[0]
 

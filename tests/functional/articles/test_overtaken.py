@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
 from models.values import format_time
 from services.feeds.registry import FeedRegistry
 from services.fetch.outcome import FetchRequest, FetchResult
-from services.ports import Store
-from services.store.containers import ARTICLES, FEEDS
+from services.ports import BatchFailure, Operation
+from services.store.containers import ARTICLES
 from tests.functional.articles.dying import Died, DiesSavingFeeds, DyingStore
 from tests.functional.articles.turns import NEVER
 from tests.functional.articles.world import Item, SettableClock, World, item
@@ -47,7 +47,7 @@ async def test_what_a_dead_worker_left_of_a_feed_that_was_disabled_is_counted_wh
     world.publish("a", [item(2)])
     await world.poll("a", world.new_worker())
     feed = await world.feed("a")
-    assert (feed.total_articles_fetched, feed.unsaved_since) == (2, None)
+    assert (feed.total_articles_fetched, feed.recheck_entries) == (2, False)
 
 
 async def test_what_a_dead_worker_left_is_counted_though_a_slow_clock_analysed_it(world: World) -> None:
@@ -83,53 +83,18 @@ async def test_an_edit_of_which_a_worker_died_may_be_taken_back(
     assert (await world.articles())[0]["text_for_analysis"] == item(1).text
 
 
-async def test_what_its_feed_knows_is_not_what_a_worker_saved_that_died_before_it_said_so(world: World) -> None:
+async def test_an_edit_and_what_was_observed_of_it_are_written_together_or_not_at_all(world: World) -> None:
     await world.add_feed("a", [item(1)])
     await world.poll("a")
     world.publish("a", [item(1, text="Edited.")])
-    (batch,) = await world.claimed("a")
-    with pytest.raises(Died):
-        await world.new_worker(DiesSavingWhatItSaw(world.store)).ingestion.ingest(batch)
-    world.publish("a", [item(1)])
-    await world.poll("a", world.new_worker())
-    assert (await world.article())["text_for_analysis"] == item(1).text
-
-
-async def test_what_a_dead_worker_observed_of_an_edit_that_was_taken_back_is_not_what_is_said(world: World) -> None:
-    """It died before it wrote the article."""
-    await world.add_feed("a", [item(1)])
-    await world.poll("a")
-    world.publish("a", [item(1, text="Edited.")])
-    (batch,) = await world.claimed("a")
-    with pytest.raises(Died):
-        await world.new_worker(DiesEditing(world.store)).ingestion.ingest(batch)
-    assert [each["text"] for each in await world.observations()] == ["Edited."]
-    world.publish("a", [item(1)])
-    world.clock.forward(minutes=1)
-    await world.new_worker().ingestion.ingest(batch, 2)
-    assert [each["text"] for each in await world.observations()] == [item(1).text]
-
-
-class DiesEditing(DyingStore):
-    def __init__(self, store: Store) -> None:
-        super().__init__(store, NEVER, "before")
-
-    async def replace_many(self, container: str, changes: Sequence[tuple[Mapping[str, Any], str]]) -> list[bool]:
-        if container == ARTICLES.name:
-            raise Died
-        return await super().replace_many(container, changes)
-
-
-class DiesSavingWhatItSaw(DyingStore):
-    """The feed is saved, its `seen` document is not."""
-
-    def __init__(self, store: Store) -> None:
-        super().__init__(store, NEVER, "before")
-
-    async def write_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> None:
-        if container == FEEDS.name:
-            raise Died
-        await super().write_many(container, documents)
+    for k in range(1, 30):
+        batch = await world.worker.claims.claim("a", world.clock.now)
+        with suppress(Died):
+            await world.new_worker(DyingStore(world.store, k, "halfway")).ingestion.ingest(batch)
+        (observed,) = await world.observations()
+        assert observed["text"] == (await world.article())["text_for_analysis"]
+        world.clock.forward(minutes=11)
+    assert observed["text"] == "Edited."
 
 
 class Slow(DyingStore):
@@ -147,10 +112,12 @@ class Slow(DyingStore):
         await self._wait_if("fetching")
         return result
 
-    async def create_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> list[bool]:
+    async def batch_many(
+        self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
+    ) -> list[list[str | None] | BatchFailure]:
         if container == ARTICLES.name:
             await self._wait_if("writing")
-        return await super().create_many(container, documents)
+        return await super().batch_many(container, batches)
 
     async def _wait_if(self, where: str) -> None:
         if where == self._where:

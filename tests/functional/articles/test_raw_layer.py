@@ -6,8 +6,8 @@ from datetime import timedelta
 from models.observation import Observation
 from models.quarantine import QuarantineItem
 from services.articles.api_feeds import news_apis
-from services.articles.held import HeldBatches
 from services.articles.identity import Source, entry_of, examined
+from services.articles.quarantined_batches import QuarantinedBatches
 from services.fetch.outcome import FetchRequest, FetchResult
 from services.parse.feed import parse
 from services.settings import Settings
@@ -94,7 +94,7 @@ async def test_an_apis_odd_dates_are_kept_too(world: World) -> None:
 async def test_a_batch_that_was_held_says_what_it_would_have_said(world: World) -> None:
     items = parse(document(entry(1, "<pubDate>soon</pubDate>")), "https://a.example/").items
     source = Source("a", "a", 999)
-    batches = HeldBatches(world.store)
+    batches = QuarantinedBatches(world.store)
     now = world.clock.now
     name = await batches.hold("a", [examined(entry_of(source, each), source, now) for each in items], now)
     held = await world.store.read("quarantine", name, name)

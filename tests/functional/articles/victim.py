@@ -13,7 +13,7 @@ import uuid
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from services.articles.messages import FeedBatch
+from services.feeds.messages import IngestMessage
 from services.fetch.fetcher import Fetcher, FetcherSettings
 from services.ports import utc_now
 from services.settings import Settings
@@ -28,18 +28,18 @@ class Messages:
         self._folder = folder / "messages"
         self._folder.mkdir(exist_ok=True)
 
-    def put(self, batch: FeedBatch) -> None:
+    def put(self, batch: IngestMessage) -> None:
         path = self._folder / f"{batch.run_id}.0"
         path.with_suffix(".writing").write_text(batch.to_message())
         path.with_suffix(".writing").replace(path)
 
-    def delivered(self) -> list[tuple[Path, FeedBatch, int]]:
+    def delivered(self) -> list[tuple[Path, IngestMessage, int]]:
         """Each message with how often it has been delivered now."""
         found = []
         for path in list(self._folder.glob("*.[0-9]*")):
             delivery = int(path.suffix[1:]) + 1
             path = path.rename(path.with_suffix(f".{delivery}"))  # noqa: PLW2901
-            found.append((path, FeedBatch.from_message(path.read_text()), delivery))
+            found.append((path, IngestMessage.from_message(path.read_text()), delivery))
         return found
 
 

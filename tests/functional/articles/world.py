@@ -18,18 +18,20 @@ from xml.sax.saxutils import escape
 
 from models.feed import Feed
 from services.articles.api_feeds import news_apis
-from services.articles.memory import Memory
-from services.articles.messages import FeedBatch
-from services.articles.pipeline import Ingestion, IngestOutcome
-from services.articles.poll import Asking, Fetches
-from services.articles.processing import Processing
+from services.articles.entries import EntryIngestion
+from services.articles.ingestion import Ingestion, IngestOutcome
+from services.articles.known import DocumentCache
+from services.articles.overdue import OverdueIngestion
+from services.articles.poll import FeedPoller, Fetches
 from services.feeds.budget import Budget
 from services.feeds.claims import Claims
+from services.feeds.messages import IngestMessage
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Policy
 from services.fetch.credentials import credentials_in
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus
 from services.ports import Clock, Document, Query, Store, Where
+from services.runs.engine import RunEngine
 from services.settings import Settings
 from services.store.containers import ARTICLES, FEEDS, LOCATORS, RUNS
 
@@ -99,6 +101,12 @@ class Page:
     sticky: bool = False
 
 
+def analysed(article: Document) -> Document:
+    """The article as analysis leaves it."""
+    read = {name: value for name, value in article.items() if name != "analysis_due_since"}
+    return {**read, "status": "analyzed", "sentiment": "neutral", "score": 0.5}
+
+
 class Shelf:
     """Fetches, of pages that tests lay out. `asked` is every request."""
 
@@ -140,14 +148,21 @@ class Worker:
     """One process that claims and ingests."""
 
     def __init__(self, store: Store, shelf: Fetches, clock: Clock, settings: Settings, ids: Iterator[Any]) -> None:
-        self.claims = Claims(store, settings, lambda: f"run-{next(ids)}")
+        def new_id() -> str:
+            return f"run-{next(ids)}"
+
+        self.engine = RunEngine(store, clock, new_id)
+        self.claims = Claims(store, self.engine, settings, new_id)
+        self.overdue = OverdueIngestion(store, self.engine)
         kept = timedelta(days=settings.dedup_retention_days)
-        self.processing = Processing(store, Memory(settings.dedup_cache_size), kept)
         chance = random.Random(1)
         self.ingestion = Ingestion(
             store,
-            Asking(shelf, news_apis(settings), credentials_in({}), registered=FeedRegistry(store, clock).registered),
-            self.processing,
+            self.engine,
+            FeedPoller(
+                shelf, news_apis(settings), credentials_in({}), registered=FeedRegistry(store, clock).registered
+            ),
+            EntryIngestion(store, DocumentCache(settings.dedup_cache_size), kept),
             Budget(store, Policy(), clock),
             clock,
             chance.random,
@@ -156,12 +171,12 @@ class Worker:
 
 
 class World:
-    def __init__(self, store: Store, clock: SettableClock, settings: Settings | None = None) -> None:
+    def __init__(self, store: Store, clock: SettableClock, settings: Settings | None = None, first_id: int = 1) -> None:
         self.store = store
         self.clock = clock
         self.settings = settings or Settings(store="sqlite")
         self.shelf = Shelf()
-        self._ids = itertools.count(1)
+        self._ids = itertools.count(first_id)
         self.worker = self.new_worker()
 
     def new_worker(
@@ -195,7 +210,7 @@ class World:
         batch = await worker.claims.claim(feed_id, self.clock.now)
         return await worker.ingestion.ingest(batch, delivery)
 
-    async def claimed(self, *feed_ids: str) -> list[FeedBatch]:
+    async def claimed(self, *feed_ids: str) -> list[IngestMessage]:
         return [await self.worker.claims.claim(each, self.clock.now) for each in feed_ids]
 
     async def feed(self, feed_id: str) -> Feed:

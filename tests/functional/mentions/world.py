@@ -15,6 +15,7 @@ from models.run import JobRun
 from models.timeline import Tally, Timeline
 from models.tool import Tool
 from models.values import hour_key
+from services.articles.analysis_messages import source_ids_of
 from services.articles.reading import Articles
 from services.figures.generations import Generations
 from services.figures.recount import Recount
@@ -167,8 +168,6 @@ class World:
             except AnalysisFailed:
                 waiting.append((ids, delivery + 1))
                 continue
-            from services.mentions.messages import source_ids_of
-
             waiting += [(source_ids_of(message), 1) for message in taken.alone]
 
     async def mentions(self, tool: Tool) -> dict[str, SentimentScore]:

@@ -10,8 +10,9 @@ import pytest
 
 from models.errors import InvalidInput, InvalidTransition, NotFound
 from models.quarantine import quarantine_id
-from services.articles.messages import FeedBatch
 from services.articles.quarantine import Quarantine
+from services.feeds.messages import IngestMessage
+from services.runs.engine import RunEngine
 from services.runs.reading import Runs
 from services.store.containers import QUARANTINE
 from services.store.sqlite import SqliteStore
@@ -29,7 +30,8 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 @pytest.fixture
 def gate(store: SqliteStore) -> Quarantine:
     numbers = itertools.count(1)
-    return Quarantine(store, Watch(NOW), lambda: f"run{next(numbers)}")
+    engine = RunEngine(store, Watch(NOW), lambda: f"run{next(numbers)}")
+    return Quarantine(store, engine, Watch(NOW))
 
 
 async def held(store: SqliteStore, what: str = "x", **changes: Any) -> str:
@@ -43,7 +45,7 @@ async def test_an_approved_batch_is_queued_with_a_run_that_is_there_before_its_m
 ) -> None:
     item_id = await held(store)
     reviewed = await gate.review(item_id, "CLEARED_RETRY_APPROVED", "a new CMS")
-    assert reviewed.batch == FeedBatch("run1", held=item_id)
+    assert reviewed.batch == IngestMessage("run1", quarantine_id=item_id)
     assert (reviewed.item.review_note, reviewed.item.reviewed_at) == ("a new CMS", NOW)
     run = await Runs(store).get("run1")
     assert (run.status, run.subject) == ("QUEUED", "reuters-world")
@@ -62,7 +64,7 @@ async def test_the_same_decision_again_queues_again_since_the_message_may_be_los
     first = await gate.review(item_id, "CLEARED_RETRY_APPROVED")
     again = await gate.review(item_id, "CLEARED_RETRY_APPROVED")
     assert again.item == first.item
-    assert again.batch == FeedBatch("run2", held=item_id)
+    assert again.batch == IngestMessage("run2", quarantine_id=item_id)
 
 
 @pytest.mark.parametrize("first", ["CLEARED_RETRY_APPROVED", "CLEARED_TERMINAL"])

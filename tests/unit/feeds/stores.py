@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, cast
 
-from models.errors import Unavailable
-from services.ports import Store
+from models.errors import ChangedMeanwhile, Conflict, Unavailable
+from services.ports import BatchFailure, Operation, Store
 
 WRITES = (
     "create",
     "replace",
     "upsert",
     "delete",
-    "batch",
-    "batch_many",
     "create_many",
     "write_many",
     "replace_many",
     "delete_many",
+    "batch",
+    "batch_many",
 )
 Wrapped = Callable[..., Awaitable[Any]]
 
@@ -42,6 +42,18 @@ class _Around:
             return await self._call(name, lambda: method(*args, **kwargs))
 
         return call
+
+    async def batch_many(
+        self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
+    ) -> list[list[str | None] | BatchFailure]:
+        """One after the other, since each is a write of its own: a process may die between two."""
+        results: list[list[str | None] | BatchFailure] = []
+        for partition, operations in batches:
+            try:
+                results.append(await self.batch(container, partition, operations))
+            except (Conflict, ChangedMeanwhile) as error:
+                results.append(error)
+        return results
 
     async def _call(self, name: str, call: Callable[[], Awaitable[Any]]) -> Any:
         raise NotImplementedError

@@ -13,7 +13,7 @@ from models.errors import InvalidInput
 from models.metrics import CacheTotals, IngestionTotals
 from models.timeline import by_day, by_hour
 from models.values import hour_key
-from services.articles.totals import amounts_of
+from services.articles.reporting import totals_of
 from services.feeds.coverage import Coverage, share
 from services.figures.messages import RefreshMessage, reanalysed_tool, refresh_messages
 from services.figures.periods import Window, period_named, window_of
@@ -156,7 +156,7 @@ def test_messages_are_read_as_they_are_written_and_nothing_else_is() -> None:
 def test_attempts_are_added_up_for_metrics() -> None:
     went_well = attempt(status="SUCCEEDED", duration_ms=700, articles_found=10, articles_new=4, articles_stored=3)
     failed = attempt(status="FAILED", error_type="timeout", duration_ms=10_500)
-    assert amounts_of([went_well, failed]) == {
+    assert totals_of([went_well, failed]) == {
         "articles_parsed": 10,
         "articles_inserted": 3,
         "articles_deduplicated": 7,
@@ -167,7 +167,7 @@ def test_attempts_are_added_up_for_metrics() -> None:
         "within_5000_ms": 1,
         "within_10000_ms": 1,
     }
-    assert amounts_of([]) == {}
+    assert totals_of([]) == {}
 
 
 def test_metrics_are_lines_of_the_prometheus_format() -> None:

@@ -1,6 +1,6 @@
-"""Batches that are held back until a person has looked: kept in quarantine in pieces, read again, done with.
+"""Batches of entries in quarantine: stored in parts, read again when a person released them, and cleared.
 
-The decision itself is services/articles/quarantine.py's; letting a batch in is services/articles/pipeline.py's.
+The review is in quarantine.py; a released batch is ingested by ingestion.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from models.feed import Feed
 from models.quarantine import QuarantineItem, QuarantinePart, quarantine_id
 from models.raw_item import RawItem
 from models.values import format_time, parse_time
-from services.articles.canonical import LONGEST_DATE
+from services.articles.article_documents import LONGEST_DATE
 from services.articles.identity import Candidate
 from services.parse.text import one_line
 from services.ports import Document, Query, Store, Where
@@ -27,13 +27,13 @@ _TRIES = 8
 _PARTS = Where("entity_type", "eq", "QuarantinePart")
 
 
-class HeldBatches:
+class QuarantinedBatches:
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def hold(self, feed_id: str, held: Sequence[Candidate], now: datetime) -> str:
-        """Keeps the batch; the same one again is one. Its id."""
-        name = quarantine_id("BATCH", feed_id, "|".join(sorted(each.id_mark for each in held)))
+        """Stores the batch, once however often it is held. Its id."""
+        name = quarantine_id("BATCH", feed_id, "|".join(sorted(each.id_hash for each in held)))
         if await self._store.read(QUARANTINE.name, name, name) is not None:
             return name
         items = [each.entry.item for each in held]
@@ -41,7 +41,7 @@ class HeldBatches:
             QuarantinePart(created_at=now, updated_at=now, quarantine_id=name, number=number, items=tuple(some))
             for number, some in enumerate(_in_parts(items), start=1)
         ]
-        # The pieces first: an item that can be seen can be let in.
+        # The parts first: an item that people can see can be released.
         await self._store.write_many(QUARANTINE.name, [part.to_document() for part in parts])
         item = QuarantineItem(
             created_at=now,
@@ -50,7 +50,7 @@ class HeldBatches:
             kind="BATCH",
             subject=feed_id,
             reason_code="FLOOD",
-            reason=f"{len(items)} new ids, most of them over URLs or headlines that the feed had lately",
+            reason=f"{len(items)} new ids, most of them with URLs or headlines that the feed had lately",
             item_count=len(items),
             parts=len(parts),
             payload={"samples": [{"url": each.url, "headline": each.headline} for each in items[:SAMPLES]]},
@@ -58,8 +58,8 @@ class HeldBatches:
         await self._store.create_many(QUARANTINE.name, [item.to_document()])
         return name
 
-    async def approved(self, name: str) -> QuarantineItem | None:
-        """The batch, if a person let it in and it is not in yet."""
+    async def released(self, name: str) -> QuarantineItem | None:
+        """The batch, if a person released it and it was not ingested since."""
         document = await self._store.read(QUARANTINE.name, name, name)
         item = QuarantineItem.from_document(document) if document else None
         if item is None or item.manual_review_status != "CLEARED_RETRY_APPROVED" or item.released_at is not None:
@@ -70,23 +70,23 @@ class HeldBatches:
         parts = await self._parts(item.quarantine_id)
         return [_read(each) for part in parts for each in part["items"]]
 
-    async def done(self, item: QuarantineItem, now: datetime) -> None:
-        """The batch is in: noted, and its pieces deleted."""
+    async def finish(self, item: QuarantineItem, now: datetime) -> None:
+        """Notes that the batch was ingested, and deletes its parts."""
         document = item.changed(now, released_at=now).to_document()
         stored = await self._store.replace(QUARANTINE.name, document, item.stored_etag or "")
         await self._clear(stored)
 
     async def sweep(self) -> None:
-        """Deletes the pieces of batches that were dropped, or that a crash left behind."""
+        """Deletes the parts of batches that were dropped, or whose parts a crash left behind."""
         where = (Where("kind", "eq", "BATCH"), Where("parts", "gt", 0), Where("reviewed_at", "gt", ""))
         page = await self._store.query(QUARANTINE.name, Query(where))
         for document in page.items:
             if document["manual_review_status"] == "CLEARED_TERMINAL" or document.get("released_at"):
-                await self.let_go(document["subject"], document["pk"])
+                await self.forget_in_feed(document["subject"], document["pk"])
                 await self._clear(document)
 
-    async def let_go(self, feed_id: str, name: str) -> None:
-        """The feed no longer points to the batch. A fetch that is under way keeps what it finds besides."""
+    async def forget_in_feed(self, feed_id: str, name: str) -> None:
+        """Removes the batch from the feed's document. A fetch that is under way keeps its own changes."""
         for _ in range(_TRIES):
             feed = await self._store.read(FEEDS.name, feed_id, Feed.ID)
             if feed is None or feed.get("quarantine_id") != name:
@@ -105,7 +105,7 @@ class HeldBatches:
         try:
             await self._store.replace(QUARANTINE.name, {**document, "parts": 0}, document["_etag"])
         except ChangedMeanwhile:
-            return  # whoever changed it, or the next sweep, finds no pieces
+            return  # the next sweep finds no parts
 
     async def _parts(self, name: str) -> list[Document]:
         found: list[Document] = []
@@ -119,7 +119,7 @@ class HeldBatches:
 
 
 def _in_parts(items: Iterable[RawItem]) -> Iterator[list[dict[str, Any]]]:
-    """The items as JSON, in pieces that a store takes."""
+    """The items as JSON, in parts that fit into a document."""
     part: list[dict[str, Any]] = []
     size = 0
     for item in items:

@@ -1,0 +1,298 @@
+"""Ingests what a message names: polls its feeds, stores what is new, saves the feeds, and closes the run.
+
+The feeds of a message are worked on side by side. A feed that fails is part of the report; a fault in one feed never
+keeps another from being saved. Everything from a document is stored before the attempt, the attempt before the feed
+with its `seen` document. What a crash leaves undone is therefore met undone by the next attempt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from models.errors import ToolpulseError
+from models.feed import Feed
+from models.quarantine import QuarantineItem
+from models.run import FETCH_FEED, RELEASE_BATCH, JobRun
+from models.run import Attempt as AttemptRecord
+from services.articles.article_documents import Moment
+from services.articles.attempts import attempt_record
+from services.articles.counting import AddedArticles, added_by, count_interrupted, due_since
+from services.articles.entries import EntryIngestion, Ingested
+from services.articles.merge import Attempt
+from services.articles.poll import FeedPoller
+from services.articles.quarantined_batches import QuarantinedBatches
+from services.articles.reporting import add_totals, log_outcome
+from services.feeds.budget import Budget
+from services.feeds.coverage import Coverage
+from services.feeds.leases import AtWork, Lease, Leases
+from services.feeds.messages import ClaimedFeed, IngestMessage
+from services.feeds.outcome import Counted, Failure, PollResult, after_failure, after_release, after_success, failure_of
+from services.logs import log_event
+from services.ports import Clock, Document, Store
+from services.runs import ingestion
+from services.runs.engine import Begun, RunEngine
+from services.store.containers import FEEDS
+
+log = logging.getLogger("toolpulse.ingest")
+
+LAST_DELIVERY = 5
+"""host.json's maxDequeueCount. A feed that fails unexpectedly once more gets an error that people can see."""
+
+SAVED_EVERY_SECONDS = 0.5
+"""Feeds that are done are saved together, and wait no longer than this for slower feeds."""
+
+
+@dataclass(frozen=True, slots=True)
+class IngestOutcome:
+    """`article_ids`: the articles whose analysis is due, all of them stored."""
+
+    run_id: str
+    article_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Worked:
+    """A feed that was worked on, and what is still to be saved of it."""
+
+    lease: Lease
+    after: Feed
+    record: AttemptRecord
+    ingested: Ingested = field(default_factory=Ingested)
+    due: frozenset[str] = frozenset()
+    released: QuarantineItem | None = None
+    tries: int = 0
+
+
+_Result = _Worked | AtWork | None
+"""None: the feed is no longer the message's."""
+
+
+class Ingestion:
+    def __init__(
+        self,
+        store: Store,
+        engine: RunEngine,
+        poller: FeedPoller,
+        entries: EntryIngestion,
+        budget: Budget,
+        clock: Clock,
+        chance: Callable[[], float],
+        *,
+        at_once: int,
+    ) -> None:
+        self._store = store
+        self._engine = engine
+        self._poller = poller
+        self._entries = entries
+        self._budget = budget
+        self._clock = clock
+        self._chance = chance
+        self._leases = Leases(store, clock)
+        self._quarantined = QuarantinedBatches(store)
+        self._coverage = Coverage(store)
+        self._gate = asyncio.Semaphore(at_once)
+
+    async def ingest(
+        self, message: IngestMessage, delivery: int = 1, invocation_id: str | None = None
+    ) -> IngestOutcome:
+        """Does what the message says. `delivery` counts the deliveries of the message from 1.
+
+        A feed that another run has claimed, or another delivery works on, is left alone. Once all other feeds are
+        saved, raises what was not foreseen, or Unavailable, so that the message is delivered again.
+        """
+        begun = await self._engine.begin(message.run_id, delivery=delivery, invocation_id=invocation_id)
+        if message.quarantine_id is not None:
+            work = [asyncio.ensure_future(self._release(message, message.quarantine_id, delivery))]
+        else:
+            keys = [(each.feed_id, Feed.ID) for each in message.feeds]
+            documents = await self._store.read_many(FEEDS.name, keys)
+            pairs = zip(message.feeds, documents, strict=True)
+            work = [asyncio.ensure_future(self._fetch(claim, document, delivery)) for claim, document in pairs]
+        saved, errors = await self._save_all(work)
+        if errors:
+            raise _worst_of(errors)
+        await self._close(begun, [each.result() for each in work], saved)
+        due = dict.fromkeys(name for each in saved for name in sorted(each.due))
+        if delivery > 1:
+            # The earlier delivery may have stored articles and died before its output was sent.
+            feeds = [each.feed_id for each in message.feeds] or [each.lease.feed.feed_id for each in saved]
+            due |= dict.fromkeys(await due_since(self._store, feeds, _since(begun.run)))
+        return IngestOutcome(message.run_id, tuple(due))
+
+    async def _fetch(self, claim: ClaimedFeed, document: Document | None, delivery: int) -> _Result:
+        async with self._gate:
+            lease = await self._leases.take_up(document, claim.claim_id, delivery, FETCH_FEED)
+            if not isinstance(lease, Lease):
+                return lease
+            try:
+                return await self._polled(lease)
+            except ToolpulseError:
+                raise
+            except Exception as error:
+                if delivery < LAST_DELIVERY:
+                    raise
+                log.exception("feed_breaks_ingestion feed_id=%s", claim.feed_id)
+                name = type(error).__name__
+                return await self._failed(lease, Failure("internal_error", name, name), Ingested())
+
+    async def _polled(self, lease: Lease) -> _Worked:
+        feed, now = lease.feed, Moment(lease.started_at)
+        ingested = Ingested()
+        async with self._poller.polled(feed, now.at) as polled:
+            if polled.document is not None:
+                attempt = Attempt(lease.run_id, lease.attempt_no)
+                ingested = await self._entries.ingest(feed, polled.document, attempt, now)
+        failure = failure_of(polled)
+        if failure is not None:
+            return await self._failed(lease, failure, ingested)
+        added, counted = await self._counted(lease, ingested)
+        after = after_success(
+            feed,
+            _with_ingested(polled, ingested, added),
+            counted,
+            ingested.matched.published,
+            now.at,
+            await self._budget.policy(),
+            self._chance(),
+            quarantine_id=ingested.quarantine_id,
+        )
+        record = attempt_record(lease, FETCH_FEED, ingested, added, result=polled.result)
+        return _Worked(lease, after, record, ingested, await self._due(lease, ingested))
+
+    async def _failed(self, lease: Lease, failure: Failure, ingested: Ingested) -> _Worked:
+        added, counted = await self._counted(lease, ingested)
+        after = after_failure(
+            lease.feed,
+            failure,
+            counted,
+            lease.started_at,
+            await self._budget.policy(),
+            self._chance(),
+            in_part=ingested.found > 0,
+        )
+        record = attempt_record(lease, FETCH_FEED, ingested, added, failure=failure)
+        return _Worked(lease, after, record, ingested, await self._due(lease, ingested), tries=failure.tries)
+
+    async def _release(self, message: IngestMessage, quarantine_id: str, delivery: int) -> _Result:
+        """Ingests a batch that a person released from quarantine, under the feed's claim as every attempt."""
+        item = await self._quarantined.released(quarantine_id)
+        if item is None:
+            return None
+        document = await self._leases.claim_for(message.run_id, item.subject)
+        if document is None:
+            await self._quarantined.finish(item, self._clock())  # the feed is gone, and its batch with it
+            return None
+        # A claim of this run does not say that no attempt has saved the feed: `claim_for` claims the feed again.
+        recorded = [each.attempt_no for each in await self._engine.attempts(message.run_id)]
+        number = max(delivery, *(each + 1 for each in recorded)) if recorded else delivery
+        lease = await self._leases.take_up(document, message.run_id, number, RELEASE_BATCH, even_disabled=True)
+        if not isinstance(lease, Lease):
+            return lease
+        attempt, now = Attempt(lease.run_id, lease.attempt_no), Moment(lease.started_at)
+        items = await self._quarantined.items(item)
+        ingested = await self._entries.ingest_released(lease.feed, items, attempt, now)
+        added, counted = await self._counted(lease, ingested)
+        after = after_release(lease.feed, counted, now.at, quarantine_id)
+        record = attempt_record(lease, RELEASE_BATCH, ingested, added)
+        return _Worked(lease, after, record, ingested, await self._due(lease, ingested), released=item)
+
+    async def _counted(self, lease: Lease, ingested: Ingested) -> tuple[AddedArticles, Counted]:
+        added = AddedArticles()
+        if ingested.matched.any_written:
+            added = await added_by(self._store, lease.run_id, lease.feed.feed_id, lease.attempt_no)
+        interrupted = await count_interrupted(self._store, self._engine, lease.feed, self._clock())
+        return added, replace(interrupted, new=added.new)
+
+    async def _due(self, lease: Lease, ingested: Ingested) -> frozenset[str]:
+        """With what an interrupted attempt stored, though its entry may have left the feed since."""
+        due = set(ingested.matched.due)
+        uncounted = [each.started_at for each in lease.feed.interrupted_attempts if each.counted is None]
+        if uncounted:
+            due.update(await due_since(self._store, [lease.feed.feed_id], min(uncounted)))
+        return frozenset(due)
+
+    async def _save_all(self, work: Sequence[asyncio.Future[_Result]]) -> tuple[list[_Worked], list[BaseException]]:
+        """What came of all the work, saved as it ends, and what went wrong."""
+        saved: list[_Worked] = []
+        errors: list[BaseException] = []
+        pending = set(work)
+        try:
+            while pending:
+                done, pending = await asyncio.wait(pending, timeout=SAVED_EVERY_SECONDS)
+                errors += [error for each in done if (error := each.exception()) is not None]
+                results = [each.result() for each in done if each.exception() is None]
+                some, failed = await self._save([each for each in results if isinstance(each, _Worked)])
+                saved += some
+                errors += failed
+        finally:
+            for each in pending:
+                each.cancel()
+            await asyncio.gather(*pending, return_exceptions=True)
+        return saved, errors
+
+    async def _save(self, worked: Sequence[_Worked]) -> tuple[list[_Worked], list[BaseException]]:
+        """The feeds that were saved, and why others could not be. A feed lost to another attempt is in neither."""
+        if not worked:
+            return [], []
+        try:
+            await self._engine.record(worked[0].record.run_id, [each.record for each in worked])
+            results = await self._leases.save([(each.lease, each.after, each.ingested.seen) for each in worked])
+        except ToolpulseError as error:
+            return [], [error]
+        saved = [each for each, result in zip(worked, results, strict=True) if result is True]
+        for each in saved:
+            self._entries.saved(each.after, each.ingested)
+            if each.released is not None:
+                await self._quarantined.finish(each.released, self._clock())
+            log_outcome(each.lease.feed, each.after, each.record, each.ingested, each.tries)
+        await self._note([each.record for each in saved])
+        return saved, [result for result in results if isinstance(result, BaseException)]
+
+    async def _note(self, records: Sequence[AttemptRecord]) -> None:
+        """For coverage and metrics. Neither is worth doing the work again."""
+        now = self._clock()
+        try:
+            if any(each.status == "SUCCEEDED" and each.task_name == FETCH_FEED for each in records):
+                await self._coverage.note(now)
+            await add_totals(self._store, records, now)
+        except ToolpulseError as error:
+            log_event(log, logging.WARNING, "attempts_not_noted", error=type(error).__name__)
+
+    async def _close(self, begun: Begun, results: Sequence[_Result], saved: Sequence[_Worked]) -> None:
+        """Closes the run, unless another delivery still works on some of its feeds and will close it."""
+        at_work = [(each.feed_id, Feed.ID) for each in results if isinstance(each, AtWork)]
+        if at_work:
+            feeds = await self._store.read_many(FEEDS.name, at_work)
+            if any(feed is not None and feed.get("claim_id") == begun.run.run_id for feed in feeds):
+                return
+        records = [each.record for each in saved]
+        known = (begun.run, records) if begun.is_first and len(saved) == len(results) else None
+        attempts = records if known else await self._engine.attempts(begun.run.run_id)
+        tickers = await self._poller.tickers(each.subject for each in attempts)
+
+        def summary(run: JobRun, found: Sequence[AttemptRecord]) -> dict[str, object]:
+            return ingestion.summary(run, found, tickers=tickers)
+
+        await self._engine.close(begun.run.run_id, summary, known=known)
+
+
+def _since(run: JobRun) -> datetime:
+    return run.running_since or run.started_at
+
+
+def _with_ingested(polled: PollResult, ingested: Ingested, added: AddedArticles) -> PollResult:
+    """The result with the entries that were refused after parsing; a server lied only if its body had news."""
+    lied = polled.lied and bool(added.new or ingested.matched.due)
+    document = polled.document
+    if document is not None and ingested.refused:
+        document = replace(document, skipped={**document.skipped, "refused": ingested.refused})
+    return replace(polled, document=document, lied=lied)
+
+
+def _worst_of(errors: Sequence[BaseException]) -> BaseException:
+    """The error to raise: an unforeseen one before an outage, since people must see the first."""
+    return next((each for each in errors if not isinstance(each, ToolpulseError)), errors[0])

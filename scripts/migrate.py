@@ -44,7 +44,7 @@ async def show(store: Store) -> None:
 
 
 async def migrate(settings: Mapping[str, str], *, only_list: bool) -> None:
-    built = await container.build(settings)
+    built = await container.build(settings, migrate=False)
     try:
         if only_list:
             await show(built.store)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import random
 import uuid
@@ -65,6 +66,8 @@ if TYPE_CHECKING:
     from services.store.cosmos import CosmosStore
     from services.store.sqlite import SqliteStore
 
+
+log = logging.getLogger("toolpulse.container")
 
 WAITING_FEEDS = 64
 """In hand besides those that are being fetched: they wait for their next attempt, to be read, or for the store."""
@@ -135,8 +138,8 @@ async def close() -> None:
         await _lifetime.aclose()
 
 
-async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Container:
-    """A container of its own from these settings."""
+async def build(environment: Mapping[str, str], clock: Clock = utc_now, *, migrate: bool = True) -> Container:
+    """A container of its own from these settings. With `migrate`, documents of the embedded store are migrated first."""
     settings = Settings.from_environment(environment)
     collect_garbage_seldom()
     logs.configure(settings.log_level, settings.structured_logging)
@@ -149,6 +152,8 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
         store = _store(settings, clock, credential)
         resources.push_async_callback(store.close)
         await store.ensure_containers()
+        if migrate and settings.store == "sqlite":
+            await _migrate(store, clock)
         queues = _queues(settings, credential)
         resources.push_async_callback(queues.close)
         fetcher = _fetcher(settings, clock)
@@ -205,6 +210,14 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now) -> Conta
             quarantine=Quarantine(store, engine, clock),
             resources=resources.pop_all(),
         )
+
+
+async def _migrate(store: Store, clock: Clock) -> None:
+    """Brings the embedded store's documents to this version. Of Cosmos DB, scripts/migrate.py does so at deployment."""
+    from services.operations.migrations.runner import known, run_pending
+
+    async for migration in run_pending(store, clock, known()):
+        logs.log_event(log, logging.INFO, "migrated", number=migration.number, name=migration.name)
 
 
 def _new_id() -> str:

@@ -1,0 +1,89 @@
+"""Data that the version before runs counted from observations wrote: migrated, then worked on, on both stores.
+
+tests/data/stored/before_run_engine.json holds every document of a small app that was stopped in the middle of its
+work: two feeds whose workers had died, a message lost after an edit, another lost after a new article, a flood in
+quarantine, a refresh under way, a reanalysis in its queue.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from models.values import parse_time
+from services.articles.overdue import Waiting
+from services.operations.migrations.runner import known, run_pending
+from services.ports import Store
+from services.runs.reading import Runs
+from tests.contract.conftest import SettableClock
+from tests.functional.articles.world import START, World, item
+from tests.functional.articles.world import SettableClock as WorldClock
+
+WRITTEN = Path(__file__).resolve().parents[1] / "data" / "stored" / "before_run_engine.json"
+HEADLINE = "Moorlight {} praised as excellent and fast by everybody"
+
+
+def news(number: int) -> object:
+    return item(number, title=HEADLINE.format(number), published=START - timedelta(hours=1))
+
+
+@pytest.fixture
+async def world(store: Store, clock: SettableClock) -> World:
+    written = json.loads(WRITTEN.read_text())
+    clock.now = parse_time(written["written_at"])
+    for container, documents in written["containers"].items():
+        await store.write_many(container, documents)
+    ran = [migration.number async for migration in run_pending(store, clock, known())]
+    assert ran == [2]
+    return World(store, WorldClock(clock.now), first_id=1000)
+
+
+async def test_what_dead_workers_stored_is_counted_once_by_the_next_fetch(world: World) -> None:
+    world.publish("interrupted", [news(6), news(7)])  # type: ignore[list-item]
+    world.publish("lost", [news(9)])  # type: ignore[list-item]
+    world.clock.forward(minutes=15)
+    for feed_id, total in (("interrupted", 3), ("lost", 2)):
+        await world.poll(feed_id, world.new_worker())
+        feed = await world.feed(feed_id)
+        assert (feed.total_articles_fetched, feed.recheck_entries, feed.claim_id) == (total, False, None)
+    assert sorted(each["headline"] for each in await world.articles() if "lost" in each["sources"]) == [
+        HEADLINE.format(number) for number in (8, 9)
+    ]
+
+
+async def test_every_article_whose_analysis_is_due_says_so(world: World) -> None:
+    world.clock.forward(minutes=6)
+    due = set(await world.worker.overdue.articles(Waiting(0, 0), world.clock.now))
+    by_feed = {each["source_id"]: each["sources"] for each in await world.articles()}
+    feeds = [source for name in due for source in by_feed[name]]
+    assert sorted(set(feeds)) == ["edited", "flood", "interrupted", "lost", "pending"]
+    assert len(due) == 1 + 30 + 3 + 2 + 1
+
+
+async def test_an_unchanged_feed_stays_known(world: World) -> None:
+    world.publish("quiet", [news(1), news(2)])  # type: ignore[list-item]
+    outcome = await world.poll("quiet", world.new_worker())
+    feed = await world.feed("quiet")
+    assert (outcome.article_ids, feed.total_articles_fetched, feed.recheck_entries) == ((), 2, False)
+
+
+async def test_runs_and_attempts_are_listed_and_open_ones_are_closed(world: World) -> None:
+    runs = Runs(world.store)
+    page = await runs.page(100, None)
+    assert (len(page.items), page.unreadable) == (13, ())
+    for run in page.items:
+        assert (await runs.attempts(run)).unreadable == ()
+    world.clock.forward(minutes=40)
+    await world.worker.overdue.runs(Waiting(0, 0), world.clock.now)
+    left = [each for each in (await runs.page(100, None)).items if not each.is_finished]
+    assert {each.workflow_name for each in left} == {"refresh_cache", "reanalyze_tool"}
+
+
+async def test_migrating_again_changes_nothing(world: World, clock: SettableClock) -> None:
+    migration = next(each for each in known() if each.number == 2)
+    before = await world.all("feeds"), await world.all("articles")
+    await migration.run(world.store, clock.now)
+    assert (await world.all("feeds"), await world.all("articles")) == before

@@ -139,7 +139,7 @@ async def close() -> None:
 
 
 async def build(environment: Mapping[str, str], clock: Clock = utc_now, *, migrate: bool = True) -> Container:
-    """A container of its own from these settings. With `migrate`, documents of the embedded store are migrated first."""
+    """A container of its own from these settings. With `migrate`, the embedded store is migrated first."""
     settings = Settings.from_environment(environment)
     collect_garbage_seldom()
     logs.configure(settings.log_level, settings.structured_logging)

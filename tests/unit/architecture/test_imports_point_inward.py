@@ -1,4 +1,4 @@
-"""Imports point inward: function_app → triggers → container → services → models."""
+"""Imports point one way: function_app → triggers → container → packages of services, in their order → models."""
 
 import ast
 import sys
@@ -16,6 +16,21 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "services": ({"services", "models"}, {"pydantic", "orjson", "feedparser", "yaml"}),
     "models": ({"models"}, {"pydantic", "pydantic_core", "orjson"}),
 }
+
+# The packages of services/, in the order of the flow. A package imports from those after it, and from the ground floor.
+PACKAGES = (
+    "operations",
+    "workflows",
+    "figures",
+    "mentions",
+    "articles",
+    "tools",
+    "feeds",
+    "parse",
+    "fetch",
+    "runs",
+)
+GROUND_FLOOR = ("store", "queues", "ports", "settings", "topology", "logs")
 
 # The adapters, and what only they may import.
 ADAPTERS: dict[str, set[str]] = {
@@ -52,11 +67,28 @@ def wrong_arrows(path: str, source: str) -> list[str]:
         ours = top in ROOMS or top in ("scripts", "tests", "benchmarks")
         from_a_known_room = top in own if ours else False
         allowed_outside = top in sys.stdlib_module_names or any(f"{name}.".startswith(f"{each}.") for each in outside)
-        if not (from_a_known_room or (not ours and allowed_outside)):
+        allowed = from_a_known_room or (not ours and allowed_outside)
+        if not allowed or (top == "services" and not points_downward(path, name)):
             wrong.append(name)
-        elif top == "services" and path.startswith("services/") and path != "services/container.py":
-            wrong += [name] if name.startswith("services.container") else []
     return wrong
+
+
+def points_downward(path: str, name: str) -> bool:
+    """Whether a module of services/ may import `name`, another one."""
+    if not path.startswith("services/") or path == "services/container.py":
+        return True
+    wanted = name.split(".")[1]
+    own = path.split("/")[1].removesuffix(".py")
+    if wanted in GROUND_FLOOR:
+        return True
+    return own in PACKAGES and wanted in PACKAGES and PACKAGES.index(own) <= PACKAGES.index(wanted)
+
+
+def test_every_package_and_module_of_services_has_its_place() -> None:
+    found = {
+        path.stem for path in (ROOT / "services").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert found - {"__init__", "container"} == {*PACKAGES, *GROUND_FLOOR}
 
 
 def modules() -> list[str]:
@@ -78,6 +110,10 @@ def test_a_module_imports_from_its_own_room_and_further_in_only(path: str) -> No
         ("models/article.py", "import azure.cosmos"),
         ("services/operations/health.py", "from triggers.http_codec import answering"),
         ("services/operations/health.py", "from services import container"),
+        ("services/feeds/claims.py", "from services.articles.ingestion import Ingestion"),
+        ("services/runs/engine.py", "from services.feeds.claims import Claims"),
+        ("services/store/sqlite.py", "from services.runs.engine import RunEngine"),
+        ("services/settings.py", "from services.feeds.claims import Claims"),
         ("services/operations/health.py", "import azure.functions as func"),
         ("services/operations/health.py", "def lazily():\n    from azure.cosmos.aio import CosmosClient"),
         ("services/store/sqlite.py", "import httpx"),

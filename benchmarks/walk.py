@@ -1,0 +1,227 @@
+"""Follows one article from "its feed is due" to "its figure over HTTP" through the app's own functions, and prints what
+ran at each stage: modules, functions, and how often a call went from one module to another.
+
+    python -m benchmarks.walk             the table
+    python -m benchmarks.walk --modules   and the modules of each stage, in the order in which they were entered
+
+docs/architecture.md describes the same walk; tests/unit/benchmarks/test_walk.py holds the page to what this prints.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import inspect
+import json
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from types import FrameType
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import azure.functions as func  # noqa: E402
+
+OURS = tuple(str(ROOT / name) + os.sep for name in ("triggers", "services", "models"))
+INGESTION = ("claim", "ingest")
+"""The stages from "a feed is due" to "its articles are stored"."""
+
+TOOL = "Moorlight"
+FEED = f"""<rss version="2.0"><channel><title>Example News</title><item>
+<title>{TOOL} makes builds twice as fast, and teams love it</title><link>https://news.example/1</link>
+<guid isPermaLink="false">1</guid><pubDate>{format_datetime(datetime.now(UTC) - timedelta(hours=2))}</pubDate>
+<description>The release of {TOOL} is excellent, say those who use it.</description></item></channel></rss>""".encode()
+
+
+@dataclass(slots=True)
+class Stage:
+    """What ran between two points of the walk. `modules` are in the order in which they were entered."""
+
+    name: str
+    modules: dict[str, None] = field(default_factory=dict)
+    functions: set[tuple[str, str, int]] = field(default_factory=set)
+    changes: int = 0
+
+
+class Profile:
+    """Notes every call of a function of ours, in every thread."""
+
+    def __init__(self) -> None:
+        self.stages: list[Stage] = []
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        self.stages.append(Stage(name))
+        threading.setprofile(self._note)
+        sys.setprofile(self._note)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)  # type: ignore[arg-type]
+
+    def _note(self, frame: FrameType, event: str, argument: Any) -> None:
+        code = frame.f_code
+        if event != "call" or not code.co_filename.startswith(OURS) or code.co_name == "<module>":
+            return
+        module = code.co_filename[len(str(ROOT)) + 1 :]
+        stage = self.stages[-1]
+        stage.modules.setdefault(module)
+        stage.functions.add((module, code.co_name, code.co_firstlineno))
+        caller = frame.f_back.f_code.co_filename if frame.f_back else ""
+        if caller.startswith(OURS) and caller != code.co_filename:
+            stage.changes += 1
+
+
+class Sent(func.Out[list[str]]):
+    """The queue output of a function."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+
+    def set(self, val: list[str]) -> None:
+        self.messages += val
+
+    def get(self) -> list[str]:
+        return self.messages
+
+
+class Call:
+    """A function call's context, as far as the app looks at it."""
+
+    invocation_id = "walk"
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "application/rss+xml")
+            self.send_header("Content-Length", str(len(FEED)))
+            self.end_headers()
+            self.wfile.write(FEED)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing is printed."""
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/feed"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+class App:
+    """The app's functions, called as the Functions host calls them."""
+
+    def __init__(self) -> None:
+        import function_app
+
+        self._functions = {
+            str(each.get_function_name()): each.get_user_function() for each in function_app.app.get_functions()
+        }
+
+    async def call(self, name: str, **given: Any) -> tuple[Any, list[str]]:
+        """What the function returns, and the messages that it queues."""
+        handler, sent = self._functions[name], Sent()
+        for parameter in inspect.signature(handler).parameters:
+            if parameter == "context":
+                given[parameter] = Call()
+            else:
+                given.setdefault(parameter, sent)
+        return await handler(**given), sent.messages
+
+
+def request(method: str, url: str, given: dict[str, str] | None = None, **route: str) -> func.HttpRequest:
+    """`given` is the body of a POST."""
+    headers = {"content-type": "application/json"} if given else {}
+    body = json.dumps(given).encode() if given else b""
+    params = dict(parse_qsl(urlsplit(url).query))
+    return func.HttpRequest(method, url, headers=headers, params=params, route_params=route, body=body)
+
+
+def message(text: str) -> func.QueueMessage:
+    return func.QueueMessage(id="1", body=text.encode())
+
+
+async def walk() -> list[Stage]:
+    """One article from its feed to its figure, with the app warmed up by a read and a health check."""
+    app, profile = App(), Profile()
+    with serving() as url, tempfile.TemporaryDirectory() as folder:
+        os.environ |= {"DATA_DIR": folder, "STORE": "sqlite", "ALLOW_PRIVATE_ADDRESSES": "true", "LOG_LEVEL": "ERROR"}
+        os.environ |= {"AzureWebJobsStorage": "UseDevelopmentStorage=true", "MANAGEMENT_KEY": ""}
+        from services import container
+
+        sentiment = f"/api/v1/tools/{TOOL}/sentiment"
+        try:
+            await app.call("add_tool", req=request("POST", "/api/v1/tools", {"name": TOOL}))
+            await app.call(
+                "add_feed", req=request("POST", "/api/v1/feeds", {"url": url, "source_name": "Example News"})
+            )
+            await app.call("get_tool_sentiment", req=request("GET", sentiment, tool=TOOL))
+            with profile.stage("claim"):
+                _, claimed = await app.call("ingest_due_feeds", timer_request=None)
+            with profile.stage("ingest"):
+                _, articles = await app.call("ingest_feeds", message=message(claimed[0]))
+            with profile.stage("analyse"):
+                await app.call("analyze_articles", message=message(articles[0]))
+            with profile.stage("refresh"):
+                await app.call("refresh_sentiment_cache", timer_request=None)
+            with profile.stage("answer"):
+                answer, _ = await app.call(
+                    "get_tool_sentiment", req=request("GET", f"{sentiment}?period=DAY_30", tool=TOOL)
+                )
+            figures = json.loads(answer.get_body())
+            if figures["total_mentions"] != 1:
+                raise SystemExit(f"the article did not arrive: {figures}")
+        finally:
+            await container.close()
+    return profile.stages
+
+
+def distinct(stages: list[Stage]) -> int:
+    return len({module for stage in stages for module in stage.modules})
+
+
+def table(stages: list[Stage]) -> list[str]:
+    """One line for each stage, one for ingestion, one for all."""
+    lines = [f"{'stage':<10} {'modules':>8} {'functions':>10} {'module changes':>15}"]
+    lines += [
+        f"{stage.name:<10} {len(stage.modules):>8} {len(stage.functions):>10} {stage.changes:>15}" for stage in stages
+    ]
+    ingestion = [stage for stage in stages if stage.name in INGESTION]
+    for name, some in (("ingestion", ingestion), ("all", stages)):
+        every = {each for stage in some for each in stage.functions}
+        lines.append(f"{name:<10} {distinct(some):>8} {len(every):>10} {sum(stage.changes for stage in some):>15}")
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("--modules", action="store_true", help="list the modules of each stage")
+    given = parser.parse_args()
+    stages = asyncio.run(walk())
+    print("\n".join(table(stages)))
+    if given.modules:
+        for stage in stages:
+            print(f"\n{stage.name}\n  " + "\n  ".join(stage.modules))
+
+
+if __name__ == "__main__":
+    main()

@@ -16,7 +16,7 @@ import pytest
 
 from models.errors import Unavailable
 from services.ports import Document, Operator, Query, Where
-from services.store import cursors, rules, sqlite_sql
+from services.store import cursors, plans, sqlite_queries, sqlite_sql
 from services.store.containers import CONTAINERS, DESCENDING
 from services.store.sqlite import SqliteStore
 from services.store.sqlite_commits import DOCUMENTS_AT_ONCE
@@ -279,8 +279,8 @@ async def test_an_index_serves_every_order(
     if spec.crowded:
         shapes.append(Query(order=order, reverse=reverse, partition="p", where=(Where(first, "ge", value),)))
     for shape in shapes:
-        plan = rules.plan(spec, shape)
-        statement, parameters = sqlite_sql.select(plan, 0)
+        plan = plans.plan(spec, shape)
+        statement, parameters = sqlite_queries.select(plan, 0)
         steps = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
         assert not any("TEMP B-TREE" in step for step in steps)
         assert all("USING INDEX" in step for step in steps)
@@ -301,10 +301,10 @@ async def test_a_later_page_begins_at_its_cursor(
         if spec.crowded:
             shapes += [dataclasses.replace(shape, partition="p") for shape in shapes]
         for shape in shapes:
-            plan = rules.plan(spec, shape)
+            plan = plans.plan(spec, shape)
             values: list[Any] = [1 if field in spec.numbers else "y" for field, _ in plan.keys]
             later = dataclasses.replace(shape, after=cursors.encode(plan.fingerprint, values))
-            statement, parameters = sqlite_sql.select(rules.plan(spec, later), 0)
+            statement, parameters = sqlite_queries.select(plans.plan(spec, later), 0)
             assert parameters.count(values[0]) > 1, "the bound of the scan, and the comparison"
             (step,) = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
             assert "<expr><?" in step if op == "le" else "<expr>>?" in step
@@ -313,7 +313,7 @@ async def test_a_later_page_begins_at_its_cursor(
 async def test_a_partition_is_read_by_its_key(open_store: Callable[..., SqliteStore], raw: sqlite3.Connection) -> None:
     await open_store().ensure_containers()
     for name, container in CONTAINERS.items():
-        statement, parameters = sqlite_sql.select(rules.plan(container, Query(partition="p")), 0)
+        statement, parameters = sqlite_queries.select(plans.plan(container, Query(partition="p")), 0)
         steps = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
         assert steps == [f"SEARCH {name} USING INDEX {name}_key (pk=?)"]
 

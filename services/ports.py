@@ -1,6 +1,6 @@
-"""What services ask of the world. Adapters keep these promises; one contract suite holds them to it.
+"""The interfaces through which services reach stores and queues. Adapters implement them; a contract suite checks them.
 
-A port says what it raises, what it orders and what it promises; it never says how.
+A port says what its methods return, promise and raise, never how an adapter does it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any, Literal, Protocol
 from models.errors import ChangedMeanwhile, Conflict
 
 Document = dict[str, Any]
-"""A JSON object with `id` and its container's partition key.
+"""A JSON object with `id` and the partition key of its container.
 
-`ttl_timestamp` (Unix seconds, absent or null for never) is the one way to say when it expires: the adapter turns it
-into what its store wants, and no read returns a document whose time has passed. Reads add `_etag` and `_ts`
-(Unix seconds of the last write). Top-level names that begin with `_` are the store's own: writes ignore them; `ttl` is
-refused. Fields that an order sorts by hold text, or numbers where the container says so, or null.
+`ttl_timestamp` (Unix seconds, absent or null for never) says when the document expires; no method finds a document that
+has expired. Reads add `_etag` and `_ts` (Unix seconds of the last write). Other top-level names that begin with `_`
+belong to the store, and writes ignore them all; `ttl` is refused. A field that an order sorts by holds text, or numbers
+if the container says so, or null.
 """
 
 Scalar = str | int | float | bool
@@ -33,13 +33,13 @@ class Clock(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """One condition on a top-level field; the conditions of a query all hold.
+    """One condition on a top-level field. A document must meet all conditions of a query.
 
-    eq, lt, le, gt, ge   the field is there and compares so with `value` (same JSON type)
+    eq, lt, le, gt, ge   the field is there and compares so with `value` (of the same JSON type)
     in                   the field equals one of `value`, a sequence of 1 to 100 scalars
-    contains             the field is an array with `value` in it
-    missing              the field is absent or null; `value` is not looked at
-    text                 the field is a string with `value` in it, ASCII letters of either case
+    contains             the field is an array that contains `value`
+    missing              the field is absent or null; `value` is ignored
+    text                 the field is a string that contains `value`; ASCII letters match in either case
     """
 
     field: str
@@ -49,14 +49,13 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What to list, in which order, from where on.
+    """Which documents to list, and in which order.
 
-    `partition` keeps to one partition; None goes across all. `order` is the name of an order of the container
-    (services/store/containers.py); None is by id within a partition and by (partition key, id) across. Ties are broken
-    by partition key, then id, so that an order is always complete. Documents that lack a field of the order, or have
-    null there, are not listed.
-    `reverse` turns the whole order round. `after` is the `next` of the page before, of a query that was the same but
-    for `limit`.
+    `partition` limits the query to one partition; None is all partitions. `order` names an order of the container
+    (services/store/containers.py); None sorts by id within a partition, by (partition key, id) across partitions. Ties
+    are broken by partition key, then id. An order lists only documents in which all of its fields are set.
+    `reverse` reverses the whole order. `after` is the `next` of the previous page; that page's query must be the same
+    except for `limit`.
     """
 
     where: tuple[Where, ...] = ()
@@ -68,22 +67,31 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
+class Page:
+    """`next` is an opaque cursor, None on the last page. Each page reads the store anew: a document that is written
+    between two pages is listed if it sorts behind the cursor. A document that does not move is listed exactly once."""
+
+    items: list[Document]
+    next: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Create:
-    """An operation of a batch: fails with Conflict if the document's id is taken."""
+    """An operation of a batch. It fails with Conflict if the document's id is taken."""
 
     document: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Upsert:
-    """An operation of a batch: writes the document, whatever is stored. Never fails."""
+    """An operation of a batch: writes the document whether its id is taken or not."""
 
     document: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Replace:
-    """An operation of a batch: fails with ChangedMeanwhile if the stored document has another ETag, or is gone."""
+    """An operation of a batch. It fails with ChangedMeanwhile if the stored document has another ETag, or is gone."""
 
     document: Mapping[str, Any]
     etag: str
@@ -91,33 +99,25 @@ class Replace:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """An operation of a batch: fails with ChangedMeanwhile if the document is gone, or has another ETag than `etag`.
-    Without `etag` any version is deleted."""
+    """An operation of a batch. It fails with ChangedMeanwhile if the document is gone, or if it has another ETag than
+    `etag`; None deletes any version."""
 
     id: str
     etag: str | None = None
 
 
 Operation = Create | Upsert | Replace | Delete
-BatchFailure = Conflict | ChangedMeanwhile
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """`next` is an opaque cursor, None on the last page. A page is a fresh look: what is written between two pages is
-    seen if it sorts behind the cursor, and nothing that stays put is listed twice or left out."""
-
-    items: list[Document]
-    next: str | None = None
+BatchOutcome = list[str | None] | Conflict | ChangedMeanwhile
+"""The new ETags of a batch in the order of its operations, None for a Delete; or the error of a batch that failed."""
 
 
 class Store(Protocol):
     """Documents in containers, by (partition key, id).
 
-    Every method raises InvalidInput for an unknown container or order, a bad cursor, an id or key that Cosmos would
-    refuse, or a document over 2 MB; and Unavailable when the store could not be asked within the retry budget.
-    A write that returned is durable and seen by every later read, in any process. A write that raised Unavailable may
-    or may not have happened. Writes return the document as stored, with its new `_etag`.
+    Every method raises InvalidInput for an unknown container or order, an invalid cursor, an id or key that Cosmos
+    would refuse, or a document over 2 MB; and Unavailable if the store did not answer within the retry budget.
+    A write that returned is durable, and every later read sees it, in any process. A write that raised Unavailable may
+    or may not have happened.
     """
 
     async def read(self, container: str, partition: str, id: str) -> Document | None:
@@ -125,90 +125,93 @@ class Store(Protocol):
         ...
 
     async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
-        """For each (partition, id) what `read` would answer, in that order. Cheaper than one by one."""
+        """What `read` returns for each (partition, id), in that order. Cheaper than single reads."""
         ...
 
     async def create(self, container: str, document: Mapping[str, Any]) -> Document:
-        """Raises Conflict if (partition, id) is taken; an expired document does not count."""
+        """Returns the document as stored, with its `_etag`. Raises Conflict if (partition, id) is taken; an expired
+        document does not take it."""
         ...
 
     async def upsert(self, container: str, document: Mapping[str, Any]) -> Document:
-        """Writes whatever is or is not there."""
+        """Writes the document, over a stored one if there is one. Returns it with its new `_etag`."""
         ...
 
     async def replace(self, container: str, document: Mapping[str, Any], etag: str) -> Document:
-        """Writes if the stored document still has `etag`; else, or if it is gone, raises ChangedMeanwhile."""
+        """Writes the document if the stored one has `etag`, and returns it with its new `_etag`. Raises
+        ChangedMeanwhile if the stored one has another ETag, or is gone."""
         ...
 
     async def increment(self, container: str, seed: Mapping[str, Any], amounts: Mapping[str, int | float]) -> None:
         """Adds `amounts` to top-level fields of the document with `seed`'s key, atomically; a missing field is 0.
 
-        If there is no such document, `seed` is created first. 1 to 10 amounts; a field that holds no number is
-        InvalidInput. For counters that may be a little off: a retry after a time-out may count twice.
+        If there is no such document, `seed` is created first. 1 to 10 amounts; InvalidInput if a field holds no number.
+        Only for counters that need not be exact: a retry after a time-out may count twice.
         """
         ...
 
     async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
-        """True if it was there. With `etag`, raises ChangedMeanwhile if the stored one differs."""
+        """Whether the document was there. With `etag`, raises ChangedMeanwhile if the stored one has another ETag."""
         ...
 
     async def query(self, container: str, query: Query) -> Page:
-        """One page; see Query for filters, order and cursor. `limit` is 1 to 1000."""
+        """One page; see Query. `limit` is 1 to 1000."""
         ...
 
     async def count(self, container: str, where: tuple[Where, ...] = (), partition: str | None = None) -> int:
-        """How many documents a query with these conditions would list."""
+        """How many documents a query with these conditions lists."""
         ...
 
     async def batch(self, container: str, partition: str, operations: Sequence[Operation]) -> list[str | None]:
         """Does all `operations` within one partition, or none. Returns the new ETags in order, None for a Delete.
 
-        If an operation fails, nothing is written, and Conflict (a Create) or ChangedMeanwhile (a Replace or Delete)
-        carries the index of the first that failed as `operation`. InvalidInput for 0 or more than 100 operations, more
-        than 2,000,000 bytes of documents, a document of another partition, or two operations on one id.
+        If an operation fails, nothing is written, and the Conflict or ChangedMeanwhile carries the index of the first
+        operation that failed as `operation`. InvalidInput for 0 or more than 100 operations, more than 2,000,000 bytes
+        of documents, a document of another partition, or two operations on one id.
 
-        A retry after a lost response recognises the batch by the documents it wrote, and returns their ETags; the ETag
-        of a document that another writer has changed since matches nothing. Where a retry cannot tell (the batch only
-        deletes, or every document it wrote has changed since), it raises Unavailable, never Conflict or
-        ChangedMeanwhile.
+        Within the call, a retry after a lost response recognises its own batch by the documents that the batch wrote,
+        and returns their ETags; for a document that was written again since, an ETag that matches no version. If all of
+        them were written again, or the batch only deletes, the retry cannot tell, and raises Unavailable. So a Conflict
+        or ChangedMeanwhile never hides a success of this call; a second call after Unavailable may meet the success of
+        the first.
         """
         ...
 
     async def batch_many(
         self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
-    ) -> list[list[str | None] | Conflict | ChangedMeanwhile]:
-        """Does any number of (partition, operations), each as `batch` does, in no order and not as one.
+    ) -> list[BatchOutcome]:
+        """Does any number of (partition, operations) as `batch` does: each all or nothing, in no order, not as one.
 
-        A batch that fails is its error in the list, and does not disturb the others. InvalidInput is raised before
-        anything is written; after Unavailable some batches may be written.
+        A batch that fails is an error in the result, and does not affect the others. InvalidInput is raised before
+        anything is written. After Unavailable some batches may be written.
         """
         ...
 
     async def create_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> list[bool]:
-        """Creates each that is not there yet, in no order and not as one: True where it was created, False where
-        (partition, id) was taken. After an error some may be there."""
+        """Creates each document, in no order and not as one: True if it was created, False if (partition, id) was
+        taken. After an error some may be created."""
         ...
 
     async def write_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> None:
-        """Upserts all of them, in no order and not as one: after an error some may be written."""
+        """Upserts each document, in no order and not as one. After an error some may be written."""
         ...
 
     async def replace_many(self, container: str, changes: Sequence[tuple[Mapping[str, Any], str]]) -> list[bool]:
-        """Replaces each of the (document, etag), in no order and not as one: True where it was replaced, False where
-        the stored document has another ETag by now, or is gone. After an error some may be replaced."""
+        """Replaces each (document, etag), in no order and not as one: True if it was replaced, False if the stored
+        document has another ETag, or is gone. After an error some may be replaced."""
         ...
 
     async def delete_many(self, container: str, deletions: Sequence[tuple[str, str, str]]) -> list[bool]:
-        """Deletes each (partition, id, etag), in no order and not as one: True where it was deleted, False where the
-        stored document has another ETag, or is gone. After an error some may be deleted."""
+        """Deletes each (partition, id, etag), in no order and not as one: True if it was deleted, False if the stored
+        document has another ETag, or is gone. After an error some may be deleted."""
         ...
 
     async def ping(self) -> None:
-        """Raises Unavailable if the store cannot be asked now. One attempt, quick."""
+        """Raises Unavailable if the store does not answer now. One quick attempt."""
         ...
 
     async def close(self) -> None:
-        """Releases everything. Calling it again does nothing."""
+        """Releases everything. A second call does nothing."""
         ...
 
 

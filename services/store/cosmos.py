@@ -1,7 +1,8 @@
-"""Documents in Azure Cosmos DB.
+"""The store on Azure Cosmos DB.
 
-Creates and replaces carry a random `_write`, by which a write whose answer was lost is recognised as our own. What a
-document is there is in cosmos_items.py, connection and retries are in cosmos_connection.py.
+This module implements the port. cosmos_requests.py sends requests, cosmos_connection.py retries them, and
+cosmos_batches.py does batches. Creates and replaces carry a random `_write`, by which a retry recognises that an
+earlier try was done and its response lost.
 """
 
 from __future__ import annotations
@@ -12,23 +13,21 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, Unavailable
-from services.ports import Clock, Document, Operation, Page, Query, Where
-from services.store import batches as port_batches
-from services.store import cosmos_batches, cosmos_items, cosmos_sql, rules
+from services.ports import BatchOutcome, Clock, Document, Operation, Page, Query, Where
+from services.store import batch_rules, cosmos_batches, cosmos_items, cosmos_sql, plans, rules
 from services.store.containers import CONTAINERS, DEFAULT_TTL, Container
 from services.store.cosmos_connection import Answer, Connection, Counters
-from services.store.cosmos_requests import Requests, expected, in_parallel
+from services.store.cosmos_requests import MOST_CONNECTIONS, Requests, result_of
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
 
 PING_SECONDS = 3.0
-MOST_CONNECTIONS = 100  # of aiohttp's pool, which the SDK leaves as it is
-ROUNDS = 8  # of a write that finds the document changed under its hands
+ROUNDS = 8  # of a write that finds the document changed each time
 
 
 class CosmosStore:
-    """See services.ports.Store. Takes either a key (emulators) or a credential, which stays the caller's to close.
+    """See services.ports.Store. Takes either a key (emulators) or a credential, which the caller closes.
 
     `budget_seconds` bounds each request of an operation with all its retries.
     """
@@ -66,11 +65,12 @@ class CosmosStore:
 
     @property
     def connections(self) -> int:
-        """At most, over HTTP."""
+        """The most HTTP connections that this store opens."""
         return MOST_CONNECTIONS
 
     async def ensure_containers(self) -> list[str]:
-        """With a key, makes what is missing, and says which; an identity may not, so with one it does nothing."""
+        """With a key, creates the containers that are missing, and returns their names. An identity may not create
+        containers: with one this does nothing."""
         if not self._may_create:
             return []
         made = []
@@ -78,73 +78,71 @@ class CosmosStore:
         for container in CONTAINERS.values():
             if await self.container_properties(container.name) is None:
                 answer = await self._create_container(container)
-                if answer.status == 200:  # else somebody was quicker
+                if answer.status == 200:  # else another process created it first
                     made.append(container.name)
         return made
 
     async def container_properties(self, container: str) -> dict[str, Any] | None:
-        """How a container is defined in the account, or None if it is not there."""
+        """How the account defines a container, or None if it is not there."""
         database = await self._connection.database()
         answer = await self._connection.ask(database.get_container_client(container).read)
         return dict(answer.result) if answer.status == 200 else None
 
     async def read(self, container: str, partition: str, id: str) -> Document | None:
         rules.addressed(container, [(partition, id)])
-        held = await self._requests.read(container, partition, id)
-        return None if held is None or cosmos_items.expired(held, self._now()) else cosmos_items.document(held)
+        stored = await self._requests.read(container, partition, id)
+        return None if stored is None or cosmos_items.expired(stored, self._now()) else cosmos_items.document(stored)
 
     async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
         rules.addressed(container, keys)
-        return await in_parallel(lambda key: self.read(container, *key), keys)
+        return await self._requests.in_parallel(lambda key: self.read(container, *key), keys)
 
     async def create(self, container: str, document: Mapping[str, Any]) -> Document:
-        prepared = rules.prepare(rules.container_named(container), document)
-        return await self._create(container, prepared)
+        return await self._create(container, rules.prepare(rules.container_named(container), document))
 
     async def _create(self, container: str, prepared: rules.Prepared) -> Document:
         now, token = self._now(), uuid.uuid4().hex
-        body = {**cosmos_items.body(prepared, now), "_write": token}
+        item = cosmos_items.item(prepared, now, token)
         for _ in range(ROUNDS):
-            answer = await self._requests.ask(container, lambda proxy: proxy.create_item(body))
+            answer = await self._requests.ask(container, lambda proxy: proxy.create_item(item))
             if answer.status == 200:
                 return cosmos_items.document(answer.result)
-            held = await self._requests.read(container, prepared.partition, prepared.id)
-            if held is None:
+            stored = await self._requests.read(container, prepared.partition, prepared.id)
+            if stored is None:
                 continue
-            if held.get("_write") == token:
-                return cosmos_items.document(held)  # the answer to our own success was lost
-            if not cosmos_items.expired(held, now):
+            if cosmos_items.was_written_by(stored, token):
+                return cosmos_items.document(stored)
+            if not cosmos_items.expired(stored, now):
                 if answer.unsure:
                     raise Unavailable(f"{container}: could not tell who created {prepared.id}")
                 raise Conflict(f"{container}: {prepared.partition} / {prepared.id} is there already")
-            answer = await self._requests.replace(container, prepared.id, body, held["_etag"])
+            answer = await self._requests.replace(container, prepared.id, item, stored["_etag"])
             if answer.status == 200:
                 return cosmos_items.document(answer.result)
-        raise _restless(container, prepared.id)
+        raise _kept_changing(container, prepared.id)
 
     async def upsert(self, container: str, document: Mapping[str, Any]) -> Document:
-        prepared = rules.prepare(rules.container_named(container), document)
-        body = cosmos_items.body(prepared, self._now())
-        answer = await self._requests.ask(container, lambda proxy: proxy.upsert_item(body))
-        return cosmos_items.document(expected(answer, container))
+        item = cosmos_items.item(rules.prepare(rules.container_named(container), document), self._now())
+        answer = await self._requests.ask(container, lambda proxy: proxy.upsert_item(item))
+        return cosmos_items.document(result_of(answer, container))
 
     async def replace(self, container: str, document: Mapping[str, Any], etag: str) -> Document:
-        return await self._replace_as(container, rules.prepare(rules.container_named(container), document), etag)
+        return await self._replace(container, rules.prepare(rules.container_named(container), document), etag)
 
-    async def _replace_as(self, container: str, prepared: rules.Prepared, etag: str) -> Document:
+    async def _replace(self, container: str, prepared: rules.Prepared, etag: str) -> Document:
         now, token = self._now(), uuid.uuid4().hex
         changed = ChangedMeanwhile(f"{container}: {prepared.partition} / {prepared.id} has changed or is gone")
-        deadline, stored_etag = cosmos_items.etag_parts(etag)
-        if stored_etag is None or deadline <= now:
+        to_match = cosmos_items.etag_to_match(etag, now)
+        if to_match is None:
             raise changed
-        body = {**cosmos_items.body(prepared, now), "_write": token}
-        answer = await self._requests.replace(container, prepared.id, body, stored_etag)
+        item = cosmos_items.item(prepared, now, token)
+        answer = await self._requests.replace(container, prepared.id, item, to_match)
         if answer.status == 200:
             return cosmos_items.document(answer.result)
         if answer.status == 412:
-            held = await self._requests.read(container, prepared.partition, prepared.id)
-            if held is not None and held.get("_write") == token:
-                return cosmos_items.document(held)  # the answer to our own success was lost
+            stored = await self._requests.read(container, prepared.partition, prepared.id)
+            if stored is not None and cosmos_items.was_written_by(stored, token):
+                return cosmos_items.document(stored)
         if answer.unsure:
             raise Unavailable(f"{container}: could not tell who changed {prepared.id}")
         raise changed
@@ -154,7 +152,7 @@ class CosmosStore:
         prepared = rules.prepare(spec, seed)
         rules.check_amounts(spec, amounts)
         now = self._now()
-        first = {**cosmos_items.body(prepared, now), **rules.counted(prepared, amounts)}
+        first = {**cosmos_items.item(prepared, now), **rules.counted(prepared, amounts)}
         steps = [{"op": "incr", "path": f"/{field}", "value": amount} for field, amount in amounts.items()]
         where, name, key = cosmos_sql.alive(now), prepared.id, prepared.partition
         for _ in range(ROUNDS):
@@ -165,41 +163,42 @@ class CosmosStore:
             )
             if answer.status == 200:
                 return
-            held = None if answer.status == 404 else await self._requests.read(container, key, name)
-            if held is None:
+            stored = None if answer.status == 404 else await self._requests.read(container, key, name)
+            if stored is None:
                 answer = await self._requests.ask(container, lambda proxy: proxy.create_item(first))
-            elif cosmos_items.expired(held, now):
-                answer = await self._requests.replace(container, name, first, held["_etag"])
+            elif cosmos_items.expired(stored, now):
+                answer = await self._requests.replace(container, name, first, stored["_etag"])
             if answer.status == 200:
                 return
-        raise _restless(container, name)
+        raise _kept_changing(container, name)
 
     async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
         rules.addressed(container, [(partition, id)])
-        held = await self._requests.read(container, partition, id)
-        if held is None or cosmos_items.expired(held, self._now()):
+        now = self._now()
+        to_match = None if etag is None else cosmos_items.etag_to_match(etag, now) or cosmos_batches.NO_VERSION
+        stored = await self._requests.read(container, partition, id)
+        if stored is None or cosmos_items.expired(stored, now):
             return False
-        stored_etag = None if etag is None else cosmos_items.etag_parts(etag)[1] or "none"
-        answer = await self._requests.delete(container, partition, id, stored_etag)
+        answer = await self._requests.delete(container, partition, id, to_match)
         if answer.status == 412:
             raise ChangedMeanwhile(f"{container}: {partition} / {id} has changed")
         return answer.status == 200 or answer.unsure
 
     async def query(self, container: str, query: Query) -> Page:
-        plan = rules.plan(rules.container_named(container), query)
+        plan = plans.plan(rules.container_named(container), query)
         text, parameters = cosmos_sql.select(plan, self._now())
-        found = await self._requests.listed(container, text, parameters, query.partition, query.limit + 1)
+        found = await self._requests.query(container, text, parameters, query.partition, query.limit + 1)
         return plan.page([cosmos_items.document(each) for each in found])
 
     async def count(self, container: str, where: tuple[Where, ...] = (), partition: str | None = None) -> int:
         spec = rules.container_named(container)
-        rules.plan(spec, Query(where=where, partition=partition))
+        plans.plan(spec, Query(where=where, partition=partition))
         text, parameters = cosmos_sql.count(spec, where, partition, self._now())
-        return int(sum(await self._requests.listed(container, text, parameters, partition, 1)))
+        return int(sum(await self._requests.query(container, text, parameters, partition, 1)))
 
     async def batch(self, container: str, partition: str, operations: Sequence[Operation]) -> list[str | None]:
         spec = rules.container_named(container)
-        steps = port_batches.prepare(spec, partition, operations)
+        steps = batch_rules.prepare(spec, partition, operations)
         outcome = await cosmos_batches.run(self._requests, spec, partition, steps, self._now())
         if isinstance(outcome, list):
             return outcome
@@ -207,14 +206,16 @@ class CosmosStore:
 
     async def batch_many(
         self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
-    ) -> list[list[str | None] | Conflict | ChangedMeanwhile]:
+    ) -> list[BatchOutcome]:
         spec, now = rules.container_named(container), self._now()
 
-        async def run(batch: tuple[str, list[port_batches.Step]]) -> list[str | None] | Conflict | ChangedMeanwhile:
+        def checked() -> list[tuple[str, list[batch_rules.Step]]]:
+            return [(partition, batch_rules.prepare(spec, partition, operations)) for partition, operations in batches]
+
+        async def run(batch: tuple[str, list[batch_rules.Step]]) -> BatchOutcome:
             return await cosmos_batches.run(self._requests, spec, *batch, now)
 
-        checked = [(partition, port_batches.prepare(spec, partition, operations)) for partition, operations in batches]
-        return await in_parallel(run, checked)
+        return await self._requests.in_parallel(run, await asyncio.to_thread(checked))
 
     async def create_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> list[bool]:
         async def create(prepared: rules.Prepared) -> bool:
@@ -224,29 +225,29 @@ class CosmosStore:
                 return False
             return True
 
-        return await in_parallel(create, await _prepared(container, documents))
+        return await self._requests.in_parallel(create, await _prepared(container, documents))
 
     async def write_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> None:
         now = self._now()
 
         async def write(prepared: rules.Prepared) -> None:
-            body = cosmos_items.body(prepared, now)
-            answer = await self._requests.ask(container, lambda proxy: proxy.upsert_item(body, no_response=True))
-            expected(answer, container)
+            item = cosmos_items.item(prepared, now)
+            answer = await self._requests.ask(container, lambda proxy: proxy.upsert_item(item, no_response=True))
+            result_of(answer, container)
 
-        await in_parallel(write, await _prepared(container, documents))
+        await self._requests.in_parallel(write, await _prepared(container, documents))
 
     async def replace_many(self, container: str, changes: Sequence[tuple[Mapping[str, Any], str]]) -> list[bool]:
         async def replace(change: tuple[rules.Prepared, str]) -> bool:
             try:
-                await self._replace_as(container, *change)
+                await self._replace(container, *change)
             except ChangedMeanwhile:
                 return False
             return True
 
         prepared = await _prepared(container, [document for document, _ in changes])
         etags = [etag for _, etag in changes]
-        return await in_parallel(replace, list(zip(prepared, etags, strict=True)))
+        return await self._requests.in_parallel(replace, list(zip(prepared, etags, strict=True)))
 
     async def delete_many(self, container: str, deletions: Sequence[tuple[str, str, str]]) -> list[bool]:
         rules.addressed(container, [(partition, name) for partition, name, _ in deletions])
@@ -257,10 +258,10 @@ class CosmosStore:
             except ChangedMeanwhile:
                 return False
 
-        return await in_parallel(delete, deletions)
+        return await self._requests.in_parallel(delete, deletions)
 
     async def ping(self) -> None:
-        # Any item will do: that it is not there is an answer too.
+        # Any item will do: that it is not there is an answer, too.
         await self._requests.ask(
             "catalog", lambda proxy: proxy.read_item("ping", "ping"), budget_seconds=PING_SECONDS, tries=1
         )
@@ -289,10 +290,10 @@ class CosmosStore:
 
 
 async def _prepared(container: str, documents: Sequence[Mapping[str, Any]]) -> list[rules.Prepared]:
-    """Nothing is written before every document has been checked."""
+    """Checks every document before one is written."""
     spec = rules.container_named(container)
     return await asyncio.to_thread(lambda: [rules.prepare(spec, document) for document in documents])
 
 
-def _restless(container: str, id: str) -> Unavailable:
+def _kept_changing(container: str, id: str) -> Unavailable:
     return Unavailable(f"{container}: {id} kept changing", retry_after=1.0)

@@ -12,7 +12,7 @@ from typing import Any
 
 from services.ports import Where
 from services.store.containers import Container
-from services.store.rules import Plan
+from services.store.plans import Plan
 
 _TTL = 'c["ttl_timestamp"]'
 ALIVE = f"(NOT IS_DEFINED({_TTL}) OR IS_NULL({_TTL}) OR {_TTL} > @now)"

@@ -1,6 +1,6 @@
-"""What both stores refuse, and how both read a query: so that a laptop says no wherever Azure would.
+"""Which documents, ids and keys both stores refuse: the limits of Cosmos DB, so that a laptop refuses what Azure would.
 
-Everything here is pure. It knows the limits of Cosmos DB, not its SDK, and no SQL.
+Pure: knows no SDK and no SQL. Queries are checked in plans.py, batches in batches.py.
 """
 
 from __future__ import annotations
@@ -8,29 +8,25 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from types import NoneType
 from typing import Any, NamedTuple
 
 import orjson
 
 from models.errors import InvalidInput
-from services.ports import Document, Page, Query, Scalar, Where
-from services.store import cursors
-from services.store.containers import CONTAINERS, DESCENDING, Container
+from services.ports import Document
+from services.store.containers import CONTAINERS, Container
 
 MAXIMUM_ID_BYTES = 1023
 MAXIMUM_KEY_BYTES = 2048
 MAXIMUM_DOCUMENT_BYTES = 2 * 1024 * 1024
 MAXIMUM_DEPTH = 128
-MAXIMUM_LIMIT = 1000
-MAXIMUM_CHOICES = 100
 MAXIMUM_WHOLE = 2**53  # Cosmos keeps every number as a double
 MAXIMUM_INCREMENTS = 10  # operations of one Cosmos patch
 
-# Besides the four that Cosmos forbids, its clients refuse control characters and a space at the end,
-# and an address swallows "." and "..".
+# Cosmos forbids the first four; its clients refuse control characters and a space at the end, and "." and ".." get lost
+# in the path of a URL.
 _ID_CHARACTERS = re.compile(r"[^/\\?#\x00-\x1f\x7f]+").fullmatch
 _FIELD = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 _SORT_FIELDS = {name: tuple(container.sort_fields) for name, container in CONTAINERS.items()}
@@ -52,7 +48,7 @@ def check_id(value: object) -> None:
         or not _ID_CHARACTERS(value)
         or value[-1] == " "
         or value in (".", "..")
-        or _bytes(value) > MAXIMUM_ID_BYTES
+        or byte_length(value) > MAXIMUM_ID_BYTES
     ):
         raise InvalidInput(
             "id",
@@ -62,12 +58,12 @@ def check_id(value: object) -> None:
 
 
 def check_key(field: str, value: object) -> None:
-    if not isinstance(value, str) or not value or _bytes(value) > MAXIMUM_KEY_BYTES:
+    if not isinstance(value, str) or not value or byte_length(value) > MAXIMUM_KEY_BYTES:
         raise InvalidInput(field, f"must be text of 1 to {MAXIMUM_KEY_BYTES} bytes")
 
 
 def addressed(container: str, keys: Iterable[tuple[str, str]]) -> Container:
-    """The container, if every (partition, id) is one that a document could have."""
+    """The container. Raises InvalidInput for a (partition, id) that no document can have."""
     spec = container_named(container)
     for partition, name in keys:
         check_key(spec.partition_key, partition)
@@ -75,17 +71,22 @@ def addressed(container: str, keys: Iterable[tuple[str, str]]) -> Container:
     return spec
 
 
-def _bytes(text: str) -> int:
+def byte_length(text: str) -> int:
     if text.isascii():
         return len(text)
     try:
         return len(text.encode())
-    except UnicodeEncodeError:  # half a surrogate pair is not text
+    except UnicodeEncodeError:  # half a surrogate pair: no limit admits it
         return MAXIMUM_DOCUMENT_BYTES
 
 
+def check_etag(value: object) -> None:
+    if not isinstance(value, str):
+        raise InvalidInput("etag", "must be text, as a read or write returned it")
+
+
 class Prepared(NamedTuple):
-    """A document that a store may write: checked, without the names that are the store's own."""
+    """A document that has been checked, without the names that belong to the store."""
 
     partition: str
     id: str
@@ -95,17 +96,17 @@ class Prepared(NamedTuple):
 
 
 def prepare(container: Container, document: Mapping[str, Any]) -> Prepared:
-    """Raises InvalidInput for what Cosmos would refuse, or would keep as something else."""
+    """Raises InvalidInput for a document that Cosmos would refuse, or would return as another one."""
+    if not isinstance(document, Mapping):
+        raise InvalidInput("document", "must be a JSON object")
     if not isinstance(document, dict):
-        if not isinstance(document, Mapping):
-            raise InvalidInput("document", "must be a JSON object")
         document = dict(document)
     name, partition = document.get("id"), document.get(container.partition_key)
     check_id(name)
     check_key(container.partition_key, partition)
     try:
         body = document
-        if "\0_" in "\0".join(("", *document)):  # a look at all names at once: most documents have none of these
+        if "\0_" in "\0".join(("", *document)):  # one look at all names: most documents have no such name
             body = {field: value for field, value in document.items() if not field.startswith("_")}
         text = encoded(body)
     except (TypeError, ValueError, AttributeError, RecursionError) as error:
@@ -113,7 +114,7 @@ def prepare(container: Container, document: Mapping[str, Any]) -> Prepared:
     if len(text) > MAXIMUM_DOCUMENT_BYTES:
         raise InvalidInput("document", f"must be at most {MAXIMUM_DOCUMENT_BYTES} bytes of JSON")
     if "ttl" in body:
-        raise InvalidInput("ttl", "is the store's own; say ttl_timestamp")
+        raise InvalidInput("ttl", "belongs to the store; use ttl_timestamp")
     for field in _SORT_FIELDS[container.name]:
         value = body.get(field)
         if value is not None and (type(value) is not str or field in container.numbers):
@@ -122,23 +123,23 @@ def prepare(container: Container, document: Mapping[str, Any]) -> Prepared:
 
 
 def encoded(body: Document) -> bytes:
-    """The document as JSON. ValueError, or TypeError, for what JSON does not have.
+    """The document as JSON. Raises ValueError or TypeError for a value that JSON does not have.
 
-    orjson is ten times as quick as Python's own encoder, but writes numbers that are none as null, enumerations and
-    UUIDs as what they stand for, and beyond its buffer where tuples go on without end: it gets plain values only.
+    orjson is ten times as fast as Python's own encoder, but writes NaN as null, enumerations and UUIDs as text, and
+    crashes on tuples without end. It gets plain values only.
     """
     if _are_plain(body.values(), MAXIMUM_DEPTH):
         try:
-            return memoryview(orjson.dumps(body)).tobytes()  # the copy has no spare room, as its buffer has
-        except TypeError:  # a number of more than 64 bits, a name that is none
+            return memoryview(orjson.dumps(body)).tobytes()  # a copy, since orjson's buffer is twice as large
+        except TypeError:  # a number of more than 64 bits, or a name that is no text
             pass
     text = _strict(body).encode()
-    orjson.loads(text)  # a number beyond all doubles could be written, but never read again
+    orjson.loads(text)  # refuses a number beyond all doubles, which could never be read
     return text
 
 
 def _are_plain(values: Iterable[Any], levels: int) -> bool:
-    """Whether these hold nothing but JSON's own types, to the last level."""
+    """Whether the values are of JSON's own types, down to the last level."""
     if not levels:
         raise ValueError(f"more than {MAXIMUM_DEPTH} levels")
     if _PLAIN.issuperset(map(type, values)):
@@ -162,13 +163,13 @@ def _expiry(body: Mapping[str, Any]) -> int | None:
     expires = body.get("ttl_timestamp")
     if expires is None:
         return None
-    if not isinstance(expires, int) or not _is_number(expires):
+    if not isinstance(expires, int) or not is_number(expires):
         raise InvalidInput("ttl_timestamp", "must be a whole number of Unix seconds, or null for never")
     return expires
 
 
 def _check_sort_value(container: Container, name: str, value: object) -> None:
-    if name in container.numbers and not _is_number(value):
+    if name in container.numbers and not is_number(value):
         raise InvalidInput(name, f"must be a number, since {container.name} is sorted by it")
     if name not in container.numbers and not isinstance(value, str):
         raise InvalidInput(name, f"must be text, since {container.name} is sorted by it")
@@ -178,126 +179,32 @@ def check_amounts(container: Container, amounts: Mapping[str, int | float]) -> N
     if not 1 <= len(amounts) <= MAXIMUM_INCREMENTS:
         raise InvalidInput("amounts", f"must name 1 to {MAXIMUM_INCREMENTS} fields")
     for name, amount in amounts.items():
-        if not _is_field(name) or name in ("id", container.partition_key, "ttl", "ttl_timestamp"):
-            raise InvalidInput("amounts", f"{name!r} is not a field that counts")
-        if not _is_number(amount):
-            raise InvalidInput(name, "must be raised by a finite number")
+        if not is_field(name) or name in ("id", container.partition_key, "ttl", "ttl_timestamp"):
+            raise InvalidInput("amounts", f"{name!r} is not a field that can be incremented")
+        if not is_number(amount):
+            raise InvalidInput(name, "must be incremented by a finite number")
 
 
 def counted(seed: Prepared, amounts: Mapping[str, int | float]) -> Document:
-    """The document that a first increment leaves behind."""
+    """The document that a first increment stores."""
     raised: Document = {}
     for name, amount in amounts.items():
         start = seed.body.get(name, 0)
-        if not _is_number(start):
+        if not is_number(start):
             raise not_a_number(name)
         raised[name] = start + amount
     return {**seed.body, **raised}
 
 
 def not_a_number(name: str) -> InvalidInput:
-    return InvalidInput(name, "holds no number to raise")
+    return InvalidInput(name, "holds no number to increment")
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MAXIMUM_WHOLE
 
 
-def _is_field(name: object) -> bool:
+def is_field(name: object) -> bool:
     return isinstance(name, str) and bool(_FIELD.match(name))
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A query that has been checked. `keys` are (field, descending) pairs, complete; `present` are the fields that a
-    document must have to be listed; `after` has one value for each of `keys`."""
-
-    container: Container
-    query: Query
-    keys: tuple[tuple[str, bool], ...]
-    present: tuple[str, ...]
-    after: tuple[cursors.SortValue, ...] | None
-    fingerprint: str
-
-    def moving(self) -> list[int]:
-        """Which of the keys differ between the documents of this query: no equality fixes them. Never none."""
-        fixed = {where.field for where in self.query.where if where.op == "eq"}
-        if self.query.partition is not None:
-            fixed.add(self.container.partition_key)
-        return [n for n, (field, _) in enumerate(self.keys) if field not in fixed] or [len(self.keys) - 1]
-
-    def page(self, documents: list[Document]) -> Page:
-        """The page of what was found when one more than the limit was asked for."""
-        items = documents[: self.query.limit]
-        if len(documents) <= self.query.limit:
-            return Page(items)
-        return Page(items, cursors.encode(self.fingerprint, [items[-1][field] for field, _ in self.keys]))
-
-
-def plan(container: Container, query: Query) -> Plan:
-    """Raises InvalidInput for whatever no index backs, a limit out of range, or a cursor of another query."""
-    if isinstance(query.limit, bool) or not isinstance(query.limit, int) or not 1 <= query.limit <= MAXIMUM_LIMIT:
-        raise InvalidInput("limit", f"must be 1 to {MAXIMUM_LIMIT}")
-    if query.partition is not None:
-        check_key(container.partition_key, query.partition)
-    for where in query.where:
-        _check_where(container, where)
-    keys, present = _keys(container, query)
-    mark = cursors.fingerprint(
-        [container.name, query.partition, [[w.field, w.op, _plain(w.value)] for w in query.where], query.order, keys]
-    )
-    after = None
-    if query.after is not None:
-        after = cursors.decode(mark, query.after, [field in container.numbers for field, _ in keys])
-    return Plan(container, query, keys, present, after, mark)
-
-
-def _keys(container: Container, query: Query) -> tuple[tuple[tuple[str, bool], ...], tuple[str, ...]]:
-    if query.order is None:
-        pairs = container.key_order() if query.partition is None else (("id", "ascending"),)
-        present: tuple[str, ...] = ()
-    elif query.order in container.orders:
-        pairs = container.complete_order(query.order)
-        present = tuple(field for field, _ in container.orders[query.order])
-    else:
-        known = ", ".join(sorted(container.orders)) or "none: this container has no orders"
-        raise InvalidInput("order", f"must be one of {known}")
-    return tuple((field, (way == DESCENDING) != query.reverse) for field, way in pairs), present
-
-
-def _plain(value: Scalar | Sequence[Scalar] | None) -> object:
-    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
-
-
-def _check_where(container: Container, where: Where) -> None:
-    if not (_is_field(where.field) or where.field == "_ts") or not container.filterable(where.field):
-        raise InvalidInput(str(where.field), f"is not indexed in {container.name}, so it cannot be asked for")
-    if where.op == "missing":
-        return
-    if where.op == "in":
-        choices = _plain(where.value)
-        if not isinstance(choices, list) or not 1 <= len(choices) <= MAXIMUM_CHOICES:
-            raise InvalidInput(where.field, f"must be compared with 1 to {MAXIMUM_CHOICES} values")
-        for choice in choices:
-            _check_scalar(where.field, choice)
-    elif where.op in ("eq", "contains"):
-        _check_scalar(where.field, where.value)
-    elif where.op in ("lt", "le", "gt", "ge"):
-        if not isinstance(where.value, str) and not _is_number(where.value):
-            raise InvalidInput(where.field, "must be compared with text or a finite number")
-        _check_scalar(where.field, where.value)
-    elif where.op == "text":
-        if not isinstance(where.value, str) or not where.value:
-            raise InvalidInput(where.field, "must be searched for text that is not empty")
-        _check_scalar(where.field, where.value)
-    else:
-        raise InvalidInput("op", "must be eq, lt, le, gt, ge, in, contains, missing or text")
-
-
-def _check_scalar(field: str, value: object) -> None:
-    if isinstance(value, str) and _bytes(value) < MAXIMUM_DOCUMENT_BYTES:
-        return
-    if not isinstance(value, bool) and not _is_number(value):
-        raise InvalidInput(field, "must be compared with text, a finite number, true or false")

@@ -1,10 +1,10 @@
-"""The embedded store: one SQLite file, durable, shared by any number of tasks, threads and processes.
+"""The embedded store: one durable SQLite file that any number of tasks, threads and processes share.
 
-Here is what is read and written, and what of it is short enough for the event loop; sqlite_threads.py carries it out
-there, or in threads. A housekeeping thread copies the log into the file (commits never do) and purges what has expired.
+This module implements the port. sqlite_threads.py runs its work on the event loop or in threads, sqlite_commits.py
+gathers bulk writes into transactions.
 
-Durability is SQLite's own with a write-ahead log and synchronous=NORMAL: a killed process loses nothing that was
-acknowledged; a machine that loses its power may lose about the last second, and never corrupts the file.
+Durability is SQLite's own with a write-ahead log and synchronous=NORMAL: a killed process loses no write that returned;
+a machine that loses its power may lose about the last second, and never corrupts the file.
 """
 
 from __future__ import annotations
@@ -18,23 +18,21 @@ from pathlib import Path
 from typing import Any
 
 from models.errors import ChangedMeanwhile, Conflict
-from services.ports import Clock, Create, Document, Operation, Page, Query, Upsert, Where
-from services.store import batches as port_batches
-from services.store import rules, sqlite_sql
+from services.ports import BatchOutcome, Clock, Create, Document, Operation, Page, Query, Replace, Where
+from services.store import batch_rules, plans, rules, sqlite_queries, sqlite_sql
 from services.store.sqlite_commits import Commits
 from services.store.sqlite_file import is_busy, translated
-from services.store.sqlite_sql import READ_AT_ONCE, STATEMENTS
+from services.store.sqlite_sql import STATEMENTS
 from services.store.sqlite_threads import MOST_CONNECTIONS, Threads
-from services.store.sqlite_writes import ABSENT, ANYTHING, PRESENT, Write
-from services.store.sqlite_writes import document as as_document
+from services.store.sqlite_writes import ABSENT, ANYTHING, PRESENT, Needs, Write, document_of, padded, version
 
-INLINE_DOCUMENTS = 64  # reading as many takes as long as handing them to a thread; the loop's turn is over with them
+INLINE_DOCUMENTS = 64  # reading as many takes as long as handing the work to a thread
 
 
 class SqliteStore:
     """See services.ports.Store. One event loop per store; any number of stores and processes per file.
 
-    `wait_seconds` is the budget for a write lock that somebody else holds; after it, Unavailable.
+    `wait_seconds` is the longest wait for another writer's lock; after it, Unavailable.
     """
 
     def __init__(
@@ -48,11 +46,11 @@ class SqliteStore:
 
     @property
     def connections(self) -> int:
-        """At most."""
+        """The most connections that this store opens."""
         return MOST_CONNECTIONS
 
     async def ensure_containers(self) -> None:
-        """Makes the file, its tables and indexes, and whatever an older file lacks."""
+        """Creates the file, its tables and indexes, and adds what an older file lacks."""
         await self._threads.opened()
 
     async def read(self, container: str, partition: str, id: str) -> Document | None:
@@ -61,21 +59,22 @@ class SqliteStore:
 
         def work(connection: sqlite3.Connection) -> Document | None:
             row = connection.execute(statement, (partition, id, now)).fetchone()
-            return None if row is None else as_document(*row)
+            return None if row is None else document_of(*row)
 
         return await self._threads.read(work)
 
     async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
         rules.addressed(container, keys)
-        statement, now = STATEMENTS[container].read_some, self._now()
+        statements, now = STATEMENTS[container].read_some, self._now()
 
         def work(connection: sqlite3.Connection) -> list[Document | None]:
-            found: list[Document | None] = [None] * len(keys)
-            for start in range(0, len(keys), READ_AT_ONCE):
-                some = [part for key in keys[start : start + READ_AT_ONCE] for part in key]
-                padding = [None] * (2 * READ_AT_ONCE - len(some))
-                for place, *row in connection.execute(statement, (*some, *padding, now)):
-                    found[start + place] = as_document(*row)
+            found: list[Document | None] = []
+            for some, size in padded(keys):
+                documents: list[Document | None] = [None] * len(some)
+                parameters = [part for key in some for part in key] + [None] * (2 * (size - len(some)))
+                for place, *row in connection.execute(statements[size], (*parameters, now)):
+                    documents[place] = document_of(*row)
+                found += documents
             return found
 
         return await self._threads.read(work, inline=len(keys) <= INLINE_DOCUMENTS)
@@ -98,7 +97,7 @@ class SqliteStore:
     async def replace(self, container: str, document: Mapping[str, Any], etag: str) -> Document:
         prepared = rules.prepare(rules.container_named(container), document)
         now, new = self._now(), next(self._etags)
-        row = (prepared.partition, prepared.id, prepared.encoded, new, now, prepared.expires, etag)
+        row = (prepared.partition, prepared.id, prepared.encoded, new, now, prepared.expires, version(etag))
         if not await self._changed(STATEMENTS[container].replace, row):
             raise ChangedMeanwhile(f"{container}: {prepared.partition} / {prepared.id} has changed or is gone")
         return _stored(prepared, new, now)
@@ -118,26 +117,26 @@ class SqliteStore:
         statements, key = STATEMENTS[container], (partition, id, self._now())
         if etag is None:
             return await self._changed(statements.delete, key)
-        if await self._changed(statements.delete_if, (*key, etag)):
+        if await self._changed(statements.delete_if, (*key, version(etag))):
             return True
-        # ETags never come back, so a look afterwards is enough to tell gone from different.
+        # No ETag is used twice, so a read afterwards tells a document that is gone from one that has changed.
         if await self.read(container, partition, id) is None:
             return False
         raise ChangedMeanwhile(f"{container}: {partition} / {id} has changed")
 
     async def query(self, container: str, query: Query) -> Page:
-        plan = rules.plan(rules.container_named(container), query)
-        statement, parameters = sqlite_sql.select(plan, self._now())
+        plan = plans.plan(rules.container_named(container), query)
+        statement, parameters = sqlite_queries.select(plan, self._now())
 
         def work(connection: sqlite3.Connection) -> Page:
-            return plan.page([as_document(*row) for row in connection.execute(statement, parameters)])
+            return plan.page([document_of(*row) for row in connection.execute(statement, parameters)])
 
         return await self._threads.read(work, inline=False)
 
     async def count(self, container: str, where: tuple[Where, ...] = (), partition: str | None = None) -> int:
         spec = rules.container_named(container)
-        rules.plan(spec, Query(where=where, partition=partition))
-        statement, parameters = sqlite_sql.count(spec, where, partition, self._now())
+        plans.plan(spec, Query(where=where, partition=partition))
+        statement, parameters = sqlite_queries.count(spec, where, partition, self._now())
 
         def work(connection: sqlite3.Connection) -> int:
             return int(connection.execute(statement, parameters).fetchone()[0])
@@ -152,19 +151,22 @@ class SqliteStore:
 
     async def batch_many(
         self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
-    ) -> list[list[str | None] | Conflict | ChangedMeanwhile]:
-        spec, number = rules.container_named(container), 0
-        now, etag = self._now(), next(self._etags)
+    ) -> list[BatchOutcome]:
+        spec = rules.container_named(container)
+        now, etag, number = self._now(), next(self._etags), 0
+        checked: list[list[batch_rules.Step]] = []
         writes: list[list[Write]] = []
         for partition, operations in batches:
-            steps = port_batches.prepare(spec, partition, operations)
+            steps = batch_rules.prepare(spec, partition, operations)
+            checked.append(steps)
             writes.append([_write(partition, step, f"{etag}-{number + n:x}", now) for n, step in enumerate(steps)])
-            if number // INLINE_DOCUMENTS < (number := number + len(steps)) // INLINE_DOCUMENTS:
-                await asyncio.sleep(0)  # a thread would only fetch each document to another core and back
+            before, number = number, number + len(steps)
+            if before // INLINE_DOCUMENTS < number // INLINE_DOCUMENTS:
+                await asyncio.sleep(0)  # not in a thread, which would only fetch each document to another core and back
         failed = await self._commits.write(container, writes)
         return [
-            [each.etag for each in done] if index is None else _failure(container, done[index], index)
-            for done, index in zip(writes, failed, strict=True)
+            [each.etag for each in done] if index is None else batch_rules.failure(spec, partition, steps, index)
+            for (partition, _), steps, done, index in zip(batches, checked, writes, failed, strict=True)
         ]
 
     async def create_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> list[bool]:
@@ -174,12 +176,15 @@ class SqliteStore:
         await self._written(container, documents, itertools.repeat(ANYTHING))
 
     async def replace_many(self, container: str, changes: Sequence[tuple[Mapping[str, Any], str]]) -> list[bool]:
-        return await self._written(container, [document for document, _ in changes], (etag for _, etag in changes))
+        etags = [version(etag) for _, etag in changes]
+        return await self._written(container, [document for document, _ in changes], etags)
 
     async def delete_many(self, container: str, deletions: Sequence[tuple[str, str, str]]) -> list[bool]:
         rules.addressed(container, [(partition, name) for partition, name, _ in deletions])
         now = self._now()
-        writes = [(Write(partition, name, None, None, now, None, etag),) for partition, name, etag in deletions]
+        writes = [
+            (Write(partition, name, None, None, now, None, version(etag)),) for partition, name, etag in deletions
+        ]
         return [index is None for index in await self._commits.write(container, writes)]
 
     async def ping(self) -> None:
@@ -187,7 +192,7 @@ class SqliteStore:
         try:
             connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
         except sqlite3.Error as error:
-            if not is_busy(error):  # busy is alive
+            if not is_busy(error):  # a busy store is alive
                 raise translated(error) from error
 
     async def close(self) -> None:
@@ -197,7 +202,7 @@ class SqliteStore:
         return int(self._clock().timestamp())
 
     async def _changed(self, statement: str, parameters: Sequence[object]) -> bool:
-        """Whether the one row that a write is about was written."""
+        """Whether the statement wrote its one row."""
 
         def work(connection: sqlite3.Connection) -> bool:
             return connection.execute(statement, parameters).rowcount > 0
@@ -205,32 +210,29 @@ class SqliteStore:
         return await self._threads.write(work, inline=True)
 
     async def _written(
-        self, container: str, documents: Sequence[Mapping[str, Any]], needs: Iterable[str | int | None]
+        self, container: str, documents: Sequence[Mapping[str, Any]], needs: Iterable[Needs]
     ) -> list[bool]:
-        """Nothing is written before every document has been checked; then each is a batch of its own."""
+        """Checks every document, then writes each as a batch of its own. Whether each was written."""
         spec, now, etag = rules.container_named(container), self._now(), next(self._etags)
         writes: list[tuple[Write]] = []
         for number, (document, needed) in enumerate(zip(documents, needs, strict=False)):
             if number and number % INLINE_DOCUMENTS == 0:
-                await asyncio.sleep(0)  # a thread would only fetch each document to another core and back
+                await asyncio.sleep(0)  # not in a thread, which would only fetch each document to another core and back
             partition, name, _, encoded, expires = rules.prepare(spec, document)
             writes.append((Write(partition, name, encoded, f"{etag}-{number:x}", now, expires, needed),))
         return [index is None for index in await self._commits.write(container, writes)]
 
 
-def _write(partition: str, step: port_batches.Step, etag: str, now: int) -> Write:
+def _write(partition: str, step: batch_rules.Step, etag: str, now: int) -> Write:
     operation, name, prepared = step
     if prepared is None:
-        return Write(partition, name, None, None, now, None, PRESENT if step.etag is None else step.etag)
-    needs = ABSENT if isinstance(operation, Create) else ANYTHING if isinstance(operation, Upsert) else step.etag
+        return Write(partition, name, None, None, now, None, PRESENT if step.etag is None else version(step.etag))
+    needs: Needs = ANYTHING
+    if isinstance(operation, Create):
+        needs = ABSENT
+    elif isinstance(operation, Replace):
+        needs = version(operation.etag)
     return Write(partition, name, prepared.encoded, etag, now, prepared.expires, needs)
-
-
-def _failure(container: str, write: Write, index: int) -> Conflict | ChangedMeanwhile:
-    name = f"{container}: {write.partition} / {write.id}"
-    if write.needs is ABSENT:
-        return Conflict(f"{name} is there already", index)
-    return ChangedMeanwhile(f"{name} has changed or is gone", index)
 
 
 def _stored(prepared: rules.Prepared, etag: str, now: int) -> Document:

@@ -8,14 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from services.ports import Store
+from models.errors import Unavailable
+from services.ports import Query, Store
 from services.store.containers import CONTAINERS, DEFAULT_TTL
 from services.store.cosmos import CosmosStore
+from services.store.cosmos_connection import Counters
 from services.store.sqlite import SqliteStore
-from tests.contract import cosmos_server
+from tests.contract import cosmos_server, faulty_proxy
 from tests.contract.cosmos_server import CosmosServer
+from tests.contract.faulty_proxy import FaultyProxy
 
-collect_ignore = [] if cosmos_server.available() else ["test_cosmos_faults.py"]
+collect_ignore = [] if cosmos_server.available() else ["test_cosmos_faults.py", "test_cosmos_batch_faults.py"]
 KINDS = ("sqlite", "cosmos") if cosmos_server.available() else ("sqlite",)
 
 
@@ -26,7 +29,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @dataclass
 class SettableClock:
-    """The time of a test. It begins with the real time, since a Cosmos server has a clock of its own."""
+    """The time of a test. It begins at the real time, since a Cosmos server purges by a clock of its own."""
 
     now: datetime = field(default_factory=lambda: datetime.now(UTC).replace(microsecond=0))
 
@@ -52,13 +55,14 @@ def cosmos() -> Iterator[CosmosServer]:
 
 
 DATABASE = "contract"
+FAULTY_DATABASE = "faults"
 
 
 @pytest.fixture
 async def another(
     kind: str, tmp_path: Path, clock: SettableClock, request: pytest.FixtureRequest
 ) -> AsyncIterator[Callable[[], Store]]:
-    """Makes stores that look at the same, at first empty, data."""
+    """Opens stores on the same data, which is empty at first."""
     made: list[Store] = []
 
     def make() -> Store:
@@ -83,7 +87,7 @@ async def another(
 
 
 async def _empty(server: CosmosServer, containers: set[str]) -> None:
-    """Makes these anew: making all of them for each test would take longer than the tests."""
+    """Drops and creates these containers. To do so with all of them would take longer than the tests."""
     from azure.cosmos import PartitionKey
     from azure.cosmos.aio import CosmosClient
 
@@ -99,7 +103,7 @@ _with_containers: set[str] = set()
 
 
 async def ensured(store: CosmosStore, endpoint: str, database: str) -> None:
-    """Makes the containers of a database once for each run."""
+    """Creates the containers of a database once for each run."""
     if f"{endpoint} {database}" not in _with_containers:
         await store.ensure_containers()
         _with_containers.add(f"{endpoint} {database}")
@@ -118,7 +122,7 @@ async def store(another: Callable[[], Store], request: pytest.FixtureRequest) ->
 
 @pytest.fixture
 async def unreachable(kind: str, tmp_path: Path, clock: SettableClock) -> AsyncIterator[Store]:
-    """A store that is not there."""
+    """A store on a server or file that is not there."""
     (tmp_path / "a file").touch()
     store: Store = (
         SqliteStore(tmp_path / "a file" / "store.db", clock)
@@ -127,3 +131,39 @@ async def unreachable(kind: str, tmp_path: Path, clock: SettableClock) -> AsyncI
     )
     yield store
     await store.close()
+
+
+@pytest.fixture
+async def proxy(cosmos: CosmosServer) -> AsyncIterator[FaultyProxy]:
+    async with faulty_proxy.running(cosmos.endpoint) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+async def faulty_store(proxy: FaultyProxy, cosmos: CosmosServer, clock: SettableClock) -> AsyncIterator[CosmosStore]:
+    """A store behind `proxy` that is open and has read its container, so that scripts meet requests for items only."""
+    patient = CosmosStore(cosmos.endpoint, FAULTY_DATABASE, clock, key=cosmos.key)
+    await ensured(patient, cosmos.endpoint, FAULTY_DATABASE)
+    for document in (await patient.query("mentions", Query(limit=1000))).items:
+        await patient.delete("mentions", document["tool_id"], document["id"])
+    await patient.close()
+    store = CosmosStore(proxy.endpoint, FAULTY_DATABASE, clock, key=cosmos.key, budget_seconds=1.5)
+    try:
+        await _opened(store)
+        proxy.item_requests.clear()
+        store.counters["mentions"] = Counters()
+        yield store
+    finally:
+        proxy.always = None
+        await store.close()
+
+
+async def _opened(store: CosmosStore) -> None:
+    """On a busy machine opening may take longer than the budget of a request."""
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                await store.query("mentions", Query())
+            except Unavailable:
+                continue
+            return

@@ -1,7 +1,9 @@
-"""Which Cosmos DB server the tests talk to: the one that the environment names, or npm's, started here.
+"""The Cosmos DB server of the tests: an emulator that the environment names, or npm's, which is started here.
 
-COSMOS_ENDPOINT and COSMOS_KEY name an official emulator. Without either server the Cosmos half of the contract suite is
-not collected, which pytest's header says; TOOLPULSE_REQUIRE_COSMOS=1 makes that an error.
+COSMOS_TEST_ENDPOINT and COSMOS_TEST_KEY (default: the key that Microsoft publishes) name an official emulator. They are
+not the app's own settings, since the tests drop containers of the databases `contract` and `faults`. Without a server
+the Cosmos half of the contract suite is not collected, as pytest's header says; TOOLPULSE_REQUIRE_COSMOS=1 makes that
+an error.
 """
 
 import os
@@ -24,8 +26,8 @@ class CosmosServer:
 
 
 def _named() -> CosmosServer | None:
-    endpoint = os.environ.get("COSMOS_ENDPOINT")
-    return CosmosServer(endpoint, os.environ.get("COSMOS_KEY") or EMULATOR_KEY) if endpoint else None
+    endpoint = os.environ.get("COSMOS_TEST_ENDPOINT")
+    return CosmosServer(endpoint, os.environ.get("COSMOS_TEST_KEY") or EMULATOR_KEY) if endpoint else None
 
 
 def available() -> bool:
@@ -33,7 +35,7 @@ def available() -> bool:
     if not there and os.environ.get("TOOLPULSE_REQUIRE_COSMOS") == "1":
         raise RuntimeError(
             "TOOLPULSE_REQUIRE_COSMOS=1, but there is no Cosmos DB server: install Node.js and run "
-            "`npm ci` in tests/cosmos_server, or set COSMOS_ENDPOINT"
+            "`npm ci` in tests/cosmos_server, or set COSMOS_TEST_ENDPOINT"
         )
     return there
 
@@ -47,7 +49,7 @@ def notice() -> str:
 
 @contextmanager
 def running(*, tls: bool = False) -> Iterator[CosmosServer]:
-    """A server; with `tls`, which an identity needs, always npm's."""
+    """A running server. With `tls`, which an identity needs, always npm's."""
     named = _named()
     if named is not None and not tls:
         yield named
@@ -67,5 +69,5 @@ def running(*, tls: bool = False) -> Iterator[CosmosServer]:
                 f"{'https' if tls else 'http'}://127.0.0.1:{int(process.stdout.readline())}", EMULATOR_KEY
             )
         finally:
-            process.stdin.close()  # its sign to end
+            process.stdin.close()  # ends the server
             process.wait(10)

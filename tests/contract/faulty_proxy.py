@@ -1,6 +1,7 @@
-"""A real HTTP proxy before a Cosmos DB server that does, to the next requests for items, what a script says."""
+"""A real HTTP proxy in front of a Cosmos DB server. It does to the next requests for items what a script says."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -10,21 +11,29 @@ from urllib.parse import urlsplit
 
 @dataclass(frozen=True)
 class Fault:
-    """`status` answers instead of the server; `forward` lets the server act all the same; `cut` then drops the line;
-    `hold` waits, for so many seconds, before anything."""
+    """What happens to one request.
+
+    hold      waits so many seconds before anything else
+    status    answers with it, `headers` and `body`, instead of the server
+    forward   lets the server act all the same
+    linger    waits so many seconds after the server acted
+    cut       drops the connection instead of an answer
+    """
 
     status: int | None = None
     headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
     forward: bool = False
     cut: bool = False
     hold: float = 0.0
+    linger: float = 0.0
 
     @classmethod
-    def answer(cls, status: int, substatus: int = 0, retry_after_ms: int | None = None) -> Self:
+    def answer(cls, status: int, substatus: int = 0, retry_after_ms: int | None = None, body: bytes = b"") -> Self:
         headers = [("x-ms-substatus", str(substatus))] if substatus else []
         if retry_after_ms is not None:
             headers.append(("x-ms-retry-after-ms", str(retry_after_ms)))
-        return cls(status, tuple(headers))
+        return cls(status, tuple(headers), body)
 
 
 CUT_BEFORE = Fault(cut=True)
@@ -34,6 +43,8 @@ LOST_ANSWER = Fault(503, forward=True)
 
 @dataclass
 class FaultyProxy:
+    """`requests` and `open` count what happens now, `most_requests` the most requests at once."""
+
     upstream: str
     port: int = 0
     script: list[Fault] = field(default_factory=list)
@@ -41,6 +52,8 @@ class FaultyProxy:
     item_requests: list[str] = field(default_factory=list)
     accepted: int = 0
     open: int = 0
+    requests: int = 0
+    most_requests: int = 0
     idle: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -65,22 +78,34 @@ class FaultyProxy:
 
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = await reader.readuntil(b"\r\n\r\n")
-        body = await reader.readexactly(_length(head))
-        method, target, _ = head.split(b"\r\n", 1)[0].decode().split(" ", 2)
-        fault = self._fault(method, urlsplit(target).path)
-        if fault.hold:
-            await asyncio.sleep(fault.hold)
-        answer = b""
-        if fault.forward or not (fault.cut or fault.status):
-            answer = await self._forward(head, body)
-        if fault.cut:
+        body = await _body(head, reader)
+        self.requests += 1
+        self.most_requests = max(self.most_requests, self.requests)
+        try:
+            answer = await self._answer(head, body)
+        finally:
+            self.requests -= 1
+        if answer is None:
             return False
-        if fault.status:
-            lines = [f"HTTP/1.1 {fault.status} Scripted", "content-length: 0", *(f"{k}: {v}" for k, v in fault.headers)]
-            answer = "\r\n".join([*lines, "", ""]).encode()
         writer.write(answer)
         await writer.drain()
         return True
+
+    async def _answer(self, head: bytes, body: bytes) -> bytes | None:
+        method, target, _ = head.split(b"\r\n", 1)[0].decode().split(" ", 2)
+        fault = self._fault(method, urlsplit(target).path)
+        await asyncio.sleep(fault.hold)
+        answer = b""
+        if fault.forward or not (fault.cut or fault.status):
+            answer = await self._forward(head, body)
+        await asyncio.sleep(fault.linger)
+        if fault.cut:
+            return None
+        if fault.status:
+            length = ("content-length", str(len(fault.body)))
+            lines = [f"HTTP/1.1 {fault.status} Scripted", *(f"{k}: {v}" for k, v in (length, *fault.headers))]
+            answer = "\r\n".join([*lines, "", ""]).encode() + fault.body
+        return answer
 
     def _fault(self, method: str, path: str) -> Fault:
         if "/docs" not in path:
@@ -90,26 +115,46 @@ class FaultyProxy:
 
     async def _forward(self, head: bytes, body: bytes) -> bytes:
         address = urlsplit(self.upstream)
-        reader, writer = await asyncio.open_connection(address.hostname, address.port)
+        reader, writer = await asyncio.open_connection(address.hostname, address.port, ssl=_ssl(address.scheme))
         try:
             writer.write(head.replace(f" {self.upstream}/".encode(), b" /", 1) + body)
             await writer.drain()
             answer = await reader.readuntil(b"\r\n\r\n")
-            return answer + await reader.readexactly(_length(answer))
+            return answer + await _body(answer, reader)
         finally:
             writer.close()
 
 
-def _length(head: bytes) -> int:
-    for line in head.lower().split(b"\r\n"):
+def _ssl(scheme: str) -> ssl.SSLContext | None:
+    """Microsoft's emulators sign their certificates themselves."""
+    if scheme != "https":
+        return None
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+async def _body(head: bytes, reader: asyncio.StreamReader) -> bytes:
+    """The body that follows a head, with its chunks as they came."""
+    headers = head.lower().split(b"\r\n")
+    if b"transfer-encoding: chunked" in headers:
+        body = b""
+        while True:
+            size = await reader.readuntil(b"\r\n")
+            chunk = await reader.readexactly(int(size.split(b";")[0], 16) + 2)
+            body += size + chunk
+            if chunk == b"\r\n":
+                return body
+    for line in headers:
         if line.startswith(b"content-length:"):
-            return int(line.partition(b":")[2])
-    return 0
+            return await reader.readexactly(int(line.partition(b":")[2]))
+    return b""
 
 
 @asynccontextmanager
 async def running(upstream: str) -> AsyncIterator[FaultyProxy]:
-    proxy = FaultyProxy(upstream)
+    proxy = FaultyProxy(upstream.rstrip("/"))
     server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
     proxy.port = server.sockets[0].getsockname()[1]
     try:

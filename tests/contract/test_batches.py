@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Callable
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from models.errors import ChangedMeanwhile, Conflict, InvalidInput
+from models.errors import ChangedMeanwhile, Conflict, InvalidInput, Unavailable
 from services.ports import Create, Delete, Document, Operation, Query, Replace, Store, Upsert
 from tests.contract.conftest import SettableClock
 
@@ -157,3 +158,241 @@ async def test_of_many_batches_that_race_for_one_document_one_wins_whole(
     assert len(winners) == 1
     assert all(isinstance(outcome, list | ChangedMeanwhile) for outcome in outcomes)
     assert await stored(store) == {"shared": winners[0], f"own {winners[0]}": winners[0]}
+
+
+# Expiry
+
+
+async def test_a_batch_creates_over_expired_documents(store: Store, clock: SettableClock) -> None:
+    deadline = clock.seconds() + 60
+    await store.write_many("mentions", [mention(name, n=1, ttl_timestamp=deadline) for name in ("a", "b", "c")])
+    clock.forward(60)
+    etags = await store.batch(
+        "mentions", "t", [Create(mention("a", n=2)), Upsert(mention("b", n=2)), Create(mention("new", n=2))]
+    )
+    assert await stored(store) == {"a": 2, "b": 2, "new": 2}
+    assert etags == [await etag_of(store, name) for name in ("a", "b", "new")]
+
+
+async def test_a_document_of_a_batch_expires(store: Store, clock: SettableClock) -> None:
+    deadline = clock.seconds() + 60
+    (etag,) = await store.batch("mentions", "t", [Create(mention("a", ttl_timestamp=deadline))])
+    assert etag is not None
+    clock.forward(60)
+    assert await stored(store) == {}
+    for operation in (Replace(mention("a"), etag), Delete("a", etag), Delete("a")):
+        with pytest.raises(ChangedMeanwhile):
+            await store.batch("mentions", "t", [operation])
+    await store.batch("mentions", "t", [Create(mention("a"))])
+
+
+async def test_what_is_written_with_a_past_deadline_is_expired_at_once(store: Store, clock: SettableClock) -> None:
+    past = clock.seconds() - 1
+    await store.batch("mentions", "t", [Upsert(mention("a", ttl_timestamp=past)), Create(mention("b"))])
+    assert await stored(store) == {"b": None}
+
+
+# ETags
+
+
+async def test_the_etags_of_a_batch_are_those_of_its_documents(store: Store) -> None:
+    first, second = await store.batch("mentions", "t", [Create(mention("a", n=1)), Upsert(mention("b", n=1))])
+    assert first is not None
+    assert second is not None
+    await store.replace("mentions", mention("a", n=2), first)
+    (third,) = await store.batch("mentions", "t", [Replace(mention("b", n=2), second)])
+    assert third is not None
+    with pytest.raises(ChangedMeanwhile):
+        await store.batch("mentions", "t", [Replace(mention("b", n=3), second)])
+    assert await store.delete("mentions", "t", "b", third)
+    assert await stored(store) == {"a": 2}
+
+
+@pytest.mark.parametrize("etag", ["", "never seen", "|", "12|", "*", '"*"', "x|y", "0", "ü", "\ud800", "a\r\nb"])
+async def test_an_etag_that_no_store_gave_matches_nothing(store: Store, etag: str) -> None:
+    await store.create("mentions", mention("a", n=1))
+    for operation in (Replace(mention("a", n=2), etag), Delete("a", etag)):
+        with pytest.raises(ChangedMeanwhile):
+            await store.batch("mentions", "t", [Create(mention("b")), operation])
+    assert await store.replace_many("mentions", [(mention("a", n=2), etag)]) == [False]
+    assert await store.delete_many("mentions", [("t", "a", etag)]) == [False]
+    with pytest.raises(ChangedMeanwhile):
+        await store.replace("mentions", mention("a", n=2), etag)
+    assert await stored(store) == {"a": 1}
+
+
+# Limits
+
+TOO_LARGE = [Create(mention(f"{n}", text="x" * 1_000_000)) for n in range(2)]
+BAD_BATCHES: dict[str, tuple[str, list[Any]]] = {
+    "none": ("t", []),
+    "101": ("t", [Create(mention(f"{n}")) for n in range(101)]),
+    "too large": ("t", TOO_LARGE),
+    "another partition": ("t", [Create(mention("a")), Create(mention("b", "another"))]),
+    "one id twice": ("t", [Create(mention("a")), Upsert(mention("b")), Delete("a")]),
+    "bad document": ("t", [Create(mention("a")), Upsert(mention("b", n=float("nan")))]),
+    "no document": ("t", [Create(["id", "tool_id"])]),  # type: ignore[arg-type]
+    "bad id": ("t", [Create(mention("a")), Delete("a/b")]),
+    "bad partition": ("", [Delete("a")]),
+    "no ETag": ("t", [Replace(mention("a"), None)]),  # type: ignore[arg-type]
+    "an ETag that is no text": ("t", [Delete("a", 1)]),  # type: ignore[arg-type]
+    "no operation": ("t", [mention("a")]),
+}
+
+
+@pytest.mark.parametrize(("partition", "operations"), BAD_BATCHES.values(), ids=BAD_BATCHES)
+async def test_a_batch_that_azure_would_refuse_is_refused(store: Store, partition: str, operations: list[Any]) -> None:
+    with pytest.raises(InvalidInput):
+        await store.batch("mentions", partition, operations)
+    with pytest.raises(InvalidInput):
+        await store.batch_many("mentions", [("u", [Create(mention("a", "u"))]), (partition, operations)])
+    assert await store.count("mentions") == 0
+
+
+async def test_batches_for_an_unknown_container_are_refused(store: Store) -> None:
+    for ask in (lambda: store.batch("nowhere", "t", [Delete("a")]), lambda: store.batch_many("nowhere", [])):
+        with pytest.raises(InvalidInput) as refused:
+            await ask()
+        assert refused.value.field == "container"
+
+
+@pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")  # aiohttp, over a megabyte
+async def test_the_largest_batch_is_written(store: Store, clock: SettableClock) -> None:
+    """With what Cosmos needs besides the documents, it must keep to Cosmos's 2 MiB."""
+    padding = "n" * 255
+    deadline = clock.seconds() + 1_000_000
+    names = [f"{padding}{n:03}" for n in range(100)]
+    overhead = len(f'{{"id":"{names[0]}","tool_id":"t","ttl_timestamp":{deadline},"text":""}}')
+    documents = [mention(name, ttl_timestamp=deadline, text="é" * ((20_000 - overhead) // 2)) for name in names]
+    etags = await store.batch("mentions", "t", [Create(document) for document in documents])
+    await store.batch(
+        "mentions", "t", [Replace(document, etag or "") for document, etag in zip(documents, etags, strict=True)]
+    )
+    assert await store.count("mentions", partition="t") == 100
+    with pytest.raises(InvalidInput):
+        await store.batch("mentions", "t", [Upsert({**document, "more": 1}) for document in documents])
+
+
+async def test_a_document_may_be_any_mapping(store: Store) -> None:
+    document = MappingProxyType(mention("a", n=1))
+    await store.create("mentions", document)
+    await store.upsert("mentions", document)
+    await store.batch("mentions", "t", [Upsert(document)])
+    assert await stored(store) == {"a": 1}
+
+
+# Many batches, many callers
+
+
+async def test_hundreds_of_batches_of_one_call_keep_their_places(store: Store) -> None:
+    taken = {7, 150, 299}
+    await store.write_many("mentions", [mention("second", f"t{n}") for n in taken])
+    outcomes = await store.batch_many(
+        "mentions",
+        [(f"t{n}", [Create(mention("first", f"t{n}")), Create(mention("second", f"t{n}"))]) for n in range(300)],
+    )
+    assert {n for n, outcome in enumerate(outcomes) if isinstance(outcome, Conflict)} == taken
+    assert await store.count("mentions") == 600 - len(taken)
+    assert outcomes[42] == [await etag_of(store, name, "t42") for name in ("first", "second")]
+
+
+async def test_of_batches_of_one_call_that_create_one_document_one_wins(store: Store) -> None:
+    outcomes = await store.batch_many(
+        "mentions", [("t", [Create(mention("shared", n=n)), Create(mention(f"own {n}", n=n))]) for n in range(5)]
+    )
+    (winner,) = [n for n, outcome in enumerate(outcomes) if isinstance(outcome, list)]
+    assert [outcome.operation for outcome in outcomes if isinstance(outcome, Conflict)] == [0] * 4
+    assert await stored(store) == {"shared": winner, f"own {winner}": winner}
+
+
+async def test_calls_of_every_kind_at_once_each_get_their_own_results(
+    another: Callable[[], Store], store: Store
+) -> None:
+    other = another()
+    first = await store.create("mentions", mention("a", n=0))
+    calls: list[Any] = [
+        store.batch("mentions", "t", [Upsert(mention("b", n=1))]),
+        store.batch("mentions", "t", []),
+        store.batch("mentions", "t", [Create(mention("lost")), Replace(mention("gone"), "none")]),
+        other.batch("mentions", "u", [Create(mention("a", "u")), Create(mention("b", "u"))]),
+        store.create_many("mentions", [mention("a"), mention("c")]),
+        store.create_many("mentions", [mention("bad", n=float("nan"))]),
+        store.write_many("articles", [{"id": "article", "source_id": "s"}]),
+        store.replace_many("mentions", [(mention("a", n=2), first["_etag"]), (mention("gone"), "none")]),
+        store.delete_many("mentions", [("t", "gone", "none")]),
+        store.batch_many("mentions", [("v", [Create(mention("a", "v"))]), ("t", [Delete("gone")])]),
+    ]
+    outcomes: list[Any] = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [
+        *(list, InvalidInput, ChangedMeanwhile, list, list, InvalidInput, type(None), list, list, list)
+    ]
+    assert outcomes[2].operation == 1
+    assert outcomes[3] == [await etag_of(store, name, "u") for name in ("a", "b")]
+    assert outcomes[4] == [False, True]
+    assert outcomes[7] == [True, False]
+    assert outcomes[8] == [False]
+    assert isinstance(outcomes[9][0], list)
+    assert isinstance(outcomes[9][1], ChangedMeanwhile)
+    assert await stored(store) == {"a": 2, "b": 1, "c": None}
+    assert await store.count("articles") == 1
+
+
+async def test_batches_that_count_in_two_documents_keep_them_equal(another: Callable[[], Store], store: Store) -> None:
+    stores = [store, another()]
+    await store.batch("mentions", "t", [Create(mention("a", n=0)), Create(mention("b", n=0))])
+
+    async def add(asked: Store) -> None:
+        while True:
+            a, b = (await asked.query("mentions", Query(partition="t"))).items
+            assert a["n"] == b["n"]
+            operations = [Replace({**each, "n": each["n"] + 1}, each["_etag"]) for each in (a, b)]
+            try:
+                await asked.batch("mentions", "t", operations)
+            except ChangedMeanwhile:
+                continue
+            return
+
+    await asyncio.gather(*(add(stores[n % 2]) for n in range(12)))
+    assert await stored(store) == {"a": 12, "b": 12}
+
+
+async def test_a_batch_is_seen_by_every_other_store_at_once(another: Callable[[], Store], store: Store) -> None:
+    other = another()
+    for n in range(10):
+        await store.batch("mentions", "t", [Upsert(mention("a", n=n)), Upsert(mention("b", n=n))])
+        assert await stored(other) == {"a": n, "b": n}
+
+
+async def test_a_store_that_is_not_there_is_unavailable(unreachable: Store) -> None:
+    for ask in (
+        lambda: unreachable.batch("mentions", "t", [Create(mention("a"))]),
+        lambda: unreachable.batch_many("mentions", [("t", [Create(mention("a"))])]),
+    ):
+        async with asyncio.timeout(8):
+            with pytest.raises(Unavailable):
+                await ask()
+
+
+async def test_a_store_that_is_closed_is_unavailable(store: Store) -> None:
+    await store.close()
+    with pytest.raises(Unavailable):
+        await store.batch("mentions", "t", [Create(mention("a"))])
+
+
+async def test_a_cancelled_batch_is_done_whole_or_not_at_all(store: Store) -> None:
+    for delay in (0, 0.0005, 0.002, 0.01):
+        calls = [
+            asyncio.create_task(
+                store.batch("mentions", f"{delay}-{n}", [Create(mention(name, f"{delay}-{n}")) for name in "abc"])
+            )
+            for n in range(8)
+        ]
+        await asyncio.sleep(delay)
+        for call in calls[::2]:
+            call.cancel()
+        outcomes = await asyncio.gather(*calls, return_exceptions=True)
+        assert all(isinstance(outcome, list) for outcome in outcomes[1::2])
+    await store.batch("mentions", "u", [Create(mention("after", "u"))])
+    for delay in (0, 0.0005, 0.002, 0.01):
+        for n in range(8):
+            assert await store.count("mentions", partition=f"{delay}-{n}") in (0, 3)

@@ -3,22 +3,20 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, Unavailable
-from services.ports import Document, Query
+from services.ports import Create, Document, Query, Upsert
 from services.store.cosmos import CosmosStore
-from services.store.cosmos_connection import Counters
-from tests.contract import cosmos_server, faulty_proxy
-from tests.contract.conftest import SettableClock, ensured
-from tests.contract.cosmos_server import EMULATOR_KEY, CosmosServer
+from tests.contract import cosmos_server
+from tests.contract.conftest import FAULTY_DATABASE as DATABASE
+from tests.contract.conftest import SettableClock
+from tests.contract.cosmos_server import CosmosServer
 from tests.contract.faulty_proxy import CUT_AFTER, CUT_BEFORE, LOST_ANSWER, Fault, FaultyProxy
 from tests.contract.identity import Identity
-
-DATABASE = "faults"
 
 
 def item(name: str = "a", **fields: Any) -> Document:
@@ -26,39 +24,8 @@ def item(name: str = "a", **fields: Any) -> Document:
 
 
 @pytest.fixture
-async def proxy(cosmos: CosmosServer) -> AsyncIterator[FaultyProxy]:
-    async with faulty_proxy.running(cosmos.endpoint) as proxy:
-        yield proxy
-
-
-@pytest.fixture
-async def store(proxy: FaultyProxy, cosmos: CosmosServer, clock: SettableClock) -> AsyncIterator[CosmosStore]:
-    """A store that has opened and knows its container, so that scripts meet items only."""
-    patient = CosmosStore(cosmos.endpoint, DATABASE, clock, key=EMULATOR_KEY)
-    await ensured(patient, cosmos.endpoint, DATABASE)
-    for held in (await patient.query("mentions", Query(limit=1000))).items:
-        await patient.delete("mentions", held["tool_id"], held["id"])
-    await patient.close()
-    store = CosmosStore(proxy.endpoint, DATABASE, clock, key=EMULATOR_KEY, budget_seconds=1.5)
-    try:
-        await _opened(store)
-        proxy.item_requests.clear()
-        store.counters["mentions"] = Counters()
-        yield store
-    finally:
-        proxy.always = None
-        await store.close()
-
-
-async def _opened(store: CosmosStore) -> None:
-    """On a machine that has much else to do, opening may take longer than what the tests allow a request."""
-    async with asyncio.timeout(30):
-        while True:
-            try:
-                await store.query("mentions", Query())
-            except Unavailable:
-                continue
-            return
+def store(faulty_store: CosmosStore) -> CosmosStore:
+    return faulty_store
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +45,8 @@ OPERATIONS: dict[str, Operation] = {
     "delete": lambda store: store.delete("mentions", "t", "a"),
     "increment": lambda store: store.increment("mentions", item(), {"n": 1}),
     "write many": lambda store: store.write_many("mentions", [item()]),
+    "batch": lambda store: store.batch("mentions", "t", [Create(item("new")), Upsert(item())]),
+    "batch many": lambda store: store.batch_many("mentions", [("t", [Create(item("new")), Upsert(item())])]),
 }
 
 
@@ -265,9 +234,9 @@ async def test_cancelled_calls_give_their_connections_back(store: CosmosStore, p
 
 
 async def test_opening_that_is_cancelled_can_be_done_again(
-    proxy: FaultyProxy, clock: SettableClock, store: CosmosStore
+    proxy: FaultyProxy, cosmos: CosmosServer, clock: SettableClock, store: CosmosStore
 ) -> None:
-    other = CosmosStore(proxy.endpoint, DATABASE, clock, key=EMULATOR_KEY)
+    other = CosmosStore(proxy.endpoint, DATABASE, clock, key=cosmos.key)
     for delay in (0, 0.001, 0.003, 0.01):
         opening = asyncio.create_task(other.ping())
         await asyncio.sleep(delay)

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, Unavailable
-from services.ports import Document, Query, Store, Where
+from services.ports import Create, Document, Query, Store, Upsert, Where
 from tests.contract.conftest import SettableClock
 
 LONG_ID = "i" * 1023
@@ -743,6 +743,7 @@ async def test_a_bad_document_is_refused_by_every_write(store: Store, document: 
         lambda: store.write_many("mentions", [mention("t", "good"), document]),
         lambda: store.create_many("mentions", [mention("t", "good"), document]),
         lambda: store.replace_many("mentions", [(mention("t", "good"), "etag"), (document, "etag")]),
+        lambda: store.batch("mentions", "t", [Create(mention("t", "good")), Upsert(document)]),
     ):
         with pytest.raises(InvalidInput):
             await write()

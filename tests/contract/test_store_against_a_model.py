@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.errors import ChangedMeanwhile, Conflict
-from services.ports import Document, Query, Store, Where
+from services.ports import Create, Delete, Document, Operation, Query, Replace, Store, Upsert, Where
 from tests.contract.conftest import SettableClock
 
 TOOLS = st.sampled_from(["a", "b", "ü"])
@@ -32,7 +32,17 @@ FIELDS = st.fixed_dictionaries(
         "lifetime": st.sampled_from([None, 1, 5]),
     },
 )
+OPERATIONS = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["create", "upsert", "replace", "stale"]), NAMES, FIELDS),
+        st.tuples(st.sampled_from(["delete", "delete if", "delete stale"]), NAMES, st.none()),
+    ),
+    min_size=1,
+    max_size=3,
+    unique_by=lambda operation: operation[1],
+)
 STEPS = st.one_of(
+    st.tuples(st.just("batch"), TOOLS, st.just(""), OPERATIONS),
     st.tuples(st.sampled_from(["create", "upsert", "replace", "stale"]), TOOLS, NAMES, FIELDS),
     st.tuples(st.just("increment"), TOOLS, NAMES, st.integers(-3, 3)),
     st.tuples(st.sampled_from(["delete", "delete if"]), TOOLS, NAMES, st.none()),
@@ -68,6 +78,9 @@ def plain(document: Document) -> Document:
 
 async def take(step: tuple[str, str, str, Any], store: Store, model: Model, etags: dict[tuple[str, str], str]) -> None:
     what, tool, name, given_value = step
+    if what == "batch":
+        await batch(tool, given_value, store, model)
+        return
     key, there, now = (tool, name), (tool, name) in model.alive(), model.clock.seconds()
     held = await store.read("mentions", *key)
     assert (held is not None) == there
@@ -98,6 +111,40 @@ async def take(step: tuple[str, str, str, Any], store: Store, model: Model, etag
         else:
             assert what == "upsert" or there == (what == "replace")
             model.documents[key] = document
+
+
+async def batch(tool: str, wanted: list[tuple[str, str, Any]], store: Store, model: Model) -> None:
+    """The model does the operations one by one on a copy, which it keeps if none fails."""
+    now, alive, documents = model.clock.seconds(), model.alive(), dict(model.documents)
+    operations: list[Operation] = []
+    failed: list[int] = []
+    for index, (what, name, fields) in enumerate(wanted):
+        key, there = (tool, name), (tool, name) in alive
+        document = document_of(tool, name, fields or {}, now)
+        held = await store.read("mentions", *key)
+        etag = "none" if held is None else held["_etag"]
+        if what in ("create", "upsert"):
+            operations.append(Create(document) if what == "create" else Upsert(document))
+            fails = what == "create" and there
+        elif what in ("replace", "stale"):
+            operations.append(Replace(document, etag if what == "replace" else etag + "0"))
+            fails = what == "stale" or not there
+        else:
+            operations.append(Delete(name, {"delete": None, "delete if": etag, "delete stale": etag + "0"}[what]))
+            fails = what == "delete stale" or not there
+        failed += [index] * fails
+        if what.startswith("delete"):
+            documents.pop(key, None)
+        else:
+            documents[key] = document
+    (outcome,) = await store.batch_many("mentions", [(tool, operations)])
+    if isinstance(outcome, list):
+        assert failed == []
+        assert [etag is None for etag in outcome] == [isinstance(operation, Delete) for operation in operations]
+        model.documents = documents
+    else:
+        assert outcome.operation == failed[0]
+        assert isinstance(outcome, Conflict) == isinstance(operations[failed[0]], Create)
 
 
 async def add(key: tuple[str, str], amount: int, store: Store, model: Model) -> None:

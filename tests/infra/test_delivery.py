@@ -53,7 +53,7 @@ def test_both_pythons_are_checked_and_the_official_emulator_is_asked() -> None:
     assert floor
     assert jobs["check"]["strategy"]["matrix"]["python"] == [floor[1], AZURE_PYTHON]
     assert "cosmosdb/linux/azure-cosmos-emulator" in jobs["cosmos"]["services"]["cosmos"]["image"]
-    assert jobs["cosmos"]["env"].keys() >= {"COSMOS_ENDPOINT", "TOOLPULSE_REQUIRE_COSMOS"}
+    assert jobs["cosmos"]["env"].keys() >= {"COSMOS_TEST_ENDPOINT", "TOOLPULSE_REQUIRE_COSMOS"}
     assert {"check", "test", "infra"} <= {call[1] for call in CALLS if call[0] == "scripts/dev.py"}
 
 

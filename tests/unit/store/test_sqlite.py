@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import json
 import shutil
 import sqlite3
 import threading
@@ -16,7 +17,7 @@ import pytest
 
 from models.errors import Unavailable
 from services.ports import Document, Operator, Query, Where
-from services.store import cursors, rules, sqlite_sql
+from services.store import cursors, plans, sqlite_queries, sqlite_sql
 from services.store.containers import CONTAINERS, DESCENDING
 from services.store.sqlite import SqliteStore
 from services.store.sqlite_commits import DOCUMENTS_AT_ONCE
@@ -241,6 +242,29 @@ async def test_an_older_file_gets_what_it_lacks(
     assert there.issuperset(sqlite_sql.schema())
 
 
+@pytest.mark.parametrize("order", CONTAINERS["articles"].orders)
+async def test_an_order_that_is_added_later_gets_its_index_when_an_old_file_is_opened(
+    open_store: Callable[..., SqliteStore], raw: sqlite3.Connection, order: str
+) -> None:
+    articles = CONTAINERS["articles"]
+    others = {name: pairs for name, pairs in articles.orders.items() if name != order}
+    older = {**CONTAINERS, "articles": dataclasses.replace(articles, orders=others)}
+    for statement in sqlite_sql.schema(older).values():
+        raw.execute(statement)
+    raw.execute(f"PRAGMA user_version = {sqlite_sql.SCHEMA_VERSION}")
+    for n in (2, 0, 1):
+        body = {"id": "article", "source_id": f"{n}", **{field: f"{n}" for field, _ in articles.orders[order]}}
+        row = (f"{n}", "article", json.dumps(body), f"etag {n}", 1, None)
+        raw.execute("INSERT INTO articles (pk, id, body, etag, ts, expires) VALUES (?, ?, ?, ?, ?, ?)", row)
+    page = await open_store().query("articles", Query(order=order))
+    assert [each["source_id"] for each in page.items] == ["0", "1", "2"]
+    (added,) = sqlite_sql.schema().keys() - sqlite_sql.schema(older).keys()
+    assert (added,) in raw.execute("SELECT name FROM sqlite_master").fetchall()
+    statement, parameters = sqlite_queries.select(plans.plan(articles, Query(order=order)), 0)
+    (step,) = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+    assert step == f"SCAN articles USING INDEX {added}"
+
+
 async def test_a_file_of_a_newer_program_is_refused(
     open_store: Callable[..., SqliteStore], raw: sqlite3.Connection
 ) -> None:
@@ -279,11 +303,27 @@ async def test_an_index_serves_every_order(
     if spec.crowded:
         shapes.append(Query(order=order, reverse=reverse, partition="p", where=(Where(first, "ge", value),)))
     for shape in shapes:
-        plan = rules.plan(spec, shape)
-        statement, parameters = sqlite_sql.select(plan, 0)
+        plan = plans.plan(spec, shape)
+        statement, parameters = sqlite_queries.select(plan, 0)
         steps = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
         assert not any("TEMP B-TREE" in step for step in steps)
         assert all("USING INDEX" in step for step in steps)
+
+
+@pytest.mark.parametrize(("container", "order"), ORDERS)
+@pytest.mark.parametrize("reverse", [False, True])
+async def test_an_equality_on_the_first_field_of_an_order_is_a_range_of_its_index(
+    open_store: Callable[..., SqliteStore], raw: sqlite3.Connection, container: str, order: str, reverse: bool
+) -> None:
+    await open_store().ensure_containers()
+    spec = CONTAINERS[container]
+    first = spec.orders[order][0][0]
+    where = (Where(first, "eq", 1 if first in spec.numbers else "x"),)
+    statement, parameters = sqlite_queries.select(plans.plan(spec, Query(where, order=order, reverse=reverse)), 0)
+    (step,) = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+    index = next(name for name in sqlite_sql.schema() if name.startswith(f"{container}_{first}"))
+    assert step.startswith(f"SEARCH {container} USING INDEX {index}")
+    assert "(<expr>=?" in step
 
 
 @pytest.mark.parametrize(("container", "order"), ORDERS)
@@ -301,10 +341,10 @@ async def test_a_later_page_begins_at_its_cursor(
         if spec.crowded:
             shapes += [dataclasses.replace(shape, partition="p") for shape in shapes]
         for shape in shapes:
-            plan = rules.plan(spec, shape)
+            plan = plans.plan(spec, shape)
             values: list[Any] = [1 if field in spec.numbers else "y" for field, _ in plan.keys]
             later = dataclasses.replace(shape, after=cursors.encode(plan.fingerprint, values))
-            statement, parameters = sqlite_sql.select(rules.plan(spec, later), 0)
+            statement, parameters = sqlite_queries.select(plans.plan(spec, later), 0)
             assert parameters.count(values[0]) > 1, "the bound of the scan, and the comparison"
             (step,) = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
             assert "<expr><?" in step if op == "le" else "<expr>>?" in step
@@ -313,7 +353,7 @@ async def test_a_later_page_begins_at_its_cursor(
 async def test_a_partition_is_read_by_its_key(open_store: Callable[..., SqliteStore], raw: sqlite3.Connection) -> None:
     await open_store().ensure_containers()
     for name, container in CONTAINERS.items():
-        statement, parameters = sqlite_sql.select(rules.plan(container, Query(partition="p")), 0)
+        statement, parameters = sqlite_queries.select(plans.plan(container, Query(partition="p")), 0)
         steps = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
         assert steps == [f"SEARCH {name} USING INDEX {name}_key (pk=?)"]
 

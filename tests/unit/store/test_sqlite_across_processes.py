@@ -41,7 +41,7 @@ class Writer:
         return str(said)
 
     def kill(self) -> list[int]:
-        """Kills it in mid-work; what it had acknowledged."""
+        """Kills the process at work, and returns what the store had acknowledged."""
         self.process.kill()
         said, _ = self.process.communicate(timeout=60)
         lines = said.split("\n")
@@ -71,6 +71,56 @@ async def test_nothing_acknowledged_is_lost_to_kill_9(tmp_path: Path) -> None:
             assert n % 4 != 3 or held["hits"] == 3
             assert n % 4 != 2 or await store.read("mentions", f"{name}-2", f"{n}") is not None
     await store.upsert("mentions", {"id": "after", "tool_id": "t"})
+    await store.close()
+
+
+async def test_a_batch_is_there_whole_or_not_at_all_after_kill_9(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    acknowledged: dict[str, int] = {}
+    for turn in range(6):
+        writer = Writer(path, f"p{turn}", "batches", 1_000_000)
+        writer.go()
+        said = [int(writer.stdout.readline()) for _ in range(random.randint(1, 150))]
+        acknowledged[f"p{turn}"] = max(said + writer.kill())
+    assert intact(path)
+    store = SqliteStore(path, utc_now)
+    for name, last in acknowledged.items():
+        for n in range(last + 2):  # one more may have been done, and not acknowledged
+            parts = await store.count("mentions", partition=f"{name}-{n}")
+            assert parts == 3 or (parts == 0 and n > last)
+        a, b = await store.read_many("mentions", [(name, "a"), (name, "b")])
+        assert a is not None
+        assert b is not None
+        assert a["n"] == b["n"] >= last
+    await store.close()
+
+
+async def test_another_process_never_sees_half_a_batch(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    store = SqliteStore(path, utc_now)
+    writer = Writer(path, "p", "batches", 1_000_000)
+    writer.go()
+    last = -1
+    for _ in range(60):
+        last = int(writer.stdout.readline())
+        first, second = (await store.query("mentions", Query(partition="p"))).items
+        assert first["n"] == second["n"] >= last
+        assert await store.count("mentions", partition=f"p-{last}") == 3
+        assert await store.count("mentions", partition=f"p-{first['n'] + 1}") in (0, 3)
+    writer.kill()
+    await store.close()
+
+
+async def test_two_processes_count_in_pairs_of_documents_exactly(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    rounds = 200
+    writers = [Writer(path, name, "pairs", rounds) for name in ("one", "two")]
+    for writer in writers:
+        writer.go()
+    for writer in writers:
+        assert int(writer.finish()) == rounds
+    store = SqliteStore(path, utc_now)
+    assert [each["n"] for each in (await store.query("mentions", Query(partition="pair"))).items] == [2 * rounds] * 2
     await store.close()
 
 

@@ -54,19 +54,14 @@ def _step(container: Container, operation: Operation) -> Step:
     if isinstance(operation, Delete):
         rules.check_id(operation.id)
         if operation.etag is not None:
-            _check_etag(operation.etag)
+            rules.check_etag(operation.etag)
         return Step(operation, operation.id, None)
     if not isinstance(operation, Create | Upsert | Replace):
         raise InvalidInput("operations", "must be Create, Upsert, Replace or Delete")
     if isinstance(operation, Replace):
-        _check_etag(operation.etag)
+        rules.check_etag(operation.etag)
     prepared = rules.prepare(container, operation.document)
     return Step(operation, prepared.id, prepared)
-
-
-def _check_etag(etag: object) -> None:
-    if not isinstance(etag, str):
-        raise InvalidInput("etag", "must be the text that a read or write returned")
 
 
 def failure(container: Container, partition: str, steps: Sequence[Step], index: int) -> Conflict | ChangedMeanwhile:

@@ -1,0 +1,230 @@
+"""Bulk writes that arrive together share a transaction, and each caller gets what it would have got alone."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from models.errors import InvalidInput, Unavailable
+from services.ports import Create, Delete, Document, Replace, Upsert, utc_now
+from services.store.sqlite import SqliteStore
+from services.store.sqlite_commits import DOCUMENTS_AT_ONCE, INLINE_WRITES, Commits
+from services.store.sqlite_threads import Threads, Work
+from services.store.sqlite_writes import ABSENT, Batch, Write
+
+T = TypeVar("T")
+
+
+def item(name: str = "a", tool: str = "t", **fields: Any) -> Document:
+    return {"id": name, "tool_id": tool, **fields}
+
+
+def batches(prefix: str, count: int, size: int = 1) -> list[Batch]:
+    return [
+        [Write(f"{prefix}-{n}", f"{m}", b"{}", f"etag-{prefix}-{n}-{m}", 1, None, ABSENT) for m in range(size)]
+        for n in range(count)
+    ]
+
+
+class CountingThreads(Threads):
+    """Counts transactions, and lets the test decide when one may begin."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, utc_now, 1.0, 60.0)
+        self.transactions: list[bool] = []
+        self.may_begin = asyncio.Event()
+        self.may_begin.set()
+        self.asked = asyncio.Event()
+
+    async def write(self, work: Work[T], *, inline: bool) -> T:
+        self.transactions.append(inline)
+        self.asked.set()
+        await self.may_begin.wait()
+        return await super().write(work, inline=inline)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+async def threads(path: Path) -> AsyncIterator[CountingThreads]:
+    threads = CountingThreads(path)
+    yield threads
+    await threads.close()
+
+
+@pytest.fixture
+async def store(path: Path) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore(path, utc_now, wait_seconds=0.3)
+    await store.ensure_containers()
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+def raw(path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        yield connection
+
+
+async def test_calls_of_a_few_turns_of_the_loop_are_one_transaction(threads: CountingThreads) -> None:
+    commits = Commits(threads)
+
+    async def after(turns: int) -> list[int | None]:
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        return await commits.write("mentions", batches(f"{turns}", 2))
+
+    assert await asyncio.gather(*(after(turns) for turns in range(4))) == [[None, None]] * 4
+    assert threads.transactions == [True]
+
+
+async def test_calls_that_arrive_during_a_transaction_are_the_next_one(threads: CountingThreads) -> None:
+    commits = Commits(threads)
+    threads.may_begin.clear()
+    first = asyncio.create_task(commits.write("mentions", batches("first", 1)))
+    await threads.asked.wait()
+    others = [asyncio.create_task(commits.write("mentions", batches(f"{n}", 1))) for n in range(9)]
+    for _ in range(20):
+        await asyncio.sleep(0)
+    threads.may_begin.set()
+    assert await asyncio.gather(first, *others) == [[None]] * 10
+    assert len(threads.transactions) == 2
+
+
+async def test_calls_for_several_containers_are_one_transaction(threads: CountingThreads) -> None:
+    commits = Commits(threads)
+    names = ["mentions", "articles", "mentions", "runs"]
+    calls = (commits.write(name, batches(f"{n}", n + 1)) for n, name in enumerate(names))
+    assert await asyncio.gather(*calls) == [[None] * (n + 1) for n in range(4)]
+    assert threads.transactions == [True]
+
+
+async def test_a_few_writes_run_on_the_loop_and_many_in_a_thread(threads: CountingThreads) -> None:
+    commits = Commits(threads)
+    await commits.write("mentions", batches("few", INLINE_WRITES))
+    await commits.write("mentions", batches("many", INLINE_WRITES + 1))
+    assert threads.transactions == [True, False]
+
+
+async def test_what_has_no_room_in_a_transaction_is_the_next_one(threads: CountingThreads) -> None:
+    commits = Commits(threads)
+    sizes = [DOCUMENTS_AT_ONCE // 2, DOCUMENTS_AT_ONCE // 2, 1, 2 * DOCUMENTS_AT_ONCE + 1]
+    calls = [commits.write("mentions", batches(f"{n}", size)) for n, size in enumerate(sizes)]
+    assert [len(each) for each in await asyncio.gather(*calls)] == sizes
+    # 1,000 and 1,000; 1, since 2,000 more have no room; 2,000; 2,000; 1
+    assert len(threads.transactions) == 5
+
+
+async def test_a_batch_is_not_split_between_transactions(threads: CountingThreads) -> None:
+    commits = Commits(threads)
+    count = DOCUMENTS_AT_ONCE // 100 + 1
+    assert await commits.write("mentions", batches("b", count, 100)) == [None] * count
+    assert len(threads.transactions) == 2
+
+
+async def test_a_call_without_batches_writes_nothing(threads: CountingThreads) -> None:
+    assert await Commits(threads).write("mentions", []) == []
+    assert threads.transactions == []
+
+
+async def test_a_call_that_is_refused_does_not_disturb_the_others(store: SqliteStore) -> None:
+    await store.create("mentions", item("taken"))
+    outcomes = await asyncio.gather(
+        store.create_many("mentions", [item("a"), item("b", n=float("nan"))]),
+        store.create_many("mentions", [item("a"), item("taken")]),
+        store.batch("mentions", "t", [Create(item("lost")), Create(item("taken"))]),
+        store.replace_many("mentions", [(item("taken"), None)]),  # type: ignore[list-item]
+        store.write_many("mentions", [item("c")]),
+        return_exceptions=True,
+    )
+    assert isinstance(outcomes[0], InvalidInput)
+    assert outcomes[1] == [True, False]
+    assert getattr(outcomes[2], "operation", None) == 1
+    assert isinstance(outcomes[3], InvalidInput)
+    found = await store.read_many("mentions", [("t", name) for name in ("a", "b", "lost", "taken", "c")])
+    assert [each is not None for each in found] == [True, False, False, True, True]
+
+
+async def test_of_batches_that_share_a_transaction_each_sees_those_before(store: SqliteStore) -> None:
+    first = await store.create("mentions", item(n=0))
+    outcomes = await store.batch_many(
+        "mentions",
+        [
+            ("t", [Replace(item(n=1), first["_etag"]), Create(item("b"))]),
+            ("t", [Replace(item(n=2), first["_etag"]), Create(item("c"))]),
+            ("t", [Delete("b"), Upsert(item("d"))]),
+            ("t", [Create(item("b", n=3))]),
+        ],
+    )
+    assert [isinstance(outcome, list) for outcome in outcomes] == [True, False, True, True]
+    a, b, c, d = await store.read_many("mentions", [("t", name) for name in "abcd"])
+    assert a is not None
+    assert b is not None
+    assert (a["n"], b["n"], c) == (1, 3, None)
+    assert d is not None
+
+
+async def test_an_error_of_the_transaction_is_raised_to_all_and_nothing_is_written(
+    store: SqliteStore, raw: sqlite3.Connection
+) -> None:
+    raw.execute("BEGIN IMMEDIATE")
+    calls: list[Any] = [
+        store.create_many("mentions", [item("a")]),
+        store.batch("mentions", "t", [Create(item("b"))]),
+        store.batch_many("articles", [("s", [Create({"id": "article", "source_id": "s"})])]),
+        store.delete_many("mentions", [("t", "c", "etag")]),
+    ]
+    outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    assert all(isinstance(outcome, Unavailable) for outcome in outcomes)
+    raw.execute("COMMIT")
+    assert await store.count("mentions") == 0
+    await store.batch("mentions", "t", [Create(item("b"))])
+
+
+async def test_a_cancelled_call_that_waits_is_not_written(threads: CountingThreads) -> None:
+    commits = Commits(threads)
+    threads.may_begin.clear()
+    first = asyncio.create_task(commits.write("mentions", batches("first", 1)))
+    await threads.asked.wait()
+    cancelled, kept = (asyncio.create_task(commits.write("mentions", batches(name, 1))) for name in ("gone", "kept"))
+    await asyncio.sleep(0)
+    cancelled.cancel()
+    await asyncio.gather(cancelled, return_exceptions=True)
+    first.cancel()  # its transaction has begun
+    threads.may_begin.set()
+    assert await kept == [None]
+    connection = await threads.opened()
+    assert connection.execute("SELECT pk FROM mentions ORDER BY pk").fetchall() == [("first-0",), ("kept-0",)]
+
+
+async def test_calls_that_wait_when_the_store_closes_are_unavailable(
+    store: SqliteStore, raw: sqlite3.Connection
+) -> None:
+    raw.execute("BEGIN IMMEDIATE")
+    calls = [asyncio.create_task(store.batch("mentions", "t", [Create(item(f"{n}"))])) for n in range(3)]
+    await asyncio.sleep(0.05)
+    calls += [asyncio.create_task(store.batch("mentions", "t", [Create(item(f"late {n}"))])) for n in range(3)]
+    await asyncio.sleep(0)
+    await store.close()
+    raw.execute("COMMIT")
+    outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    assert all(isinstance(outcome, Unavailable) for outcome in outcomes)
+
+
+def test_an_event_loop_that_ends_leaves_no_call_behind(path: Path) -> None:
+    async def main(after: Callable[[], Any]) -> None:
+        store = SqliteStore(path, utc_now)
+        await store.ensure_containers()
+        call = asyncio.create_task(store.batch("mentions", "t", [Create(item("a"))]))
+        await after()
+        store._threads._close()
+        assert not call.done()
+
+    asyncio.run(main(lambda: asyncio.sleep(0)))

@@ -1,4 +1,4 @@
-"""The messages of the cache: which tools to refresh, and of which tool the figures have changed."""
+"""The messages of `refresh-tools`: which tools to refresh, and as which batch of which run. Written and read here."""
 
 from __future__ import annotations
 
@@ -49,15 +49,6 @@ class RefreshMessage:
         ):
             raise InvalidInput("message", "must name run_id and batch together, or neither")
         return cls(tuple(tool_ids), run_id, batch)
-
-
-def reanalysed_tool(text: str) -> str:
-    """The tool that a message of `reanalysis-completed` is about."""
-    said = _read(text)
-    tool_id = said.get("tool_id") if isinstance(said, dict) else None
-    if not isinstance(tool_id, str) or not tool_id:
-        raise InvalidInput("message", "must be a JSON object with tool_id")
-    return tool_id
 
 
 def refresh_messages(tool_ids: Sequence[str]) -> list[str]:

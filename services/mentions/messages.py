@@ -1,4 +1,4 @@
-"""The messages of analysis: articles to analyse, a run to go on with, a tool whose figures have changed."""
+"""The messages of analysis: articles to analyse."""
 
 from __future__ import annotations
 
@@ -7,20 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.errors import InvalidInput
-
-
-def run_message(run_id: str) -> str:
-    """For `reanalyze-tools`."""
-    return json.dumps({"run_id": run_id}, separators=(",", ":"))
-
-
-def run_of(text: str) -> str:
-    return _text(_object(text), "run_id")
-
-
-def completed_message(tool_id: str, run_id: str) -> str:
-    """For `reanalysis-completed`: the tool's generation was raised, its entries may go."""
-    return json.dumps({"tool_id": tool_id, "run_id": run_id}, separators=(",", ":"))
 
 
 def source_ids_of(text: str) -> list[str]:
@@ -39,10 +25,3 @@ def _object(text: str) -> Mapping[str, Any]:
     if not isinstance(message, dict):
         raise InvalidInput("message", "must be a JSON object")
     return message
-
-
-def _text(message: Mapping[str, Any], field: str) -> str:
-    value = message.get(field)
-    if not isinstance(value, str) or not value:
-        raise InvalidInput("message", f"must have {field}")
-    return value

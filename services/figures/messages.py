@@ -13,16 +13,9 @@ MOST_TOOLS = 50
 """In one message."""
 
 
-def _read(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
-
-
 @dataclass(frozen=True, slots=True)
 class RefreshMessage:
-    """For `refresh-tools`. Without a run, it is about tools that were served stale."""
+    """The tools to refresh: a batch of a run, or, without a run, tools that were served stale."""
 
     tool_ids: tuple[str, ...]
     run_id: str | None = None
@@ -36,12 +29,15 @@ class RefreshMessage:
 
     @classmethod
     def from_message(cls, text: str) -> Self:
-        """Raises InvalidInput for what `to_message` never writes."""
-        said = _read(text)
-        tool_ids = said.get("tool_ids") if isinstance(said, dict) else None
+        """Raises InvalidInput for a text that `to_message` never writes."""
+        try:
+            message = json.loads(text)
+        except ValueError:
+            message = None
+        tool_ids = message.get("tool_ids") if isinstance(message, dict) else None
         if not isinstance(tool_ids, list) or not all(isinstance(each, str) and each for each in tool_ids):
             raise InvalidInput("message", "must be a JSON object with tool_ids")
-        run_id, batch = said.get("run_id"), said.get("batch")
+        run_id, batch = message.get("run_id"), message.get("batch")
         if (
             (run_id is None) != (batch is None)
             or not isinstance(run_id, str | None)
@@ -52,7 +48,7 @@ class RefreshMessage:
 
 
 def refresh_messages(tool_ids: Sequence[str]) -> list[str]:
-    """For tools that were served stale."""
+    """The messages for tools that were served stale."""
     return [
         RefreshMessage(tuple(tool_ids[start : start + MOST_TOOLS])).to_message()
         for start in range(0, len(tool_ids), MOST_TOOLS)

@@ -252,7 +252,7 @@ def counted_without_attempts(run: JobRun, now: datetime) -> list[Attempt]:
     return [rules.succeeded(page, 0, now, progress=run.progress, counts=counts, errors=run.errors)]
 
 
-_PAGE = "page-"
+_PAGE = "page:"
 
 
 def _place(page: Attempt) -> tuple[int, int]:

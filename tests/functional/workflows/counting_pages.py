@@ -83,7 +83,7 @@ def check_attempts(attempts: list[Attempt]) -> None:
     by_page: dict[str, list[Attempt]] = {}
     for each in sorted(attempts, key=lambda each: each.attempt_no):
         by_page.setdefault(each.subject, []).append(each)
-    assert sorted(by_page) == [f"page-{number:04}" for number in range(1, len(by_page) + 1)]
+    assert sorted(by_page) == [f"page:{number:04}" for number in range(1, len(by_page) + 1)]
     for tries in by_page.values():
         assert [each.attempt_no for each in tries] == list(range(1, len(tries) + 1))
         assert [each.status for each in tries] == ["FAILED"] * (len(tries) - 1) + ["SUCCEEDED"]

@@ -97,7 +97,7 @@ async def test_a_run_whose_worker_dies_at_any_operation_counts_each_page_once(
         assert is_done(after), f"died {when} operation {k}"
         attempts = await office.engine.attempts(run.run_id)
         check_attempts(attempts)
-        assert {each.subject for each in attempts} == {"page-0001", "page-0002", "page-0003"}
+        assert {each.subject for each in attempts} == {"page:0001", "page:0002", "page:0003"}
         assert len(office.work.done) <= 4, "at most the page under way was done twice"
         assert await office.worker().advance(run.run_id, 3) == DONE, "its messages are sent again"
         assert await office.run(run.run_id) == after
@@ -121,11 +121,11 @@ async def test_workers_that_die_one_after_the_other_leave_an_attempt_each(store:
     office.work.before = None
     await office.worker().advance(run.run_id)
     assert await office.tried(run.run_id) == [
-        ("page-0001", 1, "SUCCEEDED", None),
-        ("page-0002", 1, "FAILED", "worker_died"),
-        ("page-0002", 2, "FAILED", "worker_died"),
-        ("page-0002", 3, "SUCCEEDED", None),
-        ("page-0003", 1, "SUCCEEDED", None),
+        ("page:0001", 1, "SUCCEEDED", None),
+        ("page:0002", 1, "FAILED", "worker_died"),
+        ("page:0002", 2, "FAILED", "worker_died"),
+        ("page:0002", 3, "SUCCEEDED", None),
+        ("page:0003", 1, "SUCCEEDED", None),
     ]
     assert is_done(await office.run(run.run_id))
 
@@ -147,8 +147,8 @@ async def test_a_page_that_fails_is_tried_to_the_fifth_delivery_and_then_the_run
     assert (after.status, after.progress) == ("FAILED", 10)
     assert after.errors == ("article-1: odd", "Unavailable: gave up after 5 deliveries")
     assert await office.tried(run.run_id) == [
-        ("page-0001", 1, "SUCCEEDED", None),
-        *(("page-0002", number, "FAILED", "Unavailable") for number in range(1, 6)),
+        ("page:0001", 1, "SUCCEEDED", None),
+        *(("page:0002", number, "FAILED", "Unavailable") for number in range(1, 6)),
     ]
     office.work.before = None
     watch.advance(hours=1)
@@ -181,7 +181,7 @@ async def test_a_run_that_has_become_impossible_fails_at_once_with_its_reason(st
     assert await office.worker().advance(run.run_id) == WorkResult()
     after = await office.run(run.run_id)
     assert (after.status, after.errors) == ("FAILED", ("tool: it is gone",))
-    assert await office.tried(run.run_id) == [("page-0001", 1, "FAILED", "RunImpossible")]
+    assert await office.tried(run.run_id) == [("page:0001", 1, "FAILED", "RunImpossible")]
 
 
 async def test_a_failure_that_could_not_be_recorded_is_recorded_by_the_next_delivery(
@@ -207,8 +207,8 @@ async def test_a_failure_that_could_not_be_recorded_is_recorded_by_the_next_deli
     office.work.before = None
     await office.worker().advance(run.run_id)
     assert await office.tried(run.run_id) == [
-        ("page-0001", 1, "FAILED", "worker_died"),
-        ("page-0001", 2, "SUCCEEDED", None),
+        ("page:0001", 1, "FAILED", "worker_died"),
+        ("page:0001", 2, "SUCCEEDED", None),
     ]
 
 
@@ -229,8 +229,8 @@ async def test_a_worker_that_is_overtaken_stops_and_poisons_no_message(store: Sq
     assert await slow == WorkResult()
     assert is_done(await office.run(run.run_id))
     assert (await office.tried(run.run_id))[:2] == [
-        ("page-0001", 1, "FAILED", "worker_died"),
-        ("page-0001", 2, "SUCCEEDED", None),
+        ("page:0001", 1, "FAILED", "worker_died"),
+        ("page:0001", 2, "SUCCEEDED", None),
     ]
 
 
@@ -342,9 +342,9 @@ async def test_a_run_that_was_under_way_when_attempts_were_introduced_keeps_what
     assert is_done(after)
     assert after.duration_ms == 9 * 60_000 + 58_000
     assert [each[:3] for each in await office.tried("old")] == [
-        ("page-0000", 1, "SUCCEEDED"),
-        ("page-0001", 1, "SUCCEEDED"),
-        ("page-0002", 1, "SUCCEEDED"),
+        ("page:0000", 1, "SUCCEEDED"),
+        ("page:0001", 1, "SUCCEEDED"),
+        ("page:0002", 1, "SUCCEEDED"),
     ]
 
 
@@ -366,7 +366,7 @@ async def test_an_attempt_that_cannot_be_read_keeps_no_run_from_going_on(
         updated_at=watch.now,
         run_id=run.run_id,
         task_name=WORKFLOW,
-        subject="page-0001",
+        subject="page:0001",
         attempt_no=1,
         started_at=watch.now,
     )

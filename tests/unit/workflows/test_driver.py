@@ -14,7 +14,7 @@ from tests.documents import NOW, attempt, run
 def page(number: int, try_: int = 1, *, status: str = "SUCCEEDED", **fields: Any) -> Attempt:
     error = "worker_died" if status == "FAILED" else None
     fields = {"task_name": "reanalyze_tool", "error_type": error, **fields}
-    return attempt(subject=f"page-{number:04}", attempt_no=try_, status=status, **fields)
+    return attempt(subject=f"page:{number:04}", attempt_no=try_, status=status, **fields)
 
 
 def test_a_run_has_done_what_its_pages_that_succeeded_counted() -> None:
@@ -46,14 +46,14 @@ def test_fifty_errors_are_kept_in_the_order_of_the_pages() -> None:
 @pytest.mark.parametrize(
     ("attempts", "subject", "number"),
     [
-        ([], "page-0001", 1),
-        ([page(1)], "page-0002", 1),
-        ([page(1), page(2, status="FAILED")], "page-0002", 2),
-        ([page(10), page(9)], "page-0011", 1),
-        ([page(9999)], "page-10000", 1),
-        ([page(10_000), page(9999)], "page-10001", 1),
-        ([page(0)], "page-0001", 1),
-        ([page(1, 3, status="FAILED"), page(1, 2, status="FAILED")], "page-0001", 4),
+        ([], "page:0001", 1),
+        ([page(1)], "page:0002", 1),
+        ([page(1), page(2, status="FAILED")], "page:0002", 2),
+        ([page(10), page(9)], "page:0011", 1),
+        ([page(9999)], "page:10000", 1),
+        ([page(10_000), page(9999)], "page:10001", 1),
+        ([page(0)], "page:0001", 1),
+        ([page(1, 3, status="FAILED"), page(1, 2, status="FAILED")], "page:0001", 4),
     ],
 )
 def test_the_next_attempt_is_at_the_page_after_those_that_succeeded(
@@ -74,5 +74,5 @@ def test_the_tools_that_changed_are_told_once_each_in_the_order_of_the_pages() -
 def test_a_run_that_has_counted_nothing_has_no_page_before_its_first() -> None:
     assert counted_without_attempts(run(), NOW) == []
     (counted,) = counted_without_attempts(run(progress=2, metrics={"removed": 1}, errors=("odd",)), NOW)
-    assert (counted.subject, counted.status, counted.progress) == ("page-0000", "SUCCEEDED", 2)
+    assert (counted.subject, counted.status, counted.progress) == ("page:0000", "SUCCEEDED", 2)
     assert (counted.counts, counted.errors) == ({"removed": 1}, ("odd",))

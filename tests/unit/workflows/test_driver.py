@@ -8,7 +8,7 @@ import pytest
 
 from models.run import Attempt
 from services.workflows.driver import changed_tools, counted_without_attempts, next_page, summary
-from tests.documents import NOW, attempt, run
+from tests.documents import NOW, attempt, feed, run
 
 
 def page(number: int, try_: int = 1, *, status: str = "SUCCEEDED", **fields: Any) -> Attempt:
@@ -62,6 +62,13 @@ def test_the_next_attempt_is_at_the_page_after_those_that_succeeded(
     following = next_page(run(), attempts, NOW)
     assert (following.task_name, following.subject, following.attempt_no) == ("reanalyze_tool", subject, number)
     assert (following.run_id, following.status, following.started_at) == (run().run_id, "STARTED", NOW)
+
+
+def test_a_page_has_no_subject_that_a_feed_could_have() -> None:
+    """Else it would be among the feed's history."""
+    subject = next_page(run(), [], NOW).subject
+    with pytest.raises(ValueError, match="letters, digits"):
+        feed(feed_id=subject)
 
 
 def test_the_tools_that_changed_are_told_once_each_in_the_order_of_the_pages() -> None:

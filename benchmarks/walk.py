@@ -69,7 +69,7 @@ class Profile:
             yield
         finally:
             sys.setprofile(None)
-            threading.setprofile(None)  # type: ignore[arg-type]
+            threading.setprofile(None)
 
     def _note(self, frame: FrameType, event: str, argument: Any) -> None:
         code = frame.f_code

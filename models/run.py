@@ -18,10 +18,6 @@ def attempt_id(task: str, subject: str, number: int, started_at: datetime) -> st
     return f"ATTEMPT:{task}:{subject}:{number}:{stamp}"
 
 
-def done_id(batch: str) -> str:
-    return f"DONE:{batch}"
-
-
 INGEST_FEEDS = "ingest_feeds"
 """The workflow of ingestion."""
 
@@ -161,7 +157,7 @@ class Attempt(_InRun):
 
     `articles_held` are those of `articles_found` that wait in the quarantine. The other tasks count in `counts`;
     `progress` is how many items the attempt went through, `errors` names those that failed, and `tool_ids` are the
-    tools that it refreshed, or whose figures it changed.
+    tools that it refreshed, or whose figures it changed. `ended_ms` is its end in Unix milliseconds.
     """
 
     STATES: ClassVar[Mapping[str, Machine]] = {"status": ATTEMPT}
@@ -172,6 +168,7 @@ class Attempt(_InRun):
     attempt_no: int = Field(strict=True, ge=1)
     status: AttemptStatus = "STARTED"
     started_at: Time
+    ended_ms: Count | None = None
     duration_ms: Count | None = None
     error_type: Text | None = None
     error_message: str | None = Field(default=None, max_length=500)
@@ -197,18 +194,3 @@ class Attempt(_InRun):
         if (self.status == "FAILED") != (self.error_type is not None):
             raise ValueError("error_type must be there if, and only if, the attempt failed")
         return self
-
-
-class BatchDone(_InRun):
-    """That one batch of a fanned-out run is through. Written once; whoever sees all of a run's closes it."""
-
-    entity_type: Literal["BatchDone"] = "BatchDone"
-    batch: IdPart
-    subjects_done: tuple[IdPart, ...] = ()
-    subjects_failed: tuple[IdPart, ...] = ()
-    entries_written: Count = 0
-    duration_ms: Count = 0
-
-    @property
-    def id(self) -> str:
-        return done_id(self.batch)

@@ -46,17 +46,16 @@ from services.operations.upkeep import Upkeep
 from services.ports import Clock, Queues, Store, utc_now
 from services.runs.engine import RunEngine
 from services.runs.reading import Runs
-from services.runs.workflows import BACKFILL, DELETE, MERGE, PRIORITIZE, REANALYZE, Workflows
 from services.settings import Settings
 from services.tools.catalog import Catalog
 from services.tools.watchlist import Watchlist
 from services.workflows.backfill import Backfill
+from services.workflows.changes import FeedChanges, ToolChanges
 from services.workflows.deletion import Deletion
-from services.workflows.feed_changes import FeedChanges
+from services.workflows.driver import BACKFILL, DELETE, MERGE, PRIORITIZE, REANALYZE, Workflows
 from services.workflows.merging import Merging
 from services.workflows.priorities import Priorities
 from services.workflows.reanalysis import Reanalysis
-from services.workflows.tool_changes import ToolChanges
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
@@ -160,6 +159,7 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now, *, migra
         resources.push_async_callback(fetcher.close)
         engine = RunEngine(store, clock, _new_id)
         heartbeats = Heartbeats(store, clock)
+        engine = RunEngine(store, clock, _new_id)
         feeds = FeedRegistry(store, clock)
         catalog = Catalog(store, clock, _new_uuid)
         cache = Cache.build(store, catalog, clock, _new_id, settings.cache_memory_seconds)
@@ -171,7 +171,7 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now, *, migra
         intake = Intake(store, settling, clock)
         articles = Articles(store, clock)
         workflows = Workflows(
-            store,
+            engine,
             {
                 DELETE: Deletion(articles, settling),
                 PRIORITIZE: Priorities(store, settling, clock),
@@ -180,7 +180,6 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now, *, migra
                 MERGE: Merging(store, catalog, settling, cache.recount, cache.generations, clock),
             },
             clock,
-            _new_id,
         )
         budget = Budget(store, _policy(settings), clock)
         return Container(

@@ -19,7 +19,7 @@ from models.metrics import CacheTotals, IngestionTotals
 from models.migration import MigrationRecord
 from models.observation import Observation
 from models.quarantine import QuarantineItem, quarantine_id
-from models.run import Attempt, BatchDone, CollisionMetrics, IngestionBatch, JobRun
+from models.run import Attempt, CollisionMetrics, IngestionBatch, JobRun
 from models.stored import StoredDocument
 from models.timeline import DirtyHour, HourTable, Tally, Timeline, WindowTables
 from models.tool import CatalogVersion, NameRule, Reference, Tool, ToolName, ToolReference
@@ -213,10 +213,6 @@ def attempt(**changes: Any) -> Attempt:
     return _of(Attempt, fields, changes)
 
 
-def batch_done(**changes: Any) -> BatchDone:
-    return _of(BatchDone, {"run_id": "5a4fce02", "batch": "0001"}, changes)
-
-
 def tool(**changes: Any) -> Tool:
     fields = {
         "tool_id": TOOL_ID,
@@ -354,7 +350,6 @@ EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     run,
     ingestion_batch,
     attempt,
-    batch_done,
     tool,
     tool_name,
     catalog_version,

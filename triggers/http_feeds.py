@@ -8,9 +8,9 @@ from services import container
 from services.feeds.form import FIELDS, feed_change, new_feed
 from services.feeds.lists import import_opml
 from services.feeds.opml import write_opml
-from services.mentions.messages import run_message
 from services.store.shown import shown
 from services.topology import INGEST_FEEDS, REANALYZE_TOOLS
+from services.workflows.messages import run_message
 from triggers.access import MANAGE, READ, require_management
 from triggers.http_codec import (
     accepted,

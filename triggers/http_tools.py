@@ -6,12 +6,12 @@ import azure.functions as func
 
 from models.errors import InvalidInput
 from services import container
-from services.mentions.messages import run_message
 from services.mentions.tool_articles import tool_articles
 from services.store.shown import shown
 from services.tools.form import CHANGEABLE, FIELDS, new_tool, tool_change
 from services.topology import REANALYZE_TOOLS
 from services.workflows.backfill import preview
+from services.workflows.messages import run_message
 from triggers.access import MANAGE, READ, require_management
 from triggers.http_codec import accepted, answering, json_answer, json_body, list_answer, page_answer, page_of, query_of
 

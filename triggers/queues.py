@@ -10,9 +10,9 @@ import azure.functions as func
 from services import container
 from services.articles.analysis_messages import article_messages, source_ids_of
 from services.feeds.messages import IngestMessage
-from services.figures.messages import RefreshMessage, reanalysed_tool
-from services.mentions.messages import completed_message, run_message, run_of
+from services.figures.messages import RefreshMessage
 from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, REANALYSIS_COMPLETED, REANALYZE_TOOLS, REFRESH_TOOLS
+from services.workflows.messages import completed_message, completed_tool_of, run_id_of, run_message
 
 queues = func.Blueprint()
 
@@ -49,12 +49,12 @@ async def reanalyze_tools(
     context: func.Context,
 ) -> None:
     services = await container.get()
-    run_id = run_of(message.get_body().decode())
-    turn = await services.workflows.advance(run_id, message.dequeue_count or 1, context.invocation_id)
-    if turn.goes_on:
+    run_id = run_id_of(message.get_body().decode())
+    result = await services.workflows.advance(run_id, message.dequeue_count or 1, context.invocation_id)
+    if result.send_again:
         again.set([run_message(run_id)])
-    if turn.changed:
-        completed.set([completed_message(tool_id, run_id) for tool_id in turn.changed])
+    if result.changed_tools:
+        completed.set([completed_message(tool_id, run_id) for tool_id in result.changed_tools])
 
 
 @queues.queue_trigger(arg_name="message", queue_name=REFRESH_TOOLS, connection=CONNECTION)
@@ -66,4 +66,4 @@ async def refresh_tools(message: func.QueueMessage) -> None:
 @queues.queue_trigger(arg_name="message", queue_name=REANALYSIS_COMPLETED, connection=CONNECTION)
 async def invalidate_tool_cache(message: func.QueueMessage) -> None:
     services = await container.get()
-    await services.figures.invalidation.invalidate_tool_cache(reanalysed_tool(message.get_body().decode()))
+    await services.figures.invalidation.invalidate_tool_cache(completed_tool_of(message.get_body().decode()))

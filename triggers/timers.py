@@ -14,7 +14,6 @@ from models.errors import Unavailable
 from services import container
 from services.articles.analysis_messages import article_messages
 from services.logs import log_event
-from services.mentions.messages import run_message
 from services.topology import (
     ANALYZE_ARTICLES,
     CLEAN_UP,
@@ -25,6 +24,7 @@ from services.topology import (
     REFRESH_TOOLS,
     Timer,
 )
+from services.workflows.messages import run_message
 
 timers = func.Blueprint()
 

@@ -1,4 +1,4 @@
-"""What follows from a command: its run, carried out in this process."""
+"""Carries out the run of a command in this process."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from services.container import Container
 
 
 async def carried_out(app: Container, run: JobRun) -> int:
-    """Here and now, to its end; should this be interrupted, the app's clean_up goes on with it."""
-    turn = await app.workflows.advance(run.run_id)
-    while turn.goes_on:
+    """Works on the run to its end, and returns the exit code. If interrupted, the app's clean_up resumes the run."""
+    result = await app.workflows.advance(run.run_id)
+    while result.send_again:
         say(f"{(await app.runs.get(run.run_id)).progress} done")
-        turn = await app.workflows.advance(run.run_id)
-    for tool_id in turn.changed:
+        result = await app.workflows.advance(run.run_id)
+    for tool_id in result.changed_tools:
         await app.figures.invalidation.invalidate_tool_cache(tool_id)
     done = await app.runs.get(run.run_id)
     say(f"{done.workflow_name} {done.status}: {', '.join(f'{count} {name}' for name, count in done.metrics.items())}")

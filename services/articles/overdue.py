@@ -112,7 +112,7 @@ class OverdueIngestion:
         def summary(ended: JobRun, attempts: Any) -> Mapping[str, Any]:
             return ingestion.summary(ended, attempts, given_up=LOST_MESSAGE)
 
-        await self._engine.close_overdue(run, summary)
+        await self._engine.close_unless_changed(run, summary)
 
     async def _record_open_attempts(self, run: JobRun, feed: Feed, now: datetime) -> None:
         open_attempts = [*feed.interrupted_attempts, *([feed.current_attempt] if feed.current_attempt else [])]

@@ -1,4 +1,4 @@
-"""The messages of the cache: which tools to refresh, and of which tool the figures have changed."""
+"""The messages of `refresh-tools`: which tools to refresh, and as which batch of which run. Written and read here."""
 
 from __future__ import annotations
 
@@ -13,16 +13,9 @@ MOST_TOOLS = 50
 """In one message."""
 
 
-def _read(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
-
-
 @dataclass(frozen=True, slots=True)
 class RefreshMessage:
-    """For `refresh-tools`. Without a run, it is about tools that were served stale."""
+    """The tools to refresh: a batch of a run, or, without a run, tools that were served stale."""
 
     tool_ids: tuple[str, ...]
     run_id: str | None = None
@@ -36,12 +29,15 @@ class RefreshMessage:
 
     @classmethod
     def from_message(cls, text: str) -> Self:
-        """Raises InvalidInput for what `to_message` never writes."""
-        said = _read(text)
-        tool_ids = said.get("tool_ids") if isinstance(said, dict) else None
+        """Raises InvalidInput for a text that `to_message` never writes."""
+        try:
+            message = json.loads(text)
+        except ValueError:
+            message = None
+        tool_ids = message.get("tool_ids") if isinstance(message, dict) else None
         if not isinstance(tool_ids, list) or not all(isinstance(each, str) and each for each in tool_ids):
             raise InvalidInput("message", "must be a JSON object with tool_ids")
-        run_id, batch = said.get("run_id"), said.get("batch")
+        run_id, batch = message.get("run_id"), message.get("batch")
         if (
             (run_id is None) != (batch is None)
             or not isinstance(run_id, str | None)
@@ -51,17 +47,8 @@ class RefreshMessage:
         return cls(tuple(tool_ids), run_id, batch)
 
 
-def reanalysed_tool(text: str) -> str:
-    """The tool that a message of `reanalysis-completed` is about."""
-    said = _read(text)
-    tool_id = said.get("tool_id") if isinstance(said, dict) else None
-    if not isinstance(tool_id, str) or not tool_id:
-        raise InvalidInput("message", "must be a JSON object with tool_id")
-    return tool_id
-
-
 def refresh_messages(tool_ids: Sequence[str]) -> list[str]:
-    """For tools that were served stale."""
+    """The messages for tools that were served stale."""
     return [
         RefreshMessage(tuple(tool_ids[start : start + MOST_TOOLS])).to_message()
         for start in range(0, len(tool_ids), MOST_TOOLS)

@@ -20,8 +20,8 @@ from services.store.containers import RUNS
 from services.store.listed import listed
 
 Summarize = Callable[[JobRun, Sequence[Attempt]], Mapping[str, Any]]
-"""The fields of a run that follow from its attempts. The run is handed in as it ended. `status` may be among the
-fields; otherwise it follows from rules.status_of."""
+"""The fields of a run that follow from its attempts. The run is handed in as it ends now, or has ended before. `status`
+may be among the fields; otherwise it follows from rules.status_of."""
 
 LOST_AFTER = timedelta(minutes=5)
 """A run that is QUEUED for longer has lost its message."""
@@ -54,6 +54,21 @@ class RunEngine:
     ) -> JobRun:
         """A new run, QUEUED and stored. The caller sends its message."""
         run = rules.queued(workflow, self._new_id(), self._clock(), subject, parameters)
+        return read_run(await self._store.create(RUNS.name, run.to_document()))
+
+    async def open(
+        self,
+        workflow: str,
+        subject: str | None = None,
+        parameters: dict[str, Any] | None = None,
+        *,
+        batches: int,
+        invocation_id: str | None = None,
+        since: datetime,
+    ) -> JobRun:
+        """A new run of so many batches that is RUNNING, stored. `since` is when its caller began to prepare it."""
+        queued = rules.queued(workflow, self._new_id(), since, subject, parameters)
+        run = rules.begun(queued, invocation_id, since).changed(since, batches=batches)
         return read_run(await self._store.create(RUNS.name, run.to_document()))
 
     async def accept_all(self, runs: Sequence[JobRun]) -> None:
@@ -147,7 +162,8 @@ class RunEngine:
     async def close(
         self, run_id: str, summarize: Summarize, *, known: tuple[JobRun, Sequence[Attempt]] | None = None
     ) -> JobRun | None:
-        """Writes what the run's attempts add up to, in a run that has ended too; None if the run is gone.
+        """Writes what the run's attempts add up to, in a run that has ended too; None if the run is gone. Attempts
+        without an end are recorded as FAILED: their workers died, or are not waited for.
 
         `known` are the run and all its attempts as a caller holds them who knows that nobody else has worked on the
         run. Otherwise both are read.
@@ -156,7 +172,7 @@ class RunEngine:
             run, attempts = known or (await self.find(run_id), None)
             if run is None:
                 return None
-            if attempts is None:  # after the run: whoever records a later attempt writes the run once more
+            if attempts is None:  # after the run: a worker that records an attempt later closes the run again
                 attempts = await self._attempts(run_id)
             try:
                 return await self._close(run, attempts, summarize)
@@ -164,14 +180,19 @@ class RunEngine:
                 known = None
         raise ChangedMeanwhile(f"run {run_id} keeps changing")
 
-    async def close_overdue(self, run: JobRun, summarize: Summarize) -> JobRun | None:
-        """Closes the run with what there is; None if somebody has written it since it was read, and so works on it."""
-        try:
-            return await self._close(run, await self._attempts(run.run_id), summarize)
-        except ChangedMeanwhile:
-            return None
+    async def close_unless_changed(self, run: JobRun, summarize: Summarize) -> JobRun | None:
+        """As `close`; None if somebody else has written the run since it was read."""
+        for _ in range(_TRIES):
+            try:
+                return await self._close(run, await self._attempts(run.run_id), summarize)
+            except ChangedMeanwhile as error:
+                if not error.operation:
+                    return None
+        raise ChangedMeanwhile(f"attempts of run {run.run_id} keep changing")
 
-    async def overdue(self, workflows: Sequence[str], now: datetime) -> list[JobRun]:
+    async def overdue(
+        self, workflows: Sequence[str], now: datetime, *, stuck_after: timedelta = STUCK_AFTER
+    ) -> list[JobRun]:
         """The runs whose message must have been lost, or whose worker died, the oldest first."""
         where = (
             Where("workflow_name", "in", tuple(workflows)),
@@ -181,17 +202,24 @@ class RunEngine:
         )
         page = await self._store.query(RUNS.name, Query(where, order="by_start", limit=_MOST_OVERDUE))
         runs = listed(page, read_run, "run_id").items
-        return [run for run in runs if run.status == "QUEUED" or run.updated_at <= now - STUCK_AFTER]
+        return [run for run in runs if run.status == "QUEUED" or run.updated_at <= now - stuck_after]
 
     async def _close(self, run: JobRun, attempts: Sequence[Attempt], summarize: Summarize) -> JobRun:
         now = self._clock()
+        open_ones = [each for each in attempts if each.status == "STARTED"]
+        died = [rules.worker_died(each, now) for each in open_ones]
+        attempts = [*died, *(each for each in attempts if each.status != "STARTED")]
         # A run that nobody began cannot have succeeded.
         default = "FAILED" if run.status == "QUEUED" else rules.status_of(attempts)
-        says = dict(summarize(rules.ended(run, default, now), attempts))
+        ended = run if run.is_finished else rules.ended(run, default, now)
+        says = dict(summarize(ended, attempts))
         after = rules.ended(run, says.pop("status", default), now).changed(now, **says)
-        if after == run.changed(after.updated_at):
+        if not died and after == run.changed(after.updated_at):
             return run
-        return read_run(await self._store.replace(RUNS.name, after.to_document(), run.stored_etag or ""))
+        operations = [Replace(after.to_document(), run.stored_etag or "")]
+        operations += [Replace(each.to_document(), each.stored_etag or "") for each in died]
+        etag, *_ = await self._store.batch(RUNS.name, run.run_id, operations)
+        return after.with_etag(etag)
 
     async def _attempts(self, run_id: str, *where: Where) -> list[Attempt]:
         found: list[Attempt] = []

@@ -66,14 +66,21 @@ def started(run_id: str, task: str, subject: str, number: int, now: datetime) ->
 
 
 def succeeded(attempt: Attempt, duration_ms: int, now: datetime, **says: Any) -> Attempt:
-    return attempt.changed(now, status="SUCCEEDED", duration_ms=duration_ms, **says)
+    return attempt.changed(now, status="SUCCEEDED", duration_ms=duration_ms, ended_ms=unix_milliseconds(now), **says)
 
 
 def failed(attempt: Attempt, error: BaseException, duration_ms: int, now: datetime) -> Attempt:
     """Only our own errors are known to hold no secrets, so of any other one the type is stored alone."""
     message = str(error)[:_LONGEST_MESSAGE] if isinstance(error, ToolpulseError) else None
     kind = type(error).__name__
-    return attempt.changed(now, status="FAILED", duration_ms=duration_ms, error_type=kind, error_message=message)
+    return attempt.changed(
+        now,
+        status="FAILED",
+        duration_ms=duration_ms,
+        ended_ms=unix_milliseconds(now),
+        error_type=kind,
+        error_message=message,
+    )
 
 
 def worker_died(attempt: Attempt, now: datetime) -> Attempt:

@@ -1,5 +1,5 @@
-"""The last 30 days' articles searched for what some tools are now called: mentions are added, and those that no longer
-match are removed. Also what would be, without changing anything."""
+"""Searches the articles of the last 30 days for the present names of some tools: adds missing mentions, and removes
+those that no longer match. Also previews what new aliases would add, without changing anything."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from services.figures.generations import Generations
 from services.mentions.mentions import source_tickers
 from services.mentions.settling import Settled, Settling
 from services.ports import Document, Query, Store, Where
-from services.runs.workflows import Step
 from services.store.containers import ARTICLES
 from services.tools.catalog import Catalog
 from services.tools.detector import Detected, Detector
 from services.tools.form import changed_tool
 from services.tools.names import owns
 from services.tools.watchlist import Watchlist
+from services.workflows.driver import PageResult
 
 LOOKED_BACK = timedelta(days=30)
 PAGE = 200
@@ -33,7 +33,7 @@ MOST_SAMPLES = 10
 
 
 class Backfill:
-    """A workflow: `parameters.tools` are ids or names of tools. Pages are of articles by when they were published."""
+    """A workflow: `parameters.tools` are ids or names of tools. Its pages are articles by their published time."""
 
     def __init__(
         self, store: Store, catalog: Catalog, settling: Settling, watchlist: Watchlist, generations: Generations
@@ -44,25 +44,29 @@ class Backfill:
         self._watchlist = watchlist
         self._generations = generations
 
-    async def step(self, run: JobRun) -> Step:
-        found = [await self._catalog.find(str(each)) for each in _list(run.parameters.get("tools"))]
+    async def page(self, run: JobRun) -> PageResult:
+        found = [await self._catalog.find(text) for text in _texts(run.parameters.get("tools"))]
         tools = frozenset(tool.tool_id for tool in found if tool is not None)
         checkpoint = run.checkpoint or {"since": format_time(run.started_at - LOOKED_BACK)}
-        query = _published_since(str(checkpoint["since"]), _after(checkpoint), newest_first=False)
-        page = await self._store.query(ARTICLES.name, query)
+        after = checkpoint.get("after")
+        query = _published_since(str(checkpoint["since"]), after if isinstance(after, str) else None)
+        articles = await self._store.query(ARTICLES.name, query)
         detector = await self._watchlist.detector()
-        concerned = await asyncio.to_thread(_concerned, page.items, detector, tools)
+        concerned = await asyncio.to_thread(_concerned, articles.items, detector, tools)
         settled = await self._settling.settle(concerned, only=tools) if concerned else Settled()
-        counts = {"articles": len(page.items), "mentions": settled.written, "removed": settled.removed}
-        if page.next is not None:
-            return Step({**checkpoint, "after": page.next}, len(page.items), counts, settled.failed)
+        progress = len(articles.items)
+        counts = {"articles": progress, "mentions": settled.written, "removed": settled.removed}
+        if articles.next is not None:
+            return PageResult({**checkpoint, "after": articles.next}, progress, counts, settled.failed)
         for tool_id in sorted(tools):
             await self._generations.raise_(tool_id)
-        return Step(None, len(page.items), counts, settled.failed, tuple(sorted(tools)))
+        return PageResult(None, progress, counts, settled.failed, tuple(sorted(tools)))
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
+    """An article that a tool would gain, with the names in it."""
+
     source_id: str
     headline: str
     published: datetime
@@ -71,16 +75,17 @@ class Sample:
 
 @dataclass(slots=True)
 class Preview:
-    """What aliases would add. Without `complete` there were more articles than a preview looks at: the newest count."""
+    """How many articles a tool would gain, and samples of them. `complete` is false if there were more articles than a
+    preview looks at; it looks at the newest. `taken_by` has the tools that own an alias already, by alias."""
 
     would_add: int = 0
     articles: int = 0
     complete: bool = True
     samples: list[Sample] = field(default_factory=list)
     taken_by: dict[str, str] = field(default_factory=dict)
-    """The tools that hold an alias already, by alias."""
 
     def shown(self) -> dict[str, Any]:
+        """As the API and the command line answer."""
         return {
             "would_add": self.would_add,
             "articles_looked_at": self.articles,
@@ -101,60 +106,57 @@ class Preview:
 async def preview(
     store: Store, catalog: Catalog, watchlist: Watchlist, tool: Tool, change: Mapping[str, Any], now: datetime
 ) -> Preview:
-    """Which of the last 30 days' articles `tool` would gain by the aliases and rules of `change`, beside those that it
-    has; the newest first among the samples."""
-    found = Preview()
+    """Which articles of the last 30 days `tool` would gain by the aliases and rules of `change`, the newest first."""
+    result = Preview()
     more = [name for name in change.get("aliases", ()) if not owns(tool, name)]
     rules = {**tool.name_rules, **change.get("name_rules", {})}
     after_change = changed_tool(tool, {"aliases": (*tool.aliases, *more), "name_rules": rules}, now)
     for name in after_change.names:
-        holder = await catalog.find(name) if not owns(tool, name) else None
-        if holder is not None:
-            found.taken_by[name] = holder.tool_id
-    known = (await watchlist.detector()).tools
-    detector = await asyncio.to_thread(
-        Detector, [*(each for each in known.values() if each.tool_id != tool.tool_id), after_change]
-    )
+        owner = await catalog.find(name) if not owns(tool, name) else None
+        if owner is not None:
+            result.taken_by[name] = owner.tool_id
+    others = [each for each in (await watchlist.detector()).tools.values() if each.tool_id != tool.tool_id]
+    detector = await asyncio.to_thread(Detector, [*others, after_change])
+    since = format_time(now - LOOKED_BACK)
     after: str | None = None
     while True:
-        page = await store.query(
-            ARTICLES.name, _published_since(format_time(now - LOOKED_BACK), after, newest_first=True)
-        )
-        await asyncio.to_thread(_look_at, page.items, detector, tool.tool_id, found)
-        found.articles += len(page.items)
-        after = page.next
-        if after is None or found.articles >= MOST_PREVIEWED:
-            found.complete = after is None
-            return found
+        articles = await store.query(ARTICLES.name, _published_since(since, after, newest_first=True))
+        await asyncio.to_thread(_add_to_preview, result, articles.items, detector, tool.tool_id)
+        after = articles.next
+        if after is None or result.articles >= MOST_PREVIEWED:
+            result.complete = after is None
+            return result
 
 
-def _look_at(documents: Iterable[Document], detector: Detector, tool_id: str, found: Preview) -> None:
+def _add_to_preview(result: Preview, documents: Iterable[Document], detector: Detector, tool_id: str) -> None:
     for document in documents:
+        result.articles += 1
         if tool_id in document.get("detected_tool_ids", ()):
             continue
         article = _readable(document)
         detected = _find(article, detector).get(tool_id) if article is not None else None
         if article is None or detected is None:
             continue
-        found.would_add += 1
-        if len(found.samples) < MOST_SAMPLES:
+        result.would_add += 1
+        if len(result.samples) < MOST_SAMPLES:
             matches = tuple(dict.fromkeys(reason.name for reason in detected.reasons))
-            found.samples.append(Sample(article.source_id, article.canonical.headline, article.timestamp, matches))
+            result.samples.append(Sample(article.source_id, article.canonical.headline, article.timestamp, matches))
 
 
 def _concerned(documents: Iterable[Document], detector: Detector, tools: frozenset[str]) -> list[str]:
-    """Those that may have a mention, or are to get one, and those that cannot be read: settling says what is wrong."""
+    """The articles that may have a mention of these tools or are to get one, and those that cannot be read: settling
+    reports what is wrong with them."""
     found = []
     for document in documents:
         article = _readable(document)
-        listed = not tools.isdisjoint(document.get("tool_ids_ever_detected", ()))
-        if listed or article is None or not tools.isdisjoint(_find(article, detector)):
+        may_have_one = not tools.isdisjoint(document.get("tool_ids_ever_detected", ()))
+        if may_have_one or article is None or not tools.isdisjoint(_find(article, detector)):
             found.append(document["source_id"])
     return found
 
 
 def _readable(document: Document) -> Article | None:
-    """One that cannot be read does not hold up the others."""
+    """An article that cannot be read does not hold up the others."""
     try:
         return Article.from_document(document)
     except UnreadableDocument:
@@ -166,15 +168,10 @@ def _find(article: Article, detector: Detector) -> dict[str, Detected]:
     return detector.find(reading.headline, article.text_for_analysis or "", article.tags, source_tickers(article))
 
 
-def _published_since(since: str, after: str | None, *, newest_first: bool) -> Query:
+def _published_since(since: str, after: str | None, *, newest_first: bool = False) -> Query:
     where = (Where("timestamp", "ge", since), Where("deleted_at", "missing"))
     return Query(where, order="by_time", reverse=newest_first, limit=PAGE, after=after)
 
 
-def _after(checkpoint: Mapping[str, Any]) -> str | None:
-    after = checkpoint.get("after")
-    return after if isinstance(after, str) else None
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _texts(value: Any) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list) else []

@@ -1,15 +1,14 @@
-"""Making one tool answer as another: its names move, its mentions become the other's, its entries go.
+"""Makes one tool (the source) answer as another (the target): names, mentions and counts move, cache entries go.
 
-The source says first where it goes, so that no other merge takes it elsewhere when this one is interrupted. The target
-lists the names before the source is marked as merged, each by its ETag: of two merges that would make tools answer for
-each other in a circle, one fails at that. Then the articles that mention the source are settled anew: they name the
-target now. A mention whose article is no more is copied before it is buried. A target that is itself merged meanwhile
-is followed.
+The source is first marked with the target it is merging into, so that no other merge takes it elsewhere if this one is
+interrupted. Then the target gets the source's names, and only then the source is MERGED. Both are written by ETag: of
+two merges that would make tools answer for each other in a circle, one fails. Then the mentions move, page by page: an
+article that mentions the source is analysed again, and names the target now; the mention of an expired article is
+copied and then removed. If the target is itself merged meanwhile, the tool that answers in its place is the target.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Sequence
 from datetime import datetime
@@ -25,36 +24,36 @@ from services.figures.recount import Recount
 from services.mentions.dirty_hours import mark_hours
 from services.mentions.mentions import removed
 from services.mentions.settling import UNREADABLE, Settling
-from services.ports import Clock, Document, Page, Query, Store
-from services.runs.workflows import RunImpossible, Step
+from services.ports import Clock, Page, Query, Store
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.store.listed import listed
 from services.tools.catalog import Catalog
 from services.tools.names import TRIES
+from services.workflows.driver import PageResult, RunImpossible
 
 PAGE = 200
 ROUNDS = 20
-WRITING_AT_ONCE = 16
 
 
-async def to_be_merged(catalog: Catalog, source: str, into: str) -> tuple[Tool, Tool]:
-    """Both tools, if they can be merged as things are. Raises NotFound, Conflict."""
-    one = await catalog.get(source)
+async def mergeable(catalog: Catalog, source: str, into: str) -> tuple[Tool, Tool]:
+    """Source and target, if they can be merged now. Raises NotFound, Conflict."""
+    tool = await catalog.get(source)
     try:
-        other = await catalog.get(into)
+        target = await catalog.get(into)
     except NotFound as error:
         raise NotFound(f"into: {error}") from None
-    if other.status != "ACTIVE":
-        raise Conflict(f"into: {other.primary_name!r} is not watched; make it ACTIVE first")
-    if one.tool_id == other.tool_id:
+    if target.status != "ACTIVE":
+        raise Conflict(f"into: {target.primary_name!r} is not watched; make it ACTIVE first")
+    if tool.tool_id == target.tool_id:
         raise Conflict(f"into: {into!r} is the same tool")
-    if one.merging_into not in (None, other.tool_id):
-        raise Conflict(f"tool: {one.primary_name!r} is just being merged into {one.merging_into}")
-    return one, other
+    if tool.merging_into not in (None, target.tool_id):
+        raise Conflict(f"tool: {tool.primary_name!r} is just being merged into {tool.merging_into}")
+    return tool, target
 
 
 class Merging:
-    """A workflow: `subject` is the tool that goes, `parameters.into` the one that answers in its place."""
+    """A workflow: `subject` is the source, `parameters.into` the target. The first page merges the tools, the others
+    are the source's mentions by id."""
 
     def __init__(
         self,
@@ -72,33 +71,33 @@ class Merging:
         self._generations = generations
         self._clock = clock
 
-    async def step(self, run: JobRun) -> Step:
+    async def page(self, run: JobRun) -> PageResult:
         source_id, into = run.subject or "", str(run.parameters.get("into"))
         checkpoint = run.checkpoint or {}
         if not checkpoint:
-            await self._join(source_id, into)
-            return Step({"mentions": True})
+            await self._merge_tools(source_id, into)
+            return PageResult({"mentions": True})
         target = await self._catalog.find(into)
         if target is None or target.status != "ACTIVE":
             raise RunImpossible(f"tool: {into} is not watched any more; make it ACTIVE, and send the run again")
         after = checkpoint.get("after")
         query = Query(partition=source_id, limit=PAGE, after=after if isinstance(after, str) else None)
-        page = await self._store.query(MENTIONS.name, query)
-        failed = await self._move([each["source_id"] for each in page.items], source_id, target)
-        counts = {"mentions": len(page.items)}
-        if page.next is not None:
-            return Step({"mentions": True, "after": page.next}, len(page.items), counts, failed)
+        mentions = await self._store.query(MENTIONS.name, query)
+        failed = await self._move_mentions([each["source_id"] for each in mentions.items], source_id, target)
+        counts = {"mentions": len(mentions.items)}
+        if mentions.next is not None:
+            return PageResult({"mentions": True, "after": mentions.next}, len(mentions.items), counts, failed)
         for tool_id in (source_id, target.tool_id):
             await self._recount.recount_tool(tool_id, self._clock())
             await self._generations.raise_(tool_id)
-        return Step(None, len(page.items), counts, failed, (source_id, target.tool_id))
+        return PageResult(None, len(mentions.items), counts, failed, (source_id, target.tool_id))
 
-    async def _join(self, source_id: str, into: str) -> None:
+    async def _merge_tools(self, source_id: str, into: str) -> None:
         for _ in range(TRIES):
             source = await self._catalog.names.tool(source_id)
             target = await self._catalog.find(into)
             if source is None or target is None or target.status != "ACTIVE" or target.tool_id == source_id:
-                await self._let_go(source_id, into)
+                await self._release(source_id, into)
                 raise RunImpossible(f"tool: {into} is not watched any more, or has itself been merged")
             if source.merged_into is not None:
                 answering = await self._catalog.find(source_id)
@@ -106,7 +105,7 @@ class Merging:
                     raise RunImpossible(f"tool: {source_id} has been merged into {source.merged_into}")
             elif source.merging_into not in (None, into):
                 raise RunImpossible(f"tool: {source_id} is being merged into {source.merging_into}")
-            elif not await self._joined(source, target, into):
+            elif not await self._write_tools(source, target, into):
                 continue
             for name in source.names:
                 await self._catalog.names.move(name, "ALIAS", source_id, target.tool_id)
@@ -115,8 +114,8 @@ class Merging:
             return
         raise ChangedMeanwhile(f"tool: {source_id} or {into} keeps changing")
 
-    async def _let_go(self, source_id: str, into: str) -> None:
-        """The source may be merged elsewhere."""
+    async def _release(self, source_id: str, into: str) -> None:
+        """Lets the source be merged into another tool."""
         for _ in range(TRIES):
             source = await self._catalog.names.tool(source_id)
             if source is None or source.merging_into != into:
@@ -127,23 +126,25 @@ class Merging:
                 return
         raise ChangedMeanwhile(f"tool: {source_id} keeps changing")
 
-    async def _joined(self, source: Tool, target: Tool, into: str) -> bool:
+    async def _write_tools(self, source: Tool, target: Tool, into: str) -> bool:
+        """False if somebody else has written either tool meanwhile."""
         now = self._clock()
         try:
             if source.merging_into is None:
                 leaving = source.changed(now, merging_into=into)
-                source = Tool.from_document(
-                    await self._store.replace(CATALOG.name, leaving.to_document(), source.stored_etag or "")
-                )
+                stored = await self._store.replace(CATALOG.name, leaving.to_document(), source.stored_etag or "")
+                source = Tool.from_document(stored)
             merged = source.changed(now, status="MERGED", merged_into=target.tool_id, merging_into=None)
-            # Always written, so that a merge of the target that is under way fails.
-            await self._store.replace(CATALOG.name, joined(target, source, now).to_document(), target.stored_etag or "")
+            # The target is written even if it has the names, so that a merge of the target under way fails.
+            joined = with_names_of(target, source, now)
+            await self._store.replace(CATALOG.name, joined.to_document(), target.stored_etag or "")
             await self._store.replace(CATALOG.name, merged.to_document(), source.stored_etag or "")
         except ChangedMeanwhile:
             return False
         return True
 
     async def _move_discovery(self, source: Tool, target_id: str) -> None:
+        """Copies the reference to the first article, if the target has taken it over from the source."""
         target = await self._catalog.names.tool(target_id)
         first = source.discovery_reference
         if target is None or first is None or target.discovery_reference != first:
@@ -153,69 +154,57 @@ class Merging:
             reference = ToolReference.from_document(document).changed(self._clock(), tool_id=target_id)
             await self._store.upsert(CATALOG.name, reference.to_document())
 
-    async def _move(self, source_ids: Sequence[str], source_id: str, target: Tool) -> dict[str, str]:
-        """The mentions of one page, until each is the target's and buried as the source's; why some are not."""
+    async def _move_mentions(self, source_ids: Sequence[str], source_id: str, target: Tool) -> dict[str, str]:
+        """Moves the mentions by these articles. Returns the articles whose mentions stayed, with the reasons."""
         found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
-        alive = [each for each, article in zip(source_ids, found, strict=True) if article is not None]
-        failed = (await self._settling.settle(alive, only=frozenset({source_id, target.tool_id}))).failed
-        waiting = [each for each, article in zip(source_ids, found, strict=True) if article is None]
+        stored = [each for each, article in zip(source_ids, found, strict=True) if article is not None]
+        failed = (await self._settling.settle(stored, only=frozenset({source_id, target.tool_id}))).failed
+        expired = [each for each, article in zip(source_ids, found, strict=True) if article is None]
         for _ in range(ROUNDS):
-            if not waiting:
+            if not expired:
                 return failed
-            waiting = await self._copied(waiting, source_id, target, failed)
-        raise Unavailable(f"{len(waiting)} mentions keep changing", retry_after=1.0)
+            expired = await self._copy_mentions(expired, source_id, target, failed)
+        raise Unavailable(f"{len(expired)} mentions keep changing", retry_after=1.0)
 
-    async def _copied(self, ids: Sequence[str], source_id: str, target: Tool, failed: dict[str, str]) -> list[str]:
-        """One round; the ids of those that somebody else wrote meanwhile."""
-        theirs = await self._mentions(source_id, ids, failed)
-        ours = await self._mentions(target.tool_id, ids, failed)
-        theirs = {key: one for key, one in theirs.items() if key not in failed}
+    async def _copy_mentions(
+        self, ids: Sequence[str], source_id: str, target: Tool, failed: dict[str, str]
+    ) -> list[str]:
+        """One try. Returns the ids of the mentions that somebody else wrote meanwhile."""
+        of_source = await self._mentions(source_id, ids, failed)
+        of_target = await self._mentions(target.tool_id, ids, failed)
+        of_source = {key: mention for key, mention in of_source.items() if key not in failed}
         now = self._clock()
-        wanted = {
-            one.source_id: taken_over(one, ours.get(one.source_id), target, now)
-            for one in theirs.values()
-            if one.counts
-        }
-        raced = await self._write([each for each in wanted.values() if each is not ours.get(each.source_id)])
-        moments = [each.published_at for each in (*wanted.values(), *ours.values())]
-        await mark_hours(self._store, target.tool_id, moments, now)
-        buried = [removed(one, now) for key, one in theirs.items() if key not in raced]
-        raced |= await self._write([each for each in buried if each is not theirs[each.source_id]])
-        await mark_hours(self._store, source_id, [one.published_at for one in theirs.values()], now)
+        copies = [moved(each, of_target.get(key), target, now) for key, each in of_source.items() if each.counts]
+        raced = await self._write([each for each in copies if each is not of_target.get(each.source_id)])
+        published = [each.published_at for each in (*copies, *of_target.values())]
+        await mark_hours(self._store, target.tool_id, published, now)
+        tombstones = [removed(each, now) for key, each in of_source.items() if key not in raced]
+        raced |= await self._write([each for each in tombstones if each is not of_source[each.source_id]])
+        await mark_hours(self._store, source_id, [each.published_at for each in of_source.values()], now)
         return sorted(raced)
 
     async def _mentions(self, tool_id: str, ids: Sequence[str], failed: dict[str, str]) -> dict[str, SentimentScore]:
+        """By article. A mention that cannot be read is added to `failed`."""
         found = await self._store.read_many(MENTIONS.name, [(tool_id, each) for each in ids]) if ids else []
         page = listed(Page([each for each in found if each is not None]), SentimentScore.from_document, "id")
         failed |= dict.fromkeys(page.unreadable, UNREADABLE)
         return {each.source_id: each for each in page.items}
 
     async def _write(self, mentions: Sequence[SentimentScore]) -> set[str]:
+        """Returns the articles whose mentions somebody else wrote meanwhile: those were not written."""
         new = [each for each in mentions if each.stored_etag is None]
-        raced: set[str] = set()
+        known = [each for each in mentions if each.stored_etag is not None]
+        written: list[bool] = []
         if new:
-            created = await self._store.create_many(MENTIONS.name, [each.to_document() for each in new])
-            raced |= {each.source_id for each, won in zip(new, created, strict=True) if not won}
-        known = [(each.to_document(), each.stored_etag) for each in mentions if each.stored_etag is not None]
-        return raced | await self._replaced(MENTIONS.name, known)
-
-    async def _replaced(self, container: str, documents: Sequence[tuple[Document, str]]) -> set[str]:
-        gate = asyncio.Semaphore(WRITING_AT_ONCE)
-
-        async def lost(document: Document, etag: str) -> bool:
-            async with gate:
-                try:
-                    await self._store.replace(container, document, etag)
-                except ChangedMeanwhile:
-                    return True
-                return False
-
-        results = await asyncio.gather(*(lost(*each) for each in documents))
-        return {document["source_id"] for (document, _), raced in zip(documents, results, strict=True) if raced}
+            written += await self._store.create_many(MENTIONS.name, [each.to_document() for each in new])
+        if known:
+            changes = [(each.to_document(), each.stored_etag or "") for each in known]
+            written += await self._store.replace_many(MENTIONS.name, changes)
+        return {each.source_id for each, is_written in zip((*new, *known), written, strict=True) if not is_written}
 
 
-def joined(target: Tool, source: Tool, now: datetime) -> Tool:
-    """The target, known by what the source was known by as well."""
+def with_names_of(target: Tool, source: Tool, now: datetime) -> Tool:
+    """The target with the source's names, their rules, tickers and keywords, and the earlier first article."""
     known = {normalize_name(name) for name in target.names}
     aliases = [name for name in source.names if normalize_name(name) not in known]
     rules = {name: rule for name, rule in source.name_rules.items() if name in aliases}
@@ -227,21 +216,22 @@ def joined(target: Tool, source: Tool, now: datetime) -> Tool:
             for field in ("tickers", "keywords", "excluded")
         },
     }
-    theirs, ours = source.discovery_date, target.discovery_date
-    if theirs is not None and (ours is None or theirs < ours):
-        says |= {"discovery_date": theirs, "discovery_reference": source.discovery_reference}
+    first, known_first = source.discovery_date, target.discovery_date
+    if first is not None and (known_first is None or first < known_first):
+        says |= {"discovery_date": first, "discovery_reference": source.discovery_reference}
     return target.changed(now, **says)
 
 
-def taken_over(theirs: SentimentScore, ours: SentimentScore | None, target: Tool, now: datetime) -> SentimentScore:
-    """The target's mention by an article of which the source has one. Its own stays, if it counts."""
-    if ours is not None and ours.counts:
-        matches = tuple(dict.fromkeys((*ours.matches, *theirs.matches)))
-        return ours if matches == ours.matches else ours.changed(now, matches=matches)
-    role = theirs.role
-    if target.discovery_reference == theirs.source_id:
+def moved(mention: SentimentScore, known: SentimentScore | None, target: Tool, now: datetime) -> SentimentScore:
+    """The source's mention as the target's. If the target has a mention by that article (`known`) which counts, that
+    one stays, with the matches of both."""
+    if known is not None and known.counts:
+        matches = tuple(dict.fromkeys((*known.matches, *mention.matches)))
+        return known if matches == known.matches else known.changed(now, matches=matches)
+    role = mention.role
+    if target.discovery_reference == mention.source_id:
         role = "DISCOVERY"
     elif role == "DISCOVERY":
         role = "TIMELINE_SOURCE"
-    copied = {**theirs.__dict__, "tool_id": target.tool_id, "role": role, "updated_at": now}
-    return SentimentScore(**copied) if ours is None else ours.changed(now, **copied)
+    copied = {**mention.__dict__, "tool_id": target.tool_id, "role": role, "updated_at": now}
+    return SentimentScore(**copied) if known is None else known.changed(now, **copied)

@@ -1,7 +1,7 @@
-"""A source whose priority was changed: what is stored of it is read as if it had always had the present one.
+"""Applies a feed's changed source priority to its stored articles, as if the feed had always had the present one.
 
-Articles keep a copy of their sources' priorities, so that choosing a reading reads nothing else. The copies of what is
-taken in while the change is made are right too: whoever takes it in looks at the feed once more (intake.py).
+Each article keeps a copy of the priorities of its sources, so that choosing its reading takes no other read. Ingestion
+sees to the articles that it writes while a priority changes (services/articles).
 """
 
 from __future__ import annotations
@@ -18,25 +18,19 @@ from services.articles.article_documents import Moment
 from services.mentions.settling import Settled, Settling
 from services.mentions.works import fingerprint
 from services.ports import Clock, Document, Query, Store, Where
-from services.runs.workflows import Step
 from services.store.containers import ARTICLES, FEEDS
+from services.workflows.driver import PageResult
 
 PAGE = 200
 ROUNDS = 20
-"""Of writing articles that others write too; in each, somebody got on."""
-
-
-async def priority_of(store: Store, feed_id: str) -> int | None:
-    """Of a feed; None if it is gone."""
-    feed = await store.read(FEEDS.name, feed_id, Feed.ID)
-    return None if feed is None else Feed.from_document(feed).source_priority
+"""How often articles are tried that others write too. In each round at least one of the writers succeeds."""
 
 
 class Priorities:
-    """A workflow: `subject` is the feed. Pages are of its articles, by when they were published.
+    """A workflow: `subject` is the feed. Its pages are the feed's articles by their published time.
 
-    It goes by the feed as it is, not as it was when the run was accepted: of two changes, the later one wins. A change
-    within the run begins it anew.
+    Each page reads the feed's present priority, so that of two changes the later one wins. If the priority changes
+    during the run, the run begins again at the first article.
     """
 
     def __init__(self, store: Store, settling: Settling, clock: Clock) -> None:
@@ -44,30 +38,35 @@ class Priorities:
         self._settling = settling
         self._clock = clock
 
-    async def step(self, run: JobRun) -> Step:
+    async def page(self, run: JobRun) -> PageResult:
         feed_id = run.subject or ""
-        priority = await priority_of(self._store, feed_id)
+        priority = await self._priority_of(feed_id)
         if priority is None:
-            return Step(None)  # what it said stays as it was
+            return PageResult(None)  # the feed is gone; its articles keep the priority that it had
         before = run.checkpoint or {}
         after = before.get("after") if before.get("priority") == priority else None
         where = (Where("sources", "contains", feed_id), Where("deleted_at", "missing"))
         query = Query(where, order="by_time", limit=PAGE, after=str(after) if after else None)
         page = await self._store.query(ARTICLES.name, query)
-        articles, failed = await self._reordered(page.items, feed_id, priority)
-        # Also those that a try before left rewritten, but not analysed.
-        unlike = [each["source_id"] for each in articles if _reads_otherwise(each)]
-        settled = await self._settling.settle(unlike) if unlike else Settled()
+        articles, failed = await self._rewritten(page.items, feed_id, priority)
+        # Also the articles that an earlier try rewrote, and did not live to have analysed.
+        outdated = [each["source_id"] for each in articles if _has_outdated_figures(each)]
+        settled = await self._settling.settle(outdated) if outdated else Settled()
         counts = {"articles": len(page.items), "analyzed": len(settled.done)}
-        following = page.next
-        ended = following is None and await priority_of(self._store, feed_id) in (priority, None)
-        checkpoint = None if ended else {"priority": priority, "after": following}
-        return Step(checkpoint, len(page.items), counts, {**settled.failed, **failed})
+        is_last = page.next is None and await self._priority_of(feed_id) in (priority, None)
+        checkpoint = None if is_last else {"priority": priority, "after": page.next}
+        return PageResult(checkpoint, len(page.items), counts, {**settled.failed, **failed})
 
-    async def _reordered(
+    async def _priority_of(self, feed_id: str) -> int | None:
+        """None if the feed is gone."""
+        feed = await self._store.read(FEEDS.name, feed_id, Feed.ID)
+        return None if feed is None else Feed.from_document(feed).source_priority
+
+    async def _rewritten(
         self, articles: Sequence[Document], feed_id: str, priority: int
     ) -> tuple[list[Document], dict[str, str]]:
-        """These articles as they are now, in the readings that count by this priority; and why some are not."""
+        """The articles as they are stored with this priority; and those that could not be rewritten, with the
+        reasons."""
         now = Moment(self._clock())
         done: list[Document] = []
         failed: dict[str, str] = {}
@@ -76,7 +75,7 @@ class Priorities:
             changes: list[tuple[Document, str]] = []
             for article in waiting:
                 try:
-                    after = _prioritized(article, feed_id, priority, now)
+                    after = _with_priority(article, feed_id, priority, now)
                 except (UnreadableDocument, KeyError) as error:
                     failed[article["source_id"]] = fingerprint(type(error).__name__)
                     continue
@@ -86,29 +85,30 @@ class Priorities:
                     changes.append((await self._with_text(article, after), article["_etag"]))
             if not changes:
                 return done, failed
-            won = await self._store.replace_many(ARTICLES.name, changes)
-            done += [after for (after, _), is_ours in zip(changes, won, strict=True) if is_ours]
-            raced = [after["source_id"] for (after, _), is_ours in zip(changes, won, strict=True) if not is_ours]
+            written = await self._store.replace_many(ARTICLES.name, changes)
+            done += [after for (after, _), is_ours in zip(changes, written, strict=True) if is_ours]
+            raced = [after["source_id"] for (after, _), is_ours in zip(changes, written, strict=True) if not is_ours]
             found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in raced])
             waiting = [each for each in found if each is not None]
         raise Unavailable(f"{len(waiting)} articles kept changing", retry_after=1.0)
 
     async def _with_text(self, article: Document, after: Document) -> Document:
+        """`after` with the text of its reading, if its reading is another source's than that of `article`."""
         reading = after["canonical"]
         if reading["source"] == article["canonical"]["source"]:
             return after
         observed = await self._store.read(ARTICLES.name, article["source_id"], reading["observation_id"])
-        # No figure is of it yet. That an earlier analysis was of the same reading says nothing: a try that died since
-        # may have written mentions of another.
+        # Without `analyzed_revision` the article is analysed, even if an earlier analysis was of the same reading: a
+        # worker that died since may have written mentions of another reading.
         return {
             **{name: value for name, value in after.items() if name != "analyzed_revision"},
             "text_for_analysis": observed.get("text") if observed else None,
         }
 
 
-def _prioritized(article: Document, feed_id: str, priority: int, now: Moment) -> Document:
-    """Itself if there is nothing to change. Raises UnreadableDocument, and KeyError where a source lacks what choosing
-    among them takes."""
+def _with_priority(article: Document, feed_id: str, priority: int, now: Moment) -> Document:
+    """The same object if there is nothing to change. Raises UnreadableDocument, and KeyError if a source lacks a field
+    that choosing a reading takes."""
     read = Article.from_document(article)
     before = cast(ArticleDocument, article)
     if read.deleted_at is not None or article_documents.priority_in(before, feed_id) == priority:
@@ -116,7 +116,8 @@ def _prioritized(article: Document, feed_id: str, priority: int, now: Moment) ->
     return cast(Document, article_documents.with_priority(before, feed_id, priority, now))
 
 
-def _reads_otherwise(article: Document) -> bool:
-    """Whether its figures are of another reading than the one that counts. What is pending has a message of its own."""
+def _has_outdated_figures(article: Document) -> bool:
+    """Whether the article was analysed by another reading than its present one. A pending article has a message of its
+    own."""
     is_analyzed = article["status"] == "analyzed" and not article.get("deleted_at")
     return is_analyzed and article.get("analyzed_revision") != article["canonical"]["revision"]

@@ -1,6 +1,6 @@
-"""Scoring a tool's mentions anew, page by page; then its timeline is rebuilt and its generation raised.
+"""Scores a tool's mentions anew, page by page; then rebuilds its timeline and raises its generation.
 
-A mention whose article is no more keeps its score.
+A mention whose article has expired keeps its score.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from services.figures.generations import Generations
 from services.figures.recount import Recount
 from services.mentions.settling import Settling
 from services.ports import Clock, Query, Store
-from services.runs.workflows import RunImpossible, Step
 from services.store.containers import MENTIONS
 from services.tools.catalog import Catalog
+from services.workflows.driver import PageResult, RunImpossible
 
 PAGE = 200
 
 
 class Reanalysis:
-    """A workflow: `subject` is the tool. Pages are of its mentions by id."""
+    """A workflow: `subject` is the tool. Its pages are the tool's mentions by id."""
 
     def __init__(
         self,
@@ -36,19 +36,20 @@ class Reanalysis:
         self._generations = generations
         self._clock = clock
 
-    async def step(self, run: JobRun) -> Step:
+    async def page(self, run: JobRun) -> PageResult:
         tool_id = run.subject or ""
         tool = await self._catalog.names.tool(tool_id)
         if tool is None or tool.status == "MERGED":
-            raise RunImpossible(f"tool: {tool_id} is no more, or has been merged")
+            raise RunImpossible(f"tool: {tool_id} is gone, or has been merged")
         after = (run.checkpoint or {}).get("after")
         query = Query(partition=tool_id, limit=PAGE, after=after if isinstance(after, str) else None)
-        page = await self._store.query(MENTIONS.name, query)
-        settled = await self._settling.settle([each["source_id"] for each in page.items], only=frozenset({tool_id}))
+        mentions = await self._store.query(MENTIONS.name, query)
+        source_ids = [each["source_id"] for each in mentions.items]
+        settled = await self._settling.settle(source_ids, only=frozenset({tool_id}))
         counts = {"rescored": settled.written, "removed": settled.removed}
-        if page.next is not None:
-            return Step({"after": page.next}, len(page.items), counts, settled.failed)
+        if mentions.next is not None:
+            return PageResult({"after": mentions.next}, len(source_ids), counts, settled.failed)
         await self._catalog.note_scored(tool_id, self._settling.scored_by)
         await self._recount.rebuild_tool(tool_id, self._clock())
         await self._generations.raise_(tool_id)
-        return Step(None, len(page.items), counts, settled.failed, (tool_id,))
+        return PageResult(None, len(source_ids), counts, settled.failed, (tool_id,))

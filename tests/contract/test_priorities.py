@@ -13,10 +13,11 @@ from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.intake import Intake
 from services.mentions.settling import Settling
 from services.ports import Store
-from services.runs.workflows import PRIORITIZE, Workflows
+from services.runs.engine import RunEngine
 from services.tools.catalog import Catalog
 from services.tools.watchlist import Watchlist
-from services.workflows.feed_changes import FeedChanges
+from services.workflows.changes import FeedChanges
+from services.workflows.driver import PRIORITIZE, Workflows
 from services.workflows.priorities import Priorities
 from tests.functional.articles.world import SettableClock, World, item
 from tests.unit.feeds.stores import hesitant
@@ -36,7 +37,8 @@ async def test_copies_of_a_priority_readings_and_scores_agree(
     catalog = Catalog(slow, clock, lambda: "no tools here")
     settling = Settling(slow, catalog, Watchlist(catalog, clock), EmbeddedAnalyzer(), clock)
     runs = (f"priority-{number}" for number in itertools.count())
-    workflows = Workflows(slow, {PRIORITIZE: Priorities(slow, settling, clock)}, clock, lambda: next(runs))
+    engine = RunEngine(slow, clock, lambda: next(runs))
+    workflows = Workflows(engine, {PRIORITIZE: Priorities(slow, settling, clock)}, clock)
     changes = FeedChanges(FeedRegistry(slow, clock), workflows)
 
     async def taken_in(feed: str) -> None:

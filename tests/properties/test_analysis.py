@@ -17,7 +17,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 from models.errors import ToolpulseError
 from models.tool import Tool
 from services.mentions.mentions import published_at, source_tickers
-from services.runs.workflows import LOST_AFTER, STUCK_AFTER
+from services.runs.engine import LOST_AFTER, STUCK_AFTER
 from services.store.sqlite import SqliteStore
 from services.tools.detector import Detector
 from services.tools.form import tool_change

@@ -21,8 +21,9 @@ from services.feeds.lists import apply_yaml
 from services.feeds.registry import FeedRegistry
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.settling import Settling
-from services.runs.workflows import PRIORITIZE, Workflows
-from services.workflows.feed_changes import FeedChanges
+from services.runs.engine import RunEngine
+from services.workflows.changes import FeedChanges
+from services.workflows.driver import PRIORITIZE, Workflows
 from services.workflows.priorities import Priorities
 from tests.functional.api.conftest import Answer, call
 from tests.unit.feeds.stores import Crash, mortal, unheard
@@ -123,7 +124,7 @@ async def change_and_die(app: Container, priority: int, writes: int) -> bool:
     dying = mortal(app.store, writes)
     settling = Settling(dying, app.tools, app.watchlist, EmbeddedAnalyzer(), app.clock)
     steps = {PRIORITIZE: Priorities(dying, settling, app.clock)}
-    workflows = Workflows(dying, steps, app.clock, lambda: uuid.uuid4().hex)
+    workflows = Workflows(RunEngine(dying, app.clock, lambda: uuid.uuid4().hex), steps, app.clock)
     with contextlib.suppress(Crash):
         _, run = await FeedChanges(FeedRegistry(dying, app.clock), workflows).change(
             "bad", {"source_priority": priority}
@@ -171,7 +172,7 @@ async def test_what_died_on_the_way_is_finished_by_the_run_that_was_stored_first
 async def test_a_change_whose_answer_was_lost_is_followed_by_its_run(ingested: Container) -> None:
     """Asked for again, as the answer says, it is so already, and there is nothing to do."""
     store = unheard(ingested.store, 1)
-    workflows = Workflows(store, {}, ingested.clock, lambda: uuid.uuid4().hex)
+    workflows = Workflows(RunEngine(store, ingested.clock, lambda: uuid.uuid4().hex), {}, ingested.clock)
     with pytest.raises(Unavailable):
         await FeedChanges(FeedRegistry(store, ingested.clock), workflows).change("bad", {"source_priority": 1})
     assert (await call("get_feed", feed_id="bad")).json["source_priority"] == 1

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from models.errors import ChangedMeanwhile, Conflict
-from services.ports import BatchFailure, Document, Operation, Page, Query, Store, Where
+from services.ports import BatchOutcome, Document, Operation, Page, Query, Store, Where
 
 When = Literal["before", "halfway", "after"]
 
@@ -120,7 +120,7 @@ class DiesSavingFeeds(DyingStore):
 
     async def batch_many(
         self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
-    ) -> list[list[str | None] | BatchFailure]:
+    ) -> list[BatchOutcome]:
         if container == "feeds":
             self._k = self.operations
         return await super().batch_many(container, batches)

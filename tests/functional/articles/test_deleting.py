@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from services.articles.reading import Articles
-from services.ports import BatchFailure, Operation
+from services.ports import BatchOutcome, Operation
 from services.store.containers import ARTICLES
 from tests.functional.articles.dying import DyingStore
 from tests.functional.articles.turns import NEVER
@@ -22,7 +22,7 @@ class DeletedMeanwhile(DyingStore):
 
     async def batch_many(
         self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
-    ) -> list[list[str | None] | BatchFailure]:
+    ) -> list[BatchOutcome]:
         if container == ARTICLES.name:
             await self._articles.delete(self._source_id)
         return await super().batch_many(container, batches)

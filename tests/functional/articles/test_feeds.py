@@ -14,7 +14,7 @@ from services.feeds.form import changed_feed, feed_change
 from services.feeds.messages import ClaimedFeed, IngestMessage
 from services.feeds.outcome import MOST_ERRORS
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus
-from services.ports import BatchFailure, Operation, Store
+from services.ports import BatchOutcome, Operation, Store
 from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.world import Page, World, item, rss
 
@@ -47,7 +47,7 @@ class _LosesAnswers(CountingStore):
 
     async def batch_many(
         self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
-    ) -> list[list[str | None] | BatchFailure]:
+    ) -> list[BatchOutcome]:
         if container == "feeds":
             await super().batch_many(container, batches[:: self._every])
             raise Unavailable("no answer came")
@@ -79,7 +79,7 @@ class _BreaksOver(CountingStore):
 
     async def batch_many(
         self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
-    ) -> list[list[str | None] | BatchFailure]:
+    ) -> list[BatchOutcome]:
         for partition, _ in batches:
             self._break_over(container, partition)
         return await super().batch_many(container, batches)

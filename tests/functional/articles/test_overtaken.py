@@ -12,7 +12,7 @@ import pytest
 from models.values import format_time
 from services.feeds.registry import FeedRegistry
 from services.fetch.outcome import FetchRequest, FetchResult
-from services.ports import BatchFailure, Operation
+from services.ports import BatchOutcome, Operation
 from services.store.containers import ARTICLES
 from tests.functional.articles.dying import Died, DiesSavingFeeds, DyingStore
 from tests.functional.articles.turns import NEVER
@@ -114,7 +114,7 @@ class Slow(DyingStore):
 
     async def batch_many(
         self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
-    ) -> list[list[str | None] | BatchFailure]:
+    ) -> list[BatchOutcome]:
         if container == ARTICLES.name:
             await self._wait_if("writing")
         return await super().batch_many(container, batches)

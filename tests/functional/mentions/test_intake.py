@@ -12,9 +12,9 @@ from models.errors import Unavailable
 from models.tool import ToolReference
 from services.articles.reading import Articles
 from services.mentions.intake import ERRORS_REST, LAST_DELIVERY, MOST_ATTEMPTS, AnalysisFailed
-from services.runs.workflows import TURN
 from services.store.containers import ARTICLES, CATALOG
 from services.tools.form import new_tool
+from services.workflows.driver import TIME_PER_MESSAGE
 from tests.functional.mentions.world import Words, World
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -27,7 +27,7 @@ def test_the_last_delivery_is_the_one_after_which_the_queue_gives_up() -> None:
 
 def test_a_page_of_a_run_may_take_as_long_as_its_turn_before_the_function_times_out() -> None:
     hours, minutes, seconds = json.loads((ROOT / "host.json").read_text())["functionTimeout"].split(":")
-    assert timedelta(hours=int(hours), minutes=int(minutes), seconds=int(seconds)) >= 2 * TURN
+    assert timedelta(hours=int(hours), minutes=int(minutes), seconds=int(seconds)) >= 2 * TIME_PER_MESSAGE
 
 
 async def test_an_article_is_analysed_and_mentions_each_tool_that_it_names(world: World) -> None:

@@ -23,16 +23,17 @@ from services.mentions.analyzers.port import Judgement, NotJudged
 from services.mentions.intake import AnalysisFailed, Intake
 from services.mentions.settling import Settling
 from services.ports import Query, Store, Where
-from services.runs.workflows import BACKFILL, DELETE, MERGE, REANALYZE, Workflows
+from services.runs.engine import RunEngine
 from services.store.containers import ARTICLES, MENTIONS, RUNS
 from services.tools.catalog import Catalog
 from services.tools.form import new_tool
 from services.tools.watchlist import Watchlist
 from services.workflows.backfill import Backfill
+from services.workflows.changes import ToolChanges
 from services.workflows.deletion import Deletion, delete_article
+from services.workflows.driver import BACKFILL, DELETE, MERGE, REANALYZE, Workflows
 from services.workflows.merging import Merging
 from services.workflows.reanalysis import Reanalysis
-from services.workflows.tool_changes import ToolChanges
 from tests.documents import article, reading
 from tests.unit.feeds.stores import Crash, mortal
 
@@ -98,7 +99,7 @@ class World:
         recount, generations = Recount(store), Generations(store, self.watch)
         articles = Articles(store, self.watch)
         workflows = Workflows(
-            store,
+            RunEngine(store, self.watch, lambda: f"run-{next(self._ids)}"),
             {
                 DELETE: Deletion(articles, settling),
                 BACKFILL: Backfill(store, catalog, settling, watchlist, generations),
@@ -106,7 +107,6 @@ class World:
                 MERGE: Merging(store, catalog, settling, recount, generations, self.watch),
             },
             self.watch,
-            lambda: f"run-{next(self._ids)}",
         )
         intake = Intake(store, settling, self.watch)
         changes = ToolChanges(catalog, workflows, settling)
@@ -145,7 +145,7 @@ class World:
 
     async def run(self, run: JobRun) -> JobRun:
         """Carried out to its end, as the queue does."""
-        while (await self.worker.workflows.advance(run.run_id)).goes_on:
+        while (await self.worker.workflows.advance(run.run_id)).send_again:
             pass
         document = await self.store.read(RUNS.name, run.run_id, JobRun.ID)
         assert document is not None

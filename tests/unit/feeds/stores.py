@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, cast
 
 from models.errors import ChangedMeanwhile, Conflict, Unavailable
-from services.ports import BatchFailure, Operation, Store
+from services.ports import BatchOutcome, Operation, Store
 
 WRITES = (
     "create",
@@ -45,9 +45,9 @@ class _Around:
 
     async def batch_many(
         self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
-    ) -> list[list[str | None] | BatchFailure]:
+    ) -> list[BatchOutcome]:
         """One after the other, since each is a write of its own: a process may die between two."""
-        results: list[list[str | None] | BatchFailure] = []
+        results: list[BatchOutcome] = []
         for partition, operations in batches:
             try:
                 results.append(await self.batch(container, partition, operations))

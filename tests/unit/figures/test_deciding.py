@@ -15,7 +15,7 @@ from models.timeline import by_day, by_hour
 from models.values import hour_key
 from services.articles.reporting import totals_of
 from services.feeds.coverage import Coverage, share
-from services.figures.messages import RefreshMessage, reanalysed_tool, refresh_messages
+from services.figures.messages import RefreshMessage, refresh_messages
 from services.figures.periods import Window, period_named, window_of
 from services.figures.tables import Hours
 from services.figures.windows import Windows, edges_of
@@ -147,10 +147,6 @@ def test_messages_are_read_as_they_are_written_and_nothing_else_is() -> None:
     for text in ("", "[]", "{}", '{"tool_ids": "a"}', '{"tool_ids": [1]}', '{"tool_ids": [], "run_id": "r"}'):
         with pytest.raises(InvalidInput):
             RefreshMessage.from_message(text)
-    assert reanalysed_tool('{"tool_id": "a", "run_id": "r"}') == "a"
-    for text in ("", "[]", '{"tool_id": 1}', '{"tool_id": ""}'):
-        with pytest.raises(InvalidInput):
-            reanalysed_tool(text)
 
 
 def test_attempts_are_added_up_for_metrics() -> None:

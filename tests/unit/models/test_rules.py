@@ -200,7 +200,6 @@ def test_a_url_has_what_rfc_3986_lets_it_have(url: str) -> None:
         (documents.file_object, 30),
         (run, 14),
         (attempt, 14),
-        (documents.batch_done, 14),
         (documents.cache_counters, 2),
     ],
 )
@@ -251,7 +250,7 @@ def test_ids_follow_the_design() -> None:
     assert documents.observation().id == "obs:tiingo:20260221"
     assert (document().id, documents.file_object().id) == ("DOCUMENT", "FILE:RAW:primary")
     assert (feed().id, documents.feed_seen().id) == ("feed", "seen")
-    assert (run().id, documents.batch_done().id) == ("RUN", "DONE:0001")
+    assert run().id == "RUN"
     assert attempt().id == "ATTEMPT:fetch_feed:reuters-world:1:20260221200000"
     assert attempt_id("t", "s", 2, NOW.astimezone(timezone(timedelta(hours=5, minutes=30)))).endswith(
         ":2:20260221200000"

@@ -186,13 +186,65 @@ async def test_an_overdue_run_is_closed_with_its_reason_unless_somebody_works_on
     queued = await engine.accept("ingest_feeds")
     running = (await engine.begin("alive", delivery=1)).run
     await engine.save(running.changed(watch.now, progress=1))
-    assert await engine.close_overdue(running, given_up) is None
-    closed = await engine.close_overdue(queued, given_up)
+    assert await engine.close_unless_changed(running, given_up) is None
+    closed = await engine.close_unless_changed(queued, given_up)
     assert closed is not None
     assert (closed.status, closed.errors) == ("FAILED", ("its message was lost",))
     late = await engine.close(queued.run_id, summary)
     assert late is not None
     assert (late.status, late.errors) == ("SUCCEEDED", ()), "the message came after all, and its worker was done"
+
+
+async def test_a_run_of_batches_is_opened_under_way_since_its_caller_began(engine: RunEngine, watch: Watch) -> None:
+    since = watch.now
+    watch.advance(milliseconds=1500)
+    run = await engine.open("refresh_cache", "all", {"tools": 3}, batches=2, invocation_id="call", since=since)
+    assert await engine.find(run.run_id) == run
+    assert (run.status, run.subject, run.parameters, run.batches) == ("RUNNING", "all", {"tools": 3}, 2)
+    assert (run.invocation_id, run.began_ms) == ("call", int(since.timestamp() * 1000))
+
+
+async def test_attempts_without_an_end_are_recorded_as_failed_when_the_run_is_closed(
+    engine: RunEngine, watch: Watch
+) -> None:
+    run = await begun(engine)
+    slow = await engine.start("run-1", "refresh", "0001")
+    assert slow is not None
+    watch.advance(minutes=14)
+    closed = await engine.close_unless_changed(run, lambda run, attempts: {"progress": len(attempts)})
+    assert closed is not None
+    assert (closed.status, closed.progress) == ("FAILED", 1)
+    (died,) = await engine.attempts("run-1")
+    assert (died.status, died.error_type) == ("FAILED", "worker_died")
+    assert not await engine.finish(rules.succeeded(slow, 1, watch.now)), "nobody waits for it any more"
+
+
+async def test_an_attempt_that_ends_while_its_run_is_closed_is_counted(store: SqliteStore, watch: Watch) -> None:
+    class EndsMeanwhile(DyingStore):
+        async def query(self, container: str, query: Any) -> Any:
+            page = await super().query(container, query)
+            if self.operations == 1:
+                assert await engine.finish(rules.succeeded(slow, 1, watch.now))
+            return page
+
+    engine = new_engine(store, watch)
+    run = await begun(engine)
+    started = await engine.start("run-1", "refresh", "0001")
+    assert started is not None
+    slow = started
+    racing = new_engine(EndsMeanwhile(store, 1_000_000, "before"), watch)
+    closed = await racing.close_unless_changed(run, lambda run, attempts: {})
+    assert closed is not None
+    assert closed.status == "SUCCEEDED"
+
+
+async def test_a_run_that_has_ended_is_handed_to_its_summary_as_it_ended(engine: RunEngine) -> None:
+    await begun(engine)
+    await engine.close("run-1", lambda run, attempts: {"status": "PARTIAL", "errors": ("given up",)})
+    await engine.record("run-1", [fetched("a")])
+    again = await engine.close("run-1", lambda run, attempts: {"status": run.status, "progress": len(attempts)})
+    assert again is not None
+    assert (again.status, again.errors, again.progress) == ("PARTIAL", ("given up",), 1)
 
 
 async def test_a_run_is_saved_with_its_attempts_or_not_at_all(engine: RunEngine, watch: Watch) -> None:

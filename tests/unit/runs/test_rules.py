@@ -110,12 +110,14 @@ def test_an_attempt_ends_with_what_came_of_it() -> None:
     done = rules.succeeded(under_way, 17, LATER, counts={"removed": 2}, progress=5)
     assert (done.status, done.duration_ms, done.counts, done.progress) == ("SUCCEEDED", 17, {"removed": 2}, 5)
     assert (done.id, done.updated_at) == (under_way.id, NOW + timedelta(seconds=2))
+    assert done.ended_ms == int(NOW.timestamp()) * 1000 + 2750
 
 
 def test_a_failure_shows_our_own_words_and_of_other_errors_the_type_alone() -> None:
     under_way = rules.started("r", "page", "1", 1, NOW)
     ours = rules.failed(under_way, Unavailable("x" * 600), 17, LATER)
     assert (ours.error_type, ours.error_message, ours.duration_ms) == ("Unavailable", "x" * 500, 17)
+    assert ours.ended_ms == int(NOW.timestamp()) * 1000 + 2750
     other = rules.failed(under_way, ValueError("a password"), 17, LATER)
     assert (other.status, other.error_type, other.error_message) == ("FAILED", "ValueError", None)
 

@@ -1,0 +1,73 @@
+"""Changes that people make to tools and feeds, each with the run that brings stored articles and mentions up to date.
+
+The run is stored before the change is made. If the process dies between the two, `clean_up` sends the run, which does
+no harm without the change. The caller sends the message of every run that is returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from models.feed import Feed
+from models.run import JobRun
+from models.tool import Tool
+from services.feeds.registry import FeedRegistry
+from services.mentions.settling import Settling
+from services.tools.catalog import Catalog
+from services.tools.form import NewTool
+from services.workflows.driver import BACKFILL, MERGE, PRIORITIZE, REANALYZE, Workflows
+from services.workflows.merging import mergeable
+
+
+class FeedChanges:
+    def __init__(self, registry: FeedRegistry, workflows: Workflows) -> None:
+        self._registry = registry
+        self._workflows = workflows
+
+    async def change(self, feed_id: str, change: Mapping[str, Any]) -> tuple[Feed, JobRun | None]:
+        """The changed feed, and a run if its priority as a source has changed. Raises NotFound, Conflict."""
+        before = await self._registry.get(feed_id)
+        if change.get("source_priority", before.source_priority) == before.source_priority:
+            return await self._registry.change(feed_id, change), None
+        async with self._workflows.accepted_for(PRIORITIZE, feed_id) as run:
+            return await self._registry.change(feed_id, change), run
+
+
+class ToolChanges:
+    def __init__(self, catalog: Catalog, workflows: Workflows, settling: Settling) -> None:
+        self._catalog = catalog
+        self._workflows = workflows
+        self._settling = settling
+
+    async def add(self, new: NewTool) -> tuple[Tool, JobRun]:
+        """The new tool, and the run that searches the last 30 days for it. Raises Conflict."""
+        async with self._workflows.accepted_for(BACKFILL, None, tools=[new.name]) as run:
+            return await self._catalog.add(new), run
+
+    async def change(self, text: str, change: Mapping[str, Any]) -> tuple[Tool, JobRun | None]:
+        """The changed tool, and a run if other articles name the tool now. Raises NotFound, Conflict."""
+        tool_id = (await self._catalog.get(text)).tool_id
+        async with self._workflows.accepted_for(BACKFILL, tool_id, tools=[tool_id]) as run:
+            tool, names_changed = await self._catalog.change(tool_id, change)
+        if names_changed and tool.status == "ACTIVE":
+            return tool, run
+        await self._workflows.withdraw(run)
+        return tool, None
+
+    async def backfill(self, tools: Sequence[str]) -> JobRun:
+        """A run that searches the last 30 days for these tools, by id or name."""
+        return await self._workflows.accept(BACKFILL, tools[0] if len(tools) == 1 else None, tools=list(tools))
+
+    async def merge(self, source: str, into: str) -> JobRun:
+        """Raises NotFound, and Conflict if the tools cannot be merged."""
+        tool, target = await mergeable(self._catalog, source, into)
+        return await self._workflows.accept(MERGE, tool.tool_id, into=target.tool_id)
+
+    async def reanalyze(self, text: str) -> JobRun:
+        """Raises NotFound."""
+        return await self._workflows.accept(REANALYZE, (await self._catalog.get(text)).tool_id)
+
+    def is_reanalysis_offered(self, tool: Tool) -> bool:
+        """Whether another analyzer, or another version of it, scored some of the tool's mentions than scores now."""
+        return tool.scored_by is not None and tool.scored_by != self._settling.scored_by

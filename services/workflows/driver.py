@@ -1,0 +1,274 @@
+"""Long work, accepted at once and done page by page: after any crash it resumes from the checkpoint of its run.
+
+A workflow is a sequence of pages, each of which can be done again. The modules beside this one say what a page does;
+this one says when to stop and where to resume, and records each try of a page as an attempt of the run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from models.errors import ChangedMeanwhile, ToolpulseError, Unavailable
+from models.run import MOST_ERRORS_KEPT, Attempt, JobRun
+from models.states import RunStatus
+from services.logs import log_event
+from services.ports import Clock
+from services.runs import rules
+from services.runs.engine import RunEngine
+
+log = logging.getLogger("toolpulse.analysis")
+
+BACKFILL = "backfill_tools"
+REANALYZE = "reanalyze_tool"
+MERGE = "merge_tool"
+DELETE = "delete_article"
+PRIORITIZE = "apply_source_priority"
+
+TIME_PER_MESSAGE = timedelta(minutes=2)
+"""How long one message works on a run before it sends the next. The page under way then may take as long again:
+host.json's functionTimeout is longer than both, and a test holds it to that."""
+LAST_DELIVERY = 5
+
+
+class RunImpossible(ToolpulseError):
+    """What was accepted can no longer be done: the run fails for good, with this reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageResult:
+    """`checkpoint` is where the next page begins; None after the last page.
+
+    `failed` has the reason by article: such an article stays as it was. `changed_tools` are the tools whose figures
+    have changed: their cache entries are to go after the run's last page.
+    """
+
+    checkpoint: Mapping[str, Any] | None
+    progress: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+    changed_tools: tuple[str, ...] = ()
+
+
+class Workflow(Protocol):
+    async def page(self, run: JobRun) -> PageResult:
+        """Does one page, from `run.checkpoint` on. Doing it again changes nothing more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WorkResult:
+    """`send_again`: the run has more pages, and its message is to be sent once more. `changed_tools` as in PageResult,
+    when the run is done."""
+
+    send_again: bool = False
+    changed_tools: tuple[str, ...] = ()
+
+
+class _Overtaken(Exception):
+    """Another delivery of the message has taken the run over."""
+
+
+class Workflows:
+    """`seconds` measures how long a page took."""
+
+    def __init__(
+        self,
+        engine: RunEngine,
+        workflows: Mapping[str, Workflow],
+        clock: Clock,
+        seconds: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._engine = engine
+        self._workflows = workflows
+        self._clock = clock
+        self._seconds = seconds
+
+    async def accept(self, workflow: str, subject: str | None, **parameters: Any) -> JobRun:
+        """The run, stored. The caller sends its message."""
+        return await self._engine.accept(workflow, subject, parameters)
+
+    @contextlib.asynccontextmanager
+    async def accepted_for(self, workflow: str, subject: str | None, **parameters: Any) -> AsyncIterator[JobRun]:
+        """The run of a change that the block makes: withdrawn if the change is refused."""
+        run = await self.accept(workflow, subject, **parameters)
+        try:
+            yield run
+        except Unavailable:
+            raise  # the change may have been made
+        except ToolpulseError:
+            await self.withdraw(run)
+            raise
+
+    async def withdraw(self, run: JobRun) -> None:
+        """Deletes a run before its message was sent: nothing follows from the change."""
+        await self._engine.withdraw(run)
+
+    async def overdue(self, now: datetime) -> list[str]:
+        """The runs whose messages are to be sent again."""
+        return [run.run_id for run in await self._engine.overdue(tuple(self._workflows), now)]
+
+    async def advance(self, run_id: str, delivery: int = 1, invocation_id: str | None = None) -> WorkResult:
+        """Works on the run for TIME_PER_MESSAGE. Of a run that is done, only the result is returned once more.
+
+        Another worker that is at work on the run is overtaken, and stops at its next page: the worker of a message that
+        is delivered again is dead as a rule.
+        """
+        run = await self._engine.find(run_id)
+        if run is None:
+            return WorkResult()
+        attempts = [] if run.status == "QUEUED" else await self._engine.attempts(run_id)
+        if run.status in ("SUCCEEDED", "PARTIAL"):
+            # The worker that finished it may have died before its messages were sent.
+            return WorkResult(changed_tools=changed_tools(run, attempts))
+        try:
+            return await self._work(run, attempts, delivery, invocation_id)
+        except _Overtaken:
+            # The other worker has a message of its own.
+            log_event(log, logging.INFO, "run_overtaken", run_id=run_id, workflow=run.workflow_name)
+            return WorkResult()
+        except RunImpossible:
+            return WorkResult()
+
+    async def _work(
+        self, run: JobRun, attempts: Sequence[Attempt], delivery: int, invocation_id: str | None
+    ) -> WorkResult:
+        until = self._clock() + TIME_PER_MESSAGE
+        run, known = await self._take_over(run, attempts, invocation_id)
+        workflow = self._workflows[run.workflow_name]
+        while True:
+            page, began = known[-1], self._seconds()
+            try:
+                result = await workflow.page(run)
+            except Exception as error:
+                took = round((self._seconds() - began) * 1000)
+                await self._record_failure(run, known[:-1], page, error, took, delivery)
+                raise
+            now = self._clock()
+            known[-1] = _finished(page, result, round((self._seconds() - began) * 1000), now)
+            if result.checkpoint is None:
+                return await self._end(run, known, now)
+            is_over = now >= until
+            following = [] if is_over else [next_page(run, known, now)]
+            after = run.changed(now, checkpoint=dict(result.checkpoint), **summary(known))
+            run = await self._save(after, [known[-1], *following])
+            if is_over:
+                return WorkResult(send_again=True)
+            known += following
+
+    async def _take_over(
+        self, run: JobRun, attempts: Sequence[Attempt], invocation_id: str | None
+    ) -> tuple[JobRun, list[Attempt]]:
+        """The run as RUNNING, and its attempts, the last of which is the one that begins now."""
+        now = self._clock()
+        died = [rules.worker_died(each, now) for each in attempts if each.status == "STARTED"]
+        earlier = [] if attempts else counted_without_attempts(run, now)
+        known = [*earlier, *died, *(each for each in attempts if each.status != "STARTED")]
+        page = next_page(run, known, now)
+        begun = rules.begun(run, invocation_id, now).changed(now, invocation_id=invocation_id, **summary(known))
+        return await self._save(begun, [*earlier, *died, page]), [*known, page]
+
+    async def _end(self, run: JobRun, known: Sequence[Attempt], now: datetime) -> WorkResult:
+        """PARTIAL: articles that failed are as they were, and all others are done."""
+        says = summary(known)
+        status: RunStatus = "PARTIAL" if says["metrics"]["failed"] else "SUCCEEDED"
+        run = await self._save(rules.ended(run, status, now).changed(now, **says), [known[-1]])
+        level = logging.WARNING if status == "PARTIAL" else logging.INFO
+        fields = {"run_id": run.run_id, "workflow": run.workflow_name, "status": status}
+        log_event(log, level, "run_ended", **fields, **says["metrics"])
+        return WorkResult(changed_tools=changed_tools(run, known))
+
+    async def _record_failure(
+        self, run: JobRun, others: Sequence[Attempt], page: Attempt, error: Exception, took: int, delivery: int
+    ) -> None:
+        """A page that fails at the last delivery, or cannot be done, fails the run. Another failure is tried again by
+        the next delivery. What cannot be recorded now is recorded by the next worker: the attempt has no end."""
+        now = self._clock()
+        why = None
+        if isinstance(error, RunImpossible):
+            why = str(error)
+        elif delivery >= LAST_DELIVERY:
+            why = f"{type(error).__name__}: gave up after {delivery} deliveries"
+        after = run.changed(now)
+        if why is not None:
+            errors = (*summary(others)["errors"][: MOST_ERRORS_KEPT - 1], why)
+            after = rules.ended(run, "FAILED", now).changed(now, errors=errors)
+        with contextlib.suppress(ToolpulseError):
+            await self._save(after, [rules.failed(page, error, took, now)])
+            if why is not None:
+                log_event(log, logging.ERROR, "run_failed", run_id=run.run_id, workflow=run.workflow_name, why=why)
+
+    async def _save(self, run: JobRun, attempts: Sequence[Attempt]) -> JobRun:
+        try:
+            return await self._engine.save(run, attempts)
+        except ChangedMeanwhile as error:
+            raise _Overtaken from error
+
+
+def summary(attempts: Iterable[Attempt]) -> dict[str, Any]:
+    """What a run has done so far: the sums over its pages that succeeded. A page counts once, however often a worker
+    died over it."""
+    pages = [each for each in attempts if each.status == "SUCCEEDED"]
+    counts: Counter[str] = Counter()
+    for page in pages:
+        counts.update(page.counts)
+    failed = counts.pop("failed", 0)
+    errors = [error for page in sorted(pages, key=_place) for error in page.errors]
+    return {
+        "progress": sum(page.progress or 0 for page in pages),
+        "metrics": {**counts, "failed": failed},
+        "errors": tuple(errors[:MOST_ERRORS_KEPT]),
+    }
+
+
+def changed_tools(run: JobRun, attempts: Iterable[Attempt]) -> tuple[str, ...]:
+    """The tools whose figures the run has changed. Runs that ended before there were attempts have a list of them."""
+    listed = run.parameters.get("changed")
+    found = [str(each) for each in listed] if isinstance(listed, list) else []
+    found += [tool_id for page in sorted(attempts, key=_place) for tool_id in page.tool_ids]
+    return tuple(dict.fromkeys(found))
+
+
+def next_page(run: JobRun, attempts: Sequence[Attempt], now: datetime) -> Attempt:
+    """The attempt at the page after those that succeeded: its first one, or one more."""
+    done = [_place(each)[0] for each in attempts if each.status == "SUCCEEDED"]
+    subject = f"{_PAGE}{max(done, default=0) + 1:04}"
+    task = run.workflow_name
+    return rules.started(run.run_id, task, subject, rules.next_number(attempts, task, subject), now)
+
+
+def counted_without_attempts(run: JobRun, now: datetime) -> list[Attempt]:
+    """A run that was under way when the program was updated has counts and no attempts: they become its page 0."""
+    counts = {name: count for name, count in (run.metrics or {}).items() if isinstance(count, int)}
+    if not run.progress and not counts:
+        return []
+    page = rules.started(run.run_id, run.workflow_name, f"{_PAGE}{0:04}", 1, run.running_since or run.started_at)
+    return [rules.succeeded(page, 0, now, progress=run.progress, counts=counts, errors=run.errors)]
+
+
+_PAGE = "page:"
+
+
+def _place(page: Attempt) -> tuple[int, int]:
+    """By number of the page, then of the try."""
+    number = page.subject.removeprefix(_PAGE)
+    return int(number) if number.isdecimal() else 0, page.attempt_no
+
+
+def _finished(page: Attempt, result: PageResult, took: int, now: datetime) -> Attempt:
+    errors = [f"{source_id}: {why}" for source_id, why in sorted(result.failed.items())]
+    return rules.succeeded(
+        page,
+        took,
+        now,
+        progress=result.progress,
+        counts={**result.counts, "failed": len(result.failed)},
+        errors=tuple(errors[:MOST_ERRORS_KEPT]),
+        tool_ids=tuple(result.changed_tools),
+    )

@@ -1,0 +1,121 @@
+"""Runs and attempts come out alike on both stores, by several workers at once and when answers are lost."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import Callable
+
+import pytest
+
+from models.errors import ChangedMeanwhile, Unavailable
+from models.run import Attempt, IngestionBatch
+from services.ports import Store
+from services.runs import rules
+from services.runs.engine import LOST_AFTER, STUCK_AFTER, RunEngine
+from services.runs.ingestion import summary
+from services.workflows.driver import LAST_DELIVERY, WorkResult
+from tests.contract.conftest import SettableClock
+from tests.documents import attempt
+from tests.functional.workflows.counting_pages import WORKFLOW, Office, check_attempts
+from tests.unit.feeds.stores import hesitant, unheard
+
+
+def fetched(run_id: str, feed: str, clock: SettableClock) -> Attempt:
+    times = {"created_at": clock.now, "updated_at": clock.now, "started_at": clock.now}
+    return attempt(run_id=run_id, subject=feed, status="SUCCEEDED", articles_found=3, articles_stored=2, **times)
+
+
+def engine_on(store: Store, clock: SettableClock) -> RunEngine:
+    numbers = itertools.count(1)
+    return RunEngine(store, clock, lambda: f"new-{next(numbers)}")
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_workers_that_share_a_run_out_close_it_with_what_all_of_them_did(
+    store: Store, another: Callable[[], Store], clock: SettableClock, seed: int
+) -> None:
+    async def work(number: int) -> bool:
+        engine = engine_on(hesitant(another(), seed * 3 + number), clock)
+        begun = await engine.begin("shared", delivery=1, invocation_id=f"call {number}")
+        mine = [fetched("shared", f"feed-{number}-{n}", clock) for n in range(60)]
+        await engine.record("shared", mine)
+        await engine.close("shared", summary)
+        return begun.is_first
+
+    first = await asyncio.gather(*(work(number) for number in range(3)))
+    assert sum(first) <= 1
+    engine = engine_on(store, clock)
+    run = await engine.find("shared")
+    assert isinstance(run, IngestionBatch)
+    assert run.metrics is not None
+    assert (run.status, run.progress, run.metrics.articles_stored) == ("SUCCEEDED", 180, 360)
+    assert len(await engine.attempts("shared")) == 180
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_of_workers_that_try_a_task_at_once_one_succeeds(
+    store: Store, another: Callable[[], Store], clock: SettableClock, seed: int
+) -> None:
+    async def work(number: int) -> bool:
+        engine = engine_on(hesitant(another(), seed * 3 + number), clock)
+        mine = await engine.start("shared", "refresh_tools", "batch:0001")
+        return mine is not None and await engine.finish(rules.succeeded(mine, 1, clock.now))
+
+    assert sum(await asyncio.gather(*(work(number) for number in range(3)))) == 1
+    attempts = await engine_on(store, clock).attempts("shared")
+    assert [each.status for each in attempts].count("SUCCEEDED") == 1
+    assert "STARTED" not in {each.status for each in attempts}
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_a_run_of_pages_whose_message_came_twice_counts_each_page_once(
+    store: Store, another: Callable[[], Store], clock: SettableClock, seed: int
+) -> None:
+    office = Office(store, clock)
+    run = await office.engine.accept(WORKFLOW)
+    workers = [office.worker(hesitant(another(), seed * 3 + number)) for number in range(3)]
+    results = await asyncio.gather(*(each.advance(run.run_id, LAST_DELIVERY) for each in workers))
+    after = await office.run(run.run_id)
+    assert (after.status, after.progress, after.metrics["failed"]) == ("PARTIAL", 30, 3)
+    check_attempts(await office.engine.attempts(run.run_id))
+    assert WorkResult(changed_tools=("tool",)) in results
+
+
+async def test_a_run_whose_answers_are_lost_counts_each_page_once(store: Store, clock: SettableClock) -> None:
+    for lost in range(6):
+        office = Office(store, clock)
+        run = rules.queued(WORKFLOW, f"lost-{lost}", clock.now)
+        await office.engine.accept_all([run])
+        with contextlib.suppress(Unavailable):
+            await office.worker(unheard(store, lost)).advance(run.run_id)
+        clock.forward(1)
+        await office.worker().advance(run.run_id)
+        after = await office.run(run.run_id)
+        assert (after.status, after.progress, after.metrics["failed"]) == ("PARTIAL", 30, 3)
+        check_attempts(await office.engine.attempts(run.run_id))
+
+
+async def test_a_run_and_its_attempts_are_saved_together_or_not_at_all(store: Store, clock: SettableClock) -> None:
+    engine = engine_on(store, clock)
+    run = (await engine.begin("one", delivery=1)).run
+    saved = await engine.save(run.changed(clock.now, progress=1), [fetched("one", "a", clock)])
+    with pytest.raises(ChangedMeanwhile):
+        await engine.save(run.changed(clock.now, progress=9), [fetched("one", "b", clock)])
+    assert [each.subject for each in await engine.attempts("one")] == ["a"]
+    await engine.save(saved.changed(clock.now, progress=2), [fetched("one", "b", clock)])
+    found = await engine.find("one")
+    assert found is not None
+    assert found.progress == 2
+
+
+async def test_overdue_runs_are_found(store: Store, clock: SettableClock) -> None:
+    engine = engine_on(store, clock)
+    queued, running = await engine.accept("merge_tool"), await engine.accept("merge_tool")
+    await engine.accept("reanalyze_tool")
+    await engine.begin(running.run_id, delivery=1)
+    clock.forward(int(LOST_AFTER.total_seconds()))
+    assert [run.run_id for run in await engine.overdue(["merge_tool"], clock.now)] == [queued.run_id]
+    clock.forward(int(STUCK_AFTER.total_seconds()))
+    assert len(await engine.overdue(["merge_tool"], clock.now)) == 2

@@ -1,0 +1,434 @@
+"""The runs of the refresh: how they fan out, how they end, and what is known of them afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from models.cache import PERIODS, CacheCounters, CacheMetadata
+from models.errors import Unavailable
+from models.run import Attempt, JobRun
+from models.tool import Tool
+from services.figures.generations import Generations
+from services.figures.messages import RefreshMessage
+from services.figures.refresh_runs import RefreshRuns
+from services.ports import Document, Query, Where
+from services.runs.reading import Runs
+from services.store.containers import CATALOG, MENTIONS, RUNS, SENTIMENT_CACHE
+from services.store.sqlite import SqliteStore
+from tests.builders import Watch
+from tests.functional.articles.counting import CountingStore
+from tests.functional.articles.dying import Died, DyingStore, When
+from tests.functional.figures.conftest import NOW
+from tests.functional.figures.world import Process, Said, a_tool, everything, stored_entry
+from tests.unit.feeds.stores import hesitant
+
+MADE = NOW - timedelta(days=40)
+
+
+@pytest.fixture
+async def process(store: SqliteStore, watch: Watch) -> Process:
+    return Process(store, watch)
+
+
+async def _tools(store: SqliteStore, count: int) -> list[Tool]:
+    tools = [a_tool(number, MADE) for number in range(count)]
+    await store.write_many(CATALOG.name, [tool.to_document() for tool in tools])
+    return tools
+
+
+async def _entries(store: SqliteStore) -> list[Document]:
+    return [each for each in await everything(store, SENTIMENT_CACHE.name) if "period" in each]
+
+
+async def _runs(store: SqliteStore) -> list[JobRun]:
+    page = await store.query(RUNS.name, Query((Where("id", "eq", "RUN"),), order="by_start", limit=100))
+    return [JobRun.from_document(document) for document in page.items]
+
+
+async def _attempts(store: SqliteStore, run_id: str) -> list[Attempt]:
+    """By batch and number."""
+    page = await store.query(RUNS.name, Query((Where("entity_type", "eq", "Attempt"),), partition=run_id, limit=100))
+    found = [Attempt.from_document(document) for document in page.items]
+    return sorted(found, key=lambda each: (each.subject, each.attempt_no))
+
+
+async def _tried(store: SqliteStore, run_id: str) -> list[tuple[str, int, str, str | None]]:
+    attempts = await _attempts(store, run_id)
+    return [(each.subject, each.attempt_no, each.status, each.error_type) for each in attempts]
+
+
+async def _metadata(store: SqliteStore) -> CacheMetadata:
+    document = await store.read(SENTIMENT_CACHE.name, "metadata", "metadata")
+    assert document is not None
+    return CacheMetadata.from_document(document)
+
+
+async def test_few_tools_are_refreshed_at_once(store: SqliteStore, process: Process, watch: Watch) -> None:
+    await _tools(store, 50)
+    begun = await process.cache.refresh_runs.tick()
+    assert begun.messages == []
+    assert len(await _entries(store)) == 200
+    (run,) = await _runs(store)
+    assert (run.run_id, run.status, run.progress) == (begun.run_id, "SUCCEEDED", 50)
+    metadata = await _metadata(store)
+    assert (metadata.total_entries, metadata.tools_refreshed_count) == (200, 50)
+    assert (metadata.last_refresh_status, metadata.last_refresh_run_id) == ("SUCCEEDED", run.run_id)
+    await process.close()
+
+
+async def test_no_tools_are_a_refresh_too(store: SqliteStore, process: Process) -> None:
+    await process.cache.refresh_runs.tick()
+    assert (await _metadata(store)).total_entries == 0
+    await process.close()
+
+
+async def test_many_tools_are_fanned_out_and_the_last_batch_closes_the_run_whatever_comes_twice(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    await _tools(store, 120)
+    begun = await process.cache.refresh_runs.tick()
+    messages = [RefreshMessage.from_message(message) for message in begun.messages]
+    assert [len(message.tool_ids) for message in messages] == [50, 50, 20]
+    watch.advance(seconds=5)
+    for message in (messages[2], messages[0], messages[0]):
+        await process.cache.refresh_runs.work(message)
+        assert (await _runs(store))[0].status == "RUNNING"
+    await process.cache.refresh_runs.work(messages[1])
+    (run,) = await _runs(store)
+    assert (run.status, run.progress, run.batches) == ("SUCCEEDED", 120, 3)
+    metadata = await _metadata(store)
+    assert (metadata.total_entries, metadata.tools_refreshed_count) == (480, 120)
+    assert metadata.last_refresh_duration_ms == 5000
+    counting = CountingStore(store)
+    await Process(counting, watch).cache.refresh_runs.work(messages[1])
+    assert counting.operations == 1, "the run has finished"
+    await process.close()
+
+
+async def test_a_run_whose_batches_do_not_come_is_closed_by_the_next_tick(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    await _tools(store, 120)
+    begun = await process.cache.refresh_runs.tick()
+    await process.cache.refresh_runs.work(RefreshMessage.from_message(begun.messages[0]))
+    done_at = int(watch.now.timestamp())
+    watch.advance(minutes=15)
+    await process.cache.refresh_runs.tick()
+    first, second = await _runs(store)
+    assert (first.status, second.status) == ("PARTIAL", "RUNNING")
+    assert first.errors == ("2 of 3 batches did not end in time",)
+    metadata = await _metadata(store)
+    assert (metadata.last_refresh_status, metadata.last_refresh_ts) == ("PARTIAL", done_at)
+    watch.advance(minutes=15)
+    await process.cache.refresh_runs.tick()
+    assert (await _runs(store))[1].status == "FAILED"
+    assert (await _metadata(store)).last_refresh_ts == done_at
+    await process.close()
+
+
+async def test_a_run_that_cannot_be_read_stops_neither_its_own_messages_nor_the_refreshes_after_it(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    await _tools(store, 51)
+    broken, well = await process.cache.refresh_runs.tick(), await process.cache.refresh_runs.tick()
+    await _break(store, RUNS.name, broken.run_id, JobRun.ID, progress="far")
+    for message in broken.messages:
+        await process.cache.refresh_runs.work(RefreshMessage.from_message(message))
+    assert len(await _entries(store)) == 204
+    watch.advance(minutes=15)
+    await process.refresh()
+    await store.delete(RUNS.name, broken.run_id, JobRun.ID)
+    assert {run.run_id: run.status for run in await _runs(store)}[well.run_id] == "FAILED", "it was overdue, and closed"
+    assert (await _metadata(store)).last_refresh_status == "SUCCEEDED"
+
+
+async def test_a_batch_that_cannot_be_read_counts_as_one_that_never_ended(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    await _tools(store, 51)
+    begun = await process.cache.refresh_runs.tick()
+    first, second = [RefreshMessage.from_message(message) for message in begun.messages]
+    await process.cache.refresh_runs.work(first)
+    (attempt,) = await _attempts(store, begun.run_id)
+    await _break(store, RUNS.name, begun.run_id, attempt.id, tool_ids="all")
+    await process.cache.refresh_runs.work(second)
+    watch.advance(minutes=15)
+    await process.refresh()
+    (run,) = [run for run in await _runs(store) if run.run_id == begun.run_id]
+    assert (run.status, run.errors) == ("PARTIAL", ("1 of 2 batches did not end in time",))
+
+
+async def test_metadata_and_counters_that_cannot_be_read_are_no_more_than_that(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    await _tools(store, 1)
+    await process.refresh()
+    process.cache.counters.errors(3)
+    await process.refresh()
+    await _break(store, SENTIMENT_CACHE.name, "metadata", "metadata", total_entries="many")
+    counters = CacheCounters.at(watch.now)
+    await _break(store, SENTIMENT_CACHE.name, counters.partition, counters.id, cache_hits="many")
+    watch.advance(hours=1)
+    process.cache.counters.errors(2)
+    await process.refresh()
+    metadata = await _metadata(store)
+    assert (metadata.total_entries, metadata.error_count_24h, metadata.updated_at) == (4, 2, watch.now)
+
+
+async def test_a_stale_tools_message_refreshes_it_without_a_run(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    (tool,) = await _tools(store, 1)
+    await process.cache.refresh_runs.work(RefreshMessage((tool.tool_id, "nobody")))
+    assert len(await _entries(store)) == len(PERIODS)
+    assert await _runs(store) == []
+    await process.close()
+
+
+async def test_a_message_of_a_run_that_is_no_more_does_nothing(store: SqliteStore, process: Process) -> None:
+    (tool,) = await _tools(store, 1)
+    assert isinstance(process.cache.refresh_runs, RefreshRuns)
+    await process.cache.refresh_runs.work(RefreshMessage((tool.tool_id,), "nobody", "0001"))
+    assert await _entries(store) == []
+    await process.close()
+
+
+async def test_one_bad_tool_stops_no_other_and_is_counted(store: SqliteStore, process: Process, watch: Watch) -> None:
+    tools = await _tools(store, 4)
+    for tool in tools:
+        await process.settle(tool.tool_id, "article", Said(NOW - timedelta(hours=2), "positive"))
+    spoilt = await store.read(MENTIONS.name, tools[1].tool_id, "article")
+    assert spoilt is not None
+    await store.upsert(MENTIONS.name, {**spoilt, "polarity": "high"})
+    await store.upsert(CATALOG.name, {"id": "TIMELINE", "pk": tools[2].tool_id, "hours": "none"})
+    await process.cache.refresh_runs.tick()
+    (run,) = await _runs(store)
+    assert (run.status, run.progress) == ("PARTIAL", 2)
+    assert run.errors == tuple(f"{tools[n].tool_id}: not refreshed" for n in (1, 2))
+    metadata = await _metadata(store)
+    assert (metadata.error_count_24h, metadata.last_refresh_status) == (2, "PARTIAL")
+    assert metadata.tools_refreshed == (tools[0].tool_id, tools[3].tool_id)
+    entry = await stored_entry(store, tools[3].tool_id, "HOUR_24")
+    assert entry is not None
+    assert entry.total_mentions == 1
+    await process.close()
+
+
+async def test_a_tool_that_cannot_be_read_at_all_stops_no_other(store: SqliteStore, process: Process) -> None:
+    tools = await _tools(store, 4)
+    key, unreadable = Generations.key(tools[0].tool_id), {"generation": "high"}
+    await store.upsert(SENTIMENT_CACHE.name, {"tool_id": key[0], "id": key[1], **unreadable})
+    await store.upsert(CATALOG.name, {**tools[1].to_document(), "aliases": "none"})
+    await process.cache.refresh_runs.tick()
+    (run,) = await _runs(store)
+    assert (run.status, run.progress, run.errors) == ("PARTIAL", 2, (f"{tools[0].tool_id}: not refreshed",))
+    assert len(await _entries(store)) == 8
+    await process.close()
+
+
+async def _break(store: SqliteStore, container: str, partition: str, name: str, **wrong: Any) -> None:
+    document = await store.read(container, partition, name)
+    assert document is not None
+    await store.upsert(container, {**document, **wrong})
+
+
+async def test_durations_are_exact_to_the_millisecond(store: SqliteStore, watch: Watch) -> None:
+    """Also where the run began at the end of a second, and its batches end at the beginning of another."""
+    process = Process(store, watch)
+    await _tools(store, 60)
+    watch.advance(milliseconds=990)
+    begun = await process.cache.refresh_runs.tick()
+    watch.advance(milliseconds=15)
+    for message in begun.messages:
+        await process.cache.refresh_runs.work(RefreshMessage.from_message(message))
+        watch.advance(milliseconds=7)
+    metadata = await _metadata(store)
+    assert (metadata.last_refresh_duration_ms, metadata.last_refresh_ts) == (22, int(watch.now.timestamp()))
+    (run,) = await _runs(store)
+    assert run.duration_ms == 22
+    await process.close()
+
+
+async def test_an_overdue_run_took_as_long_as_until_its_last_batch(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    await _tools(store, 60)
+    watch.advance(milliseconds=700)
+    begun = await process.cache.refresh_runs.tick()
+    watch.advance(milliseconds=650)
+    await process.cache.refresh_runs.work(RefreshMessage.from_message(begun.messages[0]))
+    watch.advance(minutes=15)
+    await process.cache.refresh_runs.tick()
+    assert (await _metadata(store)).last_refresh_duration_ms == 650
+    await process.close()
+
+
+async def test_a_run_ends_with_the_attempts_of_its_batches(store: SqliteStore, process: Process, watch: Watch) -> None:
+    tools = await _tools(store, 51)
+    begun = await process.cache.refresh_runs.tick("call")
+    for message in begun.messages:
+        await process.cache.refresh_runs.work(RefreshMessage.from_message(message))
+    first, second = await _attempts(store, begun.run_id)
+    assert (first.task_name, first.subject, first.status, first.progress) == (
+        "refresh_tools",
+        "batch:0001",
+        "SUCCEEDED",
+        50,
+    )
+    assert first.counts == {"entries_written": 200, "tools_failed": 0}
+    assert sorted((*first.tool_ids, *second.tool_ids)) == sorted(tool.tool_id for tool in tools)
+    (run,) = await _runs(store)
+    assert run.metrics == {"entries_written": 204, "tools_failed": 0}
+    assert (run.invocation_id, run.subject, run.parameters) == ("call", "sentiment_cache", {"tools": 51})
+    await process.close()
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_batch_whose_worker_dies_at_any_operation_is_done_by_the_next_and_counted_once(
+    store: SqliteStore, watch: Watch, when: When
+) -> None:
+    process = Process(store, watch)
+    await _tools(store, 60)
+    for k in itertools.count(1):
+        begun = await process.cache.refresh_runs.tick()
+        first, second = [RefreshMessage.from_message(message) for message in begun.messages]
+        dying = Process(DyingStore(store, k, when), watch)
+        with contextlib.suppress(Died):
+            await dying.cache.refresh_runs.work(first)
+        is_dead = dying.store.is_dead  # type: ignore[attr-defined]
+        await dying.close()
+        for message in (first, second, first):
+            await process.cache.refresh_runs.work(message)
+        (run,) = [run for run in await _runs(store) if run.run_id == begun.run_id]
+        assert (run.status, run.progress, run.errors) == ("SUCCEEDED", 60, ())
+        tried = await _tried(store, begun.run_id)
+        assert [each[:3] for each in tried if each[2] == "SUCCEEDED"] == [
+            ("batch:0001", len(tried) - 1, "SUCCEEDED"),
+            ("batch:0002", 1, "SUCCEEDED"),
+        ]
+        assert {each[3] for each in tried if each[2] == "FAILED"} <= {"worker_died"}
+        watch.advance(minutes=15)
+        if not is_dead:
+            assert k > 8
+            break
+    await process.close()
+
+
+async def test_two_deliveries_of_a_batch_at_once_count_once(store: SqliteStore, watch: Watch) -> None:
+    process = Process(store, watch)
+    await _tools(store, 60)
+    for seed in range(10):
+        begun = await process.cache.refresh_runs.tick()
+        messages = [RefreshMessage.from_message(message) for message in (*begun.messages, begun.messages[0])]
+        workers = [Process(hesitant(store, seed * 3 + number), watch) for number in range(3)]
+        await asyncio.gather(
+            *(each.cache.refresh_runs.work(message) for each, message in zip(workers, messages, strict=True))
+        )
+        (run,) = [run for run in await _runs(store) if run.run_id == begun.run_id]
+        assert (run.status, run.progress) == ("SUCCEEDED", 60)
+        tried = await _tried(store, begun.run_id)
+        assert [each[2] for each in tried].count("SUCCEEDED") == 2
+        assert (await _metadata(store)).tools_refreshed_count == 60
+        watch.advance(minutes=15)
+        for each in workers:
+            await each.close()
+    await process.close()
+
+
+class AwayWithoutTools(DyingStore):
+    """Cannot say which hours are marked."""
+
+    async def query(self, container: str, query: Query) -> Any:
+        if container == CATALOG.name:
+            raise Unavailable("the store did not answer")
+        return await super().query(container, query)
+
+
+async def test_a_batch_that_fails_is_tried_again_by_the_next_delivery(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    await _tools(store, 60)
+    begun = await process.cache.refresh_runs.tick()
+    first, second = [RefreshMessage.from_message(message) for message in begun.messages]
+    failing = Process(AwayWithoutTools(store, 1_000_000, "before"), watch)
+    with pytest.raises(Unavailable):
+        await failing.cache.refresh_runs.work(first)
+    for message in (second, first):
+        await process.cache.refresh_runs.work(message)
+    assert await _tried(store, begun.run_id) == [
+        ("batch:0001", 1, "FAILED", "Unavailable"),
+        ("batch:0001", 2, "SUCCEEDED", None),
+        ("batch:0002", 1, "SUCCEEDED", None),
+    ]
+    assert (await _runs(store))[0].status == "SUCCEEDED"
+    await process.close()
+
+
+async def test_a_worker_that_is_not_waited_for_changes_no_closed_run(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    """Its batch began, and did not end, before the next tick closed the run."""
+    await _tools(store, 60)
+    begun = await process.cache.refresh_runs.tick()
+    arrived, closed = asyncio.Event(), asyncio.Event()
+
+    class Slow(DyingStore):
+        async def query(self, container: str, query: Query) -> Any:
+            if container == CATALOG.name:
+                arrived.set()
+                await closed.wait()
+            return await super().query(container, query)
+
+    slow = Process(Slow(store, 1_000_000, "before"), watch)
+    late = asyncio.create_task(slow.cache.refresh_runs.work(RefreshMessage.from_message(begun.messages[0])))
+    await arrived.wait()
+    watch.advance(minutes=15)
+    await process.cache.refresh_runs.tick()
+    closed.set()
+    await late
+    assert await _tried(store, begun.run_id) == [("batch:0001", 1, "FAILED", "worker_died")]
+    first, _ = await _runs(store)
+    assert (first.status, first.errors) == ("FAILED", ("2 of 2 batches did not end in time",))
+    for each in (slow, process):
+        await each.close()
+
+
+async def test_a_run_that_was_under_way_when_attempts_were_introduced_is_closed_as_overdue(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    """Its first batch was done, as the version before stored that."""
+    await _tools(store, 60)
+    begun = await process.cache.refresh_runs.tick()
+    first, second = [RefreshMessage.from_message(message) for message in begun.messages]
+    await store.create(
+        RUNS.name,
+        {
+            "id": "DONE:0001",
+            "run_id": begun.run_id,
+            "entity_type": "BatchDone",
+            "schema_version": "1",
+            "created_at": "2026-02-21T20:17:31Z",
+            "updated_at": "2026-02-21T20:17:31Z",
+            "batch": "0001",
+            "subjects_done": list(first.tool_ids),
+            "subjects_failed": [],
+            "entries_written": 200,
+            "duration_ms": 12,
+        },
+    )
+    await process.cache.refresh_runs.work(second)
+    runs = Runs(store)
+    run = await runs.get(begun.run_id)
+    attempts = await runs.attempts(run)
+    assert ([each.subject for each in attempts.items], attempts.unreadable) == (["batch:0002"], ())
+    watch.advance(minutes=15)
+    await process.refresh()
+    run = await runs.get(begun.run_id)
+    assert (run.status, run.errors) == ("PARTIAL", ("1 of 2 batches did not end in time",))
+    await process.close()

@@ -1,0 +1,44 @@
+"""Runs carried out by workers that die, what became of them, and mentions that cannot be read."""
+
+from __future__ import annotations
+
+import contextlib
+
+from models.cache import CacheGeneration
+from models.run import JobRun
+from models.tool import Tool
+from services.store.containers import MENTIONS, RUNS, SENTIMENT_CACHE
+from services.workflows.driver import WorkResult
+from tests.functional.mentions.world import World
+from tests.unit.feeds.stores import Crash, mortal
+
+
+async def generation(world: World, tool: Tool) -> int:
+    document = await world.store.read(SENTIMENT_CACHE.name, tool.tool_id, f"{tool.tool_id}:generation")
+    return CacheGeneration.from_document(document).generation if document else 0
+
+
+async def until_done(world: World, run: JobRun, writes: int) -> WorkResult:
+    """By one worker after the other, each of which dies after so many writes; then by one that lives."""
+    for _ in range(6):
+        with contextlib.suppress(Crash):
+            return await world.new_worker(mortal(world.store, writes)).workflows.advance(run.run_id)
+    return await world.worker.workflows.advance(run.run_id)
+
+
+async def status(world: World, run: JobRun) -> str:
+    document = await world.store.read(RUNS.name, run.run_id, JobRun.ID)
+    assert document is not None
+    return str(document["status"])
+
+
+async def break_mention(world: World, tool: Tool, source_id: str) -> None:
+    document = await world.store.read(MENTIONS.name, tool.tool_id, source_id)
+    assert document is not None
+    await world.store.upsert(MENTIONS.name, {**document, "matches": "many"})
+
+
+async def heal_mention(world: World, tool: Tool, source_id: str) -> None:
+    document = await world.store.read(MENTIONS.name, tool.tool_id, source_id)
+    assert document is not None
+    await world.store.upsert(MENTIONS.name, {**document, "matches": []})

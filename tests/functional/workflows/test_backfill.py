@@ -1,0 +1,95 @@
+"""Applying an alias, and its preview: the articles of the last 30 days, wherever a worker dies."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import timedelta
+
+import pytest
+
+from models.errors import Conflict, Unavailable
+from services.runs.engine import LOST_AFTER
+from services.store.containers import RUNS
+from services.tools.form import tool_change
+from services.workflows.backfill import preview
+from tests.functional.mentions.world import World
+from tests.functional.workflows.carried_out import generation, status, until_done
+from tests.unit.feeds.stores import unheard
+
+
+@pytest.mark.parametrize("writes", [0, 1, 2, 3, 4, 5, 7, 9, 12, 99])
+async def test_an_alias_is_tried_then_applied_to_30_days_wherever_that_dies(world: World, writes: int) -> None:
+    tool = await world.tool("Quorvia", "Quo")
+    ages = {"new": 0, "known": 1, "old": 29, "too old": 31}
+    articles = {
+        name: await world.article(
+            number,
+            f"{'Quorvia' if name == 'known' else 'Qrvdb'} is good",
+            timestamp=world.watch.now - timedelta(days=age),
+        )
+        for number, (name, age) in enumerate(ages.items(), 1)
+    }
+    lost = await world.article(9, "Quo is good")
+    await world.delivered([*articles.values(), lost])
+    change = tool_change({"aliases": ["QRVDB"]})
+    worker = world.worker
+    tried = await preview(world.store, worker.catalog, worker.watchlist, tool, change, world.watch.now)
+    assert (tried.would_add, tried.complete, tried.taken_by) == (2, True, {})
+    assert [each.source_id for each in tried.samples] == [articles["new"], articles["old"]]
+    assert tried.samples[0].matches == ("Qrvdb",)
+    assert set(await world.mentions(tool)) == {articles["known"], lost}, "trying changes nothing"
+
+    changed, run = await worker.changes.change("Quorvia", change)
+    assert run is not None
+    assert changed.aliases == ("QRVDB",)
+    result = await until_done(world, run, writes)
+    assert (await status(world, run), result.changed_tools) == ("SUCCEEDED", (tool.tool_id,))
+    assert set(await world.mentions(tool)) == {articles["new"], articles["known"], articles["old"]}
+    assert await generation(world, tool) >= 1
+    await world.is_counted(tool)
+
+
+async def test_an_alias_that_is_another_tools_is_told_by_its_preview(world: World) -> None:
+    tool, other = await world.tool("Quorvia"), await world.tool("Tarnwick", "TW")
+    worker, change = world.worker, tool_change({"aliases": ["tw"]})
+    tried = await preview(world.store, worker.catalog, worker.watchlist, tool, change, world.watch.now)
+    assert tried.taken_by == {"tw": other.tool_id}
+
+
+@pytest.mark.parametrize("writes", range(8))
+async def test_a_change_that_dies_before_its_answer_leaves_a_run_that_is_sent_again(world: World, writes: int) -> None:
+    tool = await world.tool("Quorvia")
+    one = await world.article(1, "Qrvdb is good")
+    await world.delivered([one])
+    change = tool_change({"aliases": ["QRVDB"]})
+    await world.dying(writes, lambda worker: worker.changes.change("Quorvia", change))
+    world.watch.advance(seconds=LOST_AFTER.total_seconds())
+    for run_id in await world.worker.workflows.overdue(world.watch.now):
+        await world.worker.workflows.advance(run_id)
+    is_changed = (await world.worker.catalog.get("Quorvia")).aliases == ("QRVDB",)
+    assert (one in await world.mentions(tool)) == is_changed
+
+
+@pytest.mark.parametrize("writes", range(6))
+async def test_a_change_whose_answer_was_lost_keeps_its_run(world: World, writes: int) -> None:
+    tool = await world.tool("Quorvia")
+    one = await world.article(1, "Qrvdb is good")
+    await world.delivered([one])
+    change = tool_change({"aliases": ["QRVDB"]})
+    with contextlib.suppress(Unavailable):
+        await world.new_worker(unheard(world.store, writes)).changes.change("Quorvia", change)
+    world.watch.advance(seconds=LOST_AFTER.total_seconds())
+    for run_id in await world.worker.workflows.overdue(world.watch.now):
+        await world.worker.workflows.advance(run_id)
+    is_changed = (await world.worker.catalog.get("Quorvia")).aliases == ("QRVDB",)
+    assert (one in await world.mentions(tool)) == is_changed
+
+
+async def test_a_change_that_is_refused_leaves_no_run(world: World) -> None:
+    await world.tool("Quorvia")
+    await world.tool("Tarnwick")
+    with pytest.raises(Conflict):
+        await world.worker.changes.change("Quorvia", tool_change({"aliases": ["Tarnwick"]}))
+    _, run = await world.worker.changes.change("Quorvia", tool_change({"aliases": []}))
+    assert run is None
+    assert await world.store.count(RUNS.name) == 0

@@ -1,0 +1,63 @@
+"""A deletion is finished without being asked for again, wherever its worker dies."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+
+import pytest
+
+from services.mentions.intake import AnalysisFailed
+from services.ports import Query, Where
+from services.runs.engine import LOST_AFTER, STUCK_AFTER
+from services.store.containers import ARTICLES, RUNS
+from tests.documents import observation
+from tests.functional.articles.dying import Died, DyingStore, When
+from tests.functional.mentions.world import World
+from tests.functional.workflows.carried_out import break_mention, heal_mention
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_deletion_that_dies_at_any_operation_is_finished_by_clean_up_without_being_asked_again(
+    world: World, when: When
+) -> None:
+    tool = await world.tool("Quorvia")
+    for k in itertools.count(1):
+        article = await world.article(k, "Quorvia is good")
+        await world.store.upsert(ARTICLES.name, observation(source_id=article).to_document())
+        await world.delivered([article])
+        dying = DyingStore(world.store, k, when)
+        with contextlib.suppress(Died):
+            await world.new_worker(dying).delete(article)
+        world.watch.advance(seconds=max(LOST_AFTER, STUCK_AFTER).total_seconds())
+        overdue = await world.worker.workflows.overdue(world.watch.now)
+        for run_id in overdue:
+            assert not (await world.worker.workflows.advance(run_id)).send_again
+        if await world.store.count(RUNS.name) == 0:
+            assert dying.operations <= 2, "it died before it had promised anything"
+            continue
+        assert (await world.read(article)).deleted_at is not None
+        assert await world.store.read(ARTICLES.name, article, observation().id) is None
+        assert article not in await world.mentions(tool)
+        await world.is_counted(tool)
+        (run,) = (await world.store.query(RUNS.name, Query((Where("entity_type", "eq", "JobRun"),)))).items
+        assert run["status"] == "SUCCEEDED"
+        for document in (await world.store.query(RUNS.name, Query())).items:
+            await world.store.delete(RUNS.name, document["run_id"], document["id"])
+        if not dying.is_dead:
+            assert k > 15
+            return
+
+
+async def test_a_deletion_that_cannot_take_a_mention_away_is_not_done_and_is_tried_again(world: World) -> None:
+    tool = await world.tool("Quorvia")
+    article = await world.article(1, "Quorvia is good")
+    await world.delivered([article])
+    await break_mention(world, tool, article)
+    with pytest.raises(AnalysisFailed):
+        await world.worker.delete(article)
+    await heal_mention(world, tool, article)
+    world.watch.advance(seconds=STUCK_AFTER.total_seconds())
+    (run_id,) = await world.worker.workflows.overdue(world.watch.now)
+    await world.worker.workflows.advance(run_id)
+    assert await world.mentions(tool) == {}

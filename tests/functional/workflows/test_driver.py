@@ -1,0 +1,377 @@
+"""Runs of pages: one message after the other, several workers at once, deaths, failures, and attempts at each page."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from models.errors import ToolpulseError, Unavailable
+from models.run import Attempt, JobRun
+from services.runs.engine import LOST_AFTER, STUCK_AFTER
+from services.store.containers import RUNS
+from services.store.sqlite import SqliteStore
+from services.workflows.driver import LAST_DELIVERY, TIME_PER_MESSAGE, RunImpossible, WorkResult
+from tests.builders import Watch
+from tests.documents import NOW
+from tests.functional.articles.dying import Died, DyingStore, When
+from tests.functional.mentions.world import World
+from tests.functional.workflows.carried_out import status
+from tests.functional.workflows.counting_pages import WORKFLOW, CountingPages, Office, TickingClock, check_attempts
+from tests.unit.feeds.stores import hesitant
+
+DONE = WorkResult(changed_tools=("tool",))
+METRICS = {"looked_at": 30, "removed": 2, "failed": 3}
+ERRORS = ("article-1: odd", "article-2: odd", "article-3: odd")
+
+
+@pytest.fixture
+def office(store: SqliteStore, watch: Watch) -> Office:
+    return Office(store, watch)
+
+
+def is_done(run: JobRun) -> bool:
+    return (run.status, run.progress, run.metrics, run.errors) == ("PARTIAL", 30, METRICS, ERRORS)
+
+
+async def test_a_run_works_for_two_minutes_at_each_message_and_shows_how_far_it_is(
+    store: SqliteStore, watch: Watch
+) -> None:
+    async def a_minute_passes(number: int) -> None:
+        watch.advance(minutes=1)
+
+    office = Office(store, watch, CountingPages(5, a_minute_passes))
+    run = await office.worker().accept(WORKFLOW, "tool", into="other")
+    shown: list[tuple[bool, int, str]] = []
+    for message in range(3):
+        result = await office.worker().advance(run.run_id, 1, f"call {message}")
+        now = await office.run(run.run_id)
+        shown.append((result.send_again, now.progress, now.status))
+        assert now.invocation_id == f"call {message}"
+    assert shown == [(True, 20, "RUNNING"), (True, 40, "RUNNING"), (False, 50, "PARTIAL")]
+    assert (now.subject, now.parameters, now.duration_ms) == ("tool", {"into": "other"}, 5 * 60_000)
+    check_attempts(await office.engine.attempts(run.run_id))
+    assert timedelta(minutes=2) == TIME_PER_MESSAGE
+
+
+async def test_of_real_mentions_too(world: World) -> None:
+    await world.tool("Quorvia")
+    articles = [await world.article(number, "Quorvia") for number in range(1, 451)]
+    for start in range(0, 450, 100):
+        await world.worker.intake.take(articles[start : start + 100])
+    run = await world.worker.changes.reanalyze("Quorvia")
+    shown: list[tuple[bool, Any]] = []
+    worker = world.worker
+
+    class Slow(type(worker.workflows._workflows["reanalyze_tool"])):  # type: ignore[misc]
+        async def page(self, run: JobRun) -> Any:
+            world.watch.advance(seconds=TIME_PER_MESSAGE.total_seconds())
+            return await super().page(run)
+
+    worker.workflows._workflows["reanalyze_tool"].__class__ = Slow
+    for _ in range(3):
+        result = await worker.workflows.advance(run.run_id)
+        document = await world.store.read(RUNS.name, run.run_id, JobRun.ID)
+        assert document is not None
+        shown.append((result.send_again, document["progress"]))
+    assert shown == [(True, 200), (True, 400), (False, 450)]
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_run_whose_worker_dies_at_any_operation_counts_each_page_once(
+    store: SqliteStore, watch: Watch, when: When
+) -> None:
+    office = Office(store, watch)
+    for k in itertools.count(1):
+        office.work = CountingPages()
+        run = await office.engine.accept(WORKFLOW)
+        dying = DyingStore(store, k, when)
+        with contextlib.suppress(Died):
+            await office.worker(dying).advance(run.run_id)
+        assert await office.worker().advance(run.run_id, 2) == DONE
+        after = await office.run(run.run_id)
+        assert is_done(after), f"died {when} operation {k}"
+        attempts = await office.engine.attempts(run.run_id)
+        check_attempts(attempts)
+        assert {each.subject for each in attempts} == {"page:0001", "page:0002", "page:0003"}
+        assert len(office.work.done) <= 4, "at most the page under way was done twice"
+        assert await office.worker().advance(run.run_id, 3) == DONE, "its messages are sent again"
+        assert await office.run(run.run_id) == after
+        if not dying.is_dead:
+            assert k > 5
+            return
+
+
+async def test_workers_that_die_one_after_the_other_leave_an_attempt_each(store: SqliteStore, watch: Watch) -> None:
+    async def die_at_the_second(number: int) -> None:
+        if number == 2:
+            raise asyncio.CancelledError
+
+    office = Office(store, watch, CountingPages(3, die_at_the_second))
+    run = await office.engine.accept(WORKFLOW)
+    for _ in range(2):
+        with pytest.raises(asyncio.CancelledError):
+            await office.worker().advance(run.run_id)
+        watch.advance(minutes=10)
+    assert (await office.run(run.run_id)).status == "RUNNING"
+    office.work.before = None
+    await office.worker().advance(run.run_id)
+    assert await office.tried(run.run_id) == [
+        ("page:0001", 1, "SUCCEEDED", None),
+        ("page:0002", 1, "FAILED", "worker_died"),
+        ("page:0002", 2, "FAILED", "worker_died"),
+        ("page:0002", 3, "SUCCEEDED", None),
+        ("page:0003", 1, "SUCCEEDED", None),
+    ]
+    assert is_done(await office.run(run.run_id))
+
+
+async def test_a_page_that_fails_is_tried_to_the_fifth_delivery_and_then_the_run_failed(
+    store: SqliteStore, watch: Watch
+) -> None:
+    async def fail_at_the_second(number: int) -> None:
+        if number == 2:
+            raise Unavailable("the analyzer did not answer")
+
+    office = Office(store, watch, CountingPages(3, fail_at_the_second))
+    run = await office.engine.accept(WORKFLOW)
+    for delivery in range(1, LAST_DELIVERY + 1):
+        assert (await office.run(run.run_id)).status == ("QUEUED" if delivery == 1 else "RUNNING")
+        with pytest.raises(Unavailable):
+            await office.worker().advance(run.run_id, delivery)
+    after = await office.run(run.run_id)
+    assert (after.status, after.progress) == ("FAILED", 10)
+    assert after.errors == ("article-1: odd", "Unavailable: gave up after 5 deliveries")
+    assert await office.tried(run.run_id) == [
+        ("page:0001", 1, "SUCCEEDED", None),
+        *(("page:0002", number, "FAILED", "Unavailable") for number in range(1, 6)),
+    ]
+    office.work.before = None
+    watch.advance(hours=1)
+    assert await office.worker().advance(run.run_id) == DONE, "its poison message was sent again"
+    after = await office.run(run.run_id)
+    assert is_done(after)
+    assert (after.duration_ms, after.running_since) == (0, watch.now)
+
+
+async def test_a_run_that_fails_at_its_last_delivery_says_so_and_may_be_redriven(world: World) -> None:
+    await world.tool("Quorvia")
+    await world.delivered([await world.article(1, "Quorvia")])
+    run = await world.worker.changes.reanalyze("Quorvia")
+    world.analyzer.is_down = True
+    for delivery in range(1, 6):
+        with pytest.raises(ToolpulseError):
+            await world.worker.workflows.advance(run.run_id, delivery)
+    assert await status(world, run) == "FAILED"
+    world.analyzer.is_down = False
+    await world.worker.workflows.advance(run.run_id)
+    assert await status(world, run) == "SUCCEEDED"
+
+
+async def test_a_run_that_has_become_impossible_fails_at_once_with_its_reason(store: SqliteStore, watch: Watch) -> None:
+    async def impossible(number: int) -> None:
+        raise RunImpossible("tool: it is gone")
+
+    office = Office(store, watch, CountingPages(3, impossible))
+    run = await office.engine.accept(WORKFLOW)
+    assert await office.worker().advance(run.run_id) == WorkResult()
+    after = await office.run(run.run_id)
+    assert (after.status, after.errors) == ("FAILED", ("tool: it is gone",))
+    assert await office.tried(run.run_id) == [("page:0001", 1, "FAILED", "RunImpossible")]
+
+
+async def test_a_failure_that_could_not_be_recorded_is_recorded_by_the_next_delivery(
+    store: SqliteStore, watch: Watch
+) -> None:
+    class Away(DyingStore):
+        async def batch(self, *arguments: Any) -> Any:
+            if is_away:
+                raise Unavailable("the store did not answer")
+            return await super().batch(*arguments)
+
+    is_away = False
+
+    async def go_away(number: int) -> None:
+        nonlocal is_away
+        is_away = True
+        raise ValueError("odd")
+
+    office = Office(store, watch, CountingPages(1, go_away))
+    run = await office.engine.accept(WORKFLOW)
+    with pytest.raises(ValueError, match="odd"):
+        await office.worker(Away(store, 1_000_000, "before")).advance(run.run_id, LAST_DELIVERY)
+    office.work.before = None
+    await office.worker().advance(run.run_id)
+    assert await office.tried(run.run_id) == [
+        ("page:0001", 1, "FAILED", "worker_died"),
+        ("page:0001", 2, "SUCCEEDED", None),
+    ]
+
+
+async def test_a_worker_that_is_overtaken_stops_and_poisons_no_message(store: SqliteStore, watch: Watch) -> None:
+    arrived, overtaken = asyncio.Event(), asyncio.Event()
+
+    async def wait(number: int) -> None:
+        arrived.set()
+        await overtaken.wait()
+
+    office = Office(store, watch, CountingPages(3, wait))
+    run = await office.engine.accept(WORKFLOW)
+    slow = asyncio.create_task(office.worker().advance(run.run_id))
+    await arrived.wait()
+    office.work.before = None
+    assert await office.worker().advance(run.run_id) == DONE
+    overtaken.set()
+    assert await slow == WorkResult()
+    assert is_done(await office.run(run.run_id))
+    assert (await office.tried(run.run_id))[:2] == [
+        ("page:0001", 1, "FAILED", "worker_died"),
+        ("page:0001", 2, "SUCCEEDED", None),
+    ]
+
+
+async def test_a_failure_of_a_worker_that_is_overtaken_changes_nothing(store: SqliteStore, watch: Watch) -> None:
+    arrived, overtaken = asyncio.Event(), asyncio.Event()
+
+    async def wait_and_fail(number: int) -> None:
+        arrived.set()
+        await overtaken.wait()
+        raise Unavailable("the analyzer did not answer")
+
+    office = Office(store, watch, CountingPages(3, wait_and_fail))
+    run = await office.engine.accept(WORKFLOW)
+    slow = asyncio.create_task(office.worker().advance(run.run_id, LAST_DELIVERY))
+    await arrived.wait()
+    office.work.before = None
+    await office.worker().advance(run.run_id)
+    overtaken.set()
+    assert await slow == WorkResult()
+    assert is_done(await office.run(run.run_id))
+
+
+async def test_a_run_whose_message_came_twice_is_done_by_one_and_counted_once(store: SqliteStore, watch: Watch) -> None:
+    office = Office(store, watch)
+    for seed in range(30):
+        run = await office.engine.accept(WORKFLOW)
+        workers = [office.worker(hesitant(store, seed * 3 + number)) for number in range(3)]
+        results = await asyncio.gather(*(each.advance(run.run_id, LAST_DELIVERY) for each in workers))
+        assert is_done(await office.run(run.run_id))
+        check_attempts(await office.engine.attempts(run.run_id))
+        assert DONE in results
+        assert set(results) <= {DONE, WorkResult()}
+
+
+async def test_of_real_mentions_a_message_that_came_twice_poisons_none(world: World) -> None:
+    tool = await world.tool("Pebblegrid")
+    await world.delivered([await world.article(number, "Pebblegrid is good") for number in range(5)])
+    for seed in range(20):
+        run = await world.worker.changes.reanalyze("Pebblegrid")
+        workers = [world.new_worker(hesitant(world.store, seed=seed * 2 + number)) for number in range(2)]
+        results = await asyncio.gather(*(worker.workflows.advance(run.run_id, LAST_DELIVERY) for worker in workers))
+        assert await status(world, run) == "SUCCEEDED"
+        assert WorkResult(changed_tools=(tool.tool_id,)) in results
+        assert set(results) <= {WorkResult(changed_tools=(tool.tool_id,)), WorkResult()}
+
+
+async def test_a_message_of_a_run_that_was_withdrawn_does_nothing(office: Office) -> None:
+    run = await office.worker().accept(WORKFLOW, None)
+    await office.worker().withdraw(run)
+    assert await office.worker().advance(run.run_id) == WorkResult()
+    assert office.work.done == []
+
+
+async def test_runs_are_overdue_when_their_message_was_lost_or_their_worker_died(world: World) -> None:
+    await world.tool("Quorvia")
+    queued, running = [await world.worker.changes.reanalyze("Quorvia") for _ in range(2)]
+    document = await world.store.read(RUNS.name, running.run_id, JobRun.ID)
+    assert document is not None
+    started = JobRun.from_document(document).changed(world.watch.now, status="RUNNING", running_since=world.watch.now)
+    await world.store.upsert(RUNS.name, started.to_document())
+    overdue = world.worker.workflows.overdue
+    assert await overdue(world.watch.now) == []
+    assert await overdue(world.watch.advance(seconds=LOST_AFTER.total_seconds())) == [queued.run_id]
+    both = await overdue(world.watch.advance(seconds=STUCK_AFTER.total_seconds()))
+    assert sorted(both) == sorted([queued.run_id, running.run_id])
+    for run_id in both:
+        await world.worker.workflows.advance(run_id)
+    assert await overdue(world.watch.advance(hours=1)) == []
+
+
+async def test_durations_are_of_one_clock_and_pages_of_one_that_never_goes_back(store: SqliteStore) -> None:
+    clock, seconds = TickingClock(NOW + timedelta(milliseconds=900)), itertools.count(0, 0.25)
+    office = Office(store, clock)
+    run = await office.engine.accept(WORKFLOW)
+    before = clock.now
+    await office.worker(seconds=lambda: next(seconds)).advance(run.run_id)
+    took = round((clock.now - before).total_seconds() * 1000)
+    after = await office.run(run.run_id)
+    assert after.began_ms is not None
+    assert 0 < after.duration_ms <= took < 20
+    assert before.timestamp() * 1000 < after.began_ms < clock.now.timestamp() * 1000
+    assert [each.duration_ms for each in await office.engine.attempts(run.run_id)] == [250, 250, 250]
+
+
+async def test_a_run_that_was_under_way_when_attempts_were_introduced_keeps_what_it_had_counted(
+    office: Office, store: SqliteStore
+) -> None:
+    """As the version before stored it."""
+    before = {
+        "id": "RUN",
+        "run_id": "old",
+        "entity_type": "JobRun",
+        "schema_version": "1",
+        "created_at": "2026-02-21T19:50:00Z",
+        "updated_at": "2026-02-21T19:51:00Z",
+        "workflow_name": WORKFLOW,
+        "status": "RUNNING",
+        "started_at": "2026-02-21T19:50:00Z",
+        "running_since": "2026-02-21T19:50:02Z",
+        "parameters": {},
+        "checkpoint": {"next": 2},
+        "progress": 10,
+        "metrics": {"looked_at": 10, "failed": 1},
+        "errors": ["article-1: odd"],
+    }
+    await store.create(RUNS.name, before)
+    assert await office.worker().advance("old") == DONE
+    after = await office.run("old")
+    assert is_done(after)
+    assert after.duration_ms == 9 * 60_000 + 58_000
+    assert [each[:3] for each in await office.tried("old")] == [
+        ("page:0000", 1, "SUCCEEDED"),
+        ("page:0001", 1, "SUCCEEDED"),
+        ("page:0002", 1, "SUCCEEDED"),
+    ]
+
+
+async def test_a_run_that_ended_before_there_were_attempts_tells_its_tools_again(
+    office: Office, store: SqliteStore, watch: Watch
+) -> None:
+    run = await office.engine.accept(WORKFLOW, None, {"changed": ["tool", "other"]})
+    ended = run.changed(watch.now, status="RUNNING").changed(watch.now, status="SUCCEEDED", ended_at=watch.now)
+    await office.engine.save(ended)
+    assert await office.worker().advance(run.run_id) == WorkResult(changed_tools=("tool", "other"))
+
+
+async def test_an_attempt_that_cannot_be_read_keeps_no_run_from_going_on(
+    office: Office, store: SqliteStore, watch: Watch
+) -> None:
+    run = await office.engine.accept(WORKFLOW)
+    attempt = Attempt(
+        created_at=watch.now,
+        updated_at=watch.now,
+        run_id=run.run_id,
+        task_name=WORKFLOW,
+        subject="page:0001",
+        attempt_no=1,
+        started_at=watch.now,
+    )
+    await office.engine.begin(run.run_id, delivery=1)
+    await store.create(RUNS.name, {**attempt.to_document(), "status": "ODD"})
+    watch.advance(seconds=1)
+    assert await office.worker().advance(run.run_id) == DONE
+    assert (await office.run(run.run_id)).progress == 30

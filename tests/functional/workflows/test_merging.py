@@ -1,0 +1,229 @@
+"""A merge comes to the same end wherever its worker dies, and whatever else happens meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+import pytest
+
+from models.errors import Conflict, NotFound, ToolpulseError
+from services.tools.catalog import Catalog
+from services.tools.form import tool_change
+from services.workflows.driver import WorkResult
+from tests.functional.mentions.world import Worker, World
+from tests.functional.workflows.carried_out import break_mention, generation, heal_mention, status, until_done
+from tests.unit.feeds.stores import Crash, hesitant, mortal
+
+
+@pytest.mark.parametrize("writes", [0, 1, 2, 3, 4, 5, 6, 8, 11, 15, 99])
+async def test_a_merge_that_dies_anywhere_moves_names_and_mentions_exactly_once(world: World, writes: int) -> None:
+    old = await world.tool("Hexwharf Registry", "HWR", tickers=["HXWF"])
+    new = await world.tool("Pebblegrid")
+    both = await world.article(1, "Hexwharf Registry is bad", "Pebblegrid is good")
+    theirs = [await world.article(number, "HWR is good") for number in range(2, 6)]
+    gone = await world.article(6, "HWR is bad")
+    await world.delivered([both, *theirs, gone])
+    await world.edit(gone, "Nothing")
+    await world.delivered([gone])
+    run = await world.worker.changes.merge("HWR", "pebblegrid")
+    result = await until_done(world, run, writes)
+    assert (await status(world, run), set(result.changed_tools)) == ("SUCCEEDED", {old.tool_id, new.tool_id})
+
+    for text in (old.tool_id, "Hexwharf Registry", "hwr", "Pebblegrid"):
+        assert (await world.worker.catalog.get(text)).tool_id == new.tool_id
+    merged = await world.worker.catalog.get("HWR")
+    assert (merged.aliases, merged.tickers) == (("Hexwharf Registry", "HWR"), ("HXWF",))
+    assert await world.mentions(old) == {}
+    mentions = await world.mentions(new)
+    assert set(mentions) == {both, *theirs}
+    assert {each.name for each in mentions[both].matches} == {"Hexwharf Registry", "Pebblegrid"}
+    assert (await generation(world, old), await generation(world, new)) >= (1, 1)
+    for tool in (old, new):
+        await world.is_counted(tool)
+    late = await world.article(7, "HWR is good")
+    await world.delivered([late])
+    assert late in await world.mentions(new)
+    assert await world.worker.workflows.advance(run.run_id) == result, "its events are sent again, and nothing is done"
+
+
+async def test_articles_that_are_no_more_keep_their_mentions_through_a_merge(world: World) -> None:
+    old, new = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
+    one = await world.article(1, "Hexwharf is bad")
+    both = await world.article(2, "Hexwharf is bad", "Pebblegrid is good")
+    await world.delivered([one, both])
+    before = await world.mentions(old)
+    for each in (one, both):
+        await world.store.delete("articles", each, "article")
+    run = await world.worker.changes.merge("Hexwharf", "Pebblegrid")
+    for writes in (2, 4, 5, 6, 7):
+        await world.dying(writes, lambda worker: worker.workflows.advance(run.run_id))
+    await world.run(run)
+    after = await world.mentions(new)
+    assert (after[one].published_at, after[one].sentiment) == (before[one].published_at, "negative")
+    assert (after[both].sentiment, len(after[both].matches)) == ("positive", 2), "its own stays"
+    assert await world.mentions(old) == {}
+    for tool in (old, new):
+        await world.is_counted(tool)
+
+
+@pytest.mark.parametrize("seed", range(40))
+async def test_a_merge_amid_edits_deletions_and_analyses_leaves_each_article_with_one_mention(
+    world: World, seed: int
+) -> None:
+    """Every store operation of every worker lets others go first."""
+    old, new = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
+    articles = [await world.article(number, "Hexwharf is good") for number in range(1, 6)]
+    await world.delivered(articles[:3])
+
+    async def again(worker: Worker, ids: list[str]) -> None:
+        with contextlib.suppress(ToolpulseError):
+            await worker.intake.take(ids)
+
+    async def merging(worker: Worker) -> None:
+        run = await worker.changes.merge("Hexwharf", "Pebblegrid")
+        with contextlib.suppress(ToolpulseError):
+            await worker.workflows.advance(run.run_id)
+        await world.worker.workflows.advance(run.run_id)
+
+    async def editing() -> None:
+        await asyncio.sleep(0.001 * (seed % 7))
+        for source_id, headline in ((articles[0], "Nothing"), (articles[1], "Hexwharf and Pebblegrid are bad")):
+            for _ in range(50):
+                with contextlib.suppress(ToolpulseError):
+                    await world.edit(source_id, headline)
+                    break
+        await world.delivered(articles[:2])
+
+    workers = [world.new_worker(hesitant(world.store, seed * 10 + number)) for number in range(4)]
+    await asyncio.gather(
+        merging(workers[0]),
+        again(workers[1], articles),
+        again(workers[2], articles[2:]),
+        again(workers[3], articles[::-1]),
+        editing(),
+    )
+    await world.delivered(articles)
+    assert await world.mentions(old) == {}
+    mentions = await world.mentions(new)
+    assert {key: each.sentiment for key, each in mentions.items()} == {
+        articles[1]: "negative",
+        **dict.fromkeys(articles[2:], "positive"),
+    }
+    for tool in (old, new):
+        await world.is_counted(tool)
+
+
+async def test_tools_cannot_be_made_to_answer_for_each_other_in_a_circle(world: World) -> None:
+    for seed in range(10):
+        one, other = await world.tool(f"One {seed}"), await world.tool(f"Other {seed}")
+        first = await world.worker.changes.merge(one.tool_id, other.tool_id)
+        second = await world.worker.changes.merge(other.tool_id, one.tool_id)
+        workers = [world.new_worker(hesitant(world.store, seed * 2 + number)) for number in range(2)]
+        for run in await asyncio.gather(
+            workers[0].workflows.advance(first.run_id),
+            workers[1].workflows.advance(second.run_id),
+            return_exceptions=True,
+        ):
+            assert isinstance(run, WorkResult | ToolpulseError)
+        for each in (first, second):
+            await world.worker.workflows.advance(each.run_id)
+        assert sorted([await status(world, first), await status(world, second)]) == ["FAILED", "SUCCEEDED"]
+        assert (await world.worker.catalog.get(one.tool_id)) == (await world.worker.catalog.get(other.tool_id))
+
+
+@pytest.mark.parametrize("writes", range(12))
+async def test_a_merge_elsewhere_does_not_overtake_one_that_died_half_way(world: World, writes: int) -> None:
+    old = await world.tool("Hexwharf")
+    for name in ("Pebblegrid", "Quorvia"):
+        await world.tool(name)
+    article = await world.article(1, "Hexwharf is good")
+    await world.delivered([article])
+    first = await world.worker.changes.merge("Hexwharf", "Pebblegrid")
+    with contextlib.suppress(Crash):
+        await world.new_worker(mortal(world.store, writes)).workflows.advance(first.run_id)
+    with contextlib.suppress(Conflict):
+        await world.run(await world.worker.changes.merge(old.tool_id, "Quorvia"))
+    await world.run(first)
+    (holder,) = [tool for tool in await world.worker.catalog.active() if "Hexwharf" in tool.names]
+    assert (await world.worker.catalog.get("Hexwharf")).tool_id == holder.tool_id
+    assert (await world.worker.catalog.get(old.tool_id)).tool_id == holder.tool_id
+    assert (await world.read(article)).detected_tool_ids == (holder.tool_id,)
+    await world.is_counted(holder)
+
+
+async def test_a_tool_whose_merge_is_under_way_is_merged_nowhere_else(world: World) -> None:
+    one, other = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
+    await world.tool("Quorvia")
+    leaving = one.changed(world.watch.now, merging_into=other.tool_id)
+    await world.store.replace("catalog", leaving.to_document(), one.stored_etag or "")
+    with pytest.raises(Conflict, match=f"'Hexwharf' is just being merged into {other.tool_id}"):
+        await world.worker.changes.merge("Hexwharf", "Quorvia")
+    await world.run(await world.worker.changes.merge("Hexwharf", "Pebblegrid"))
+    assert (await world.worker.catalog.get("Hexwharf")).tool_id == other.tool_id
+
+
+async def test_a_merge_that_cannot_be_lets_its_tool_go(world: World) -> None:
+    one, other = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
+    third = await world.tool("Quorvia")
+    run = await world.worker.changes.merge("Hexwharf", "Pebblegrid")
+    leaving = one.changed(world.watch.now, merging_into=other.tool_id)
+    await world.store.replace("catalog", leaving.to_document(), one.stored_etag or "")
+    await world.worker.changes.change("Pebblegrid", tool_change({"status": "DEPRECATED"}))
+    assert (await world.run(run)).status == "FAILED"
+    await world.run(await world.worker.changes.merge("Hexwharf", "Quorvia"))
+    assert (await world.worker.catalog.get("Hexwharf")).tool_id == third.tool_id
+
+
+async def test_a_merge_into_a_tool_that_is_merged_meanwhile_follows_it(world: World) -> None:
+    await world.tool("Hexwharf")
+    await world.tool("Pebblegrid")
+    last = await world.tool("Quorvia")
+    article = await world.article(1, "Hexwharf is good")
+    await world.delivered([article])
+    first = await world.worker.changes.merge("Hexwharf", "Pebblegrid")
+    await world.run(await world.worker.changes.merge("Pebblegrid", "Quorvia"))
+    assert (await world.run(first)).status == "SUCCEEDED"
+    assert (await world.worker.catalog.get("Hexwharf")).tool_id == last.tool_id
+    assert (await world.read(article)).detected_tool_ids == (last.tool_id,)
+
+
+async def test_what_cannot_be_merged_is_refused_at_once(world: World) -> None:
+    await world.tool("One", "Uno")
+    with pytest.raises(Conflict):
+        await world.worker.changes.merge("One", "uno")
+    for source, into in (("One", "nobody"), ("nobody", "One")):
+        with pytest.raises(NotFound):
+            await world.worker.changes.merge(source, into)
+
+
+@pytest.mark.parametrize("article_is_there", [True, False])
+@pytest.mark.parametrize("whose", ["source", "target"])
+async def test_a_merge_leaves_what_it_cannot_read_and_is_partial(
+    world: World, whose: str, article_is_there: bool
+) -> None:
+    old, new = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
+    well, broken = [await world.article(number, "Hexwharf is good", "Pebblegrid too") for number in (1, 2)]
+    await world.delivered([well, broken])
+    if not article_is_there:
+        await world.store.delete("articles", broken, "article")
+    tool = {"source": old, "target": new}[whose]
+    await break_mention(world, tool, broken)
+    ended = await world.run(await world.worker.changes.merge("Hexwharf", "Pebblegrid"))
+    assert (ended.status, ended.metrics, ended.errors[0][:38]) == ("PARTIAL", {"mentions": 2, "failed": 1}, broken)
+    await heal_mention(world, tool, broken)
+    assert set(await world.mentions(old)) == {broken}
+    assert set(await world.mentions(new)) == {well, broken}
+
+
+async def test_a_name_of_a_merged_tool_may_be_added_to_neither(world: World) -> None:
+    await world.tool("Old", "Ancient")
+    await world.tool("New Thing")
+    await world.run(await world.worker.changes.merge("Old", "New Thing"))
+    catalog: Catalog = world.worker.catalog
+    for name in ("Old", "Ancient"):
+        with pytest.raises(Conflict):
+            await world.tool(name)
+    changed, _ = await catalog.change("Old", tool_change({"aliases": ["Ancient"]}))
+    assert changed.primary_name == "New Thing"
+    assert (await world.tool("Old")).primary_name == "Old"

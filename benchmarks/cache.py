@@ -390,7 +390,7 @@ async def misses(scale: float) -> None:
 
         missing, dropping, brute = [], [], []
         for _ in range(30):
-            dropping.append(await timed(lambda: cache.invalidation.drop(tool.tool_id)))
+            dropping.append(await timed(lambda: cache.generations.raise_(tool.tool_id)))
             missing.append(await timed(miss))
         for _ in range(5):
             brute.append(await timed(lambda: brute_force(store, tool.tool_id)))
@@ -410,7 +410,7 @@ async def misses(scale: float) -> None:
         say("(e) store operations and bytes of one tool, entries and their writes included:")
         steps: dict[str, Callable[[], Awaitable[Any]]] = {
             "hit from the store": miss,
-            "invalidation": lambda: cache.invalidation.drop(tool.tool_id),
+            "invalidation": lambda: cache.generations.raise_(tool.tool_id),
             "miss": miss,
             "refresh, nothing new": lambda: cache.refresh.refresh_tools([tool.tool_id]),
             "mention marked": lambda: mark_hours(cast("Store", measured), tool.tool_id, [NOW], NOW),

@@ -12,8 +12,8 @@ from models.timeline import Timeline, WindowTables
 from models.tool import Tool
 from models.values import Sentiment, hour_key
 from services.figures.recount import Recount, spans
-from services.figures.tables import hours_in
-from services.mentions.dirty_hours import mark_hours, marked_tools, marks_among, marks_of
+from services.figures.tables import hours_of
+from services.mentions.dirty_hours import mark_hours, marked_tools, marks_of_tools, marks_of
 from services.ports import Store
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
@@ -36,7 +36,7 @@ class Late:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._store, name)
-        if name not in ("create_many", "replace_many"):
+        if name != "batch_many":
             return method
 
         async def call(*args: Any) -> Any:
@@ -168,7 +168,7 @@ async def test_a_timeline_that_was_stored_hour_by_hour_is_read_and_stored_by_day
     document = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
     assert document is not None
     assert {len(day) for day in document["hours"]} == {8}
-    await store.upsert(CATALOG.name, {**document, "hours": hours_in(document)})
+    await store.upsert(CATALOG.name, {**document, "hours": hours_of(document)})
     await store.delete(CATALOG.name, TOOL.tool_id, WindowTables.ID)
     await process.cache.recount.windows_of([TOOL.tool_id], NOW)
     await check_tables(store, TOOL.tool_id, NOW)
@@ -191,8 +191,8 @@ async def test_hours_of_many_tools_are_counted_with_one_look_each_by_its_own_men
     counting = CountingStore(store)
     found = await Recount(counting).windows_of([tool.tool_id for tool in tools], NOW)
     assert [found.windows[tool.tool_id].tallies(NOW)["DAY_7"].total for tool in tools] == [1, 2, 3, 4, 5]
-    # Marks, windows, timelines with tools, hours, mentions; what is new; the marks.
-    assert counting.operations == 5 + 1 + 1
+    # Reads marks, windows, timelines with tools, and mentions; writes one batch for each tool, all in one call.
+    assert counting.operations == 4 + 1
     for tool in tools:
         await check_tables(store, tool.tool_id, NOW)
 
@@ -307,9 +307,9 @@ async def test_marks_of_all_tools_are_found_without_looking_at_the_tools(store: 
     await mark_hours(store, tools[2].tool_id, [], NOW)
     marked = {tool.tool_id for tool in tools[:2]}
     assert set(await marked_tools(store)) == marked
-    among = await marks_among(store, [tools[1].tool_id, tools[2].tool_id])
+    among = await marks_of_tools(store, [tools[1].tool_id, tools[2].tool_id])
     assert {tool_id: len(marks) for tool_id, marks in among.items()} == {tools[1].tool_id: 2}
-    assert await marks_among(store, []) == {}
+    assert await marks_of_tools(store, []) == {}
     assert len(await marks_of(store, tools[0].tool_id)) == 2
 
 

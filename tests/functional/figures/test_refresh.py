@@ -11,8 +11,7 @@ from models.cache import PERIODS, CacheCounters, CacheMetadata
 from models.run import JobRun, done_id
 from models.tool import Tool
 from services.feeds.coverage import Coverage
-from services.figures.aggregates import Aggregates
-from services.figures.generations import Generations
+from services.figures.entries import Entries, Generations
 from services.figures.messages import RefreshMessage
 from services.figures.refresh_runs import RefreshRuns
 from services.ports import Document, Query, Where
@@ -250,8 +249,8 @@ async def test_nothing_is_written_of_a_tool_that_failed_after_it_had_been_gather
     (tool,) = await _tools(store, 1)
     gathered = await cache.recount.windows_of([tool.tool_id], NOW)
     gathered.failed[tool.tool_id] = ValueError("no timeline")
-    aggregates = Aggregates(store, cache.recount, cache.generations, Coverage(store), watch)
-    assert await aggregates.entries(gathered, {tool.tool_id: 0}, NOW) == {}
+    entries = Entries(store, cache.recount, cache.generations, Coverage(store), watch)
+    assert await entries.of(gathered, {tool.tool_id: 0}, NOW) == {}
     await process.close()
 
 

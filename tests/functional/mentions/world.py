@@ -16,7 +16,7 @@ from models.timeline import Tally, Timeline
 from models.tool import Tool
 from models.values import hour_key
 from services.articles.reading import Articles
-from services.figures.generations import Generations
+from services.figures.entries import Generations
 from services.figures.recount import Recount
 from services.mentions.analyzers.port import Judgement, NotJudged
 from services.mentions.intake import AnalysisFailed, Intake

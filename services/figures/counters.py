@@ -10,8 +10,10 @@ import asyncio
 import logging
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import accumulate
 
 from models.cache import METADATA_PARTITION, CacheCounters
 from models.errors import ToolpulseError
@@ -75,7 +77,8 @@ class Counters:
         """Adds the buffer to the stored counts. Raises Unavailable if it cannot be stored, and keeps it then."""
         now = self._clock()
         await self._add(SENTIMENT_CACHE.name, CacheCounters.at(now), self._hourly)
-        self._total_durations()
+        self._totals.update(within_bounds(self._by_duration))
+        self._by_duration = [0] * len(self._by_duration)
         await self._add(CATALOG.name, CacheTotals.at(now), self._totals)
 
     async def last_24_hours(self) -> Counted:
@@ -126,13 +129,6 @@ class Counters:
         finally:
             self._flushing = None
 
-    def _total_durations(self) -> None:
-        """A stored bucket contains the reads of the shorter ones: these sums are for each flush, not for each read."""
-        durations, self._by_duration = self._by_duration, [0] * len(self._by_duration)
-        for place, bound in enumerate(CacheTotals.BOUNDS_MS, 1):
-            if number := sum(durations[:place]):
-                self._totals[f"within_{bound}_ms"] += number
-
     async def _add(self, container: str, seed: StoredDocument, buffer: Counter[str]) -> None:
         amounts = dict(buffer)
         if not amounts:
@@ -143,3 +139,9 @@ class Counters:
         except (ToolpulseError, asyncio.CancelledError):
             buffer.update(amounts)
             raise
+
+
+def within_bounds(by_duration: Sequence[int]) -> dict[str, int]:
+    """The stored buckets, of which each contains the shorter ones, from the numbers of reads between two bounds."""
+    sums = zip(CacheTotals.BOUNDS_MS, accumulate(by_duration), strict=False)
+    return {f"within_{bound}_ms": number for bound, number in sums if number}

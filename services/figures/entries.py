@@ -10,14 +10,22 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from models.cache import CacheGeneration, Period, SentimentCacheEntry, generation_id, percentages
+from models.cache import (
+    PERIODS,
+    CacheGeneration,
+    Period,
+    SentimentCacheEntry,
+    entry_id,
+    generation_id,
+    percentages,
+)
 from models.errors import ChangedMeanwhile, Conflict, Unavailable
 from models.tool import Tool
 from models.values import unix_seconds
 from services.feeds.coverage import Coverage, Shares
 from services.figures.recount import Recount, Recounted
 from services.figures.windows import Windows
-from services.ports import Clock, Create, Delete, Document, Operation, Query, Replace, Store, Upsert
+from services.ports import Clock, Create, Delete, Document, Operation, Replace, Store, Upsert
 from services.store.containers import SENTIMENT_CACHE
 
 ToolEntries = dict[Period, SentimentCacheEntry]
@@ -63,11 +71,11 @@ class Generations:
         await self._delete_entries(tool_id, raised_by=0)
 
     async def _delete_entries(self, tool_id: str, raised_by: int) -> int:
+        keys = [self.key(tool_id), *((tool_id, entry_id(tool_id, period)) for period in PERIODS)]
         for _ in range(_RAISED_TRIES):
-            stored = (await self._store.query(SENTIMENT_CACHE.name, Query(partition=tool_id))).items
-            document = next((each for each in stored if each["id"] == generation_id(tool_id)), None)
+            document, *entries = await self._store.read_many(SENTIMENT_CACHE.name, keys)
             generation = self.learn(tool_id, document) + raised_by
-            operations: list[Operation] = [Delete(each["id"], each["_etag"]) for each in stored if "period" in each]
+            operations: list[Operation] = [Delete(each["id"], each["_etag"]) for each in entries if each is not None]
             if raised_by:
                 operations.append(self._raised(tool_id, document, generation))
             try:

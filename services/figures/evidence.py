@@ -34,7 +34,7 @@ class Evidence:
         now; `changed_since` says whether any mention of the tool was added, changed or removed since the entry was
         computed.
         """
-        window, _ = _window_of(entry, cursor)
+        window, _ = window_of(entry, cursor)
         start_ts, end_ts = window.seconds
         # The marks first: a recount that deletes them has written the timeline before it is read here.
         marks = await marks_of(self._store, entry.tool_id)
@@ -48,7 +48,7 @@ class Evidence:
         }
 
     async def page(self, entry: SentimentCacheEntry, limit: int, cursor: str | None) -> Listed[SentimentScore]:
-        window, after = _window_of(entry, cursor)
+        window, after = window_of(entry, cursor)
         where = (
             Where("removed_at", "missing"),
             Where("published_at", "ge", format_time(window.start)),
@@ -60,7 +60,7 @@ class Evidence:
         return replace(mentions, next=page.next and f"{window.seconds[1]}-{page.next}")
 
 
-def _window_of(entry: SentimentCacheEntry, cursor: str | None) -> tuple[Window, str | None]:
+def window_of(entry: SentimentCacheEntry, cursor: str | None) -> tuple[Window, str | None]:
     """The window that the cursor continues, and the store's cursor in it."""
     if cursor is None:
         return entry.window, None

@@ -73,7 +73,7 @@ class History:
 
         Raises InvalidInput if these days have too many mentions.
         """
-        self._refuse_too_many(await self.canonical(tool_id, days))
+        refuse_too_many(await self.canonical(tool_id, days), self._most_raw_mentions)
         since = days_until(self._clock().date(), days)[0]
         unreadable: list[str] = []
         tallies: dict[tuple[str, str], Tally] = {}
@@ -99,19 +99,21 @@ class History:
                 points = [Point(day, tally, source) for (day, source), tally in sorted(tallies.items())]
                 return Listed(points, unreadable=tuple(unreadable))
 
-    def _refuse_too_many(self, points: Sequence[Point]) -> None:
-        mentions, days_that_fit = 0, 0
-        for point in reversed(points):
-            mentions += point.tally.total
-            days_that_fit += mentions <= self._most_raw_mentions
-        if mentions <= self._most_raw_mentions:
-            return
-        if days_that_fit:
-            allowed = f"at most {days_that_fit} with layer=raw"
-        else:
-            allowed = "none with layer=raw; ask for layer=canonical"
-        limit = f"at most {self._most_raw_mentions:,} are read"
-        raise InvalidInput("days", f"{allowed}: these have {mentions:,} mentions of this tool, and {limit}")
+
+def refuse_too_many(points: Sequence[Point], most: int) -> None:
+    """Raises InvalidInput, with the number of latest days that would do, if the points have more mentions than that."""
+    mentions, days_that_fit = 0, 0
+    for point in reversed(points):
+        mentions += point.tally.total
+        days_that_fit += mentions <= most
+    if mentions <= most:
+        return
+    allowed = (
+        f"at most {days_that_fit} with layer=raw" if days_that_fit else "none with layer=raw; ask for layer=canonical"
+    )
+    raise InvalidInput(
+        "days", f"{allowed}: these have {mentions:,} mentions of this tool, and at most {most:,} are read"
+    )
 
 
 def sources_of(mention: SentimentScore, article: Document | None) -> Iterable[str]:

@@ -74,7 +74,7 @@ class Recount:
                 marks = await marks_of_tools(self._store, left)
             outdated = await self._outdated(left, marks, edges, now, recounted)
             left, marks = [], None
-            for some in _portions(outdated):
+            for some in portions(outdated):
                 left += await self._recount(some, edges, now, recounted)
             if not left:
                 return recounted
@@ -247,7 +247,7 @@ async def _some_at_once(work: Iterable[Coroutine[Any, Any, None]]) -> None:
                 raise result
 
 
-def _portions(counts: Sequence[ToolCounts]) -> Iterable[list[ToolCounts]]:
+def portions(counts: Sequence[ToolCounts]) -> Iterable[list[ToolCounts]]:
     """As many as are counted together: the marked hours of a month, of all tools, would not fit into memory."""
     some: list[ToolCounts] = []
     for each in counts:

@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import pytest
 
-from models.timeline import Timeline, WindowTables
+from models.timeline import Timeline, TimelineDocument, WindowTables
 from models.tool import Tool
 from models.values import Sentiment, hour_key
-from services.figures.recount import Recount, spans
+from services.figures.recount import Recount
 from services.figures.tables import hours_of
-from services.mentions.dirty_hours import mark_hours, marked_tools, marks_of_tools, marks_of
+from services.mentions.dirty_hours import mark_hours, marked_tools, marks_of, marks_of_tools
 from services.ports import Store
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
@@ -168,7 +168,7 @@ async def test_a_timeline_that_was_stored_hour_by_hour_is_read_and_stored_by_day
     document = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
     assert document is not None
     assert {len(day) for day in document["hours"]} == {8}
-    await store.upsert(CATALOG.name, {**document, "hours": hours_of(document)})
+    await store.upsert(CATALOG.name, {**document, "hours": hours_of(cast("TimelineDocument", document))})
     await store.delete(CATALOG.name, TOOL.tool_id, WindowTables.ID)
     await process.cache.recount.windows_of([TOOL.tool_id], NOW)
     await check_tables(store, TOOL.tool_id, NOW)
@@ -311,9 +311,3 @@ async def test_marks_of_all_tools_are_found_without_looking_at_the_tools(store: 
     assert {tool_id: len(marks) for tool_id, marks in among.items()} == {tools[1].tool_id: 2}
     assert await marks_of_tools(store, []) == {}
     assert len(await marks_of(store, tools[0].tool_id)) == 2
-
-
-def test_hours_without_a_gap_are_counted_together() -> None:
-    found = spans(["2026022122", "2026022123", "2026022200", "2026022202"])
-    assert [(start.hour, (end - start) / timedelta(hours=1)) for start, end in found] == [(22, 3), (2, 1)]
-    assert spans([]) == []

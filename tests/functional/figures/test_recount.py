@@ -20,7 +20,8 @@ from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.functional.articles.counting import CountingStore
 from tests.functional.figures.conftest import NOW
-from tests.functional.figures.world import Process, Said, a_mention, a_tool, check_tables
+from tests.functional.figures.meanwhile import Meanwhile
+from tests.functional.figures.world import Process, Said, a_mention, a_tool, check_tables, check_unmarked_hours
 
 TOOL = a_tool(0, NOW - timedelta(days=40))
 HOUR = NOW - timedelta(hours=2)
@@ -97,6 +98,33 @@ async def test_who_is_late_counts_again_what_the_earlier_count_had_not_seen(
     for late, work in zip((earlier, later), works, strict=True):
         late.go.set()
         await work
+    await check_tables(store, TOOL.tool_id, NOW)
+
+
+@pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize("everything", [True, False])
+async def test_a_count_that_is_overtaken_between_its_batches_gives_way(
+    store: SqliteStore, process: Process, counted: bool, everything: bool
+) -> None:
+    """Of 60 marked hours, those of the second batch are changed and, if `counted`, recounted after the first."""
+    moments = [NOW - timedelta(hours=back) for back in range(60)]
+    for number, moment in enumerate(moments):
+        await process.settle(TOOL.tool_id, f"article-{number}", Said(moment, "positive"))
+
+    async def others() -> None:
+        for number in (0, 5, 59):
+            await process.settle(TOOL.tool_id, f"article-{number}", Said(moments[number], "negative"))
+        await process.settle(TOOL.tool_id, "article-7", Said(moments[7], None))
+        if counted:
+            await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+
+    meanwhile = Meanwhile(store, "batch_many", CATALOG.name, 1, others)
+    recount = Recount(meanwhile)
+    await (recount.rebuild_tool if everything else recount.recount_tool)(TOOL.tool_id, NOW)
+    assert meanwhile.happened
+    await check_unmarked_hours(store, TOOL.tool_id)
+    assert len(await marks_of(store, TOOL.tool_id)) == (0 if counted else 4)
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     await check_tables(store, TOOL.tool_id, NOW)
 
 

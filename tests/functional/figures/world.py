@@ -17,7 +17,7 @@ from models.tool import Tool
 from models.values import Sentiment, hour_key
 from services.figures.figures import Figures
 from services.figures.messages import RefreshMessage
-from services.figures.tables import hours_of, minutes_of
+from services.figures.tables import hours_of, minutes_of, total
 from services.figures.windows import edges_of, windows_in
 from services.mentions.dirty_hours import mark_hours, marks_of
 from services.ports import Clock, Document, Query, Store
@@ -218,6 +218,22 @@ async def check_tables(store: Store, tool_id: str, now: datetime) -> None:
             end = now.replace(minute=ended, second=0, microsecond=0)
             counted = {period: brute_force(mentions, end - span, end) for period, span in PERIODS.items()}
             assert windows.tallies(end) == counted, end
+
+
+async def check_unmarked_hours(store: Store, tool_id: str) -> None:
+    """In hours without a mark, timeline and hour table have the counts of the mentions, and no tombstone is left."""
+    marked = {mark["hour"] for mark in await marks_of(store, tool_id)}
+    documents = {document["id"]: document for document in await everything(store, CATALOG.name, tool_id)}
+    timeline = hours_of(cast("TimelineDocument | None", documents.get("TIMELINE")))
+    by_hour: dict[str, Tally] = {hour: Tally() for hour in timeline}
+    for mention in await mentions_of(store, tool_id):
+        hour = hour_key(mention.published_at)
+        assert mention.counts or hour in marked
+        by_hour[hour] = by_hour.get(hour, Tally()).plus(Tally.of(mention.sentiment, mention.polarity))
+    for hour, tally in by_hour.items():
+        if hour not in marked:
+            minutes = minutes_of(cast("HourDocument | None", documents.get(f"HOUR:{hour}")))
+            assert Tally(*timeline.get(hour, ())) == total(minutes.values()) == tally, hour
 
 
 async def stored_entry(store: Store, tool_id: str, period: Period) -> SentimentCacheEntry | None:

@@ -273,7 +273,7 @@ async def _reads(bench: Bench, tool: Tool) -> None:
     await figures.reader.read(tool.primary_name, "HOUR_24")
     with bench.step("add what was counted"):
         await figures.counters.flush()
-    await figures.generations.invalidate_tool_cache(tool.tool_id)
+    await figures.generations.raise_(tool.tool_id)
     with bench.step("read an aggregate: computed"):
         await figures.reader.read(tool.primary_name, "HOUR_24")
 

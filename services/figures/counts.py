@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -67,15 +67,15 @@ class MentionCount:
 class ToolCounts:
     """The stored counts of a tool as they were read, and a new count of its mentions of `hours`.
 
-    Without marks nothing is counted: the windows are summed for a new hour. With `everything`, all mentions are
-    counted, and `hours` are those whose tables must be written.
+    Without `hours` and marks nothing is recounted: only the windows are summed, for a new hour. Hours in `unchanged`
+    have the right table stored already.
     """
 
     tool_id: str
     marks: Sequence[DirtyHourDocument]
     stored_windows: WindowsDocument | None
-    hours: list[str] = field(default_factory=list)
-    everything: bool = False
+    hours: Sequence[str] = ()
+    unchanged: Collection[str] = ()
     timeline: TimelineDocument | None = None
     tool: Document | None = None
     count: MentionCount = field(default_factory=MentionCount)
@@ -85,26 +85,26 @@ class ToolCounts:
 
     @property
     def is_recount(self) -> bool:
-        return self.everything or bool(self.marks)
+        return bool(self.hours or self.marks)
 
     def apply_count(self, edges: Edges) -> None:
         """Puts the counted hours into those of the timeline, and names the `edge_tables` that must be read.
 
         Raises ValueError if the stored timeline cannot be read.
         """
-        self.timeline_hours = TimelineHours({}) if self.everything else TimelineHours.of(self.timeline)
-        for hour in self.count.minutes if self.everything else self.hours:
+        self.timeline_hours = TimelineHours.of(self.timeline)
+        for hour in self.hours:
             self.timeline_hours.put(hour, self.count.of_hour(hour))
-        if not self.everything and windows_in(self.stored_windows, edges) is None:
+        if windows_in(self.stored_windows, edges) is None:
             with_mentions = [hour for hour in edges.hours if any(self.timeline_hours.numbers(hour))]
             self.edge_tables = dict.fromkeys(hour for hour in with_mentions if hour not in self.hours)
 
     def windows(self, edges: Edges, now: datetime) -> Windows:
         """The windows as they become. Raises ValueError if a stored hour table or the tool cannot be read."""
-        stored = None if self.everything else windows_in(self.stored_windows, edges)
+        stored = windows_in(self.stored_windows, edges)
         minutes: dict[str, Table] = dict(stored.minutes) if stored is not None else {}
         for hour in edges.hours:
-            if self.everything or hour in self.hours:
+            if hour in self.hours:
                 minutes[hour] = self.count.minutes.get(hour, {})
             elif hour in self.edge_tables:
                 minutes[hour] = minutes_of(self.edge_tables[hour])
@@ -132,6 +132,8 @@ class ToolCounts:
             if mark["hour"] not in self.count.tombstones
         }
         for hour in self.hours:
+            if hour in self.unchanged:
+                continue
             operations.append(Upsert(hour_document(self.tool_id, hour, self.count.minutes.get(hour, {}), now)))
             if hour in marks:
                 operations.append(marks.pop(hour))

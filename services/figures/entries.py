@@ -131,11 +131,12 @@ class Entries:
                 return entries
         raise Unavailable(f"the figures of {tool.tool_id} keep changing", retry_after=1.0)
 
-    async def of(self, recounted: Recounted, generations: Mapping[str, int], now: datetime) -> dict[str, ToolEntries]:
+    async def of(self, recounted: Recounted, generations: Mapping[str, int]) -> dict[str, ToolEntries]:
         """The entries of the recounted tools, but those that are gone, merged, or failed; not stored.
 
         `generations` must have been read before the recount.
         """
+        now = recounted.now
         shares = await self._coverage.shares(now)
         found: dict[str, ToolEntries] = {}
         for number, (tool_id, windows) in enumerate(recounted.windows.items()):

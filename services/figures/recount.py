@@ -41,10 +41,15 @@ _HOUR = timedelta(hours=1)
 
 @dataclass(slots=True)
 class Recounted:
-    """The windows of each tool, or the error for which it has none."""
+    """By tool, its windows at `now`, and the errors of tools of which a document could not be read."""
 
+    now: datetime
     windows: dict[str, Windows] = field(default_factory=dict)
     failed: dict[str, Exception] = field(default_factory=dict)
+
+    @property
+    def edges(self) -> Edges:
+        return edges_of(self.now)
 
 
 class Recount:
@@ -68,14 +73,14 @@ class Recount:
         `marks` are all marks of these tools, if the caller has just read them. A tool without marks, whose windows were
         stored within this hour, costs one read.
         """
-        edges, recounted, left = edges_of(now), Recounted(), list(tool_ids)
+        recounted, left = Recounted(now), list(tool_ids)
         for _ in range(_TRIES):
             if marks is None:
                 marks = await marks_of_tools(self._store, left)
-            outdated = await self._outdated(left, marks, edges, now, recounted)
+            outdated = await self._outdated(left, marks, recounted)
             left, marks = [], None
             for some in portions(outdated):
-                left += await self._recount(some, edges, now, recounted)
+                left += await self._recount(some, recounted)
             if not left:
                 return recounted
         # The windows are right as of the last count; the marks stay for the next recount.
@@ -94,21 +99,16 @@ class Recount:
         raise ChangedMeanwhile(f"the timeline of {tool_id} keeps changing: try again")
 
     async def _outdated(
-        self,
-        tool_ids: Sequence[str],
-        marks: Mapping[str, Sequence[DirtyHourDocument]],
-        edges: Edges,
-        now: datetime,
-        recounted: Recounted,
+        self, tool_ids: Sequence[str], marks: Mapping[str, Sequence[DirtyHourDocument]], recounted: Recounted
     ) -> list[ToolCounts]:
-        """The tools with marks, or with windows of another hour; those of the others are added to `recounted`."""
+        """The tools with marks, or with windows of another hour; the windows of the others are right."""
         keys = [(tool_id, WindowTables.ID) for tool_id in tool_ids]
         stored = cast("list[WindowsDocument | None]", await self._store.read_many(CATALOG.name, keys))
-        oldest = hour_key(now - KEPT)
+        oldest = hour_key(recounted.now - KEPT)
         outdated: list[ToolCounts] = []
         for tool_id, document in zip(tool_ids, stored, strict=True):
             of_tool = marks.get(tool_id, ())
-            windows = None if of_tool else windows_in(document, edges)
+            windows = None if of_tool else windows_in(document, recounted.edges)
             if windows is not None:
                 recounted.windows[tool_id] = windows
             else:
@@ -116,15 +116,13 @@ class Recount:
                 outdated.append(ToolCounts(tool_id, of_tool, document, hours))
         return outdated
 
-    async def _recount(
-        self, some: Sequence[ToolCounts], edges: Edges, now: datetime, recounted: Recounted
-    ) -> list[str]:
+    async def _recount(self, some: Sequence[ToolCounts], recounted: Recounted) -> list[str]:
         """The ids of the tools whose counts others have written meanwhile."""
+        edges, now, failed = recounted.edges, recounted.now, recounted.failed
         keys = [(counts.tool_id, name) for counts in some for name in (Timeline.ID, Tool.ID)]
         read = await self._store.read_many(CATALOG.name, keys)
         for counts, timeline, tool in zip(some, read[::2], read[1::2], strict=True):
             counts.timeline, counts.tool = cast("TimelineDocument | None", timeline), tool
-        failed = recounted.failed
         await self._count(some, failed)
         applied: list[ToolCounts] = []
         for counts in some:
@@ -154,26 +152,25 @@ class Recount:
                 counts.edge_tables[hour] = table
 
     async def _all_counts(self, tool_id: str, now: datetime) -> ToolCounts:
-        """All mentions counted; of the hour tables, those that are marked or wrong are to be written."""
+        """All mentions counted. The timeline begins empty, and the hours are all that have mentions, a table or a mark."""
         oldest = hour_key(now - KEPT)
         marks = await marks_of(self._store, tool_id)
         keys = [(tool_id, name) for name in (WindowTables.ID, Timeline.ID, Tool.ID)]
         windows, timeline, tool = await self._store.read_many(CATALOG.name, keys)
-        counts = ToolCounts(tool_id, marks, cast("WindowsDocument | None", windows), everything=True)
-        counts.timeline, counts.tool = cast("TimelineDocument | None", timeline), tool
+        counts = ToolCounts(tool_id, marks, cast("WindowsDocument | None", windows), tool=tool)
+        counts.timeline = cast("TimelineDocument | None", timeline and {**timeline, "hours": {}})
         # Older tables are left out: with them, the hours might not fit into a page.
-        within = (Where("id", "ge", f"HOUR:{oldest}"), Where("id", "lt", "HOUR;"))
-        page = await self._store.query(CATALOG.name, Query(within, partition=tool_id, limit=_PAGE))
+        where = (Where("id", "ge", f"HOUR:{oldest}"), Where("id", "lt", "HOUR;"))
+        page = await self._store.query(CATALOG.name, Query(where, partition=tool_id, limit=_PAGE))
         stored = {table["hour"]: table for table in cast("list[HourDocument]", page.items)}
         async for mentions in self._mentions([tool_id], hour_start(oldest), None):
             for mention in mentions:
                 counts.count.add(mention)
-        marked, counted = {mark["hour"] for mark in marks}, counts.count.minutes
-        counts.hours = sorted(
-            hour
-            for hour in {*stored, *counted, *marked}
-            if hour >= oldest and (hour in marked or minutes_of(stored.get(hour)) != counted.get(hour, {}))
-        )
+        counted, marked = counts.count.minutes, {mark["hour"] for mark in marks}
+        known = {*stored, *counted, *marked, *edges_of(now).hours}
+        counts.hours = sorted(hour for hour in known if hour >= oldest)
+        same = {hour for hour in counts.hours if minutes_of(stored.get(hour)) == counted.get(hour, {})}
+        counts.unchanged = same - marked
         return counts
 
     async def _count(self, some: Sequence[ToolCounts], failed: dict[str, Exception]) -> None:

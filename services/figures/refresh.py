@@ -87,7 +87,7 @@ class Refresh:
         }
         now = self._clock()
         recounted = await self._recount.windows_of(tool_ids, now, marks)
-        computed = await self._entries.of(recounted, generations, now)
+        computed = await self._entries.of(recounted, generations)
         changed = {
             tool_id: [entry for entry in entries.values() if not serves_on(young.get(entry.id), entry, now)]
             for tool_id, entries in computed.items()

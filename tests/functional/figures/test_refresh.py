@@ -250,7 +250,7 @@ async def test_nothing_is_written_of_a_tool_that_failed_after_it_had_been_gather
     gathered = await cache.recount.windows_of([tool.tool_id], NOW)
     gathered.failed[tool.tool_id] = ValueError("no timeline")
     entries = Entries(store, cache.recount, cache.generations, Coverage(store), watch)
-    assert await entries.of(gathered, {tool.tool_id: 0}, NOW) == {}
+    assert await entries.of(gathered, {tool.tool_id: 0}) == {}
     await process.close()
 
 

@@ -56,8 +56,17 @@ def say(text: str) -> None:
 MANY = ("read_many", "write_many", "create_many", "replace_many", "delete_many")
 
 
+def documents_in(name: str, args: tuple[Any, ...]) -> int:
+    """The number of documents that a call asks for or writes; a query counts as one."""
+    if name == "batch":
+        return len(args[1])
+    if name == "batch_many":
+        return sum(len(operations) for _, operations in args[0])
+    return len(args[0]) if name in MANY else 1
+
+
 class Measured:
-    """A store that counts what it is asked: operations, documents and bytes, the entries' writes apart."""
+    """A store that counts the operations, documents and bytes that it is asked for; writes of entries apart."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -82,15 +91,14 @@ class Measured:
         return call
 
     def _count(self, name: str, container: str, args: tuple[Any, ...], answer: Any, seconds: float) -> None:
-        given = args[0] if args else None
-        if name == "write_many" and container == SENTIMENT_CACHE.name:
-            self.entry_writes += len(given or ())
+        number = documents_in(name, args)
+        if name == "batch_many" and container == SENTIMENT_CACHE.name:
+            self.entry_writes += number
             self.entry_seconds += seconds
             return
-        number = len(given or ()) if name in MANY else 1
         self.calls[name] += 1
         self.documents[name] += number
-        passed = answer.items if name == "query" else answer if name.startswith("read") else given
+        passed = answer.items if name == "query" else answer if name.startswith("read") else args
         if self.weigh:
             self.bytes[name] += len(json.dumps(passed, default=str))
 
@@ -98,10 +106,10 @@ class Measured:
 
     @property
     def operations(self) -> int:
-        """Point operations, as Cosmos DB would be asked them; a query counts as one."""
+        """Documents read or written, and queries."""
         return sum(self.documents.values())
 
-    def told(self) -> str:
+    def listed(self) -> str:
         return ", ".join(f"{name} {number:,}" for name, number in sorted(self.documents.items()))
 
 
@@ -280,7 +288,7 @@ def row(name: str, seconds: float, measured: Measured, first: tuple[float, int] 
         f"    {name}: {own:.2f} s, {measured.operations:,} operations{share};"
         f" entries apart: {measured.entry_seconds:.2f} s for {measured.entry_writes:,} writes"
     )
-    say(f"        {measured.told()}")
+    say(f"        {measured.listed()}")
     return own, measured.operations
 
 
@@ -390,7 +398,7 @@ async def misses(scale: float) -> None:
 
         missing, dropping, brute = [], [], []
         for _ in range(30):
-            dropping.append(await timed(lambda: cache.invalidation.drop(tool.tool_id)))
+            dropping.append(await timed(lambda: cache.generations.raise_(tool.tool_id)))
             missing.append(await timed(miss))
         for _ in range(5):
             brute.append(await timed(lambda: brute_force(store, tool.tool_id)))
@@ -410,7 +418,7 @@ async def misses(scale: float) -> None:
         say("(e) store operations and bytes of one tool, entries and their writes included:")
         steps: dict[str, Callable[[], Awaitable[Any]]] = {
             "hit from the store": miss,
-            "invalidation": lambda: cache.invalidation.drop(tool.tool_id),
+            "invalidation": lambda: cache.generations.raise_(tool.tool_id),
             "miss": miss,
             "refresh, nothing new": lambda: cache.refresh.refresh_tools([tool.tool_id]),
             "mention marked": lambda: mark_hours(cast("Store", measured), tool.tool_id, [NOW], NOW),
@@ -425,7 +433,7 @@ async def misses(scale: float) -> None:
             total = measured.operations + measured.entry_writes
             say(
                 f"    {name}: {total} operations, {sum(measured.bytes.values()):,} bytes besides entries,"
-                f" {seconds * 1000:.2f} ms ({measured.told()}, entries {measured.entry_writes})"
+                f" {seconds * 1000:.2f} ms ({measured.listed()}, entries {measured.entry_writes})"
             )
         await process.close()
 

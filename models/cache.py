@@ -1,19 +1,20 @@
-"""What is kept in `sentiment_cache`: entries, their generation, and the cache's own figures.
+"""The documents of `sentiment_cache`: a tool's entries and generation, and the cache's metadata and counters.
 
-How figures are counted is services/figures's; here is what a right figure looks like.
+Also the four periods and their windows. How mentions are counted is in services/figures.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import ClassVar, Final, Literal, Self
+from typing import ClassVar, Final, Literal, Self, cast
 
 from pydantic import Field, model_validator
 
 from models.errors import InvalidInput
 from models.states import CacheState
-from models.stored import StoredDocument
+from models.stored import StoredDocument, StoredFields
 from models.values import (
     Count,
     Hour,
@@ -34,17 +35,67 @@ PERIODS: Mapping[Period, timedelta] = {
     "DAY_7": timedelta(days=7),
     "DAY_30": timedelta(days=30),
 }
+DEFAULT_PERIOD: Period = "HOUR_24"
+PERIOD_BY_HOURS: Mapping[str, Period] = {
+    str(int(span.total_seconds()) // 3600): period for period, span in PERIODS.items()
+}
 FRESH_FOR = timedelta(minutes=30)
 METADATA_PARTITION: Final = "metadata"
 MOST_TOOLS_LISTED = 1000
+
+
+def period_named(hours: str | None, period: str | None) -> Period:
+    """The period that a caller asks for by its hours or its name; HOUR_24 without either.
+
+    Raises InvalidInput for an unknown period, or if the two differ.
+    """
+    if hours is not None and hours not in PERIOD_BY_HOURS:
+        raise InvalidInput("hours", f"one of {', '.join(PERIOD_BY_HOURS)}")
+    if period is not None and period not in PERIODS:
+        raise InvalidInput("period", f"one of {', '.join(PERIODS)}")
+    if hours is None:
+        return DEFAULT_PERIOD if period is None else cast("Period", period)
+    if period not in (None, PERIOD_BY_HOURS[hours]):
+        raise InvalidInput("period", f"{PERIOD_BY_HOURS[hours]}, which hours={hours} names, or absent")
+    return PERIOD_BY_HOURS[hours]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The time from `start` up to, but without, `end`; both are whole minutes."""
+
+    start: datetime
+    end: datetime
+
+    @classmethod
+    def at(cls, period: Period, now: datetime) -> Window:
+        """The period's window that ends with the minute of `now`."""
+        return cls.ending(period, now.replace(second=0, microsecond=0))
+
+    @classmethod
+    def ending(cls, period: Period, end: datetime) -> Window:
+        return cls(end - PERIODS[period], end)
+
+    @property
+    def seconds(self) -> tuple[int, int]:
+        """Its start and end in Unix seconds."""
+        return unix_seconds(self.start), unix_seconds(self.end)
 
 
 def entry_id(tool_id: str, period: Period) -> str:
     return f"{tool_id}:{period}"
 
 
+def generation_id(tool_id: str) -> str:
+    return f"{tool_id}:generation"
+
+
 def percentages(positive: int, negative: int, neutral: int) -> tuple[float, float, float]:
-    """Shares in per cent with one decimal that add to 100.0: largest remainder, ties to the first. All 0 of nothing."""
+    """Percentages with one decimal that add up to exactly 100.0; 0.0 three times without mentions.
+
+    Each is rounded down to a tenth; the tenths that are missing go to the largest remainders, of equal ones to the
+    first.
+    """
     counts = (positive, negative, neutral)
     total = sum(counts)
     if total == 0:
@@ -61,11 +112,41 @@ class _Cached(StoredDocument):
     PARTITION_FIELD: ClassVar[str] = "tool_id"
 
 
-class SentimentCacheEntry(_Cached):
-    """The aggregate of one tool over one period, as of `period_end_ts`.
+class EntryDocument(StoredFields, total=False):
+    """A SentimentCacheEntry as it is stored."""
 
-    `generation` is the tool's when counting began: of another one, it must not be served. `recounts` is how often the
-    tool's timeline had been counted for it: of another number, something was said or taken away since.
+    tool_id: str
+    period: Period
+    total_mentions: int
+    positive_count: int
+    negative_count: int
+    neutral_count: int
+    positive_percentage: float
+    negative_percentage: float
+    neutral_percentage: float
+    average_sentiment: float
+    period_start_ts: int
+    period_end_ts: int
+    last_updated_ts: int
+    generation: int
+    recounts: int
+    coverage: float
+
+
+class SentimentCacheEntry(_Cached):
+    """The aggregate of one tool over one period: of the mentions published from `period_start_ts` up to, but without,
+    `period_end_ts`. Both are whole minutes; `period_end_ts` is the minute in which the entry was computed.
+
+    * `average_sentiment`: the mean polarity of these mentions, -1 (negative) to 1 (positive), four decimals. 0 means
+      that they balance out or are neutral, or that there are none: then `total_mentions` is 0.
+    * `coverage`: the share of the window in which feeds were fetched, 0 to 1, four decimals. A clock hour counts as a
+      whole if at least one fetch succeeded in it; the time before the tool was created does not count. With a low
+      coverage, few mentions may only mean that nobody looked. Null in entries that were stored before there was one.
+    * `generation`: how often all entries of the tool had been invalidated when this one was computed (by reanalysis,
+      backfill, a merge, or DELETE of its cache). An entry of another generation than the tool's is never served.
+    * `recounts`: how often the tool's mentions had been recounted when this entry was computed. A tool is recounted
+      after mentions were added, changed or removed: if its number is higher now, this entry may be out of date.
+    * `is_stale`, computed: `last_updated_ts` is more than 30 minutes ago. A stale entry is served, and refreshed soon.
     """
 
     entity_type: Literal["SentimentCacheEntry"] = "SentimentCacheEntry"
@@ -112,6 +193,10 @@ class SentimentCacheEntry(_Cached):
         if self.last_updated_ts > unix_seconds(now):
             raise InvalidInput("last_updated_ts", "must be less than or equal to the current time")
 
+    @property
+    def window(self) -> Window:
+        return Window.ending(self.period, datetime.fromtimestamp(self.period_end_ts, UTC))
+
     def age_seconds(self, now: datetime) -> int:
         return max(0, unix_seconds(now) - self.last_updated_ts)
 
@@ -119,14 +204,14 @@ class SentimentCacheEntry(_Cached):
         return self.age_seconds(now) > FRESH_FOR.total_seconds()
 
     def state(self, now: datetime, generation: int) -> CacheState:
-        """Where this entry stands, given the tool's present generation."""
+        """The entry's state, given the tool's present generation."""
         if self.generation != generation:
             return "INVALIDATED"
         return "STALE" if self.is_stale(now) else "FRESH"
 
 
 class CacheGeneration(_Cached):
-    """Raised by whatever makes a tool's entries wrong. Never deleted; a tool without one is at 0."""
+    """How often all entries of a tool have been invalidated. Never deleted; a tool without this document is at 0."""
 
     entity_type: Literal["CacheGeneration"] = "CacheGeneration"
     tool_id: IdPart
@@ -138,13 +223,14 @@ class CacheGeneration(_Cached):
 
     @property
     def id(self) -> str:
-        return f"{self.tool_id}:generation"
+        return generation_id(self.tool_id)
 
 
 class CacheMetadata(_Cached):
-    """The cache's health, as of its last refresh; the 24-hour figures are sums of hourly counters.
+    """The outcome of the last refresh, and the reads of the 24 hours before it. Created by the first refresh, updated
+    by each one after.
 
-    Created by the first refresh and updated by each: the specification's Initialized and Updated.
+    The specification's CacheMetadata, whose states Initialized and Updated these are.
     """
 
     PARTITION: ClassVar[str] = METADATA_PARTITION
@@ -173,7 +259,7 @@ class CacheMetadata(_Cached):
 
     @property
     def cache_hit_rate(self) -> float:
-        """Hits among all reads of the last 24 hours, three decimals; 0.0 while nobody has read."""
+        """The share of hits among all reads of the last 24 hours, three decimals; 0.0 without reads."""
         reads = self.cache_hits_24h + self.cache_misses_24h
         return round(self.cache_hits_24h / reads, 3) if reads else 0.0
 
@@ -183,7 +269,8 @@ class CacheMetadata(_Cached):
 
 
 class CacheCounters(_Cached):
-    """One hour's reads and errors, raised by increments. `cache_stale` counts hits that were stale."""
+    """The reads and errors of one hour, counted by increments. A hit is a read that was answered from the cache;
+    `cache_stale` of the hits were stale; `error_count` counts tools that could not be refreshed."""
 
     entity_type: Literal["CacheCounters"] = "CacheCounters"
     ttl_timestamp: UnixSeconds | None = lives(hours=48)
@@ -195,7 +282,7 @@ class CacheCounters(_Cached):
 
     @classmethod
     def at(cls, now: datetime) -> Self:
-        """The empty counters of the hour of `now`: the seed of an increment."""
+        """The counters of the hour of `now`, all 0: the seed of an increment."""
         return cls(created_at=now, updated_at=now, hour=hour_key(now))
 
     @property
@@ -208,7 +295,10 @@ class CacheCounters(_Cached):
 
 
 class RefreshAsked(_Cached):
-    """That a refresh of this tool was asked for, less than a minute ago: whoever creates it sends the message."""
+    """A claim on asking for the refresh of a stale tool: the process that creates it sends the message.
+
+    It expires after a minute, so that at most one message a minute is sent for a tool.
+    """
 
     entity_type: Literal["RefreshAsked"] = "RefreshAsked"
     ttl_timestamp: UnixSeconds | None = lives(minutes=1)

@@ -1,4 +1,4 @@
-"""That ingestion was at work in an hour: without it, no mentions mean that nobody looked."""
+"""The hours in which feeds were fetched: in an hour without any, the absence of mentions means nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from models.values import Hour, UnixSeconds, hour_key, lives
 
 
 class CoveredHour(StoredDocument):
-    """Some feed was fetched well in this hour. Created once, never changed."""
+    """At least one fetch of a feed succeeded in this hour. Created once, never changed."""
 
     CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "COVERAGE"

@@ -1,7 +1,7 @@
-"""A tool's counts: by hour in one table that is updated in place, by minute per hour, what the four windows take of
-both, and marks on hours to recount.
+"""The stored counts of a tool's mentions: by hour (Timeline), by minute (HourTable), for its windows (WindowTables).
 
-Counting is services/figures's. Sums are of integers, so that any order of arrivals gives the same table.
+Also the marks on hours that must be recounted (DirtyHour). Counting is in services/figures. Sums are of integers, so
+that they do not depend on the order of arrivals.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import orjson
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from models.cache import Period
-from models.stored import StoredDocument
+from models.stored import StoredDocument, StoredFields
 from models.values import Count, Hour, IdPart, Sentiment, Text, Time, UnixSeconds, hour_key, lives
 
 MILLIONTHS = 1_000_000
 
 
 class Tally(NamedTuple):
-    """Mentions by sentiment, and the sum of their polarities in millionths. Stored as an array of four."""
+    """Mentions by sentiment, and the sum of their polarities in millionths. Stored as an array of these four."""
 
     positive: Count = 0
     negative: Count = 0
@@ -31,7 +31,7 @@ class Tally(NamedTuple):
 
     @classmethod
     def of(cls, sentiment: Sentiment, polarity: float) -> Tally:
-        """One mention."""
+        """The tally of one mention."""
         return cls(
             int(sentiment == "positive"),
             int(sentiment == "negative"),
@@ -48,7 +48,7 @@ class Tally(NamedTuple):
 
     @property
     def average_sentiment(self) -> float:
-        """Four decimals; 0.0 of nothing."""
+        """The mean polarity, -1 to 1, four decimals; 0.0 without mentions."""
         return round(self.polarity_millionths / MILLIONTHS / self.total, 4) if self.total else 0.0
 
 
@@ -68,7 +68,10 @@ def timeline_product_id(tool_id: str) -> str:
 
 
 Numbers = list[int]
-"""A Tally as it is stored."""
+"""A Tally as it is stored: `[positive, negative, neutral, polarity_millionths]`."""
+
+Table = dict[str, Numbers]
+"""Numbers by hour (`yyyymmddhh`) or by minute (`mm`). Hours and minutes without mentions are absent."""
 
 HOURS = 24
 _WIDTH = len(Tally._fields)
@@ -78,24 +81,24 @@ _NOTHING = [0] * _WIDTH
 
 
 def day_text(numbers: Sequence[int]) -> str:
-    """A day as a timeline stores it, one text: its sums, then the numbers of its 24 hours, one hour after the other.
+    """A day as a timeline stores it: one text of the day's sums, then of the numbers of its 24 hours in order.
 
-    So a month is summed without reading its hours, and a day that stays the same is written as it was read: with lists
-    of numbers that was most of what a recount cost.
+    A month is summed without reading its hours, and an unchanged day is written as it was read: with lists of numbers,
+    reading and writing the timeline took most of the time of a recount.
     """
     sums = (sum(numbers[column::_WIDTH]) for column in range(_WIDTH))
     return ",".join(map(str, (*sums, *numbers)))
 
 
 def day_sums(text: str) -> Numbers:
-    """Of the whole day. ValueError for what has not as many numbers as a day: its first four would be no sums."""
+    """The sums of a stored day. Raises ValueError for a text of another length: its first four would be no sums."""
     if text.count(",") != _NUMBERS - 1:
         raise ValueError(_NO_DAY)
     return [int(each) for each in text.split(",", _WIDTH)[:_WIDTH]]
 
 
 def day_numbers(text: str) -> Numbers:
-    """Of its 24 hours. ValueError for what `day_text` never gives."""
+    """The numbers of a stored day's 24 hours. Raises ValueError for a text that `day_text` never returns."""
     numbers: Numbers = orjson.loads(f"[{text}]")
     if len(numbers) != _NUMBERS:
         raise ValueError(_NO_DAY)
@@ -103,7 +106,7 @@ def day_numbers(text: str) -> Numbers:
 
 
 def by_day(hours: Mapping[str, Sequence[int]]) -> dict[str, str]:
-    """Hours as a timeline stores them: a text for each day on which something was said."""
+    """Hours as a timeline stores them: a text for each day with mentions."""
     days: dict[str, Numbers] = {}
     for hour in sorted(hours):
         at = int(hour[8:]) * _WIDTH
@@ -112,9 +115,9 @@ def by_day(hours: Mapping[str, Sequence[int]]) -> dict[str, str]:
 
 
 def by_hour(stored: Mapping[str, Any]) -> dict[str, Numbers]:
-    """The hours in which something was said. ValueError for what is no timeline's `hours`.
+    """The hours with mentions. Raises ValueError if `stored` is no timeline's `hours`.
 
-    Timelines were stored hour by hour before: these are read as well, and stored by day when they next change.
+    Timelines were once stored hour by hour: these are read as well, and stored by day when they next change.
     """
     hours: dict[str, Numbers] = {}
     for key, value in stored.items():
@@ -143,15 +146,28 @@ def _unpacked(hours: Any) -> Any:
     return by_hour(hours) if isinstance(hours, dict) else hours
 
 
-def _said(hours: dict[Hour, Tally]) -> dict[Hour, Tally]:
-    """Without those that hold nothing, which a day's text cannot tell from those that are not there."""
+def _with_mentions(hours: dict[Hour, Tally]) -> dict[Hour, Tally]:
+    """Without the hours that are all 0: the text of a day cannot tell them from absent ones."""
     return {hour: tally for hour, tally in hours.items() if any(tally)}
 
 
-class Timeline(_OfTool):
-    """One per tool, updated in place: the specification's PHOTOMETRY_TABLE, with the table inside.
+class TimelineDocument(StoredFields, total=False):
+    """A Timeline as it is stored: `hours` has a text for each day (`yyyymmdd`), see `day_text`."""
 
-    `data_product_id` follows from the tool. `hours` has only those in which something was said; they are stored by day.
+    pk: str
+    tool_id: str
+    data_product_id: str
+    product_type: str
+    hours: dict[str, str]
+    last_ingestion_at: str
+    last_ingestion_source: str
+    ingestion_count: int
+
+
+class Timeline(_OfTool):
+    """A tool's mentions by hour: one document, updated in place. The specification's PHOTOMETRY_TABLE.
+
+    `hours` has the hours with mentions only. `ingestion_count` is how often the tool was recounted.
     """
 
     ID: ClassVar[str] = "TIMELINE"
@@ -159,7 +175,7 @@ class Timeline(_OfTool):
 
     entity_type: Literal["DataProduct"] = "DataProduct"
     product_type: Literal["TIMELINE"] = "TIMELINE"
-    hours: Annotated[dict[Hour, CheckedTally], BeforeValidator(_unpacked), AfterValidator(_said)] = Field(
+    hours: Annotated[dict[Hour, CheckedTally], BeforeValidator(_unpacked), AfterValidator(_with_mentions)] = Field(
         default_factory=dict
     )
     last_ingestion_at: Time | None = None
@@ -178,8 +194,17 @@ class Timeline(_OfTool):
         return {**super().to_document(), "hours": by_day(self.hours)}
 
 
+class HourDocument(StoredFields, total=False):
+    """An HourTable as it is stored."""
+
+    pk: str
+    tool_id: str
+    hour: str
+    minutes: Table
+
+
 class HourTable(_OfTool):
-    """The minutes of one hour, for windows that begin or end within it."""
+    """A tool's mentions of one hour by minute, for windows that begin or end within this hour."""
 
     entity_type: Literal["HourTable"] = "HourTable"
     ttl_timestamp: UnixSeconds | None = lives(days=32)
@@ -191,19 +216,34 @@ class HourTable(_OfTool):
         return f"HOUR:{self.hour}"
 
     def total(self) -> Tally:
-        """What the timeline says of this hour."""
+        """The sum of the minutes: the timeline has the same for this hour."""
         whole = Tally()
         for tally in self.minutes.values():
             whole = whole.plus(tally)
         return whole
 
 
-class WindowTables(_OfTool):
-    """What the four windows of a tool take from its timeline and its hours' tables while they end within one hour.
+class WindowsDocument(StoredFields, total=False):
+    """A WindowTables as it is stored."""
 
-    Of each window it has the sum of its whole hours, and the minutes of the hours that some window begins or ends
-    within. It follows from the tables and is gathered anew when its hour is over. `made_at` is when the tool was made,
-    absent if there are no figures to show of it: it is gone, or merged.
+    pk: str
+    tool_id: str
+    hour: str
+    made_at: str
+    recounts: int
+    hours: dict[Period, Numbers]
+    minutes: dict[str, Table]
+
+
+class WindowTables(_OfTool):
+    """The parts of a tool's counts from which its four windows are summed, while these windows end within `hour`.
+
+    `hours` has for each period the sum of the whole hours in its window; `minutes` has the minutes of the hours that
+    a window begins or ends in. The document is computed anew from the timeline and the hour tables when `hour` is over.
+    `made_at` is when the tool was created; it is absent if the tool is gone or merged, and has no entries then.
+
+    Every write of a tool's counts replaces this document on condition that it is the version that was read: so two
+    writers never mix.
     """
 
     ID: ClassVar[str] = "WINDOWS"
@@ -221,10 +261,20 @@ class WindowTables(_OfTool):
         return self.ID
 
 
-class DirtyHour(_OfTool):
-    """That this hour must be recounted. Each marking changes its ETag: a recount clears only the mark that it saw.
+class DirtyHourDocument(StoredFields, total=False):
+    """A DirtyHour as it is stored."""
 
-    `marked_hour` is a field of marks alone, so that an order by it lists the marks of all tools.
+    pk: str
+    tool_id: str
+    hour: str
+    marked_hour: str
+
+
+class DirtyHour(_OfTool):
+    """A mark on an hour whose mentions have changed and must be recounted.
+
+    Each marking changes the document's ETag, so that a recount deletes only the mark that it read. `marked_hour`
+    repeats `hour` because no other document has that field: an order by it lists the marks of all tools.
     """
 
     COMPUTED: ClassVar[tuple[str, ...]] = ("marked_hour",)

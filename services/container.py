@@ -34,9 +34,10 @@ from services.feeds.claims import Claims
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Policy
 from services.fetch.credentials import credentials_in
-from services.figures.cache import Cache
+from services.figures.figures import Figures
 from services.mentions.intake import Intake
 from services.mentions.settling import Settling
+from services.operations.cache_health import CacheHealth
 from services.operations.health import Health
 from services.operations.heartbeats import Heartbeats
 from services.operations.metrics import Metrics
@@ -90,7 +91,8 @@ class Container:
     tool_changes: ToolChanges
     intake: Intake
     workflows: Workflows
-    figures: Cache
+    figures: Figures
+    cache_health: CacheHealth
     metrics: Metrics
     claims: Claims
     ingestion: Ingestion
@@ -162,8 +164,8 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now, *, migra
         engine = RunEngine(store, clock, _new_id)
         feeds = FeedRegistry(store, clock)
         catalog = Catalog(store, clock, _new_uuid)
-        cache = Cache.build(store, catalog, clock, _new_id, settings.cache_memory_seconds)
-        resources.push_async_callback(cache.close)
+        figures = Figures.build(store, catalog, clock, _new_id, settings.cache_memory_seconds)
+        resources.push_async_callback(figures.close)
         watchlist = Watchlist(catalog, clock)
         analyzer = _analyzer(settings, credential)
         resources.push_async_callback(analyzer.close)
@@ -175,9 +177,9 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now, *, migra
             {
                 DELETE: Deletion(articles, settling),
                 PRIORITIZE: Priorities(store, settling, clock),
-                BACKFILL: Backfill(store, catalog, settling, watchlist, cache.generations),
-                REANALYZE: Reanalysis(store, catalog, settling, cache.recount, cache.generations, clock),
-                MERGE: Merging(store, catalog, settling, cache.recount, cache.generations, clock),
+                BACKFILL: Backfill(store, catalog, settling, watchlist, figures.generations),
+                REANALYZE: Reanalysis(store, catalog, settling, figures.recount, figures.generations, clock),
+                MERGE: Merging(store, catalog, settling, figures.recount, figures.generations, clock),
             },
             clock,
         )
@@ -199,7 +201,8 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now, *, migra
             tool_changes=ToolChanges(catalog, workflows, settling),
             intake=intake,
             workflows=workflows,
-            figures=cache,
+            figures=figures,
+            cache_health=CacheHealth(store, catalog, figures.counters, clock, clock()),
             metrics=Metrics(store, feeds, clock, resident_bytes, store.connections, _switched_off(settings)),
             claims=Claims(store, engine, settings, _new_id),
             ingestion=_ingestion(settings, environment, store, engine, fetcher, feeds, watchlist, budget, clock),

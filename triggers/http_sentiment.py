@@ -5,12 +5,12 @@ import typing
 
 import azure.functions as func
 
+from models.cache import period_named
 from models.errors import NotFound
 from services import container
 from services.articles.reading import LAYERS
 from services.figures.history import DEFAULT_DAYS, MOST_DAYS
 from services.figures.messages import refresh_messages
-from services.figures.periods import period_named
 from services.figures.reader import Served, shown_entry
 from services.operations.metrics import MEDIA_TYPE
 from services.topology import REFRESH_TOOLS
@@ -59,7 +59,7 @@ async def list_tool_evidence(req: func.HttpRequest, messages: func.Out[typing.Li
         messages.set(refresh_messages([served.aggregate.entry.tool_id]))
     entry, (limit, cursor) = served.aggregate.entry, page_of(req)
     mentions = await services.figures.evidence.page(entry, limit, cursor)
-    return page_answer(mentions, **await services.figures.evidence.tie(entry, cursor))
+    return page_answer(mentions, **await services.figures.evidence.window_facts(entry, cursor))
 
 
 @sentiment_http.route(route="v1/sentiment/latest", methods=["GET"], auth_level=READ)
@@ -102,7 +102,7 @@ async def delete_tool_cache(req: func.HttpRequest) -> func.HttpResponse:
     require_management(req, services.settings.management_key)
     query_of(req)
     tool = await services.tools.get(req.route_params["tool"])
-    await services.figures.invalidation.drop(tool.tool_id)
+    await services.figures.generations.raise_(tool.tool_id)
     return no_content()
 
 
@@ -126,7 +126,7 @@ async def refresh_cache(
 async def get_cache_health(req: func.HttpRequest) -> func.HttpResponse:
     services = await container.get()
     query_of(req)
-    return json_answer(await services.figures.health.report())
+    return json_answer(await services.cache_health.report())
 
 
 @sentiment_http.route(route="v1/metrics", methods=["GET"], auth_level=READ)

@@ -66,4 +66,4 @@ async def refresh_tools(message: func.QueueMessage) -> None:
 @queues.queue_trigger(arg_name="message", queue_name=REANALYSIS_COMPLETED, connection=CONNECTION)
 async def invalidate_tool_cache(message: func.QueueMessage) -> None:
     services = await container.get()
-    await services.figures.invalidation.invalidate_tool_cache(completed_tool_of(message.get_body().decode()))
+    await services.figures.generations.invalidate_tool_cache(completed_tool_of(message.get_body().decode()))

@@ -22,7 +22,7 @@ from models.timeline import by_day
 from models.tool import Tool
 from models.values import hour_key
 from services import logs
-from services.figures.cache import Cache
+from services.figures.figures import Figures
 from services.figures.messages import RefreshMessage
 from services.figures.tables import timeline_document
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
@@ -89,7 +89,7 @@ class Bench:
         self.catalog = Catalog(self.store, self.clock, self.new_uuid)
         self.watchlist = Watchlist(self.catalog, self.clock)
         self.settling = Settling(self.store, self.catalog, self.watchlist, EmbeddedAnalyzer(), self.clock)
-        self.cache = Cache.build(self.store, self.catalog, self.clock, lambda: next(self.ids), 2.0)
+        self.figures = Figures.build(self.store, self.catalog, self.clock, lambda: next(self.ids), 2.0)
         self.steps: dict[str, Step] = {}
         self._uuids = itertools.count(1)
         self._titles = itertools.count(1)
@@ -171,7 +171,7 @@ async def _bench(folder: Path) -> AsyncIterator[Bench]:
     try:
         yield bench
     finally:
-        await bench.cache.close()
+        await bench.figures.close()
         await store.close()
 
 
@@ -238,44 +238,44 @@ async def _ingested(bench: Bench, feed: str, number: int, naming: int) -> tuple[
 
 
 async def _cache(bench: Bench) -> None:
-    cache, clock = bench.cache, bench.clock
+    figures, clock = bench.figures, bench.clock
     tools = await bench.catalog.active()
     tool_ids = [tool.tool_id for tool in tools]
-    await cache.refresh.refresh_tools(tool_ids)
+    await figures.refresh.refresh_tools(tool_ids)
     clock.forward(minutes=15)
-    await cache.refresh.refresh_tools(tool_ids)
+    await figures.refresh.refresh_tools(tool_ids)
     with bench.step("refresh of all: begin, each tool", TOOLS):
-        begun = await cache.refresh_runs.begin()
+        begun = await figures.refresh_runs.begin()
     clock.forward(minutes=15)
     with bench.step(f"refresh of all: a batch of {TOOLS}, nothing new"):
         for message in begun.messages:
-            await cache.refresh_runs.work(RefreshMessage.from_message(message))
+            await figures.refresh_runs.work(RefreshMessage.from_message(message))
     await _reads(bench, tools[0])
     for hours, mentions in RECOUNTED:
         tool_id = bench.new_uuid()
         await _marked(bench, tool_id, hours, mentions)
         with bench.step(f"recount an hour of {mentions} mentions, after {hours} hours"):
-            await cache.recount.recount_tool(tool_id, clock.now)
+            await figures.recount.recount_tool(tool_id, clock.now)
     await _marked(bench, tools[1].tool_id, *RECOUNTED[1])
-    await cache.recount.recount_tool(tools[1].tool_id, clock.now)
+    await figures.recount.recount_tool(tools[1].tool_id, clock.now)
     clock.forward(hours=1)
     with bench.step(GATHERED):
-        await cache.recount.windows_of([tools[1].tool_id], clock.now, {})
+        await figures.recount.windows_of([tools[1].tool_id], clock.now, {})
 
 
 async def _reads(bench: Bench, tool: Tool) -> None:
-    cache = bench.cache
+    figures = bench.figures
     with bench.step("read an aggregate: from the store"):
-        await cache.reader.read(tool.primary_name, "HOUR_24")
+        await figures.reader.read(tool.primary_name, "HOUR_24")
     with bench.step("read an aggregate: from memory"):
-        await cache.reader.read(tool.primary_name, "HOUR_24")
-    await cache.counters.flush()
-    await cache.reader.read(tool.primary_name, "HOUR_24")
+        await figures.reader.read(tool.primary_name, "HOUR_24")
+    await figures.counters.flush()
+    await figures.reader.read(tool.primary_name, "HOUR_24")
     with bench.step("add what was counted"):
-        await cache.counters.flush()
-    await cache.invalidation.invalidate_tool_cache(tool.tool_id)
+        await figures.counters.flush()
+    await figures.generations.raise_(tool.tool_id)
     with bench.step("read an aggregate: computed"):
-        await cache.reader.read(tool.primary_name, "HOUR_24")
+        await figures.reader.read(tool.primary_name, "HOUR_24")
 
 
 async def _marked(bench: Bench, tool_id: str, hours: int, mentions: int) -> None:

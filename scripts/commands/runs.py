@@ -14,7 +14,7 @@ async def carried_out(app: Container, run: JobRun) -> int:
         say(f"{(await app.runs.get(run.run_id)).progress} done")
         result = await app.workflows.advance(run.run_id)
     for tool_id in result.changed_tools:
-        await app.figures.invalidation.invalidate_tool_cache(tool_id)
+        await app.figures.generations.invalidate_tool_cache(tool_id)
     done = await app.runs.get(run.run_id)
     say(f"{done.workflow_name} {done.status}: {', '.join(f'{count} {name}' for name, count in done.metrics.items())}")
     for error in done.errors:

@@ -1,60 +1,66 @@
-"""How much of a window ingestion was at work in: hours are noted as feeds are fetched, shares follow from them."""
+"""Which share of a window feeds were fetched in: notes the hours with a successful fetch, and computes the shares."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from models.cache import PERIODS, Period
+from models.cache import PERIODS, Period, Window
 from models.coverage import CoveredHour
 from models.values import hour_key, hour_start
-from services.figures.periods import Window, seconds_of, window_of
 from services.ports import Query, Store, Where
 from services.store.containers import CATALOG
 
-LOOKED_UP_EVERY = timedelta(minutes=1)
-_OLDEST = timedelta(days=31)
+READ_AGAIN_AFTER = timedelta(minutes=1)
+_KEPT = timedelta(days=31)
 _HOUR = timedelta(hours=1)
 
 
 class Coverage:
-    """Hours are only ever added, so those that this process has seen need no second look."""
+    """Covered hours are only ever added: a process reads each of them once."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._noted = ""
         self._hours: set[str] = set()
-        self._looked_at: datetime | None = None
+        self._read_at: datetime | None = None
 
     async def note(self, now: datetime) -> None:
-        """Some feed has just been fetched well. Writes once an hour."""
+        """Notes that a fetch has just succeeded. Writes once an hour."""
         hour = hour_key(now)
         if hour != self._noted:
             await self._store.create_many(CATALOG.name, [CoveredHour.at(now).to_document()])
             self._noted = hour
 
     async def shares(self, now: datetime) -> Shares:
-        last = self._looked_at
-        if last is None or not timedelta(0) <= now - last < LOOKED_UP_EVERY:
-            since = now - _OLDEST if last is None else min(now, last) - _HOUR
+        """The shares at `now`, of the hours that were noted up to a minute ago."""
+        last = self._read_at
+        # A clock that was put back reads again as well.
+        if last is None or not timedelta(0) <= now - last < READ_AGAIN_AFTER:
+            since = now - _KEPT if last is None else min(now, last) - _HOUR
             where = (Where("id", "ge", hour_key(since)),)
             query = Query(where, partition=CoveredHour.PARTITION, limit=1000)
             self._hours |= {found["id"] for found in (await self._store.query(CATALOG.name, query)).items}
-            oldest = hour_key(now - _OLDEST)
+            oldest = hour_key(now - _KEPT)
             self._hours = {hour for hour in self._hours if hour >= oldest}
-            self._looked_at = now
+            self._read_at = now
         return Shares(frozenset(self._hours), now)
 
 
 class Shares:
-    """The shares at one time. What was before the tool was made is not covered."""
+    """The four windows at one time, and their covered shares.
+
+    What is the same for all tools is computed once: `seconds`, the start and end of each window, and the share of a
+    window that no tool was created in.
+    """
 
     def __init__(self, hours: frozenset[str], now: datetime) -> None:
         self._hours = hours
-        self._windows = {period: window_of(period, now) for period in PERIODS}
-        self.seconds = {period: seconds_of(window) for period, window in self._windows.items()}
+        self._windows = {period: Window.at(period, now) for period in PERIODS}
+        self.seconds = {period: window.seconds for period, window in self._windows.items()}
         self._whole: dict[Period, float] = {}
 
     def of(self, period: Period, made_at: datetime) -> float:
+        """For a tool that was created at `made_at`."""
         window = self._windows[period]
         if made_at > window.start:
             return share(self._hours, window, made_at)
@@ -64,7 +70,7 @@ class Shares:
 
 
 def share(hours: frozenset[str], window: Window, since: datetime) -> float:
-    """Of the window's time, the part that is in these hours and after `since`."""
+    """The part of the window that is in these hours and after `since`: 0 to 1, four decimals."""
     start = min(max(window.start, since), window.end)
     first, last = hour_key(start), hour_key(window.end)
     covered = sum(first < hour < last for hour in hours) * _HOUR

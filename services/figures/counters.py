@@ -1,8 +1,7 @@
-"""Counting reads of the cache without making a read wait for a write.
+"""Counts the reads of the cache, of the last 24 hours and in total, without making a read wait for a write.
 
-Counts are kept in memory and added to the stored ones every few seconds by atomic increments: to those of the hour, of
-which the last 24 hours are the current and the 23 before it, and to those since ever. A process that is killed loses
-what it has not flushed; one that ends flushes first.
+Counts are buffered and added to the stored ones every few seconds by atomic increments. A process that ends flushes its
+buffer first; one that is killed loses the counts of at most one interval.
 """
 
 from __future__ import annotations
@@ -11,8 +10,10 @@ import asyncio
 import logging
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import accumulate
 
 from models.cache import METADATA_PARTITION, CacheCounters
 from models.errors import ToolpulseError
@@ -33,7 +34,7 @@ _BOUNDS_SECONDS = [bound / 1000 for bound in CacheTotals.BOUNDS_MS]
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The last 24 hours. `stale` are those hits that were stale."""
+    """The current hour and the 23 before it. `stale` of the hits were stale."""
 
     hits: int = 0
     misses: int = 0
@@ -42,7 +43,7 @@ class Counted:
 
     @property
     def hit_rate(self) -> float:
-        """Three decimals; 0.0 while nobody has read."""
+        """The share of hits among all reads, three decimals; 0.0 without reads."""
         reads = self.hits + self.misses
         return round(self.hits / reads, 3) if reads else 0.0
 
@@ -52,20 +53,20 @@ class Counters:
         self._store = store
         self._clock = clock
         self._flushed_every = flushed_every
-        self._of_hour: Counter[str] = Counter()
-        self._of_all: Counter[str] = Counter()
-        self._took_up_to = [0] * (len(_BOUNDS_SECONDS) + 1)
+        self._hourly: Counter[str] = Counter()
+        self._totals: Counter[str] = Counter()
+        self._by_duration = [0] * (len(_BOUNDS_SECONDS) + 1)
         self._flushing: asyncio.Task[None] | None = None
 
     def hit(self, seconds: float, *, stale: bool = False) -> None:
         self._count("cache_hits")
         if stale:
             self._count("cache_stale")
-        self._took(seconds)
+        self._add_duration(seconds)
 
     def miss(self, seconds: float) -> None:
         self._count("cache_misses")
-        self._took(seconds)
+        self._add_duration(seconds)
 
     def errors(self, number: int) -> None:
         if number:
@@ -73,14 +74,15 @@ class Counters:
             self._flush_soon()
 
     async def flush(self) -> None:
-        """Raises Unavailable, and keeps the counts for the next time, if the store does not take them."""
+        """Adds the buffer to the stored counts. Raises Unavailable if it cannot be stored, and keeps it then."""
         now = self._clock()
-        await self._add(SENTIMENT_CACHE.name, CacheCounters.at(now), self._of_hour)
-        self._fold_durations()
-        await self._add(CATALOG.name, CacheTotals.at(now), self._of_all)
+        await self._add(SENTIMENT_CACHE.name, CacheCounters.at(now), self._hourly)
+        self._totals.update(within_bounds(self._by_duration))
+        self._by_duration = [0] * len(self._by_duration)
+        await self._add(CATALOG.name, CacheTotals.at(now), self._totals)
 
     async def last_24_hours(self) -> Counted:
-        """What all processes have flushed. An hour that cannot be read counts nothing."""
+        """What all processes have flushed. An hour whose document cannot be read counts as 0."""
         now = self._clock()
         hours = [hour_key(now - timedelta(hours=back)) for back in range(_HOURS)]
         keys = [(METADATA_PARTITION, f"{METADATA_PARTITION}:{hour}") for hour in hours]
@@ -103,12 +105,12 @@ class Counters:
             log_event(log, logging.WARNING, "counters_lost", error=type(error).__name__)
 
     def _count(self, name: str, number: int = 1) -> None:
-        self._of_hour[name] += number
-        self._of_all[name] += number
+        self._hourly[name] += number
+        self._totals[name] += number
 
-    def _took(self, seconds: float) -> None:
-        self._of_all["read_microseconds"] += int(seconds * 1_000_000)
-        self._took_up_to[bisect_left(_BOUNDS_SECONDS, seconds)] += 1
+    def _add_duration(self, seconds: float) -> None:
+        self._totals["read_microseconds"] += int(seconds * 1_000_000)
+        self._by_duration[bisect_left(_BOUNDS_SECONDS, seconds)] += 1
         self._flush_soon()
 
     def _flush_soon(self) -> None:
@@ -116,9 +118,9 @@ class Counters:
             self._flushing = asyncio.get_running_loop().create_task(self._flush_while_counting())
 
     async def _flush_while_counting(self) -> None:
-        """Ends when there is nothing to count, so that an idle worker has no task."""
+        """Ends when the buffer is empty: an idle worker has no task."""
         try:
-            while self._of_hour or self._of_all:
+            while self._hourly or self._totals:
                 await asyncio.sleep(self._flushed_every)
                 try:
                     await self.flush()
@@ -127,20 +129,19 @@ class Counters:
         finally:
             self._flushing = None
 
-    def _fold_durations(self) -> None:
-        """Each bucket holds those of the shorter ones too: a sum for the flush, not for each read."""
-        took, self._took_up_to = self._took_up_to, [0] * len(self._took_up_to)
-        for place, bound in enumerate(CacheTotals.BOUNDS_MS, 1):
-            if number := sum(took[:place]):
-                self._of_all[f"within_{bound}_ms"] += number
-
     async def _add(self, container: str, seed: StoredDocument, buffer: Counter[str]) -> None:
         amounts = dict(buffer)
         if not amounts:
             return
-        buffer.clear()  # before the first await: what is counted meanwhile is for the next flush
+        buffer.clear()  # before the first await: reads that are counted meanwhile belong to the next flush
         try:
             await self._store.increment(container, seed.to_document(), amounts)
         except (ToolpulseError, asyncio.CancelledError):
             buffer.update(amounts)
             raise
+
+
+def within_bounds(by_duration: Sequence[int]) -> dict[str, int]:
+    """The stored buckets, of which each contains the shorter ones, from the numbers of reads between two bounds."""
+    sums = zip(CacheTotals.BOUNDS_MS, accumulate(by_duration), strict=False)
+    return {f"within_{bound}_ms": number for bound, number in sums if number}

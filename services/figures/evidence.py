@@ -1,23 +1,25 @@
-"""The mentions behind a figure: those that its window counts, latest first."""
+"""Lists the mentions that an entry counts, latest first, and says whether the counts have changed since."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
+from typing import cast
 
-from models.cache import SentimentCacheEntry
+from models.cache import SentimentCacheEntry, Window
 from models.errors import InvalidInput
 from models.mention import SentimentScore
-from models.timeline import Timeline
+from models.timeline import Timeline, TimelineDocument
 from models.values import format_time
-from services.figures.periods import Window, seconds_of, window_at
 from services.figures.tables import recounts_of
 from services.mentions.dirty_hours import marks_of
 from services.ports import Query, Store, Where
 from services.store.containers import CATALOG, MENTIONS
 from services.store.listed import Listed, listed
 
-# Later pages are of the window that the first page was of, though the entry may have moved on.
+# Our cursor carries the end of the window: later pages are of the window of the first page, though the entry was
+# refreshed since.
 _CURSOR = re.compile(r"([0-9]{1,10})-([A-Za-z0-9_=-]+)")
 
 
@@ -25,25 +27,28 @@ class Evidence:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def tie(self, entry: SentimentCacheEntry, cursor: str | None) -> dict[str, int | bool | None]:
-        """What ties the mentions to a figure: their window, when the figures of that window were computed (None if the
-        entry has moved on), and whether anything was said, changed or taken away since, in whatever window. Asked after
-        the mentions were read, it holds for all of them."""
-        end_ts, _ = _window_end(entry, cursor)
-        window = seconds_of(window_at(entry.period, end_ts))
-        # Marks first: who clears one has written the timeline.
+    async def window_facts(self, entry: SentimentCacheEntry, cursor: str | None) -> dict[str, int | bool | None]:
+        """The window of a page, and how the mentions in it relate to the entry. To be asked after the page was read.
+
+        `figures_updated_ts` is when the figures of that window were computed, None if the entry is of a later window by
+        now; `changed_since` says whether any mention of the tool was added, changed or removed since the entry was
+        computed.
+        """
+        window, _ = window_of(entry, cursor)
+        start_ts, end_ts = window.seconds
+        # The marks first: a recount that deletes them has written the timeline before it is read here.
         marks = await marks_of(self._store, entry.tool_id)
         timeline = await self._store.read(CATALOG.name, entry.tool_id, Timeline.ID)
+        recounts = recounts_of(cast("TimelineDocument | None", timeline))
         return {
-            "period_start_ts": window[0],
-            "period_end_ts": window[1],
+            "period_start_ts": start_ts,
+            "period_end_ts": end_ts,
             "figures_updated_ts": entry.last_updated_ts if end_ts == entry.period_end_ts else None,
-            "changed_since": bool(marks) or recounts_of(timeline) != entry.recounts,
+            "changed_since": bool(marks) or recounts != entry.recounts,
         }
 
     async def page(self, entry: SentimentCacheEntry, limit: int, cursor: str | None) -> Listed[SentimentScore]:
-        end_ts, after = _window_end(entry, cursor)
-        window: Window = window_at(entry.period, end_ts)
+        window, after = window_of(entry, cursor)
         where = (
             Where("removed_at", "missing"),
             Where("published_at", "ge", format_time(window.start)),
@@ -52,14 +57,14 @@ class Evidence:
         query = Query(where, partition=entry.tool_id, order="by_published", reverse=True, limit=limit, after=after)
         page = await self._store.query(MENTIONS.name, query)
         mentions = listed(page, SentimentScore.from_document, "source_id")
-        return replace(mentions, next=page.next and f"{end_ts}-{page.next}")
+        return replace(mentions, next=page.next and f"{window.seconds[1]}-{page.next}")
 
 
-def _window_end(entry: SentimentCacheEntry, cursor: str | None) -> tuple[int, str | None]:
-    """And what of the cursor is the store's."""
+def window_of(entry: SentimentCacheEntry, cursor: str | None) -> tuple[Window, str | None]:
+    """The window that the cursor continues, and the store's cursor in it."""
     if cursor is None:
-        return entry.period_end_ts, None
+        return entry.window, None
     found = _CURSOR.fullmatch(cursor)
     if found is None:
         raise InvalidInput("cursor", "must be the `next` of a page of the same query")
-    return int(found[1]), found[2]
+    return Window.ending(entry.period, datetime.fromtimestamp(int(found[1]), UTC)), found[2]

@@ -1,24 +1,25 @@
-"""A tool's figures day by day. Canonical: each article once. Raw: once for each source that carried it.
+"""A tool's figures by day: canonical, where each article counts once, or raw, where it counts once for each source.
 
-Canonical days are sums of the timeline's hours. What each source carried is with the articles, so the raw layer reads
-the mentions of its days and looks their articles up; an article that has expired counts for the source that its mention
-names. That takes about 0.1 ms for each mention on the embedded store and up to 0.5 ms on Cosmos, so that days with more
-than 100,000 together are refused: HTTP would end before the answer.
+Canonical days are sums of the timeline's hours. The sources of a mention are stored with its article, so that the raw
+layer reads every mention and its article; the mention of an article that has expired counts for the source it names.
+This takes 0.1 ms for a mention on the embedded store and up to 0.5 ms on Cosmos DB: more than 100,000 are refused, or
+HTTP would end before the answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from typing import cast
 
 from models.article import Article
 from models.errors import InvalidInput
 from models.mention import SentimentScore
-from models.timeline import Numbers, Tally, Timeline
+from models.timeline import Numbers, Table, Tally, Timeline, TimelineDocument
 from models.values import Day, format_time
 from services.figures.recount import Recount
-from services.figures.tables import hours_in, total
+from services.figures.tables import hours_of, total
 from services.ports import Clock, Document, Query, Store, Where
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.store.listed import Listed, listed
@@ -32,7 +33,7 @@ _PAGE = 1000
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One UTC day, of one source in the raw layer."""
+    """A UTC day; in the raw layer, of one source."""
 
     day: Day
     tally: Tally
@@ -61,18 +62,18 @@ class History:
         self._most_raw_mentions = most_raw_mentions
 
     async def canonical(self, tool_id: str, days: int) -> list[Point]:
-        """One point for each of the last `days` days, today included, oldest first."""
+        """A point for each of the last `days` days, oldest first; the last is today."""
         now = self._clock()
         await self._recount.recount_tool(tool_id, now)
-        hours = hours_in(await self._store.read(CATALOG.name, tool_id, Timeline.ID))
-        return daily(hours, days_until(now.date(), days))
+        timeline = await self._store.read(CATALOG.name, tool_id, Timeline.ID)
+        return daily(hours_of(cast("TimelineDocument | None", timeline)), days_until(now.date(), days))
 
     async def raw(self, tool_id: str, days: int) -> Listed[Point]:
-        """One point for each source and day on which it carried something, by day, then source.
+        """A point for each source and day with mentions, by day, then source.
 
-        Raises InvalidInput if so many days have too many mentions.
+        Raises InvalidInput if these days have too many mentions.
         """
-        self._refuse_too_many(await self.canonical(tool_id, days))
+        refuse_too_many(await self.canonical(tool_id, days), self._most_raw_mentions)
         since = days_until(self._clock().date(), days)[0]
         unreadable: list[str] = []
         tallies: dict[tuple[str, str], Tally] = {}
@@ -89,36 +90,45 @@ class History:
             keys = [(mention.source_id, Article.ID) for mention in mentions.items]
             articles = await self._store.read_many(ARTICLES.name, keys) if keys else []
             for mention, article in zip(mentions.items, articles, strict=True):
-                one = Tally.of(mention.sentiment, mention.polarity)
+                of_mention = Tally.of(mention.sentiment, mention.polarity)
                 for source in sources_of(mention, article):
                     key = (mention.published_at.date().isoformat(), source)
-                    tallies[key] = tallies.get(key, Tally()).plus(one)
+                    tallies[key] = tallies.get(key, Tally()).plus(of_mention)
             after = page.next
             if after is None:
                 points = [Point(day, tally, source) for (day, source), tally in sorted(tallies.items())]
                 return Listed(points, unreadable=tuple(unreadable))
 
-    def _refuse_too_many(self, points: Sequence[Point]) -> None:
-        looked_at, fitting = 0, 0
-        for point in reversed(points):
-            looked_at += point.tally.total
-            fitting += looked_at <= self._most_raw_mentions
-        if looked_at > self._most_raw_mentions:
-            allowed = f"at most {fitting} with layer=raw" if fitting else "none with layer=raw; ask for layer=canonical"
-            most = f"{self._most_raw_mentions:,} at most are looked up"
-            raise InvalidInput("days", f"{allowed}: these have {looked_at:,} mentions of this tool, and {most}")
+
+def refuse_too_many(points: Sequence[Point], most: int) -> None:
+    """Raises InvalidInput, with the number of latest days that would do, if the points have more mentions than that."""
+    mentions, days_that_fit = 0, 0
+    for point in reversed(points):
+        mentions += point.tally.total
+        days_that_fit += mentions <= most
+    if mentions <= most:
+        return
+    allowed = (
+        f"at most {days_that_fit} with layer=raw" if days_that_fit else "none with layer=raw; ask for layer=canonical"
+    )
+    raise InvalidInput(
+        "days", f"{allowed}: these have {mentions:,} mentions of this tool, and at most {most:,} are read"
+    )
 
 
 def sources_of(mention: SentimentScore, article: Document | None) -> Iterable[str]:
+    """The sources that carried the article of a mention."""
     sources = article.get("sources") if article is not None else None
     return sources if sources and isinstance(sources, list) else (mention.source or UNKNOWN_SOURCE,)
 
 
 def days_until(today: date, days: int) -> list[date]:
+    """The last `days` days, oldest first."""
     return [today - timedelta(days=back) for back in reversed(range(days))]
 
 
-def daily(hours: Mapping[str, Numbers], days: Sequence[date]) -> list[Point]:
+def daily(hours: Table, days: Sequence[date]) -> list[Point]:
+    """The sum of the hours of each day."""
     by_day: dict[str, list[Numbers]] = {f"{day:%Y%m%d}": [] for day in days}
     for hour, numbers in hours.items():
         if hour[:8] in by_day:

@@ -1,8 +1,7 @@
-"""Reading one aggregate: from this process's memory, from the store, or computed, in this order.
+"""Reads the aggregate of a tool: from this process's memory, else from the store, else computed.
 
-No entry of a generation that is past is served: an entry is read together with its tool's generation, and memory obeys
-what this process knows. Misses of a tool at the same time compute once; a stale entry is served at once, and the
-caller is told to have it refreshed.
+Never serves an entry of an older generation than this process knows of, or than is stored when it asks the store.
+Concurrent misses of a tool share one computation. A stale entry is served at once; the caller queues its refresh.
 """
 
 from __future__ import annotations
@@ -14,18 +13,15 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from models.cache import Period, SentimentCacheEntry, entry_id
-from models.errors import Unavailable
+from models.cache import Period, RefreshAsked, SentimentCacheEntry, entry_id
+from models.errors import Conflict, Unavailable
 from models.tool import Tool
-from services.figures.aggregate import Entries
-from services.figures.aggregates import Aggregates
 from services.figures.counters import Counters
-from services.figures.generations import Generations
-from services.figures.memory import Aggregate, Memory
-from services.figures.revalidation import Revalidation
+from services.figures.entries import Entries, Generations, ToolEntries
+from services.figures.recount import UNREADABLE
 from services.logs import log_event
 from services.ports import Clock, Document, Store
 from services.store.containers import SENTIMENT_CACHE
@@ -36,13 +32,27 @@ log = logging.getLogger("toolpulse.cache")
 
 State = Literal["HIT", "STALE", "MISS"]
 
-_ROUNDS = 20
+REFRESH_ASKED_EVERY = timedelta(minutes=1)
+MOST_REMEMBERED = 20_000
+_MOST_ASKED = 10_000
+_TRIES = 20
 _COMPUTED_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
+class Aggregate:
+    """An entry as it is served: `name` is the tool's primary name, `body` the JSON, `etag` the ETag of the body."""
+
+    entry: SentimentCacheEntry
+    name: str
+    is_stale: bool
+    body: bytes
+    etag: str
+
+
+@dataclass(frozen=True, slots=True)
 class Served:
-    """`refresh`: the caller is to send the message that has the tool refreshed."""
+    """With `refresh`, the caller is to queue a message for the refresh of the tool."""
 
     aggregate: Aggregate
     state: State
@@ -50,110 +60,167 @@ class Served:
     refresh: bool = False
 
 
+class RecentAggregates:
+    """The aggregates that this process read from the store within the last `seconds`; 0 keeps none.
+
+    Keyed by the text that the caller named the tool with, so that a hit reads nothing from the catalog either.
+    """
+
+    def __init__(self, generations: Generations, seconds: float) -> None:
+        self._generations = generations
+        self._lifetime = timedelta(seconds=seconds)
+        self._kept: dict[tuple[str, Period], tuple[datetime, Aggregate]] = {}
+
+    def get(self, text: str, period: Period, now: datetime) -> Aggregate | None:
+        """None also for one that has become stale, or whose generation this process knows to be past."""
+        asked_at, aggregate = self._kept.get((text, period), (now, None))
+        if aggregate is None:
+            return None
+        if timedelta(0) <= now - asked_at < self._lifetime and self._is_servable(aggregate.entry, now):
+            return aggregate
+        del self._kept[text, period]
+        return None
+
+    def put(self, text: str, aggregate: Aggregate, asked_at: datetime) -> None:
+        """`asked_at` is when the store was asked: the aggregate may be out of date since then."""
+        if not self._lifetime or not self._is_servable(aggregate.entry, asked_at):
+            return
+        while len(self._kept) >= MOST_REMEMBERED:
+            del self._kept[next(iter(self._kept))]
+        self._kept[text, aggregate.entry.period] = (asked_at, aggregate)
+
+    def _is_servable(self, entry: SentimentCacheEntry, now: datetime) -> bool:
+        return entry.generation == self._generations.known(entry.tool_id) and not entry.is_stale(now)
+
+
+class RefreshClaims:
+    """At most one message a minute asks for the refresh of a stale tool, from all processes together."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._asked: dict[str, datetime] = {}
+
+    async def claim(self, tool_id: str, now: datetime) -> bool:
+        """Whether the caller is to send the message. Asks the store at most once a minute for a tool."""
+        last = self._asked.get(tool_id)
+        if last is not None and timedelta(0) <= now - last < REFRESH_ASKED_EVERY:
+            return False
+        if len(self._asked) >= _MOST_ASKED:
+            self._asked.clear()
+        self._asked[tool_id] = now
+        claim = RefreshAsked(tool_id=tool_id, created_at=now, updated_at=now)
+        try:
+            await self._store.create(SENTIMENT_CACHE.name, claim.to_document())
+        except Conflict:
+            return False
+        return True
+
+
 class Reader:
     def __init__(
         self,
         store: Store,
         catalog: Catalog,
-        aggregates: Aggregates,
+        entries: Entries,
         generations: Generations,
-        memory: Memory,
         counters: Counters,
         clock: Clock,
+        memory_seconds: float,
     ) -> None:
         self._store = store
         self._catalog = catalog
-        self._aggregates = aggregates
+        self._entries = entries
         self._generations = generations
-        self._memory = memory
         self._counters = counters
         self._clock = clock
-        self._revalidation = Revalidation(store)
-        self._flights: dict[str, asyncio.Task[Entries]] = {}
+        self._recent = RecentAggregates(generations, memory_seconds)
+        self._refresh_claims = RefreshClaims(store)
+        self._computing: dict[str, asyncio.Task[ToolEntries]] = {}
 
     async def read(self, text: str, period: Period) -> Served:
         """The aggregate of the tool with that id, name or alias. Raises NotFound, Unavailable."""
         started, now = time.perf_counter(), self._clock()
-        held = self._memory.get(text, period, now)
-        if held is not None:
+        recent = self._recent.get(text, period, now)
+        if recent is not None:
             self._counters.hit(time.perf_counter() - started)
-            return Served(held, "HIT", held.entry.age_seconds(now))
-        for _ in range(_ROUNDS):
+            return Served(recent, "HIT", recent.entry.age_seconds(now))
+        for _ in range(_TRIES):
             tool = await self._catalog.get(text)
-            entry, missed = await self._entry(tool, period)
-            served = await self._served(tool, entry, missed, now)
-            if self._holds(served):
-                self._memory.put(text, served.aggregate, now)
+            entry, is_computed = await self._stored_or_computed(tool, period)
+            served = await self._served(tool, entry, is_computed, now)
+            if self._is_current(served):
+                self._recent.put(text, served.aggregate, now)
                 self._count(served, time.perf_counter() - started)
                 return served
-        raise _restless(text)
+        raise Unavailable(f"the figures of {text} keep changing", retry_after=1.0)
 
     async def read_all(self, tools: Sequence[Tool], period: Period) -> Listed[Served]:
-        """The same for several tools, with one look into the store for all that is there, without those of which
-        something cannot be read."""
+        """The aggregates of several tools: what is stored with one read, the rest computed. Those of tools with a
+        document that cannot be read are left out and named."""
         started, now = time.perf_counter(), self._clock()
-        for _ in range(_ROUNDS):
-            served = await self._all(tools, period, now)
-            if all(self._holds(each) for each in served.items):
+        for _ in range(_TRIES):
+            served = await self._read_all(tools, period, now)
+            if all(map(self._is_current, served.items)):
                 for each in served.items:
                     self._count(each, (time.perf_counter() - started) / len(tools))
                 return served
-        raise _restless("some tool")
+        raise Unavailable("the figures of some tool keep changing", retry_after=1.0)
 
-    async def _all(self, tools: Sequence[Tool], period: Period, now: datetime) -> Listed[Served]:
+    async def _read_all(self, tools: Sequence[Tool], period: Period, now: datetime) -> Listed[Served]:
         keys = [key for tool in tools for key in _keys(tool.tool_id, period)]
-        found = await self._store.read_many(SENTIMENT_CACHE.name, keys)
+        stored = await self._store.read_many(SENTIMENT_CACHE.name, keys)
         gate = asyncio.Semaphore(_COMPUTED_AT_ONCE)
 
-        async def one(place: int, tool: Tool) -> Served | None:
+        async def one(tool: Tool, document: Document | None, generation: Document | None) -> Served | None:
             try:
-                entry, missed = self._valid(tool.tool_id, *found[2 * place : 2 * place + 2]), False
+                entry, is_computed = self._servable(tool.tool_id, document, generation), False
                 if entry is None:
                     async with gate:
-                        entry, missed = await self._entry(tool, period)
-            except (ValueError, TypeError, LookupError):  # as of a refresh: what is wrong may be in any of its tables
+                        entry, is_computed = await self._stored_or_computed(tool, period)
+            except UNREADABLE:
                 log.exception("tool_unreadable tool_id=%s", tool.tool_id)
                 return None
-            return await self._served(tool, entry, missed, now)
+            return await self._served(tool, entry, is_computed, now)
 
-        served = await asyncio.gather(*(one(place, tool) for place, tool in enumerate(tools)))
+        served = await asyncio.gather(*map(one, tools, stored[::2], stored[1::2]))
         unreadable = tuple(tool.tool_id for tool, each in zip(tools, served, strict=True) if each is None)
         return Listed([each for each in served if each is not None], unreadable=unreadable)
 
-    def _holds(self, served: Served) -> bool:
-        """Whether its generation has not been raised by this process since it was read."""
+    def _is_current(self, served: Served) -> bool:
+        """Whether this process knows of no later generation than the one that was read.
+
+        Checked last: the generation may have been raised while the entry was read, or after the computation began that
+        this read shares.
+        """
         entry = served.aggregate.entry
         return entry.generation == self._generations.known(entry.tool_id)
 
-    async def _entry(self, tool: Tool, period: Period) -> tuple[SentimentCacheEntry, bool]:
-        """The entry, and whether it had to be computed.
-
-        Misses join the computation that is under way. It may have begun before the generation was raised that the
-        caller was told of, so what comes back may not hold.
-        """
-        found = await self._store.read_many(SENTIMENT_CACHE.name, _keys(tool.tool_id, period))
-        entry = self._valid(tool.tool_id, *found)
+    async def _stored_or_computed(self, tool: Tool, period: Period) -> tuple[SentimentCacheEntry, bool]:
+        """The entry, and whether it was computed."""
+        stored = await self._store.read_many(SENTIMENT_CACHE.name, _keys(tool.tool_id, period))
+        entry = self._servable(tool.tool_id, *stored)
         if entry is not None:
             return entry, False
-        flight = self._flights.get(tool.tool_id) or self._begun(tool)
-        return (await asyncio.shield(flight))[period], True
+        computing = self._computing.get(tool.tool_id) or self._begin_computing(tool)
+        return (await asyncio.shield(computing))[period], True
 
-    def _begun(self, tool: Tool) -> asyncio.Task[Entries]:
-        """A task of its own, so that a caller who goes away does not take the others' answer along."""
-        flight = asyncio.get_running_loop().create_task(self._aggregates.compute(tool))
-        self._flights[tool.tool_id] = flight
+    def _begin_computing(self, tool: Tool) -> asyncio.Task[ToolEntries]:
+        """A task of its own: a caller that is cancelled does not cancel the computation for the others."""
+        task = asyncio.get_running_loop().create_task(self._entries.computed(tool))
+        self._computing[tool.tool_id] = task
 
-        def landed(done: asyncio.Task[Entries]) -> None:
-            del self._flights[tool.tool_id]
-            if not done.cancelled():
-                done.exception()  # seen, even if every caller has gone away
+        def ended(task: asyncio.Task[ToolEntries]) -> None:
+            del self._computing[tool.tool_id]
+            if not task.cancelled():
+                task.exception()  # so that asyncio does not report it if every caller was cancelled
 
-        flight.add_done_callback(landed)
-        return flight
+        task.add_done_callback(ended)
+        return task
 
-    def _valid(
+    def _servable(
         self, tool_id: str, document: Document | None, generation: Document | None
     ) -> SentimentCacheEntry | None:
+        """The stored entry, if it can be read and is of the tool's generation."""
         self._generations.learn(tool_id, generation)
         if document is None:
             return None
@@ -164,9 +231,9 @@ class Reader:
             return None
         return entry if entry.generation == self._generations.known(tool_id) else None
 
-    async def _served(self, tool: Tool, entry: SentimentCacheEntry, missed: bool, now: datetime) -> Served:
-        state: State = "MISS" if missed else "STALE" if entry.is_stale(now) else "HIT"
-        refresh = state == "STALE" and await self._revalidation.claim(tool.tool_id, now)
+    async def _served(self, tool: Tool, entry: SentimentCacheEntry, is_computed: bool, now: datetime) -> Served:
+        state: State = "MISS" if is_computed else "STALE" if entry.is_stale(now) else "HIT"
+        refresh = state == "STALE" and await self._refresh_claims.claim(tool.tool_id, now)
         return Served(aggregate_of(entry, tool.primary_name, now), state, entry.age_seconds(now), refresh)
 
     def _count(self, served: Served, seconds: float) -> None:
@@ -180,12 +247,8 @@ def _keys(tool_id: str, period: Period) -> list[tuple[str, str]]:
     return [(tool_id, entry_id(tool_id, period)), Generations.key(tool_id)]
 
 
-def _restless(tool: str) -> Unavailable:
-    return Unavailable(f"the figures of {tool} keep changing", retry_after=1.0)
-
-
 def shown_entry(entry: SentimentCacheEntry, name: str, now: datetime) -> dict[str, Any]:
-    """An entry as callers see it."""
+    """An entry as the API shows it."""
     return {"id": entry.id, "tool": name, **entry.model_dump(mode="json"), "is_stale": entry.is_stale(now)}
 
 

@@ -1,41 +1,46 @@
-"""Refreshing some tools: what is marked recounted, and the entries written that have changed or age too much.
+"""Refreshes tools: recounts their marked hours, and writes the entries that have changed or would become stale.
 
-One tool that cannot be refreshed is a value in the report, and stops no other. When all tools are refreshed, and what
-is known of it afterwards, is refresh_runs.py's.
+A tool that cannot be refreshed is a value in the result, and stops no other. When which tools are refreshed, and what
+a run records, is in refresh_runs.py.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from models.cache import FRESH_FOR, PERIODS, Period, SentimentCacheEntry, entry_id
+from models.cache import FRESH_FOR, SentimentCacheEntry
 from models.values import unix_seconds
-from services.figures.aggregate import Entries, same_figures
-from services.figures.aggregates import Aggregates
-from services.figures.generations import Generations
+from services.figures.entries import Entries, Generations
 from services.figures.messages import MOST_TOOLS
-from services.figures.recount import Recount
+from services.figures.recount import UNREADABLE, Recount
 from services.logs import log_event
-from services.mentions.dirty_hours import marks_among
+from services.mentions.dirty_hours import marks_of_tools
 from services.ports import Clock, Document, Query, Store, Where
 from services.store.containers import SENTIMENT_CACHE
 from services.topology import REFRESH_SENTIMENT_CACHE
 
 log = logging.getLogger("toolpulse.cache")
 
-_PROBED: Period = "HOUR_1"
-"""Of the four, written together as a rule, the one whose figures change most."""
-
 REWRITTEN_AT = FRESH_FOR - REFRESH_SENTIMENT_CACHE.every - timedelta(minutes=1)
-"""The age at which an entry whose figures are the same is written again: the next refresh would find it stale."""
+"""The age from which an entry is written again although its figures are the same: the next refresh might come after it
+has become stale."""
+
+_FIGURES = (
+    "total_mentions",
+    "positive_count",
+    "negative_count",
+    "neutral_count",
+    "average_sentiment",
+    "coverage",
+)
 
 
 @dataclass(slots=True)
 class Refreshed:
-    """What came of some tools. `failed` says why."""
+    """The tools that were refreshed, those that failed with the reason, and how many entries were written."""
 
     done: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
@@ -44,105 +49,78 @@ class Refreshed:
 
 class Refresh:
     def __init__(
-        self,
-        store: Store,
-        recount: Recount,
-        aggregates: Aggregates,
-        generations: Generations,
-        clock: Clock,
+        self, store: Store, recount: Recount, entries: Entries, generations: Generations, clock: Clock
     ) -> None:
         self._store = store
         self._recount = recount
-        self._aggregates = aggregates
+        self._entries = entries
         self._generations = generations
         self._clock = clock
 
     async def refresh_tools(self, tool_ids: Sequence[str]) -> Refreshed:
-        """Recounts what is marked and writes the entries that have changed, or would turn stale too soon."""
         refreshed = Refreshed()
         for start in range(0, len(tool_ids), MOST_TOOLS):
-            await self._refresh_or_divide(list(tool_ids[start : start + MOST_TOOLS]), refreshed)
+            await self._refresh_or_divide(tool_ids[start : start + MOST_TOOLS], refreshed)
         for tool_id, error in refreshed.failed.items():
             log_event(log, logging.ERROR, "tool_not_refreshed", tool_id=tool_id, error=error)
         return refreshed
 
-    async def _refresh_or_divide(self, tool_ids: list[str], refreshed: Refreshed) -> None:
-        """What is stored of one tool may be so wrong that a batch cannot be read: then each is tried alone."""
+    async def _refresh_or_divide(self, tool_ids: Sequence[str], refreshed: Refreshed) -> None:
+        """Where a document of one tool fails the whole batch, each tool is refreshed alone."""
         try:
             await self._refresh(tool_ids, refreshed)
-        except (ValueError, TypeError, LookupError) as error:
+        except UNREADABLE as error:
             if len(tool_ids) == 1:
                 refreshed.failed[tool_ids[0]] = type(error).__name__
                 return
             for tool_id in tool_ids:
                 await self._refresh_or_divide([tool_id], refreshed)
 
-    async def _refresh(self, tool_ids: list[str], refreshed: Refreshed) -> None:
-        marks = await marks_among(self._store, tool_ids)
-        # What is counted anew is written anew, whatever is there.
-        young = await self._young([tool_id for tool_id in tool_ids if tool_id not in marks])
-        found = await self._store.read_many(SENTIMENT_CACHE.name, [Generations.key(tool_id) for tool_id in tool_ids])
+    async def _refresh(self, tool_ids: Sequence[str], refreshed: Refreshed) -> None:
+        marks = await marks_of_tools(self._store, tool_ids)
+        # The entries of a tool that is recounted are all written again.
+        young = await self._young_entries([tool_id for tool_id in tool_ids if tool_id not in marks])
+        stored = await self._store.read_many(SENTIMENT_CACHE.name, [Generations.key(tool_id) for tool_id in tool_ids])
         generations = {
             tool_id: self._generations.learn(tool_id, document)
-            for tool_id, document in zip(tool_ids, found, strict=True)
+            for tool_id, document in zip(tool_ids, stored, strict=True)
         }
         now = self._clock()
-        gathered = await self._recount.windows_of(tool_ids, now, marks)
-        computed = await self._aggregates.entries(gathered, generations, now)
-        entries = await self._to_write(computed, young, now)
-        if entries:
-            await self._store.write_many(SENTIMENT_CACHE.name, [entry.to_document() for entry in entries])
-        refreshed.written += len(entries)
-        refreshed.failed |= {tool_id: str(error) for tool_id, error in gathered.failed.items()}
+        recounted = await self._recount.windows_of(tool_ids, now, marks)
+        computed = await self._entries.of(recounted, generations)
+        changed = {
+            tool_id: [entry for entry in entries.values() if not serves_on(young.get(entry.id), entry, now)]
+            for tool_id, entries in computed.items()
+        }
+        await self._entries.save(changed)
+        refreshed.written += sum(map(len, changed.values()))
+        refreshed.failed |= {tool_id: str(error) for tool_id, error in recounted.failed.items()}
         refreshed.done += computed
 
-    async def _young(self, tool_ids: list[str]) -> dict[str, Document]:
-        """By tool, of the entries one that may serve on: as a rule there are none."""
+    async def _young_entries(self, tool_ids: Sequence[str]) -> dict[str, Document]:
+        """By id, the entries that may not have to be written again. After a refresh every 15 minutes there are none."""
         if not tool_ids:
             return {}
         where = (
             Where("tool_id", "in", tuple(tool_ids)),
-            Where("period", "eq", _PROBED),
             Where("last_updated_ts", "gt", unix_seconds(self._clock() - REWRITTEN_AT)),
         )
-        page = await self._store.query(SENTIMENT_CACHE.name, Query(where, limit=len(tool_ids)))
-        return {document["tool_id"]: document for document in page.items}
-
-    async def _to_write(
-        self,
-        computed: Mapping[str, Entries],
-        young: Mapping[str, Document],
-        now: datetime,
-    ) -> list[SentimentCacheEntry]:
-        """All four of a tool, unless the one that was found may serve on: then the others are looked at too."""
-        serving = [
-            tool_id
-            for tool_id, document in young.items()
-            if tool_id in computed and _serves_on(document, computed[tool_id][_PROBED], now)
-        ]
-        keys = [(tool_id, entry_id(tool_id, period)) for tool_id in serving for period in PERIODS if period != _PROBED]
-        others = await self._store.read_many(SENTIMENT_CACHE.name, keys) if keys else []
-        held = {document["id"]: document for document in others if document is not None}
-        held |= {document["id"]: document for document in young.values()}
-        return [
-            entry
-            for tool_id, entries in computed.items()
-            for entry in entries.values()
-            if tool_id not in serving or not _serves_on(held.get(entry.id), entry, now)
-        ]
+        page = await self._store.query(SENTIMENT_CACHE.name, Query(where, limit=1000))
+        return {document["id"]: document for document in page.items}
 
 
-def _serves_on(document: Document | None, entry: SentimentCacheEntry, now: datetime) -> bool:
-    """Whether what is stored is as good: the same figures, its window's too, and fresh until the next refresh.
+def serves_on(document: Document | None, entry: SentimentCacheEntry, now: datetime) -> bool:
+    """Whether the stored entry need not be replaced by `entry`, which was just computed.
 
-    Its own window's figures are still right if the tool was not recounted since.
+    Both must have the same figures, and the stored one must not become stale before the next refresh. If the tool was
+    recounted since, the stored entry is replaced in any case: its figures may be wrong for its own, older window.
     """
     if document is None:
         return False
     try:
-        held = SentimentCacheEntry.from_document(document)
+        stored = SentimentCacheEntry.from_document(document)
     except ValueError:
         return False
-    if (held.generation, held.recounts) != (entry.generation, entry.recounts) or not same_figures(held, entry):
-        return False
-    return timedelta(seconds=held.age_seconds(now)) < REWRITTEN_AT
+    same_counts = (stored.generation, stored.recounts) == (entry.generation, entry.recounts)
+    same_figures = all(getattr(stored, name) == getattr(entry, name) for name in _FIGURES)
+    return same_counts and same_figures and timedelta(seconds=stored.age_seconds(now)) < REWRITTEN_AT

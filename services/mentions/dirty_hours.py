@@ -1,22 +1,26 @@
-"""Marks on hours that must be recounted: set by whoever changes a mention, after the change; cleared by the recount."""
+"""Marks on the hours of a tool whose mentions have changed: set after a change, read by the recount.
+
+The recount deletes a mark together with the counts that it writes (services/figures/recount.py).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import cast
 
-from models.timeline import DirtyHour
+from models.timeline import DirtyHour, DirtyHourDocument
 from models.values import hour_key
-from services.ports import Document, Query, Store, Where
+from services.ports import Query, Store, Where
 from services.store.containers import CATALOG
 
 _PAGE = 1000
-_WITHIN = (Where("id", "ge", "DIRTY:"), Where("id", "lt", "DIRTY;"))  # the character after the colon
+_ONLY_MARKS = (Where("id", "ge", "DIRTY:"), Where("id", "lt", "DIRTY;"))  # ";" is the character after ":"
 
 
 async def mark_hours(store: Store, tool_id: str, moments: Iterable[datetime], now: datetime) -> None:
-    """Marks the hours of these moments. Each marking changes the mark's ETag, also where there was one."""
+    """Marks the hours of these moments. A mark that exists is written again, which changes its ETag."""
     hours = {hour_key(moment): moment for moment in moments}
     marks = [DirtyHour.mark(tool_id, hours[hour], now).to_document() for hour in sorted(hours)]
     if len(marks) == 1:
@@ -25,36 +29,35 @@ async def mark_hours(store: Store, tool_id: str, moments: Iterable[datetime], no
         await store.write_many(CATALOG.name, marks)
 
 
-async def marks_of(store: Store, tool_id: str) -> list[Document]:
-    """The tool's marks with their ETags, by hour. What is three years old has marks as well: they may fill pages."""
-    return (await _marks(store, Query(_WITHIN, partition=tool_id, limit=_PAGE))).get(tool_id, [])
+async def marks_of(store: Store, tool_id: str) -> list[DirtyHourDocument]:
+    """The tool's marks with their ETags, by hour."""
+    return (await _by_tool(store, Query(_ONLY_MARKS, partition=tool_id, limit=_PAGE))).get(tool_id, [])
 
 
 async def marked_tools(store: Store) -> list[str]:
     """The ids of all tools with marks."""
-    return list(await _marks(store, Query(order="by_mark", limit=_PAGE)))
+    return list(await _by_tool(store, Query(order="by_mark", limit=_PAGE)))
 
 
-async def marks_among(store: Store, tool_ids: Sequence[str]) -> dict[str, list[Document]]:
-    """The marks of those of these tools (100 at most) that have any.
-
-    By partition and id, so that the embedded store looks at the marks of these tools alone: by a field it would look
-    at those of all tools, by partition at all that is in those.
-    """
+async def marks_of_tools(store: Store, tool_ids: Sequence[str]) -> dict[str, list[DirtyHourDocument]]:
+    """The marks of those of these tools (100 at most) that have any."""
     if len(tool_ids) == 1:
         marks = await marks_of(store, tool_ids[0])
         return {tool_ids[0]: marks} if marks else {}
-    where = (Where(CATALOG.partition_key, "in", tuple(tool_ids)), *_WITHIN)
-    return await _marks(store, Query(where, order="by_mark", limit=_PAGE)) if tool_ids else {}
+    # With these conditions, the embedded store reads the marks of these tools alone. With a condition on `marked_hour`
+    # it would read those of all tools, with one on the partition alone all documents of these tools.
+    where = (Where(CATALOG.partition_key, "in", tuple(tool_ids)), *_ONLY_MARKS)
+    return await _by_tool(store, Query(where, order="by_mark", limit=_PAGE)) if tool_ids else {}
 
 
-async def _marks(store: Store, query: Query) -> dict[str, list[Document]]:
-    found: dict[str, list[Document]] = {}
+async def _by_tool(store: Store, query: Query) -> dict[str, list[DirtyHourDocument]]:
+    """All pages: the first fetch of a feed marks the hours of years."""
+    found: dict[str, list[DirtyHourDocument]] = {}
     after: str | None = None
     while True:
         page = await store.query(CATALOG.name, replace(query, after=after))
-        for mark in page.items:
-            found.setdefault(mark[CATALOG.partition_key], []).append(mark)
+        for mark in cast("list[DirtyHourDocument]", page.items):
+            found.setdefault(mark["pk"], []).append(mark)
         after = page.next
         if after is None:
             return found

@@ -14,7 +14,7 @@ from models.errors import UnreadableDocument
 from models.run import JobRun
 from models.tool import Tool
 from models.values import format_time
-from services.figures.generations import Generations
+from services.figures.entries import Generations
 from services.mentions.mentions import source_tickers
 from services.mentions.settling import Settled, Settling
 from services.ports import Document, Query, Store, Where

@@ -19,7 +19,7 @@ from models.errors import ChangedMeanwhile, Conflict, NotFound, Unavailable
 from models.mention import SentimentScore
 from models.run import JobRun
 from models.tool import Tool, ToolReference, normalize_name
-from services.figures.generations import Generations
+from services.figures.entries import Generations
 from services.figures.recount import Recount
 from services.mentions.dirty_hours import mark_hours
 from services.mentions.mentions import removed

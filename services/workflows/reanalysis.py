@@ -6,7 +6,7 @@ A mention whose article has expired keeps its score.
 from __future__ import annotations
 
 from models.run import JobRun
-from services.figures.generations import Generations
+from services.figures.entries import Generations
 from services.figures.recount import Recount
 from services.mentions.settling import Settling
 from services.ports import Clock, Query, Store

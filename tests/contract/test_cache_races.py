@@ -78,7 +78,7 @@ class Race:
 
     async def drop(self, number: int) -> None:
         process = self.processes[number]
-        await process.cache.invalidation.drop(self.tool.tool_id)
+        await process.cache.generations.raise_(self.tool.tool_id)
         self._acknowledge(number)
 
     async def reanalyse(self, number: int) -> None:
@@ -87,7 +87,7 @@ class Race:
         await cache.recount.rebuild_tool(tool_id, self.clock())
         await cache.generations.raise_(tool_id)
         self._acknowledge(number)
-        await cache.invalidation.invalidate_tool_cache(tool_id)
+        await cache.generations.invalidate_tool_cache(tool_id)
 
     async def some_time(self, actor: Callable[[int], Awaitable[None]], longest: float) -> None:
         """In some process, at some time while the others are at it."""

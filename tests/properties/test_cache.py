@@ -119,7 +119,7 @@ class Machine:
         return Process.refresh
 
     async def drop(self, number: int) -> Work:
-        return lambda process: process.cache.invalidation.drop(self.tools[number].tool_id)
+        return lambda process: process.cache.generations.raise_(self.tools[number].tool_id)
 
     async def reanalyse(self, number: int) -> Work:
         return lambda process: process.reanalyse(self.tools[number].tool_id)

@@ -132,7 +132,7 @@ async def test_evidence_lists_the_mentions_behind_the_figure_page_by_page(watche
             break
         # The window of the first page stays, though what is said later is in the next entry.
         await _say(watched, "later", NOW, "positive")
-        await watched.figures.invalidation.drop(TOOL.tool_id)
+        await watched.figures.generations.raise_(TOOL.tool_id)
     assert [each["source_id"] for each in found] == ["one", "two", "three"]
     assert len(found) == figure["total_mentions"]
     assert found[0]["sentiment"] == "positive"

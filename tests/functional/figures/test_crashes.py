@@ -9,13 +9,23 @@ import pytest
 
 from models.cache import PERIODS
 from models.tool import Tool
+from services.figures.recount import Recount
+from services.mentions.dirty_hours import mark_hours, marks_of
 from services.ports import Query, Where
-from services.store.containers import CATALOG
+from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.functional.articles.dying import Died, DyingStore
 from tests.functional.figures.conftest import NOW
-from tests.functional.figures.world import Process, Said, a_tool, check_entry, check_tables
+from tests.functional.figures.world import (
+    Process,
+    Said,
+    a_mention,
+    a_tool,
+    check_entry,
+    check_tables,
+    check_unmarked_hours,
+)
 
 MADE = NOW - timedelta(days=40)
 _RUNS = Query((Where("id", "eq", "RUN"),), limit=1000)
@@ -39,8 +49,9 @@ WORK: dict[str, Callable[[Process, Tool], Awaitable[Any]]] = {
     "refresh": lambda process, tool: process.cache.refresh.refresh_tools([tool.tool_id]),
     "miss": lambda process, tool: process.cache.reader.read(tool.tool_id, "DAY_7"),
     "reanalyse": lambda process, tool: process.reanalyse(tool.tool_id),
-    "drop": lambda process, tool: process.cache.invalidation.drop(tool.tool_id),
+    "drop": lambda process, tool: process.cache.generations.raise_(tool.tool_id),
 }
+FEWEST_OPERATIONS = {"refresh": 8, "miss": 8, "reanalyse": 8, "drop": 2}
 
 
 @pytest.mark.parametrize("when", ["before", "halfway", "after"])
@@ -52,7 +63,7 @@ async def test_dying_at_any_operation_is_made_good_by_the_next_refresh(
     for k in itertools.count(1):
         tool = await _one_more_world(store, process, k)
         if what == "miss":
-            await process.cache.invalidation.drop(tool.tool_id)
+            await process.cache.generations.raise_(tool.tool_id)
         dying = Process(DyingStore(store, k, when), watch)
         try:
             await WORK[what](dying, tool)
@@ -61,6 +72,7 @@ async def test_dying_at_any_operation_is_made_good_by_the_next_refresh(
         else:
             died = False
         await dying.close()
+        await check_unmarked_hours(store, tool.tool_id)
         await process.cache.refresh.refresh_tools([tool.tool_id])
         await check_tables(store, tool.tool_id, NOW)
         for period in PERIODS:
@@ -68,7 +80,40 @@ async def test_dying_at_any_operation_is_made_good_by_the_next_refresh(
             await check_entry(store, served.aggregate.entry, NOW)
         if not died:
             break
-    assert k > 4
+    assert k > FEWEST_OPERATIONS[what]
+    await process.close()
+
+
+MARKED_HOURS = 120
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("everything", [True, False])
+async def test_dying_between_the_batches_of_many_marked_hours_leaves_right_counts_or_marks(
+    store: SqliteStore, watch: Watch, everything: bool, when: Any
+) -> None:
+    """A batch has room for 49 hours, so that these take three."""
+    process = Process(store, watch)
+    moments = [NOW - timedelta(hours=back) for back in range(MARKED_HOURS)]
+    marks_left: list[int] = []
+    for k in itertools.count(1):
+        tool = a_tool(k, MADE)
+        await store.create(CATALOG.name, tool.to_document())
+        mentions = [a_mention(tool.tool_id, f"article-{n}", moment).to_document() for n, moment in enumerate(moments)]
+        await store.write_many(MENTIONS.name, mentions)
+        await mark_hours(store, tool.tool_id, moments, NOW)
+        dying = DyingStore(store, k, when)
+        recount = Recount(dying)
+        try:
+            await (recount.rebuild_tool if everything else recount.recount_tool)(tool.tool_id, NOW)
+        except Died:
+            await check_unmarked_hours(store, tool.tool_id)
+            marks_left.append(len(await marks_of(store, tool.tool_id)))
+        await process.cache.recount.recount_tool(tool.tool_id, NOW)
+        await check_tables(store, tool.tool_id, NOW)
+        if not dying.is_dead:
+            break
+    assert {MARKED_HOURS, 71, 22}.issubset(marks_left)
     await process.close()
 
 

@@ -27,14 +27,14 @@ async def test_a_recount_in_the_second_of_the_figure_is_a_change_and_none_is_non
 ) -> None:
     process = Process(store, watch)
     entry = await _figure(process)
-    assert (await process.cache.evidence.tie(entry, None))["changed_since"] is False
+    assert (await process.cache.evidence.window_facts(entry, None))["changed_since"] is False
     await process.settle(TOOL.tool_id, "two", Said(NOW - timedelta(minutes=5), "negative"))
     await process.cache.recount.recount_tool(TOOL.tool_id, watch.now)
-    assert (await process.cache.evidence.tie(entry, None))["changed_since"] is True
-    await process.cache.invalidation.drop(TOOL.tool_id)
+    assert (await process.cache.evidence.window_facts(entry, None))["changed_since"] is True
+    await process.cache.generations.raise_(TOOL.tool_id)
     after = (await process.cache.reader.read(TOOL.tool_id, "HOUR_1")).aggregate.entry
     assert after.total_mentions == 2
-    assert (await process.cache.evidence.tie(after, None))["changed_since"] is False
+    assert (await process.cache.evidence.window_facts(after, None))["changed_since"] is False
 
 
 async def test_a_figure_of_a_clock_that_is_ahead_is_still_found_to_be_past(store: SqliteStore, watch: Watch) -> None:
@@ -42,7 +42,7 @@ async def test_a_figure_of_a_clock_that_is_ahead_is_still_found_to_be_past(store
     entry = await _figure(process)
     await process.settle(TOOL.tool_id, "two", Said(NOW - timedelta(minutes=5), "negative"))
     await process.cache.recount.recount_tool(TOOL.tool_id, watch.now - timedelta(seconds=20))
-    assert (await process.cache.evidence.tie(entry, None))["changed_since"] is True
+    assert (await process.cache.evidence.window_facts(entry, None))["changed_since"] is True
 
 
 async def test_what_is_counted_while_it_is_looked_for_is_a_change(store: SqliteStore, watch: Watch) -> None:
@@ -53,5 +53,5 @@ async def test_what_is_counted_while_it_is_looked_for_is_a_change(store: SqliteS
     late = Meanwhile(
         store, "read", CATALOG.name, 1, lambda: process.cache.recount.recount_tool(TOOL.tool_id, watch.now)
     )
-    assert (await Evidence(late).tie(entry, None))["changed_since"] is True
+    assert (await Evidence(late).window_facts(entry, None))["changed_since"] is True
     assert late.happened

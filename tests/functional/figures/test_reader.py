@@ -11,9 +11,8 @@ import pytest
 from models.cache import PERIODS, Period, SentimentCacheEntry
 from models.errors import NotFound
 from models.tool import Tool
-from services.figures.generations import Generations
-from services.figures.memory import Memory
-from services.figures.reader import Served
+from services.figures.entries import Generations
+from services.figures.reader import RecentAggregates, Served
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
@@ -111,10 +110,10 @@ async def test_invalidating_deletes_the_entries_and_keeps_the_generation(
 ) -> None:
     process = Process(store, watch, memory_seconds=2.0)
     await process.cache.reader.read(tool.tool_id, "DAY_7")
-    await process.cache.invalidation.drop(tool.tool_id)
+    await process.cache.generations.raise_(tool.tool_id)
     assert [await stored_entry(store, tool.tool_id, period) for period in PERIODS] == [None] * 4
     assert await process.cache.generations.current(tool.tool_id) == 1
-    await process.cache.invalidation.invalidate_tool_cache(tool.tool_id)
+    await process.cache.generations.invalidate_tool_cache(tool.tool_id)
     assert await process.cache.generations.current(tool.tool_id) == 1
     await process.close()
 
@@ -201,7 +200,7 @@ async def test_memory_takes_nothing_of_a_generation_that_is_past(store: SqliteSt
     process = Process(store, watch)
     old = (await process.cache.reader.read(tool.tool_id, "DAY_7")).aggregate
     generations = Generations(store, watch)
-    memory = Memory(generations, 2.0)
+    memory = RecentAggregates(generations, 2.0)
     memory.put("x", old, NOW)
     assert memory.get("x", "DAY_7", NOW) is old
     await generations.raise_(tool.tool_id)
@@ -220,7 +219,7 @@ async def test_a_generation_that_others_raise_during_a_computation_makes_it_begi
 ) -> None:
     elsewhere = Process(store, watch)
     meanwhile = Meanwhile(
-        store, "write_many", SENTIMENT_CACHE.name, 1, lambda: elsewhere.cache.invalidation.drop(tool.tool_id)
+        store, "batch_many", SENTIMENT_CACHE.name, 1, lambda: elsewhere.cache.generations.raise_(tool.tool_id)
     )
     process = Process(meanwhile, watch, memory_seconds=2.0)
     served = await process.cache.reader.read(tool.tool_id, "DAY_7")
@@ -266,7 +265,7 @@ async def test_who_joins_a_computation_gets_nothing_of_before_what_they_were_tol
     told: list[asyncio.Task[Served]] = []
 
     async def raised_and_told() -> None:
-        await elsewhere.cache.invalidation.drop(tool.tool_id)
+        await elsewhere.cache.generations.raise_(tool.tool_id)
         told.append(asyncio.ensure_future(process.cache.reader.read(tool.tool_id, "DAY_7")))
         for _ in range(100):
             await asyncio.sleep(0)

@@ -8,19 +8,20 @@ from typing import Any, cast
 
 import pytest
 
-from models.timeline import Timeline, WindowTables
+from models.timeline import Timeline, TimelineDocument, WindowTables
 from models.tool import Tool
 from models.values import Sentiment, hour_key
-from services.figures.recount import Recount, spans
-from services.figures.tables import hours_in
-from services.mentions.dirty_hours import mark_hours, marked_tools, marks_among, marks_of
+from services.figures.recount import Recount
+from services.figures.tables import hours_of
+from services.mentions.dirty_hours import mark_hours, marked_tools, marks_of, marks_of_tools
 from services.ports import Store
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.functional.articles.counting import CountingStore
 from tests.functional.figures.conftest import NOW
-from tests.functional.figures.world import Process, Said, a_mention, a_tool, check_tables
+from tests.functional.figures.meanwhile import Meanwhile
+from tests.functional.figures.world import Process, Said, a_mention, a_tool, check_tables, check_unmarked_hours
 
 TOOL = a_tool(0, NOW - timedelta(days=40))
 HOUR = NOW - timedelta(hours=2)
@@ -36,7 +37,7 @@ class Late:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._store, name)
-        if name not in ("create_many", "replace_many"):
+        if name != "batch_many":
             return method
 
         async def call(*args: Any) -> Any:
@@ -97,6 +98,33 @@ async def test_who_is_late_counts_again_what_the_earlier_count_had_not_seen(
     for late, work in zip((earlier, later), works, strict=True):
         late.go.set()
         await work
+    await check_tables(store, TOOL.tool_id, NOW)
+
+
+@pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize("everything", [True, False])
+async def test_a_count_that_is_overtaken_between_its_batches_gives_way(
+    store: SqliteStore, process: Process, counted: bool, everything: bool
+) -> None:
+    """Of 60 marked hours, those of the second batch are changed and, if `counted`, recounted after the first."""
+    moments = [NOW - timedelta(hours=back) for back in range(60)]
+    for number, moment in enumerate(moments):
+        await process.settle(TOOL.tool_id, f"article-{number}", Said(moment, "positive"))
+
+    async def others() -> None:
+        for number in (0, 5, 59):
+            await process.settle(TOOL.tool_id, f"article-{number}", Said(moments[number], "negative"))
+        await process.settle(TOOL.tool_id, "article-7", Said(moments[7], None))
+        if counted:
+            await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+
+    meanwhile = Meanwhile(store, "batch_many", CATALOG.name, 1, others)
+    recount = Recount(meanwhile)
+    await (recount.rebuild_tool if everything else recount.recount_tool)(TOOL.tool_id, NOW)
+    assert meanwhile.happened
+    await check_unmarked_hours(store, TOOL.tool_id)
+    assert len(await marks_of(store, TOOL.tool_id)) == (0 if counted else 4)
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     await check_tables(store, TOOL.tool_id, NOW)
 
 
@@ -168,7 +196,7 @@ async def test_a_timeline_that_was_stored_hour_by_hour_is_read_and_stored_by_day
     document = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
     assert document is not None
     assert {len(day) for day in document["hours"]} == {8}
-    await store.upsert(CATALOG.name, {**document, "hours": hours_in(document)})
+    await store.upsert(CATALOG.name, {**document, "hours": hours_of(cast("TimelineDocument", document))})
     await store.delete(CATALOG.name, TOOL.tool_id, WindowTables.ID)
     await process.cache.recount.windows_of([TOOL.tool_id], NOW)
     await check_tables(store, TOOL.tool_id, NOW)
@@ -191,8 +219,8 @@ async def test_hours_of_many_tools_are_counted_with_one_look_each_by_its_own_men
     counting = CountingStore(store)
     found = await Recount(counting).windows_of([tool.tool_id for tool in tools], NOW)
     assert [found.windows[tool.tool_id].tallies(NOW)["DAY_7"].total for tool in tools] == [1, 2, 3, 4, 5]
-    # Marks, windows, timelines with tools, hours, mentions; what is new; the marks.
-    assert counting.operations == 5 + 1 + 1
+    # Reads marks, windows, timelines with tools, and mentions; writes one batch for each tool, all in one call.
+    assert counting.operations == 4 + 1
     for tool in tools:
         await check_tables(store, tool.tool_id, NOW)
 
@@ -307,13 +335,7 @@ async def test_marks_of_all_tools_are_found_without_looking_at_the_tools(store: 
     await mark_hours(store, tools[2].tool_id, [], NOW)
     marked = {tool.tool_id for tool in tools[:2]}
     assert set(await marked_tools(store)) == marked
-    among = await marks_among(store, [tools[1].tool_id, tools[2].tool_id])
+    among = await marks_of_tools(store, [tools[1].tool_id, tools[2].tool_id])
     assert {tool_id: len(marks) for tool_id, marks in among.items()} == {tools[1].tool_id: 2}
-    assert await marks_among(store, []) == {}
+    assert await marks_of_tools(store, []) == {}
     assert len(await marks_of(store, tools[0].tool_id)) == 2
-
-
-def test_hours_without_a_gap_are_counted_together() -> None:
-    found = spans(["2026022122", "2026022123", "2026022200", "2026022202"])
-    assert [(start.hour, (end - start) / timedelta(hours=1)) for start, end in found] == [(22, 3), (2, 1)]
-    assert spans([]) == []

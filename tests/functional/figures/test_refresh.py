@@ -10,7 +10,7 @@ import pytest
 from models.cache import PERIODS
 from models.tool import Tool
 from services.feeds.coverage import Coverage
-from services.figures.aggregates import Aggregates
+from services.figures.entries import Entries
 from services.ports import Document
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
@@ -85,8 +85,8 @@ async def test_nothing_is_written_of_a_tool_that_failed_after_it_had_been_gather
     (tool,) = await _tools(store, 1)
     gathered = await cache.recount.windows_of([tool.tool_id], NOW)
     gathered.failed[tool.tool_id] = ValueError("no timeline")
-    aggregates = Aggregates(store, cache.recount, cache.generations, Coverage(store), watch)
-    assert await aggregates.entries(gathered, {tool.tool_id: 0}, NOW) == {}
+    entries = Entries(store, cache.recount, cache.generations, Coverage(store), watch)
+    assert await entries.of(gathered, {tool.tool_id: 0}) == {}
     await process.close()
 
 

@@ -14,7 +14,7 @@ from models.cache import PERIODS, CacheCounters, CacheMetadata
 from models.errors import Unavailable
 from models.run import Attempt, JobRun
 from models.tool import Tool
-from services.figures.generations import Generations
+from services.figures.entries import Generations
 from services.figures.messages import RefreshMessage
 from services.figures.refresh_runs import RefreshRuns
 from services.ports import Document, Query, Where

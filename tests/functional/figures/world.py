@@ -8,16 +8,16 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from models.cache import PERIODS, CacheGeneration, Period, SentimentCacheEntry, entry_id, percentages
 from models.mention import SentimentScore
-from models.timeline import Tally
+from models.timeline import HourDocument, Tally, TimelineDocument, WindowsDocument
 from models.tool import Tool
 from models.values import Sentiment, hour_key
-from services.figures.cache import Cache
+from services.figures.figures import Figures
 from services.figures.messages import RefreshMessage
-from services.figures.tables import hours_in, minutes_in
+from services.figures.tables import hours_of, minutes_of, total
 from services.figures.windows import edges_of, windows_in
 from services.mentions.dirty_hours import mark_hours, marks_of
 from services.ports import Clock, Document, Query, Store
@@ -74,7 +74,7 @@ class Process:
         self.store = store
         self.clock = clock
         self.catalog = Catalog(store, clock, lambda: str(uuid.uuid4()))
-        self.cache = Cache.build(store, self.catalog, clock, lambda: f"{start}-{next(numbers)}", memory_seconds)
+        self.cache = Figures.build(store, self.catalog, clock, lambda: f"{start}-{next(numbers)}", memory_seconds)
 
     async def close(self) -> None:
         """Also of a process that died, which flushes nothing any more."""
@@ -109,7 +109,7 @@ class Process:
     async def reanalyse(self, tool_id: str) -> None:
         await self.cache.recount.rebuild_tool(tool_id, self.clock())
         await self.cache.generations.raise_(tool_id)
-        await self.cache.invalidation.invalidate_tool_cache(tool_id)
+        await self.cache.generations.invalidate_tool_cache(tool_id)
 
     async def merge(self, source: str, target: str) -> None:
         """As the run of a merge does it: the tool first, its mentions one by one, each marked, then generations."""
@@ -134,7 +134,7 @@ class Process:
             await mark_hours(self.store, source, [mention.published_at], now)
         for tool_id in (source, target):
             await self.cache.generations.raise_(tool_id)
-            await self.cache.invalidation.invalidate_tool_cache(tool_id)
+            await self.cache.generations.invalidate_tool_cache(tool_id)
 
 
 async def everything(store: Store, container: str, partition: str | None = None) -> list[Document]:
@@ -202,18 +202,38 @@ async def check_tables(store: Store, tool_id: str, now: datetime) -> None:
         table[minute] = table.get(minute, Tally()).plus(one)
     documents = {document["id"]: document for document in await everything(store, CATALOG.name, tool_id)}
     since = hour_key(now - timedelta(days=31) + timedelta(hours=1))
-    stored = {hour: Tally(*each) for hour, each in hours_in(documents.get("TIMELINE")).items() if hour >= since}
+    stored = {
+        hour: Tally(*each)
+        for hour, each in hours_of(cast("TimelineDocument | None", documents.get("TIMELINE"))).items()
+        if hour >= since
+    }
     assert stored == {hour: tally for hour, tally in by_hour.items() if hour >= since}
     for hour in {*by_hour, *(document["hour"] for each, document in documents.items() if each.startswith("HOUR:"))}:
         if hour >= since:
-            minutes = minutes_in(documents.get(f"HOUR:{hour}"))
+            minutes = minutes_of(cast("HourDocument | None", documents.get(f"HOUR:{hour}")))
             assert {at: Tally(*each) for at, each in minutes.items()} == by_minute.get(hour, {}), hour
-    windows = windows_in(documents.get("WINDOWS"), edges_of(now))
+    windows = windows_in(cast("WindowsDocument | None", documents.get("WINDOWS")), edges_of(now))
     if windows is not None:
         for ended in range(60):
             end = now.replace(minute=ended, second=0, microsecond=0)
             counted = {period: brute_force(mentions, end - span, end) for period, span in PERIODS.items()}
             assert windows.tallies(end) == counted, end
+
+
+async def check_unmarked_hours(store: Store, tool_id: str) -> None:
+    """In hours without a mark, timeline and hour table have the counts of the mentions, and no tombstone is left."""
+    marked = {mark["hour"] for mark in await marks_of(store, tool_id)}
+    documents = {document["id"]: document for document in await everything(store, CATALOG.name, tool_id)}
+    timeline = hours_of(cast("TimelineDocument | None", documents.get("TIMELINE")))
+    by_hour: dict[str, Tally] = {hour: Tally() for hour in timeline}
+    for mention in await mentions_of(store, tool_id):
+        hour = hour_key(mention.published_at)
+        assert mention.counts or hour in marked
+        by_hour[hour] = by_hour.get(hour, Tally()).plus(Tally.of(mention.sentiment, mention.polarity))
+    for hour, tally in by_hour.items():
+        if hour not in marked:
+            minutes = minutes_of(cast("HourDocument | None", documents.get(f"HOUR:{hour}")))
+            assert Tally(*timeline.get(hour, ())) == total(minutes.values()) == tally, hour
 
 
 async def stored_entry(store: Store, tool_id: str, period: Period) -> SentimentCacheEntry | None:

@@ -17,7 +17,7 @@ from models.tool import Tool
 from models.values import hour_key
 from services.articles.analysis_messages import source_ids_of
 from services.articles.reading import Articles
-from services.figures.generations import Generations
+from services.figures.entries import Generations
 from services.figures.recount import Recount
 from services.mentions.analyzers.port import Judgement, NotJudged
 from services.mentions.intake import AnalysisFailed, Intake

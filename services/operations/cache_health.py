@@ -1,4 +1,4 @@
-"""The cache's health: its metadata with live counters, and what of each watched tool is stale or missing."""
+"""The health of the cache: the metadata of its last refresh, live counters, and which entries are stale or missing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from models.cache import PERIODS, CacheGeneration, CacheMetadata, Period, SentimentCacheEntry, entry_id
+from models.cache import PERIODS, CacheGeneration, CacheMetadata, Period, SentimentCacheEntry, entry_id, generation_id
 from models.tool import Tool
 from services.figures.counters import Counters
 from services.operations.health import Status, judge_cache
@@ -21,6 +21,8 @@ _PAGE = 1000
 
 @dataclass(frozen=True, slots=True)
 class Lack:
+    """An entry of a watched tool that is stale or missing."""
+
     tool_id: str
     tool: str
     period: Period
@@ -31,7 +33,7 @@ class Lack:
 
 
 class CacheHealth:
-    """`started` is when this worker began: one that just did has no overdue refresh."""
+    """`started` is when this worker began: the refresh cannot be overdue to one that just started."""
 
     def __init__(self, store: Store, catalog: Catalog, counters: Counters, clock: Clock, started: datetime) -> None:
         self._store = store
@@ -41,16 +43,16 @@ class CacheHealth:
         self._started = started
 
     async def report(self) -> dict[str, Any]:
-        """CacheMetadata as of the last refresh, null before the first, its 24-hour figures as of now.
+        """CacheMetadata of the last refresh, null before the first, with the 24-hour figures as of now.
 
-        Only what is stale makes it degraded: what is missing is computed when it is asked for.
+        Missing entries do not make the cache degraded: they are computed when they are asked for.
         """
         now = self._clock()
         await self._counters.flush()
         counted = await self._counters.last_24_hours()
         documents = await self._documents()
-        lacking = lacks(await self._catalog.active(), documents, now)
-        stale = sum(lack.state == "stale" for lack in lacking)
+        lacks = lacks_of(await self._catalog.active(), documents, now)
+        stale = sum(lack.state == "stale" for lack in lacks)
         stored = documents.get(CacheMetadata.ID)
         metadata = CacheMetadata.from_document(stored) if stored else None
         status, detail = judged(metadata, stale, self._started, now)
@@ -67,8 +69,8 @@ class CacheHealth:
             "cache_hit_rate": counted.hit_rate,
             "error_count_24h": counted.errors,
             "stale_count": stale,
-            "missing_count": len(lacking) - stale,
-            "lacking": [lack.shown() for lack in lacking[:MOST_LISTED]],
+            "missing_count": len(lacks) - stale,
+            "lacking": [lack.shown() for lack in lacks[:MOST_LISTED]],
         }
 
     async def _documents(self) -> dict[str, Document]:
@@ -93,25 +95,24 @@ def judged(metadata: CacheMetadata | None, stale: int, started: datetime, now: d
     return check.status, check.detail
 
 
-def _readable(document: Document) -> SentimentCacheEntry | None:
-    """What cannot be read is computed anew when it is asked for, as what is missing."""
-    try:
-        return SentimentCacheEntry.from_document(document)
-    except ValueError:
-        return None
-
-
-def lacks(tools: Iterable[Tool], documents: Mapping[str, Document], now: datetime) -> list[Lack]:
-    """What each tool lacks of its four entries. One of a past generation is as good as missing."""
+def lacks_of(tools: Iterable[Tool], documents: Mapping[str, Document], now: datetime) -> list[Lack]:
+    """The stale and missing entries of these tools. An entry of another generation than its tool's is missing."""
     found: list[Lack] = []
     for tool in tools:
-        raised = documents.get(f"{tool.tool_id}:generation")
-        generation = CacheGeneration.from_document(raised).generation if raised else 0
+        stored = documents.get(generation_id(tool.tool_id))
+        generation = CacheGeneration.from_document(stored).generation if stored else 0
         for period in PERIODS:
-            document = documents.get(entry_id(tool.tool_id, period))
-            entry = _readable(document) if document else None
+            entry = _readable(documents.get(entry_id(tool.tool_id, period)))
             if entry is None or entry.generation != generation:
                 found.append(Lack(tool.tool_id, tool.primary_name, period, "missing"))
             elif entry.is_stale(now):
                 found.append(Lack(tool.tool_id, tool.primary_name, period, "stale"))
     return found
+
+
+def _readable(document: Document | None) -> SentimentCacheEntry | None:
+    """None also for a document that cannot be read: the entry is computed when it is asked for."""
+    try:
+        return SentimentCacheEntry.from_document(document) if document is not None else None
+    except ValueError:
+        return None

@@ -1,0 +1,184 @@
+"""The four entries of a tool and their generation: computed, stored, and invalidated together.
+
+An entry carries the generation that was read before its computation began. A reader compares it with the stored
+generation, so that an entry that was written late, by a computation that began earlier, is never served.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from models.cache import (
+    PERIODS,
+    CacheGeneration,
+    Period,
+    SentimentCacheEntry,
+    entry_id,
+    generation_id,
+    percentages,
+)
+from models.errors import ChangedMeanwhile, Conflict, Unavailable
+from models.tool import Tool
+from models.values import unix_seconds
+from services.feeds.coverage import Coverage, Shares
+from services.figures.recount import Recount, Recounted
+from services.figures.windows import Windows
+from services.ports import Clock, Create, Delete, Document, Operation, Replace, Store, Upsert
+from services.store.containers import SENTIMENT_CACHE
+
+ToolEntries = dict[Period, SentimentCacheEntry]
+
+_COMPUTED_TRIES = 20
+_RAISED_TRIES = 50  # of many raises at once, the last succeeds after all others
+_TOOLS_PER_TURN = 8
+
+
+class Generations:
+    """`known` is the highest generation of a tool that this process has read: it serves no entry of an older one."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._known: dict[str, int] = {}
+
+    def known(self, tool_id: str) -> int:
+        return self._known.get(tool_id, 0)
+
+    def learn(self, tool_id: str, document: Document | None) -> int:
+        """The generation in the document that was read at `key`."""
+        generation = 0 if document is None else CacheGeneration.from_document(document).generation
+        self._know(tool_id, generation)
+        return generation
+
+    @staticmethod
+    def key(tool_id: str) -> tuple[str, str]:
+        return tool_id, generation_id(tool_id)
+
+    async def current(self, tool_id: str) -> int:
+        return self.learn(tool_id, await self._store.read(SENTIMENT_CACHE.name, *self.key(tool_id)))
+
+    async def raise_(self, tool_id: str) -> int:
+        """Invalidates the tool's entries: raises the generation and deletes them, in one batch.
+
+        When this returns the new generation, this process serves no entry of an older one any more.
+        """
+        return await self._delete_entries(tool_id, raised_by=1)
+
+    async def invalidate_tool_cache(self, tool_id: str) -> None:
+        """Deletes what was written since the tool's generation was raised, maybe by another process."""
+        await self._delete_entries(tool_id, raised_by=0)
+
+    async def _delete_entries(self, tool_id: str, raised_by: int) -> int:
+        keys = [self.key(tool_id), *((tool_id, entry_id(tool_id, period)) for period in PERIODS)]
+        for _ in range(_RAISED_TRIES):
+            document, *entries = await self._store.read_many(SENTIMENT_CACHE.name, keys)
+            generation = self.learn(tool_id, document) + raised_by
+            operations: list[Operation] = [Delete(each["id"], each["_etag"]) for each in entries if each is not None]
+            if raised_by:
+                operations.append(self._raised(tool_id, document, generation))
+            try:
+                if operations:
+                    await self._store.batch(SENTIMENT_CACHE.name, tool_id, operations)
+            except (Conflict, ChangedMeanwhile):
+                continue
+            self._know(tool_id, generation)
+            return generation
+        raise ChangedMeanwhile(f"the entries of {tool_id} keep changing: try again")
+
+    def _know(self, tool_id: str, generation: int) -> None:
+        if generation > self.known(tool_id):
+            self._known[tool_id] = generation
+
+    def _raised(self, tool_id: str, before: Document | None, generation: int) -> Operation:
+        now = self._clock()
+        if before is None:
+            first = CacheGeneration(tool_id=tool_id, generation=generation, created_at=now, updated_at=now)
+            return Create(first.to_document())
+        after = CacheGeneration.from_document(before).changed(now, generation=generation)
+        return Replace(after.to_document(), before["_etag"])
+
+
+class Entries:
+    """Computes the entries of tools, and stores them."""
+
+    def __init__(
+        self, store: Store, recount: Recount, generations: Generations, coverage: Coverage, clock: Clock
+    ) -> None:
+        self._store = store
+        self._recount = recount
+        self._generations = generations
+        self._coverage = coverage
+        self._clock = clock
+
+    async def computed(self, tool: Tool) -> ToolEntries:
+        """The tool's entries as of now, stored. Their generation was still the tool's when they were stored.
+
+        Raises Unavailable if the generation is raised again and again meanwhile.
+        """
+        for _ in range(_COMPUTED_TRIES):
+            generation = await self._generations.current(tool.tool_id)
+            now = self._clock()
+            recounted = await self._recount.windows_of([tool.tool_id], now)
+            for error in recounted.failed.values():
+                raise error
+            shares = await self._coverage.shares(now)
+            windows = recounted.windows[tool.tool_id]
+            entries = entries_of(tool.tool_id, tool.created_at, generation, windows, shares, now)
+            await self.save({tool.tool_id: list(entries.values())})
+            if await self._generations.current(tool.tool_id) == generation:
+                return entries
+        raise Unavailable(f"the figures of {tool.tool_id} keep changing", retry_after=1.0)
+
+    async def of(self, recounted: Recounted, generations: Mapping[str, int]) -> dict[str, ToolEntries]:
+        """The entries of the recounted tools, but those that are gone, merged, or failed; not stored.
+
+        `generations` must have been read before the recount.
+        """
+        now = recounted.now
+        shares = await self._coverage.shares(now)
+        found: dict[str, ToolEntries] = {}
+        for number, (tool_id, windows) in enumerate(recounted.windows.items()):
+            if windows.made_at is not None and tool_id not in recounted.failed:
+                found[tool_id] = entries_of(tool_id, windows.made_at, generations[tool_id], windows, shares, now)
+            if number % _TOOLS_PER_TURN == 0:
+                await asyncio.sleep(0)  # requests that wait go first
+        return found
+
+    async def save(self, entries: Mapping[str, Sequence[SentimentCacheEntry]]) -> None:
+        """Stores these entries of each tool, those of one tool in one batch."""
+        batches = [(tool_id, [Upsert(each.to_document()) for each in of_tool]) for tool_id, of_tool in entries.items()]
+        if batches := [batch for batch in batches if batch[1]]:
+            await self._store.batch_many(SENTIMENT_CACHE.name, batches)
+
+
+def entries_of(
+    tool_id: str, made_at: datetime, generation: int, windows: Windows, shares: Shares, now: datetime
+) -> ToolEntries:
+    entries: ToolEntries = {}
+    updated_ts = unix_seconds(now)
+    for period, tally in windows.tallies(now).items():
+        positive, negative, neutral = percentages(tally.positive, tally.negative, tally.neutral)
+        start, end = shares.seconds[period]
+        entries[period] = SentimentCacheEntry(
+            created_at=now,
+            updated_at=now,
+            tool_id=tool_id,
+            period=period,
+            total_mentions=tally.total,
+            positive_count=tally.positive,
+            negative_count=tally.negative,
+            neutral_count=tally.neutral,
+            positive_percentage=positive,
+            negative_percentage=negative,
+            neutral_percentage=neutral,
+            average_sentiment=tally.average_sentiment,
+            period_start_ts=start,
+            period_end_ts=end,
+            last_updated_ts=updated_ts,
+            generation=generation,
+            recounts=windows.recounts,
+            coverage=shares.of(period, made_at),
+        )
+    return entries

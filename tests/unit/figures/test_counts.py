@@ -1,0 +1,280 @@
+"""Counting mentions by minute, and the batches that store a recount."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+import pytest
+
+from models.errors import ChangedMeanwhile, Conflict
+from models.timeline import (
+    DirtyHour,
+    DirtyHourDocument,
+    HourDocument,
+    TimelineDocument,
+    WindowsDocument,
+    by_day,
+    by_hour,
+)
+from models.values import format_time, hour_key
+from services.figures.counts import CountsWrite, MentionCount, ToolCounts
+from services.figures.tables import TimelineHours, hour_document, timeline_document
+from services.figures.windows import Windows, edges_of
+from services.ports import Create, Delete, Document, Replace, Upsert
+
+NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
+MADE = NOW - timedelta(days=40)
+TOOL: Document = {"status": "ACTIVE", "created_at": format_time(MADE)}
+ONE = [1, 0, 0, 0]
+
+
+def a_mention(moment: datetime, sentiment: str = "positive", **changes: Any) -> Document:
+    at = format_time(moment)
+    return {"id": at, "published_at": at, "sentiment": sentiment, "polarity": 0.5, "source": "reuters"} | changes
+
+
+def counted(*mentions: Document) -> MentionCount:
+    count = MentionCount()
+    for mention in mentions:
+        count.add(mention)
+    return count
+
+
+def mark(moment: datetime) -> DirtyHourDocument:
+    document = DirtyHour.mark("vscode", moment, NOW).to_document()
+    return cast("DirtyHourDocument", {**document, "_etag": f"etag of {hour_key(moment)}"})
+
+
+def windows_at(now: datetime, hours: dict[str, list[int]], minutes: dict[str, dict[str, list[int]]]) -> WindowsDocument:
+    windows = Windows.summed(edges_of(now), TimelineHours(by_day(hours)), minutes, MADE, 1)
+    return {**windows.to_document("vscode", now), "_etag": "windows 1"}
+
+
+def a_timeline(hours: dict[str, list[int]]) -> TimelineDocument:
+    return timeline_document("vscode", None, by_day(hours), None, NOW)
+
+
+def test_mentions_are_counted_by_sentiment_and_minute() -> None:
+    count = counted(
+        a_mention(NOW, "positive", polarity=0.25),
+        a_mention(NOW.replace(second=59), "negative", polarity=-0.5),
+        a_mention(NOW.replace(minute=18), "neutral", polarity=0.0000004),
+        a_mention(NOW.replace(hour=19), "neutral", polarity=0.0000006),
+    )
+    assert count.minutes == {
+        "2026022120": {"17": [1, 1, 0, -250_000], "18": [0, 0, 1, 0]},
+        "2026022119": {"17": [0, 0, 1, 1]},
+    }
+    assert count.of_hour("2026022120") == [1, 1, 1, -250_000]
+    assert count.of_hour("2026022118") == [0, 0, 0, 0]
+
+
+def test_tombstones_are_collected_by_hour_and_not_counted() -> None:
+    gone = a_mention(NOW, removed_at=format_time(NOW))
+    count = counted(gone, a_mention(NOW, removed_at=None))
+    assert count.tombstones == {"2026022120": [gone]}
+    assert count.of_hour("2026022120") == [1, 0, 0, 500_000]
+
+
+def test_the_latest_mention_is_the_one_published_last_of_equal_ones_the_last_counted() -> None:
+    early, late, as_late = a_mention(NOW), a_mention(NOW + timedelta(seconds=1)), a_mention(NOW + timedelta(seconds=1))
+    assert counted(late, early).latest is late
+    assert counted(late, early, as_late).latest is as_late
+    assert counted(a_mention(NOW, removed_at=format_time(NOW))).latest is None
+
+
+@pytest.mark.parametrize("wrong", [{"sentiment": "furious"}, {"polarity": "high"}, {"polarity": None}])
+def test_a_document_that_cannot_be_counted_is_named(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="mention '2026-02-21T20:17:31Z' cannot be counted"):
+        MentionCount().add(a_mention(NOW, **wrong))
+
+
+def test_counted_hours_replace_those_of_the_timeline_and_the_others_stay() -> None:
+    counts = ToolCounts("vscode", [mark(NOW)], None, ["2026022118", "2026022120"])
+    counts.timeline = a_timeline({"2026022118": [5, 0, 0, 0], "2026022119": [7, 0, 0, 0]})
+    counts.count = counted(a_mention(NOW))
+    counts.apply_count(edges_of(NOW))
+    assert by_hour(counts.timeline_hours.stored("2026022100")) == {
+        "2026022119": [7, 0, 0, 0],
+        "2026022120": [1, 0, 0, 500_000],
+    }
+
+
+def test_edge_hours_with_mentions_that_were_not_counted_are_read_when_the_stored_windows_are_of_another_hour() -> None:
+    hours = {"2026022119": ONE, "2026022120": ONE, "2026022020": ONE, "2026022021": ONE}
+    counts = ToolCounts("vscode", [mark(NOW)], None, ["2026022120"], timeline=a_timeline(hours))
+    counts.apply_count(edges_of(NOW))
+    assert counts.edge_tables == {"2026022119": None, "2026022020": None}
+    counts.stored_windows = windows_at(NOW - timedelta(hours=1), hours, {})
+    counts.apply_count(edges_of(NOW))
+    assert counts.edge_tables.keys() == {"2026022119", "2026022020"}
+    counts.edge_tables = {}
+    counts.stored_windows = windows_at(NOW, hours, {})
+    counts.apply_count(edges_of(NOW))
+    assert counts.edge_tables == {}
+
+
+def test_windows_take_the_minutes_of_an_edge_from_the_count_a_table_or_the_stored_windows() -> None:
+    hours = {"2026022020": ONE, "2026022119": ONE}
+    counts = ToolCounts("vscode", [mark(NOW)], None, ["2026022120"], timeline=a_timeline(hours), tool=TOOL)
+    counts.count = counted(a_mention(NOW.replace(minute=3)))
+    counts.apply_count(edges_of(NOW))
+    assert counts.edge_tables.keys() == {"2026022119", "2026022020"}
+    for hour in counts.edge_tables:
+        counts.edge_tables[hour] = hour_document("vscode", hour, {"30": ONE}, NOW)
+    windows = counts.windows(edges_of(NOW), NOW)
+    assert windows.minutes == {
+        "2026022020": {"30": ONE},
+        "2026022119": {"30": ONE},
+        "2026022120": {"03": [1, 0, 0, 500_000]},
+    }
+    assert (windows.recounts, windows.made_at) == (2, MADE)
+    again = ToolCounts("vscode", [mark(NOW)], windows.to_document("vscode", NOW), ["2026022119"])
+    again.timeline, again.tool = counts.timeline, TOOL
+    again.apply_count(edges_of(NOW))
+    assert again.windows(edges_of(NOW), NOW).minutes == {
+        "2026022020": {"30": ONE},
+        "2026022120": {"03": [1, 0, 0, 500_000]},
+    }
+
+
+@pytest.mark.parametrize("tool", [None, {**TOOL, "status": "MERGED"}])
+def test_a_tool_that_is_gone_or_merged_has_windows_without_a_creation_time(tool: Document | None) -> None:
+    counts = ToolCounts("vscode", [mark(NOW)], None, ["2026022120"], tool=tool)
+    counts.apply_count(edges_of(NOW))
+    assert counts.windows(edges_of(NOW), NOW).made_at is None
+
+
+def test_an_edge_whose_stored_table_is_none_is_refused() -> None:
+    counts = ToolCounts("vscode", [], None, timeline=a_timeline({"2026022119": ONE}), tool=TOOL)
+    counts.apply_count(edges_of(NOW))
+    counts.edge_tables["2026022119"] = cast("HourDocument", {"id": "HOUR:2026022119", "entity_type": "Tool"})
+    with pytest.raises(ValueError, match="is no HourTable"):
+        counts.windows(edges_of(NOW), NOW)
+
+
+def _write(counts: ToolCounts) -> CountsWrite:
+    counts.apply_count(edges_of(NOW))
+    write = counts.write(counts.windows(edges_of(NOW), NOW), NOW)
+    assert write is not None
+    return write
+
+
+def _named(operations: list[Any]) -> list[str]:
+    """Each operation as its name and the id it is about."""
+    return [
+        f"{type(each).__name__} {each.id if isinstance(each, Delete) else each.document['id']}" for each in operations
+    ]
+
+
+def test_a_recount_is_one_batch_on_condition_of_the_windows_in_which_each_mark_follows_its_table() -> None:
+    moments = [NOW - timedelta(hours=1), NOW]
+    counts = ToolCounts(
+        "vscode", [mark(each) for each in moments], windows_at(NOW, {}, {}), list(map(hour_key, moments))
+    )
+    counts.tool, counts.count = TOOL, counted(a_mention(NOW))
+    partition, operations = _write(counts).batch()
+    assert partition == "vscode"
+    assert _named(operations) == [
+        "Replace WINDOWS",
+        "Upsert TIMELINE",
+        "Upsert HOUR:2026022119",
+        "Delete DIRTY:2026022119",
+        "Upsert HOUR:2026022120",
+        "Delete DIRTY:2026022120",
+    ]
+    windows, deletion = operations[0], operations[-1]
+    assert isinstance(windows, Replace)
+    assert isinstance(deletion, Delete)
+    assert (windows.etag, deletion.etag) == ("windows 1", "etag of 2026022120")
+
+
+def test_windows_that_are_not_there_are_created() -> None:
+    counts = ToolCounts("vscode", [mark(NOW)], None, ["2026022120"], tool=TOOL)
+    assert isinstance(_write(counts).batch()[1][0], Create)
+
+
+def test_without_marks_only_the_windows_are_written() -> None:
+    counts = ToolCounts("vscode", [], windows_at(NOW - timedelta(hours=1), {}, {}), timeline=a_timeline({}), tool=TOOL)
+    write = _write(counts)
+    assert _named(write.batch()[1]) == ["Replace WINDOWS"]
+    assert write.windows["recounts"] == 1
+
+
+def test_nothing_is_written_of_a_tool_that_is_gone_unless_it_has_marks() -> None:
+    counts = ToolCounts("vscode", [], None)
+    counts.apply_count(edges_of(NOW))
+    assert counts.write(counts.windows(edges_of(NOW), NOW), NOW) is None
+    assert _named(_write(ToolCounts("vscode", [mark(NOW)], None, ["2026022120"])).operations) == [
+        "Upsert TIMELINE",
+        "Upsert HOUR:2026022120",
+        "Delete DIRTY:2026022120",
+    ]
+
+
+def test_marks_on_hours_that_are_too_old_to_be_counted_are_deleted_all_the_same() -> None:
+    old = NOW - timedelta(days=40)
+    operations = _write(ToolCounts("vscode", [mark(old)], None, tool=TOOL)).operations
+    assert _named(operations) == ["Upsert TIMELINE", f"Delete DIRTY:{hour_key(old)}"]
+
+
+def test_the_timeline_forgets_the_days_that_are_older_than_counts_are_kept() -> None:
+    ages = (timedelta(days=31), timedelta(days=32), timedelta(days=33))
+    counts = ToolCounts("vscode", [mark(NOW)], None, ["2026022120"], tool=TOOL)
+    counts.timeline = a_timeline({hour_key(NOW - age): ONE for age in ages})
+    timeline = _write(counts).operations[0]
+    assert isinstance(timeline, Upsert)
+    assert sorted(timeline.document["hours"]) == ["20260120", "20260121"]
+
+
+def test_a_mark_on_an_hour_with_a_tombstone_stays_until_the_tombstone_is_deleted() -> None:
+    gone = a_mention(NOW, removed_at=format_time(NOW))
+    other = NOW - timedelta(hours=1)
+    counts = ToolCounts("vscode", [mark(other), mark(NOW)], None, [hour_key(other), hour_key(NOW)], tool=TOOL)
+    counts.count = counted(gone)
+    assert [each.id for each in _write(counts).operations if isinstance(each, Delete)] == ["DIRTY:2026022119"]
+    assert counts.tombstones == [gone]
+    assert counts.marks_of_tombstones == [mark(NOW)]
+
+
+def _of(operations: int) -> CountsWrite:
+    deletions = [Delete(f"DIRTY:{number}", "etag") for number in range(operations)]
+    return CountsWrite(ToolCounts("vscode", [], None), cast("WindowsDocument", {"id": "WINDOWS"}), None, [*deletions])
+
+
+def test_a_recount_of_49_hours_fits_into_a_batch_and_one_of_50_does_not() -> None:
+    for hours, batches in ((49, 1), (50, 2)):
+        moments = [NOW - timedelta(hours=back) for back in reversed(range(hours))]
+        write = _write(ToolCounts("vscode", list(map(mark, moments)), None, list(map(hour_key, moments)), tool=TOOL))
+        done = 1
+        while write.after([f"etag {number}" for number in range(len(write.batch()[1]))]) == "unfinished":
+            done += 1
+        assert done == batches
+
+
+def test_what_does_not_fit_is_written_by_further_batches_each_after_the_windows_of_the_one_before() -> None:
+    write = _of(99 + 99 + 1)
+    sizes, conditions = [], []
+    state = "unfinished"
+    while state == "unfinished":
+        _, operations = write.batch()
+        sizes.append(len(operations))
+        first = operations[0]
+        conditions.append(first.etag if isinstance(first, Replace) else None)
+        state = write.after([f"version {len(sizes)}", *[None] * (len(operations) - 1)])
+    assert state == "written"
+    assert sizes == [100, 100, 2]
+    assert conditions == [None, "version 1", "version 2"]
+
+
+@pytest.mark.parametrize("error", [ChangedMeanwhile("windows", 0), Conflict("windows", 0)])
+def test_a_write_whose_windows_have_changed_is_overtaken(error: ChangedMeanwhile | Conflict) -> None:
+    assert _of(3).after(error) == "overtaken"
+
+
+def test_a_mark_that_was_set_again_stays_and_the_rest_is_written() -> None:
+    write = _of(3)
+    assert write.after(ChangedMeanwhile("the second mark", 2)) == "unfinished"
+    assert _named(write.operations) == ["Delete DIRTY:0", "Delete DIRTY:2"]
+    assert _of(1).after(ChangedMeanwhile("the last mark of a later batch", 1)) == "written"

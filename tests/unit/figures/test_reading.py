@@ -1,0 +1,121 @@
+"""What a process keeps of the aggregates it has read, how they are shown, and the cursor of the evidence."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from models.cache import RefreshAsked, Window
+from models.errors import InvalidInput
+from services.figures.entries import Generations
+from services.figures.evidence import window_of
+from services.figures.reader import MOST_REMEMBERED, Aggregate, RecentAggregates, aggregate_of, shown_entry
+from services.store.sqlite import SqliteStore
+from tests.documents import TOOL_ID, cache_entry, cache_generation
+
+NOW = datetime(2026, 2, 21, 20, 0, tzinfo=UTC)
+
+
+def _aggregate(generation: int = 0, period: str = "HOUR_24") -> Aggregate:
+    return aggregate_of(cache_entry(generation=generation, period=period), "VS Code", NOW)
+
+
+@pytest.fixture
+def generations(store: SqliteStore) -> Generations:
+    return Generations(store, lambda: NOW)
+
+
+def test_an_aggregate_is_kept_for_its_seconds_from_when_the_store_was_asked(generations: Generations) -> None:
+    recent, aggregate = RecentAggregates(generations, 2.0), _aggregate()
+    recent.put("code", aggregate, NOW)
+    assert recent.get("code", "HOUR_24", NOW + timedelta(seconds=1.9)) is aggregate
+    assert recent.get("code", "HOUR_1", NOW) is None
+    assert recent.get("vs code", "HOUR_24", NOW) is None
+    assert recent.get("code", "HOUR_24", NOW + timedelta(seconds=2)) is None
+    assert recent.get("code", "HOUR_24", NOW) is None, "one that was too old is gone"
+
+
+def test_an_aggregate_from_after_the_clock_was_put_back_is_not_kept(generations: Generations) -> None:
+    recent = RecentAggregates(generations, 2.0)
+    recent.put("code", _aggregate(), NOW)
+    assert recent.get("code", "HOUR_24", NOW - timedelta(seconds=1)) is None
+
+
+def test_with_zero_seconds_nothing_is_kept(generations: Generations) -> None:
+    recent = RecentAggregates(generations, 0.0)
+    recent.put("code", _aggregate(), NOW)
+    assert recent.get("code", "HOUR_24", NOW) is None
+
+
+def test_nothing_of_an_older_generation_is_kept_or_served(generations: Generations) -> None:
+    recent = RecentAggregates(generations, 2.0)
+    recent.put("code", _aggregate(0), NOW)
+    generations.learn(TOOL_ID, cache_generation(generation=1).to_document())
+    assert recent.get("code", "HOUR_24", NOW) is None
+    recent.put("code", _aggregate(0), NOW)
+    assert recent.get("code", "HOUR_24", NOW) is None
+    recent.put("code", _aggregate(1), NOW)
+    assert recent.get("code", "HOUR_24", NOW) is not None
+
+
+def test_nothing_stale_is_kept_or_served(generations: Generations) -> None:
+    recent, aggregate = RecentAggregates(generations, 3600.0), _aggregate()
+    fresh_until = NOW + timedelta(minutes=30)
+    recent.put("code", aggregate, NOW)
+    assert recent.get("code", "HOUR_24", fresh_until) is aggregate
+    assert recent.get("code", "HOUR_24", fresh_until + timedelta(seconds=1)) is None
+    recent.put("code", aggregate, fresh_until + timedelta(seconds=1))
+    assert recent.get("code", "HOUR_24", fresh_until + timedelta(seconds=2)) is None
+
+
+def test_of_too_many_the_oldest_goes(generations: Generations) -> None:
+    assert MOST_REMEMBERED == 20_000
+    recent, aggregate = RecentAggregates(generations, 2.0), _aggregate()
+    for number in range(MOST_REMEMBERED + 1):
+        recent.put(str(number), aggregate, NOW)
+    kept = [number for number in (0, 1, MOST_REMEMBERED) if recent.get(str(number), "HOUR_24", NOW) is not None]
+    assert kept == [1, MOST_REMEMBERED]
+
+
+def test_an_entry_is_shown_with_its_id_its_tools_name_and_whether_it_is_stale() -> None:
+    entry = cache_entry(coverage=0.25)
+    shown = shown_entry(entry, "VS Code", NOW)
+    assert (shown["id"], shown["tool"], shown["is_stale"]) == (f"{TOOL_ID}:HOUR_24", "VS Code", False)
+    assert {key: shown[key] for key in ("coverage", "generation", "recounts")} == {
+        "coverage": 0.25,
+        "generation": 0,
+        "recounts": 0,
+    }
+    assert shown_entry(entry, "VS Code", NOW + timedelta(seconds=1801))["is_stale"] is True
+
+
+def test_the_etag_is_of_the_body() -> None:
+    one, same, other = _aggregate(), _aggregate(), _aggregate(1)
+    assert json.loads(one.body) == shown_entry(one.entry, "VS Code", NOW)
+    assert b'","' in one.body, "no spaces"
+    assert one.etag == same.etag != other.etag
+    assert (one.etag[0], one.etag[-1], len(one.etag)) == ('"', '"', 26)
+
+
+def test_a_claim_on_asking_for_a_refresh_expires_after_a_minute() -> None:
+    claim = RefreshAsked(tool_id=TOOL_ID, created_at=NOW, updated_at=NOW)
+    assert (claim.id, claim.ttl_timestamp) == (f"{TOOL_ID}:asked", int(NOW.timestamp()) + 60)
+
+
+def test_without_a_cursor_evidence_is_of_the_entrys_window() -> None:
+    entry = cache_entry()
+    assert window_of(entry, None) == (entry.window, None)
+
+
+def test_a_cursor_of_the_evidence_keeps_the_window_of_the_first_page() -> None:
+    end = NOW - timedelta(hours=3)
+    cursor = f"{int(end.timestamp())}-AbC_=-9"
+    assert window_of(cache_entry(), cursor) == (Window.ending("HOUR_24", end), "AbC_=-9")
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "-a", "12-", "12", "12345678901-a", "12-a b", "12-a/b"])
+def test_another_cursor_is_refused(cursor: str) -> None:
+    with pytest.raises(InvalidInput, match="cursor: must be the `next`"):
+        window_of(cache_entry(), cursor)

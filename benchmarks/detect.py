@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from models.tool import Tool
 from services.tools.detector import Detector
-from services.tools.folding import tokens
+from services.tools.matching import tokens
 from tests.documents import NOW
 
 TOOLS, NAMES, TEXTS, CHARACTERS = 1_000, 5, 1_000, 1_000

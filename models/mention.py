@@ -8,13 +8,16 @@ from models.stored import StoredDocument
 from models.tool import ReferenceRole
 from models.values import IdPart, Polarity, Sentiment, Share, SourceKey, Text, Time, UnixSeconds, Value, WebUrl, lives
 
+MatchKind = Literal["NAME", "ALIAS", "TICKER", "KEYWORD", "SOURCE_TAG"]
+MatchPlace = Literal["HEADLINE", "TEXT", "TAGS"]
+
 
 class Match(Value):
-    """Why the tool was recognised: what stood there, what kind of name that is, and where."""
+    """Why the tool was recognised: the name as written, its kind, and where in the article it stands."""
 
     name: Text
-    kind: Literal["NAME", "ALIAS", "TICKER", "KEYWORD", "SOURCE_TAG"]
-    where: Literal["HEADLINE", "TEXT", "TAGS"]
+    kind: MatchKind
+    where: MatchPlace
 
 
 class SentimentScore(StoredDocument):

@@ -128,6 +128,12 @@ class StoredDocument(Value):
         after._etag = self._etag
         return after
 
+    def stored_as(self, etag: str | None) -> Self:
+        """This document with the ETag that a write of it returned."""
+        stored = self.model_copy()
+        stored._etag = etag
+        return stored
+
     def _check_steps(self, after: Mapping[str, Any]) -> None:
         for field, machine in self.STATES.items():
             current, wanted = getattr(self, field), after[field]

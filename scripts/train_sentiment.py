@@ -31,14 +31,14 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from services.mentions.analyzers import table as form  # noqa: E402
-from services.mentions.analyzers.signals import read_signals  # noqa: E402
+from services.mentions.analyzers.embedded import read_signals  # noqa: E402
 from services.mentions.analyzers.table import SHIPPED, Table, Weights, Word, format_table, make_table  # noqa: E402
 
 WORDS = ROOT / "scripts" / "sentiment_words.txt"
 EXAMPLES = ROOT / "scripts" / "sentiment_examples.tsv"
 DATA = ROOT.parent / "shared" / "data"
 VERSION = "1"
-"""Of the rules in signals.py, to be raised with them; the table's own content is added to it."""
+"""Of the rules in embedded.py, to be raised with them; the table's own content is added to it."""
 LABELS = ("negative", "neutral", "positive")
 ROLES = {
     "negator": form.NEGATOR,

@@ -21,7 +21,6 @@ from models.errors import InvalidInput
 from models.feed import API_SOURCES
 from models.version import VERSION
 from services import logs
-from services.articles.api_feeds import news_apis
 from services.articles.entries import EntryIngestion
 from services.articles.ingestion import Ingestion
 from services.articles.known import DocumentCache
@@ -31,12 +30,13 @@ from services.articles.quarantine import Quarantine
 from services.articles.reading import Articles
 from services.feeds.budget import Budget
 from services.feeds.claims import Claims
+from services.feeds.news_apis import news_apis
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Policy
 from services.fetch.credentials import credentials_in
 from services.figures.figures import Figures
-from services.mentions.intake import Intake
-from services.mentions.settling import Settling
+from services.mentions.handler import AnalysisHandler
+from services.mentions.writing import MentionWriter
 from services.operations.cache_health import CacheHealth
 from services.operations.health import Health
 from services.operations.heartbeats import Heartbeats
@@ -48,8 +48,7 @@ from services.ports import Clock, Queues, Store, utc_now
 from services.runs.engine import RunEngine
 from services.runs.reading import Runs
 from services.settings import Settings
-from services.tools.catalog import Catalog
-from services.tools.watchlist import Watchlist
+from services.tools.catalog import Catalog, Watchlist
 from services.workflows.backfill import Backfill
 from services.workflows.changes import FeedChanges, ToolChanges
 from services.workflows.deletion import Deletion
@@ -89,7 +88,7 @@ class Container:
     tools: Catalog
     watchlist: Watchlist
     tool_changes: ToolChanges
-    intake: Intake
+    analysis: AnalysisHandler
     workflows: Workflows
     figures: Figures
     cache_health: CacheHealth
@@ -169,17 +168,17 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now, *, migra
         watchlist = Watchlist(catalog, clock)
         analyzer = _analyzer(settings, credential)
         resources.push_async_callback(analyzer.close)
-        settling = Settling(store, catalog, watchlist, analyzer, clock)
-        intake = Intake(store, settling, clock)
+        writer = MentionWriter(store, catalog, watchlist, analyzer, clock)
+        analysis = AnalysisHandler(store, writer, clock)
         articles = Articles(store, clock)
         workflows = Workflows(
             engine,
             {
-                DELETE: Deletion(articles, settling),
-                PRIORITIZE: Priorities(store, settling, clock),
-                BACKFILL: Backfill(store, catalog, settling, watchlist, figures.generations),
-                REANALYZE: Reanalysis(store, catalog, settling, figures.recount, figures.generations, clock),
-                MERGE: Merging(store, catalog, settling, figures.recount, figures.generations, clock),
+                DELETE: Deletion(articles, writer),
+                PRIORITIZE: Priorities(store, writer, clock),
+                BACKFILL: Backfill(store, catalog, writer, watchlist, figures.generations),
+                REANALYZE: Reanalysis(store, catalog, writer, figures.recount, figures.generations, clock),
+                MERGE: Merging(store, catalog, writer, figures.recount, figures.generations, clock),
             },
             clock,
         )
@@ -192,14 +191,14 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now, *, migra
             heartbeats=heartbeats,
             health=Health(store, queues, heartbeats, clock, VERSION, clock(), _switched_off(settings)),
             upkeep=Upkeep(
-                queues, store, clock, OverdueIngestion(store, engine), intake.second_chances, workflows.overdue, budget
+                queues, store, clock, OverdueIngestion(store, engine), analysis.retry_errors, workflows.overdue, budget
             ),
             feeds=feeds,
             feed_changes=FeedChanges(feeds, workflows),
             tools=catalog,
             watchlist=watchlist,
-            tool_changes=ToolChanges(catalog, workflows, settling),
-            intake=intake,
+            tool_changes=ToolChanges(catalog, workflows, writer),
+            analysis=analysis,
             workflows=workflows,
             figures=figures,
             cache_health=CacheHealth(store, catalog, figures.counters, clock, clock()),

@@ -48,7 +48,7 @@ async def redrive_queue(req: func.HttpRequest, messages: func.Out[typing.List[st
     moved = await services.queues.redrive(name, limit)
     if name == ANALYZE_ARTICLES and moved < limit:
         # What fails there is given up as an article in error, and leaves no poison message.
-        articles = await services.intake.redriven(limit - moved)
+        articles = await services.analysis.reset_errors(limit - moved)
         messages.set(article_messages(articles, services.settings.batch_size))
         moved += len(articles)
     return json_answer({"name": name, "moved": moved})

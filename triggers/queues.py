@@ -34,9 +34,9 @@ async def ingest_feeds(message: func.QueueMessage, articles: func.Out[typing.Lis
 async def analyze_articles(message: func.QueueMessage, alone: func.Out[typing.List[str]]) -> None:
     services = await container.get()
     source_ids = source_ids_of(message.get_body().decode())
-    taken = await services.intake.take(source_ids, message.dequeue_count or 1)
-    if taken.alone:
-        alone.set(list(taken.alone))
+    handled = await services.analysis.handle(source_ids, message.dequeue_count or 1)
+    if handled.alone:
+        alone.set(list(handled.alone))
 
 
 @queues.queue_trigger(arg_name="message", queue_name=REANALYZE_TOOLS, connection=CONNECTION)

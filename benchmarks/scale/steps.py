@@ -27,15 +27,14 @@ from services.figures.messages import RefreshMessage
 from services.figures.tables import timeline_document
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.dirty_hours import mark_hours
-from services.mentions.settling import Settling
+from services.mentions.writing import MentionWriter
 from services.operations.upkeep import Upkeep
 from services.ports import Store
 from services.settings import Settings
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
-from services.tools.catalog import Catalog
+from services.tools.catalog import Catalog, Watchlist
 from services.tools.form import NewTool
-from services.tools.watchlist import Watchlist
 from tests.builders import MemoryQueues
 from tests.documents import mention
 from tests.functional.articles.world import Item, SettableClock, Worker, World
@@ -88,7 +87,7 @@ class Bench:
         self.ids = (f"{n:028x}" for n in itertools.count(1))
         self.catalog = Catalog(self.store, self.clock, self.new_uuid)
         self.watchlist = Watchlist(self.catalog, self.clock)
-        self.settling = Settling(self.store, self.catalog, self.watchlist, EmbeddedAnalyzer(), self.clock)
+        self.writer = MentionWriter(self.store, self.catalog, self.watchlist, EmbeddedAnalyzer(), self.clock)
         self.figures = Figures.build(self.store, self.catalog, self.clock, lambda: next(self.ids), 2.0)
         self.steps: dict[str, Step] = {}
         self._uuids = itertools.count(1)
@@ -224,12 +223,12 @@ async def _analysis(bench: Bench) -> None:
         await bench.catalog.add(NewTool(f"Widget{number}x", (f"Widget {number} Professional",)))
     with bench.step("know all tools anew: each tool", TOOLS):
         await bench.watchlist.detector(anew=True)
-    await bench.settling.settle(await _ingested(bench, "first", TOOLS, 1))  # a tool's first article costs more
+    await bench.writer.write(await _ingested(bench, "first", TOOLS, 1))  # a tool's first article costs more
     for naming in (0, 1, 3):
         article_ids = await _ingested(bench, f"naming-{naming}", ARTICLES, naming)
         await bench.watchlist.detector(anew=True)
         with bench.step(f"analyse an article that names {naming} tools", ARTICLES):
-            await bench.settling.settle(article_ids)
+            await bench.writer.write(article_ids)
 
 
 async def _ingested(bench: Bench, feed: str, number: int, naming: int) -> tuple[str, ...]:

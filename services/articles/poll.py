@@ -16,8 +16,8 @@ from typing import Protocol
 from models.errors import InvalidInput
 from models.feed import Feed
 from models.raw_item import ParsedDocument
-from services.articles.api_feeds import NewsApi, is_refused_alone, merged, nothing_asked, together
 from services.articles.desk import Desk
+from services.feeds.news_apis import NewsApi, is_refused_alone, merged, nothing_asked, together
 from services.feeds.outcome import PollResult
 from services.fetch.addresses import checked_url
 from services.fetch.outcome import Credential, FetchRequest, FetchResult, FetchStatus

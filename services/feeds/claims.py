@@ -15,9 +15,9 @@ from models.errors import Conflict, NotFound
 from models.feed import Feed
 from models.run import INGEST_FEEDS, JobRun
 from models.values import format_time
-from services.articles.api_feeds import news_apis
 from services.feeds.leases import claimed_by
 from services.feeds.messages import MOST_FEEDS, ClaimedFeed, IngestMessage
+from services.feeds.news_apis import news_apis
 from services.ports import Document, Query, Store, Where
 from services.runs.engine import RunEngine
 from services.runs.rules import queued

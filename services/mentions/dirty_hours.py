@@ -5,28 +5,37 @@ The recount deletes a mark together with the counts that it writes (services/fig
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
 from models.timeline import DirtyHour, DirtyHourDocument
 from models.values import hour_key
-from services.ports import Query, Store, Where
+from services.ports import Operation, Query, Store, Upsert, Where
 from services.store.containers import CATALOG
 
+MARKS_AT_ONCE = 100
+"""As many as a batch takes."""
 _PAGE = 1000
 _ONLY_MARKS = (Where("id", "ge", "DIRTY:"), Where("id", "lt", "DIRTY;"))  # ";" is the character after ":"
 
 
 async def mark_hours(store: Store, tool_id: str, moments: Iterable[datetime], now: datetime) -> None:
-    """Marks the hours of these moments. A mark that exists is written again, which changes its ETag."""
-    hours = {hour_key(moment): moment for moment in moments}
-    marks = [DirtyHour.mark(tool_id, hours[hour], now).to_document() for hour in sorted(hours)]
-    if len(marks) == 1:
-        await store.upsert(CATALOG.name, marks[0])
-    elif marks:
-        await store.write_many(CATALOG.name, marks)
+    """Marks the hours of these moments. A mark that is there gets a new ETag, so that a recount that has begun does not
+    delete it."""
+    await mark_hours_of(store, {tool_id: moments}, now)
+
+
+async def mark_hours_of(store: Store, moments: Mapping[str, Iterable[datetime]], now: datetime) -> None:
+    """As `mark_hours`, for the moments of several tools."""
+    batches: list[tuple[str, Sequence[Operation]]] = []
+    for tool_id in sorted(moments):
+        hours = {hour_key(moment): moment for moment in moments[tool_id]}
+        marks = [Upsert(DirtyHour.mark(tool_id, hours[hour], now).to_document()) for hour in sorted(hours)]
+        batches += [(tool_id, marks[start : start + MARKS_AT_ONCE]) for start in range(0, len(marks), MARKS_AT_ONCE)]
+    if batches:
+        await store.batch_many(CATALOG.name, batches)
 
 
 async def marks_of(store: Store, tool_id: str) -> list[DirtyHourDocument]:

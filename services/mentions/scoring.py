@@ -1,31 +1,36 @@
-"""What is asked of an analyzer about an article and the tools it names, and what follows from the answers. Pure.
+"""Which texts an analyzer judges for an article and its tools, and what follows from the judgements. Pure.
 
-    questions = ask(headline, text, names)          which sentences bear on whom
-    answers = await analyzer.analyze(questions.texts)
-    scores = conclude(questions, answers)           one judgement for the article, one for each tool
+    questions = ask(headline, text, detected)             which sentences count for which tool
+    judgements = await analyzer.analyze(questions.texts)
+    scores = conclude(questions, judgements)              one judgement for the article, one for each tool
 
-A tool is judged by the sentences that name it, and by the headline where that does; a tool that neither names (it
-came with the source's tags) by the headline. Nothing here knows stores, catalogs or how a text is judged.
+A tool is judged by the sentences that name it, and by the headline if that names it. A tool that neither names (it was
+in the tags of a source) is judged by the headline.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
 from models.values import Sentiment
 from services.mentions.analyzers.port import Judgement, NotJudged
-from services.mentions.sentences import Span, naming, split_sentences
+from services.tools.detector import Detected
+from services.tools.matching import Span
 
 LONGEST_TEXT = 50_000
 MOST_SENTENCES = 12
-_HEADLINE_SHARE = 0.4
-_HEADLINE_LEAST = 2.0
-_NEUTRAL_COUNTS = 0.5
-_LONGEST_COMPARISON = 40
+HEADLINE_SHARE = 0.4
+"""The least share of the headline in a score, however many sentences count."""
+HEADLINE_WEIGHT = 2.0
+"""The least weight of the headline; a sentence has 1."""
+NEUTRAL_WEIGHT = 0.5
+"""A neutral text counts for less: most neutral sentences say nothing of the tool's merits."""
+LONGEST_COMPARISON = 40
 
 _WINNING = re.compile(
     r"\s+(?:beats?|outperforms?|outpaces?|overtakes?|surpass(?:es)?|outsells?|trumps?|crush(?:es)?)\s+"
@@ -35,20 +40,12 @@ _COMPARED = re.compile(r"\s+(?:is|are|was|runs) (?:\w+ )?(?P<how>better|faster|w
 _WORSE = ("worse", "slower")
 
 Side = Literal[-1, 0, 1]
+"""1 where a text says that the tool wins against another, -1 where it says that the tool loses."""
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
-    """Where a tool is named. Neither: the source said so."""
-
-    headline: tuple[Span, ...] = ()
-    text: tuple[Span, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Bearing:
-    """One text that bears on something, with its weight. `side` is 1 or -1 where it says that this wins or loses
-    against another: then what the whole sounds like is turned that way."""
+class Weighed:
+    """A text that counts for a score: its index in `Questions.texts`, its weight, and the tool's side in it."""
 
     text: int
     weight: float
@@ -57,11 +54,11 @@ class Bearing:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """`texts` are asked about once each; the rest points into them."""
+    """`texts` are to be judged, each once."""
 
     texts: tuple[str, ...]
-    article: tuple[Bearing, ...]
-    tools: Mapping[str, tuple[Bearing, ...]]
+    article: tuple[Weighed, ...]
+    tools: Mapping[str, tuple[Weighed, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,51 +69,50 @@ class Scores:
 
 @dataclass(slots=True)
 class _Texts:
-    """Texts in the order in which they were first wanted."""
+    """Different texts, numbered in the order of their first use."""
 
-    places: dict[str, int] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
 
-    def place(self, text: str) -> int:
-        return self.places.setdefault(text, len(self.places))
+    def number(self, text: str) -> int:
+        return self.numbers.setdefault(text, len(self.numbers))
 
 
-def ask(headline: str, text: str, names: Mapping[str, Names]) -> Questions:
-    """`names` has the tools that were recognised, by id."""
+def ask(headline: str, text: str, detected: Mapping[str, Detected]) -> Questions:
+    """`detected` are the tools that the article names."""
     text = text[:LONGEST_TEXT]
-    whole = [span for each in names.values() for span in each.text]
-    sentences = split_sentences(text, whole)
+    sentences = split_sentences(text, [span for each in detected.values() for span in each.text_spans])
     texts = _Texts()
-    article = _bearings(texts, headline, text, sentences, {}, {})
-    headline_sides = _sides(headline, {tool: each.headline for tool, each in names.items()})
-    text_sides = _sides(text, {tool: each.text for tool, each in names.items()})
+    article = _weighed(texts, headline, text, sentences, {}, {})
+    headline_sides = _sides(headline, {tool: each.headline_spans for tool, each in detected.items()})
+    text_sides = _sides(text, {tool: each.text_spans for tool, each in detected.items()})
     tools = {}
-    for tool, each in names.items():
-        told = naming(sentences, [span for span in each.text if span.end <= len(text)])
-        head = headline if each.headline or not told else ""
-        tools[tool] = _bearings(texts, head, text, told, headline_sides.get(tool, {}), text_sides.get(tool, {}))
-    return Questions(tuple(texts.places), article, tools)
+    for tool, each in detected.items():
+        naming = sentences_naming(sentences, [span for span in each.text_spans if span.end <= len(text)])
+        head = headline if each.headline_spans or not naming else ""
+        tools[tool] = _weighed(texts, head, text, naming, headline_sides.get(tool, {}), text_sides.get(tool, {}))
+    return Questions(tuple(texts.numbers), article, tools)
 
 
-def conclude(questions: Questions, answers: Sequence[Judgement | NotJudged]) -> Scores:
-    """What could not be judged is left out where something else could."""
+def conclude(questions: Questions, judgements: Sequence[Judgement | NotJudged]) -> Scores:
+    """`judgements` are those of the texts, in the same order."""
     return Scores(
-        combine(questions.article, answers),
-        {tool: combine(bearings, answers) for tool, bearings in questions.tools.items()},
+        combine(questions.article, judgements),
+        {tool: combine(weighed, judgements) for tool, weighed in questions.tools.items()},
     )
 
 
-def combine(bearings: Sequence[Bearing], answers: Sequence[Judgement | NotJudged]) -> Judgement | NotJudged:
-    """The mean chances of each sentiment. A neutral sentence counts for half: it mostly says that it says nothing."""
+def combine(weighed: Sequence[Weighed], judgements: Sequence[Judgement | NotJudged]) -> Judgement | NotJudged:
+    """The weighted mean of the probabilities. Texts that could not be judged are left out, unless none could."""
     sums = [0.0, 0.0, 0.0]
     refused: NotJudged | None = None
-    for bearing in bearings:
-        answer = answers[bearing.text]
-        if isinstance(answer, NotJudged):
-            refused = refused or answer
+    for each in weighed:
+        judgement = judgements[each.text]
+        if isinstance(judgement, NotJudged):
+            refused = refused or judgement
             continue
-        weight = bearing.weight * (_NEUTRAL_COUNTS if answer.sentiment == "neutral" else 1.0)
-        for index, chance in enumerate(_chances(_turned(answer, bearing.side))):
-            sums[index] += weight * chance
+        weight = each.weight * (NEUTRAL_WEIGHT if judgement.sentiment == "neutral" else 1.0)
+        for index, probability in enumerate(_probabilities(_for_side(judgement, each.side))):
+            sums[index] += weight * probability
     total = sum(sums)
     if not total:
         return refused or NotJudged("nothing to judge")
@@ -126,34 +122,34 @@ def combine(bearings: Sequence[Bearing], answers: Sequence[Judgement | NotJudged
     return Judgement(sentiment, round(min(top, 1.0), 4), round(positive - negative, 4))
 
 
-def _bearings(
+def _weighed(
     texts: _Texts,
     headline: str,
     text: str,
     sentences: Sequence[Span],
     headline_sides: Mapping[int, Side],
     text_sides: Mapping[int, Side],
-) -> tuple[Bearing, ...]:
-    told = sentences[:MOST_SENTENCES]
+) -> tuple[Weighed, ...]:
+    counted = sentences[:MOST_SENTENCES]
     found = []
     if headline.strip():
-        share = len(told) * _HEADLINE_SHARE / (1 - _HEADLINE_SHARE)
+        share = len(counted) * HEADLINE_SHARE / (1 - HEADLINE_SHARE)
         side: Side = next(iter(headline_sides.values()), 0)
-        found.append(Bearing(texts.place(headline), max(_HEADLINE_LEAST, share), side))
-    for start, end in told:
+        found.append(Weighed(texts.number(headline), max(HEADLINE_WEIGHT, share), side))
+    for start, end in counted:
         side = next((side for place, side in text_sides.items() if start <= place < end), 0)
-        found.append(Bearing(texts.place(text[start:end]), 1.0, side))
+        found.append(Weighed(texts.number(text[start:end]), 1.0, side))
     return tuple(found)
 
 
 def _sides(text: str, names: Mapping[str, Sequence[Span]]) -> dict[str, dict[int, Side]]:
-    """For each tool, where a sentence sets it directly against another ("X beats Y"), who wins. By where it stands."""
+    """The side of each tool where it is compared directly with another ("X beats Y"), by the place of its name."""
     all_names = sorted((span.start, span.end, tool) for tool, spans in names.items() for span in spans)
     found: dict[str, dict[int, Side]] = {}
     for (start, end, tool), (other_start, other_end, other) in pairwise(all_names):
         between = text[end:other_start].lower()
-        owner = text[other_end : other_end + 1] in ("'", "\u2019")
-        side = 0 if tool == other or owner or len(between) > _LONGEST_COMPARISON else _first_side(between)
+        is_possessive = text[other_end : other_end + 1] in ("'", "\u2019")
+        side = 0 if tool == other or is_possessive or len(between) > LONGEST_COMPARISON else _first_side(between)
         if side:
             found.setdefault(tool, {})[start] = 1 if side > 0 else -1
             found.setdefault(other, {})[other_start] = -1 if side > 0 else 1
@@ -161,6 +157,7 @@ def _sides(text: str, names: Mapping[str, Sequence[Span]]) -> dict[str, dict[int
 
 
 def _first_side(between: str) -> Side:
+    """The side of the tool that is named first, by the words between the two names."""
     if _WINNING.fullmatch(between):
         return 1
     if _LOSING.fullmatch(between):
@@ -171,21 +168,86 @@ def _first_side(between: str) -> Side:
     return -1 if compared["how"] in _WORSE else 1
 
 
-def _turned(answer: Judgement, side: Side) -> Judgement:
-    if not side or answer.polarity * side >= 0:
-        return answer
+def _for_side(judgement: Judgement, side: Side) -> Judgement:
+    """The judgement of a comparison as it holds for one side: never negative for the winner."""
+    if not side or judgement.polarity * side >= 0:
+        return judgement
     opposite: dict[Sentiment, Sentiment] = {"positive": "negative", "negative": "positive", "neutral": "neutral"}
-    return Judgement(opposite[answer.sentiment], answer.score, -answer.polarity)
+    return Judgement(opposite[judgement.sentiment], judgement.score, -judgement.polarity)
 
 
-def _chances(answer: Judgement) -> tuple[float, float, float]:
-    """Of negative, neutral, positive: three numbers that add to one are told by any two of what is kept."""
-    score, polarity = answer.score, answer.polarity
-    if answer.sentiment == "positive":
+def _probabilities(judgement: Judgement) -> tuple[float, float, float]:
+    """Of negative, neutral and positive. They add to one, so score and polarity determine all three."""
+    score, polarity = judgement.score, judgement.polarity
+    if judgement.sentiment == "positive":
         negative, positive = score - polarity, score
-    elif answer.sentiment == "negative":
+    elif judgement.sentiment == "negative":
         negative, positive = score, score + polarity
     else:
         negative, positive = (1 - score - polarity) / 2, (1 - score + polarity) / 2
     negative, positive = max(0.0, negative), max(0.0, positive)
     return negative, max(0.0, 1 - negative - positive), positive
+
+
+_END = re.compile(
+    r"(?<![.!?\u2026])[.!?\u2026]+[\"'\u201d\u2019)\]]*(?=\s|$)|[\u3002\uff01\uff1f]+|\n\s*\n|\n(?=\s*[-*\u2022])"
+)
+_SPACE = re.compile(r"\s*")
+_ABBREVIATED = re.compile(
+    r"(?:\b(?:mr|mrs|ms|dr|prof|st|sr|jr|inc|corp|co|ltd|vs|no|nos|vol|fig|approx|est|dept|gov|sen|rep|gen|u\.s|u\.k|e\.g|i\.e"
+    r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)|\b[A-Z])$",
+    re.I,
+)
+_LONGEST_ABBREVIATION = 8
+
+
+def split_sentences(text: str, names: Iterable[Span] = ()) -> list[Span]:
+    """The sentences in order, without the space around them.
+
+    No sentence ends inside one of `names` ("Yahoo! Finance"), after an abbreviation, or before a small letter.
+    """
+    kept = sorted(names)
+    starts = [span.start for span in kept]
+    found: list[Span] = []
+    start = _skip_space(text, 0)
+    for match in _END.finditer(text):
+        stop = match.end()
+        if match.start() < start or _inside(stop, kept, starts) or _goes_on(text, match):
+            continue
+        end = stop - len(text[start:stop]) + len(text[start:stop].rstrip())
+        if end > start:
+            found.append(Span(start, end))
+        start = _skip_space(text, stop)
+    end = len(text.rstrip())
+    if end > start:
+        found.append(Span(start, end))
+    return found
+
+
+def sentences_naming(sentences: Sequence[Span], names: Iterable[Span]) -> list[Span]:
+    """The sentences in which one of `names` begins."""
+    starts = [sentence.start for sentence in sentences]
+    places = {bisect_right(starts, name.start) - 1 for name in names}
+    return [sentences[place] for place in sorted(places) if place >= 0]
+
+
+def _goes_on(text: str, match: re.Match[str]) -> bool:
+    """Whether the sentence goes on behind this full stop."""
+    if not match[0].startswith("."):
+        return False
+    place = _skip_space(text, match.end())
+    following = text[place : place + 1]
+    if following.islower():
+        return True
+    before = text[max(0, match.start() - _LONGEST_ABBREVIATION) : match.start()]
+    return bool(match[0] == "." and following and _ABBREVIATED.search(before))
+
+
+def _inside(place: int, names: Sequence[Span], starts: Sequence[int]) -> bool:
+    nearest = bisect_right(starts, place - 1) - 1
+    return nearest >= 0 and names[nearest].start < place < names[nearest].end
+
+
+def _skip_space(text: str, place: int) -> int:
+    match = _SPACE.match(text, place)
+    return match.end() if match else place

@@ -1,6 +1,6 @@
-"""Names that are plain words too, and what tells the one from the other where nobody has given a rule. English only.
+"""How a name that is also a plain English word is recognised where the tool has no rule for the name.
 
-A word list is a guess: `name_rules` of the tool say better, and switch this off for a name.
+The word lists are a guess: a rule in `name_rules` of the tool replaces them for its name.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from models.tool import NameRule, normalize_name
 
 NEAR = 200
-"""Characters to either side in which a context word counts; a headline stands right before its text."""
+"""How many characters before and after a name are searched for a context word."""
 
-_BY_CASE = """
+_CAPITALISED = """
 affirm alphabet amazon apple asana atlas atom basecamp bear bolt brave buffer cassandra circle clay coda confluence
 consul copilot cursor dash delta discord eclipse elastic elixir eureka excel exchange fabric firefly flutter ford gatsby
 gemini ghost intercom julia jupiter lambda lever linear lotus lucid mercury meta mocha monday nomad notion oracle
@@ -22,10 +22,10 @@ outlook palm paint polygon prisma prometheus pulsar ramp raven robin ruby sage s
 sketch slack slate snap snowflake square stripe surface target tableau teams terraform tether tornado tower uber unity
 unreal vault visa wave windows wish zoom
 """
-BY_CASE = frozenset(_BY_CASE.split())
-"""Capitalised, they are hardly ever the word."""
+CAPITALISED = frozenset(_CAPITALISED.split())
+"""Names that are rarely the plain word where they are capitalised."""
 
-_BY_CONTEXT = """
+_IN_CONTEXT = """
 access act ada air an and ant arc are as ask at backbone basic bash bat be beam bottle box brew brick bun chef click
 close cobalt comet cool core crystal dart data deep dog do drill edge elm ember express falcon fast fish flask flow for
 forge fresh front gap gin go grok grunt gulp halo handlebars hack hi hive home hood hub ideal if in insight is it jade
@@ -35,8 +35,8 @@ reason remix rocket rook root ruff rust salt sass scratch sequel shiny signal sl
 storm sun swift switch tap the thrift time to torch unison up us vim void we web why wing wink word words work
 yarn you zip
 """
-BY_CONTEXT = frozenset(_BY_CONTEXT.split())
-"""Also capitalised they may be the word: at the beginning of a sentence, in a headline, in other names."""
+IN_CONTEXT = frozenset(_IN_CONTEXT.split())
+"""Names that are often the plain word though capitalised: where a sentence begins, in headlines, in other names."""
 
 CONTEXT = (
     "programming", "programmer", "programmers", "language", "languages", "compiler", "compilers", "compiles",
@@ -59,42 +59,47 @@ _CAPITAL_FOLLOWS = re.compile(r"\s+[A-Z]")
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
-    """How one name is told from the plain word. `as_proper_noun`: standing alone within a sentence is enough, too."""
+class MatchRule:
+    """What makes an occurrence of a name count: its case, if `case_sensitive`, and, if there is `context`, one of:
+
+    a context word nearby; a version number behind the name, if `version_suffices`; a capital letter amid a sentence,
+    if `proper_noun_suffices`.
+    """
 
     case_sensitive: bool = False
     context: tuple[str, ...] = ()
-    as_proper_noun: bool = False
-    version_tells: bool = False
+    proper_noun_suffices: bool = False
+    version_suffices: bool = False
 
 
-def telling(name: str, rule: NameRule | None, own_words: tuple[str, ...]) -> Telling:
-    """`own_words` are the tool's other names and its keywords, which are context of each ambiguous name."""
+def match_rule(name: str, rule: NameRule | None, own_words: tuple[str, ...]) -> MatchRule:
+    """`own_words` are the tool's other names and its keywords: they are context for each ambiguous name."""
     if rule is not None:
-        return Telling(rule.case_sensitive, rule.context)
+        return MatchRule(rule.case_sensitive, rule.context)
     plain = normalize_name(name)
     if not plain.isalnum() or not plain.isascii() or plain.isdigit():
-        return Telling()
-    as_word = name == plain
-    if len(plain) == 1 or plain in BY_CONTEXT:
-        alone = len(plain) > 2 and not as_word
-        return Telling(not as_word, (*CONTEXT, *own_words), as_proper_noun=alone, version_tells=True)
-    return Telling(case_sensitive=not as_word and (len(plain) == 2 or plain in BY_CASE))
+        return MatchRule()
+    is_lower = name == plain
+    if len(plain) == 1 or plain in IN_CONTEXT:
+        proper_noun_suffices = len(plain) > 2 and not is_lower
+        return MatchRule(not is_lower, (*CONTEXT, *own_words), proper_noun_suffices, version_suffices=True)
+    return MatchRule(case_sensitive=not is_lower and (len(plain) == 2 or plain in CAPITALISED))
 
 
 def is_proper_noun(original: str, start: int, end: int) -> bool:
-    """Capitalised alone within a sentence: after a word in lower case, and no capital right after it."""
+    """Whether the name is capitalised within a sentence: a word in lower case before it, no capital right after it."""
     before, after = original[max(0, start - 40) : start], original[end : end + 3]
     return bool(_SENTENCE_GOES_ON.search(before)) and not _CAPITAL_FOLLOWS.match(after)
 
 
 def has_version(original: str, end: int) -> bool:
+    """Whether a version number stands right behind the name."""
     return bool(_VERSION.match(original[end : end + 24]))
 
 
 def is_near(context: tuple[str, ...], folded: str, start: int, end: int) -> bool:
-    """Whether one of these words stands near, and not just as a part of the name itself."""
-    # Cut by `endpos` and not by slicing, so that what is cut keeps its boundary on the left.
+    """Whether one of the context words stands near the name, outside of the name itself."""
+    # Cut by `endpos` and not by slicing, so that the word at the left edge keeps its boundary.
     window = _any_of(context).finditer(folded, max(0, start - NEAR), min(len(folded), end + NEAR))
     return any(word.end() <= start or end <= word.start() for word in window)
 

@@ -1,21 +1,26 @@
-"""The tools that are watched: adding, changing and finding them, each name held by one tool only.
+"""The tools that are watched: adding, changing and finding them, and the detector of all active ones.
 
-Whose name is whose is names.py's; merging is merge.py's. Each change of what is recognised is announced in one document
-(`CatalogVersion`), so that a detector elsewhere knows that it is old.
+Each change of what is detected is announced in one document (`CatalogVersion`): a detector elsewhere is then outdated.
+Who owns a name is decided in names.py; merging two tools is a workflow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.tool import CatalogVersion, Tool, ToolName, is_tool_id, normalize_name
-from services.ports import Clock, Document, Page, Query, Store, Where
+from services.ports import Clock, Page, Query, Store, Where
 from services.store.containers import CATALOG
 from services.store.listed import Listed, listed
-from services.tools.form import NewTool, changed_tool, detects_alike
-from services.tools.names import TRIES, Names, owns, taken
+from services.tools.detector import Detector
+from services.tools.form import NewTool, changed_tool, detects_alike, without_name
+from services.tools.names import TRIES, Kind, NameClaims, name_taken, owns
 
 ONLY_TOOLS = Where("entity_type", "eq", "Tool")
 MOST_MERGES = 20
@@ -24,19 +29,19 @@ _PAGE = 1000
 
 class Catalog:
     def __init__(self, store: Store, clock: Clock, new_id: Callable[[], str]) -> None:
-        """`new_id` gives UUIDs as text with hyphens."""
+        """`new_id` returns UUIDs as text with hyphens."""
         self._store = store
         self._clock = clock
         self._new_id = new_id
-        self.names = Names(store, clock)
+        self.names = NameClaims(store, clock)
 
     async def find(self, text: str) -> Tool | None:
-        """The tool with that id, name or alias; of a merged one, the tool that answers in its place."""
+        """The tool with that id, name or alias; for a merged tool, the tool that it was merged into."""
         tool = await self.names.tool(text) if is_tool_id(text) else None
         if tool is None and normalize_name(text):
             claim = await self.names.find(text)
             holder = await self.names.tool(claim.tool_id) if claim else None
-            # While a merge moves names, the claim points to a tool that the other answers for.
+            # While a merge moves names, a claim may still be for the merged tool, which lists the name too.
             tool = holder if owns(holder, text) else None
         for _ in range(MOST_MERGES):
             if tool is None or tool.merged_into is None:
@@ -45,7 +50,7 @@ class Catalog:
         return None
 
     async def get(self, text: str) -> Tool:
-        """Raises NotFound."""
+        """As `find`; raises NotFound."""
         tool = await self.find(text)
         if tool is None:
             raise NotFound(f"tool: there is none with the id, name or alias {text[:200]!r}")
@@ -54,13 +59,13 @@ class Catalog:
     async def page(
         self, limit: int, after: str | None = None, statuses: tuple[str, ...] = ("ACTIVE", "DEPRECATED")
     ) -> Listed[Tool]:
-        """One page by name, and the cursor of the next."""
+        """One page of tools by name, and the cursor of the next."""
         where = (ONLY_TOOLS, Where("status", "in", statuses))
         page = await self._store.query(CATALOG.name, Query(where, order="by_name", limit=limit, after=after))
         return listed(page, Tool.from_document, CATALOG.partition_key)
 
     async def active(self) -> list[Tool]:
-        """All that are watched, by name."""
+        """All active tools, by name."""
         found: list[Tool] = []
         after: str | None = None
         while True:
@@ -71,89 +76,86 @@ class Catalog:
                 return found
 
     async def known(self, tool_ids: list[str]) -> Listed[Tool]:
-        """Those of these tools that there are, as they are now."""
+        """The stored tools with these ids."""
         found = await self._store.read_many(CATALOG.name, [(each, Tool.ID) for each in tool_ids]) if tool_ids else []
-        there = Page([document for document in found if document is not None])
-        return listed(there, Tool.from_document, CATALOG.partition_key)
+        stored = Page([document for document in found if document is not None])
+        return listed(stored, Tool.from_document, CATALOG.partition_key)
 
     async def add(self, new: NewTool) -> Tool:
-        """Raises Conflict if one of the names is another tool's.
+        """Raises Conflict if another tool owns one of the names.
 
-        The claim of the first name decides the id: of two that add the same, or one that does it again after a crash,
-        the store lets one create the tool.
+        The claim of the first name decides the id. Of two callers that add the same tool, or of one that adds it again
+        after a crash, the store therefore lets only one create the tool.
         """
         own_id = self._new_id()
         for _ in range(TRIES):
-            claim = await self.names.claimed(new.name, "PRIMARY", own_id)
+            claim = await self.names.find_or_create(new.name, "PRIMARY", own_id)
             holder = await self.names.tool(claim.tool_id)
             if owns(holder, new.name):
-                raise taken(new.name, claim.tool_id)
+                raise name_taken(new.name, claim.tool_id)
             if holder is not None:
-                # Left over from a change of that tool.
+                # A change of that tool left the claim behind.
                 await self.names.claim(new.name, "PRIMARY", own_id)
                 continue
-            tool = await self._created(new, claim)
+            tool = await self._create(new, claim)
             if tool is not None:
                 await self.announce()
                 return tool
         raise ChangedMeanwhile(f"name: {new.name} keeps changing hands: try again")
 
     async def change(self, text: str, change: Mapping[str, Any]) -> tuple[Tool, bool]:
-        """The tool with `change`, which `tool_change` let through, and whether other articles name it now.
+        """The tool after `change`, which `tool_change` checked, and whether other articles name it now.
 
-        Raises Conflict if a name is another tool's, NotFound.
+        Raises NotFound, and Conflict if another tool owns one of the names.
         """
         tool_id = (await self.get(text)).tool_id
-        before, after = await self._replaced(tool_id, lambda tool: self._with_names(tool, change))
+
+        def changed(tool: Tool) -> Tool:
+            if tool.merged_into is not None:
+                raise Conflict(f"tool: {tool_id} has just been merged into {tool.merged_into}")
+            return changed_tool(tool, change, self._clock())
+
+        before, after = await self._replace(tool_id, changed)
         if after is before:
             return before, False
-        added = _not_in(after, before)
-        await self._secure(after, added)
-        for name in _not_in(before, after):
+        await self._renew_claims(after, _names_only_in(after, before))
+        for name in _names_only_in(before, after):
             await self.names.release(name, tool_id)
         alike = detects_alike(before, after)
         if not alike:
             await self.announce()
         return after, not alike
 
-    async def note_discovery(self, tool_id: str, source_id: str, day: str, scored_by: str) -> Tool:
-        """The tool, with this as its first reference if it had none."""
-
-        async def noted(tool: Tool) -> Tool:
-            if tool.discovery_reference is not None:
-                return tool
-            first = {"discovery_reference": source_id, "discovery_date": day, "scored_by": scored_by}
-            return tool.changed(self._clock(), **first)
-
-        return (await self._replaced(tool_id, noted))[1]
-
     async def note_scored(self, tool_id: str, scored_by: str) -> None:
-        """All mentions of the tool were scored by this analyzer."""
+        """Records that this analyzer has scored all mentions of the tool."""
 
-        async def noted(tool: Tool) -> Tool:
+        def changed(tool: Tool) -> Tool:
             return tool if tool.scored_by == scored_by else tool.changed(self._clock(), scored_by=scored_by)
 
-        await self._replaced(tool_id, noted)
+        await self._replace(tool_id, changed)
 
     async def announce(self) -> None:
-        """Whoever has a detector learns that it is old."""
+        """Makes every detector outdated."""
         now = self._clock()
         version = CatalogVersion(created_at=now, updated_at=now, version=self._new_id())
         await self._store.upsert(CATALOG.name, version.to_document())
 
     async def version(self) -> str | None:
-        """Another one after each change of what is recognised."""
+        """Changes with each change of what is detected."""
         document = await self._store.read(CATALOG.name, CatalogVersion.PARTITION, CatalogVersion.ID)
         return document["version"] if document else None
 
-    async def _replaced(self, tool_id: str, change: Callable[[Tool], Awaitable[Tool]]) -> tuple[Tool, Tool]:
+    async def _replace(self, tool_id: str, change: Callable[[Tool], Tool]) -> tuple[Tool, Tool]:
+        """The tool before and after, its new names claimed; the same object twice if `change` changes nothing."""
         for _ in range(TRIES):
             before = await self.names.tool(tool_id)
             if before is None:
                 raise NotFound(f"tool: there is none with the id {tool_id}")
-            after = await change(before)
+            after = change(before)
             if after is before:
                 return before, before
+            for name in _names_only_in(after, before):
+                await self.names.claim(name, _kind_of(name, after), tool_id)
             try:
                 stored = await self._store.replace(CATALOG.name, after.to_document(), before.stored_etag or "")
             except ChangedMeanwhile:
@@ -161,16 +163,8 @@ class Catalog:
             return before, Tool.from_document(stored)
         raise ChangedMeanwhile(f"tool {tool_id} keeps changing: try again")
 
-    async def _with_names(self, tool: Tool, change: Mapping[str, Any]) -> Tool:
-        if tool.merged_into is not None:
-            raise Conflict(f"tool: {tool.tool_id} has just been merged into {tool.merged_into}")
-        after = changed_tool(tool, change, self._clock())
-        for name in _not_in(after, tool):
-            await self.names.claim(name, "PRIMARY" if name == after.primary_name else "ALIAS", tool.tool_id)
-        return after
-
-    async def _created(self, new: NewTool, claim: ToolName) -> Tool | None:
-        """None if somebody else created the tool of that claim first."""
+    async def _create(self, new: NewTool, claim: ToolName) -> Tool | None:
+        """None if another caller created the tool of that claim first."""
         tool_id = claim.tool_id
         tool = new.tool(tool_id, self._clock())
         claimed = []
@@ -179,44 +173,84 @@ class Catalog:
                 await self.names.claim(alias, "ALIAS", tool_id)
                 claimed.append(alias)
         except Conflict:
-            for name in (new.name, *claimed):
-                await self.names.release(name, tool_id)
+            await self._release((new.name, *claimed), tool_id)
             raise
         try:
-            stored: Document = await self._store.create(CATALOG.name, tool.to_document())
+            stored = await self._store.create(CATALOG.name, tool.to_document())
         except Conflict:
-            for alias in claimed:
-                await self.names.release(alias, tool_id)
+            await self._release(claimed, tool_id)
             return None
         try:
             for name in tool.names:
-                await self.names.claim(name, "PRIMARY" if name == new.name else "ALIAS", tool_id)
+                await self.names.claim(name, _kind_of(name, tool), tool_id)
         except Conflict:
-            # It took so long that a claim passed for one that a crash left behind.
+            # Creating the tool took so long that another tool took over a claim as abandoned.
             await self._store.delete(CATALOG.name, tool_id, Tool.ID, stored["_etag"])
-            for name in tool.names:
-                await self.names.release(name, tool_id)
+            await self._release(tool.names, tool_id)
             raise
         return Tool.from_document(stored)
 
-    async def _secure(self, tool: Tool, names: list[str]) -> None:
-        """Renews the claims of names that are listed now: a release that saw them unlisted comes too late, or has
-        come already, and then they are claimed again, or given up."""
+    async def _release(self, names: Iterable[str], tool_id: str) -> None:
+        for name in names:
+            await self.names.release(name, tool_id)
+
+    async def _renew_claims(self, tool: Tool, names: Sequence[str]) -> None:
+        """A release that read the tool before it listed these names fails at a renewed claim. If the release came
+        first, the name is claimed again, or the tool gives it up."""
         for name in names:
             try:
-                await self.names.claim(name, "ALIAS", tool.tool_id)
+                await self.names.claim(name, _kind_of(name, tool), tool.tool_id)
             except Conflict:
-                await self._replaced(tool.tool_id, lambda tool, lost=name: self._without(tool, lost))  # type: ignore[misc]
+                await self._replace(tool.tool_id, partial(without_name, name=name, now=self._clock()))
                 raise
 
-    async def _without(self, tool: Tool, name: str) -> Tool:
-        lost = normalize_name(name)
-        aliases = tuple(each for each in tool.aliases if normalize_name(each) != lost)
-        primary = tool.primary_name if tool.primary_name_normalized != lost else tool.tool_id
-        return changed_tool(tool, {"aliases": aliases, "primary_name": primary}, self._clock())
+
+def _names_only_in(one: Tool, other: Tool) -> list[str]:
+    """The names of `one` that `other` lists in no spelling."""
+    return [name for name in one.names if not owns(other, name)]
 
 
-def _not_in(one: Tool, other: Tool) -> list[str]:
-    """The names of the one that the other has in no spelling."""
-    known = {normalize_name(name) for name in other.names}
-    return [name for name in one.names if normalize_name(name) not in known]
+def _kind_of(name: str, tool: Tool) -> Kind:
+    return "PRIMARY" if name == tool.primary_name else "ALIAS"
+
+
+REBUILT_AFTER = timedelta(minutes=1)
+"""A worker may have died between a change of a tool and its announcement."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    detector: Detector
+    version: str | None
+    since: datetime
+
+
+class Watchlist:
+    """The detector of all active tools, kept in memory while the catalog's version stays the same."""
+
+    def __init__(self, catalog: Catalog, clock: Clock) -> None:
+        self._catalog = catalog
+        self._clock = clock
+        self._built: _Built | None = None
+        self._building = asyncio.Lock()
+
+    async def detector(self, *, anew: bool = False) -> Detector:
+        """Knows every change that was announced before this call; with `anew`, every change that was written."""
+        version = await self._catalog.version()
+        built = self._built
+        if not anew and built is not None and self._is_current(built, version):
+            return built.detector
+        async with self._building:
+            if anew or self._built is None or self._built is built or not self._is_current(self._built, version):
+                since = self._clock()
+                detector = await asyncio.to_thread(Detector, await self._catalog.active())
+                self._built = _Built(detector, version, since)
+            return self._built.detector
+
+    async def tickers(self) -> tuple[str, ...]:
+        """The tickers of all active tools, in order."""
+        detector = await self.detector()
+        return tuple(sorted({ticker for tool in detector.tools.values() for ticker in tool.tickers}))
+
+    def _is_current(self, built: _Built, version: str | None) -> bool:
+        return built.version == version and self._clock() - built.since < REBUILT_AFTER

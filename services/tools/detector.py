@@ -1,7 +1,7 @@
-"""Which tools an article names, where, and why: one pass over its words for all names of all tools. Pure.
+"""Which tools an article names, where, and by which names: one pass over its words for all names of all tools. Pure.
 
-Each name has an anchor, its rarest word. The words of a text, as a set, show which anchors are there; only the names
-behind those are looked for, each with its boundaries. Of names that overlap, the longest counts.
+Each name has an anchor, its rarest word. The detector intersects the words of a text with the anchors, and searches
+the text for the names of the anchors found. Of names that overlap, the longest counts.
 """
 
 from __future__ import annotations
@@ -11,21 +11,19 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from models.mention import Match
+from models.mention import Match, MatchKind, MatchPlace
 from models.tool import Tool, normalize_name
-from services.tools.ambiguity import Telling, has_version, is_near, is_proper_noun, telling
-from services.tools.folding import Folded, fold, has_unspaced, tokens, without_urls
-from services.tools.phrases import Phrase
+from services.tools.ambiguity import MatchRule, has_version, is_near, is_proper_noun, match_rule
+from services.tools.matching import Folded, Phrase, Span, fold, has_unspaced, tokens, without_urls
 
-Kind = Literal["NAME", "ALIAS", "TICKER", "KEYWORD", "SOURCE_TAG"]
 MOST_MATCHES = 20
-MOST_SPOTS = 1000
-"""Of one name in one text that are looked at: what repeats it without end says nothing more, and would take minutes."""
+MOST_OCCURRENCES = 1000
+"""How many occurrences of one name in one text are checked: a text that repeats a name endlessly would take minutes."""
 LONGEST_SHOWN = 120
 SEPARATOR = " \x00 "
-"""Between headline and text; no name has it."""
+"""Between headline and text; no name contains it."""
 
 EXCHANGES = (
     "amex|asx|bats|bit|bme|bse|bvmf|cboe|cse|cve|epa|etr|euronext|fra|hkex|hkg|jse|kosdaq|krx|lon|lse|nasdaq|neo|nse|"
@@ -33,7 +31,7 @@ EXCHANGES = (
     "tse|tsx|tsxv|twse|tyo|xetra"
 )
 _CASHTAG = re.compile(r"(?<![\w$])\$([A-Za-z][A-Za-z0-9]{0,9}(?:[.\-][A-Za-z]{1,2})?)(?![\w$])")
-# Some exchanges are words ("six: all of them"), so that in a text case counts.
+# Some exchanges are words ("six: all of them"), so in a text they must be written in capitals.
 _EXCHANGE_FORM = re.compile(
     rf"(?<![\w])(?:{EXCHANGES.upper()}|Nasdaq|Euronext|Xetra)\s?:\s?([A-Z0-9][A-Z0-9.\-]{{0,14}})(?!\w)"
 )
@@ -41,22 +39,24 @@ _EXCHANGE_TAG = re.compile(rf"(?:{EXCHANGES})\s?:\s?([A-Z0-9][A-Z0-9.\-]{{0,14}}
 
 
 class Reason(NamedTuple):
-    """A Match before anybody keeps it: checking one as a model takes as long as finding it."""
+    """What was recognised. A Match has the same fields, but validating one takes as long as finding it."""
 
     name: str
-    kind: Kind
-    where: Literal["HEADLINE", "TEXT", "TAGS"]
+    kind: MatchKind
+    where: MatchPlace
 
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """One tool in one article. The spans are of what names it, in the headline and in the text as they were given."""
+    """One tool in one article. The spans are those of its names, in the headline and in the text as they were given.
+
+    `tickers` are the tickers of the tool in headline or text.
+    """
 
     reasons: tuple[Reason, ...]
-    headline_spans: tuple[tuple[int, int], ...] = ()
-    text_spans: tuple[tuple[int, int], ...] = ()
+    headline_spans: tuple[Span, ...] = ()
+    text_spans: tuple[Span, ...] = ()
     tickers: tuple[str, ...] = ()
-    """Of the tool's, those that headline or text have."""
 
     @property
     def matches(self) -> tuple[Match, ...]:
@@ -65,32 +65,33 @@ class Detected:
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """One name of one tool, ready to be looked for."""
+    """One name of one tool, prepared for the search."""
 
     tool_id: str
-    kind: Kind
+    kind: MatchKind
     exact: str
     phrase: Phrase
-    telling: Telling
+    rule: MatchRule
 
 
 class _Hit(NamedTuple):
     tool_id: str
-    kind: Kind
+    kind: MatchKind
     start: int
     end: int
 
 
 @dataclass(slots=True)
 class _Exclusion:
-    """What a tool excludes: phrases that hold one of its names take that occurrence, others the whole article."""
+    """The phrases that a tool excludes. A phrase that contains a name of the tool excludes that occurrence of the name,
+    any other phrase excludes the whole article."""
 
-    spots: list[Phrase] = field(default_factory=list)
+    occurrences: list[Phrase] = field(default_factory=list)
     articles: list[Phrase] = field(default_factory=list)
 
 
 class Detector:
-    """What it knows never changes: another catalog takes another detector."""
+    """Finds the tools it was made with. A changed catalog needs a new detector."""
 
     def __init__(self, tools: Iterable[Tool]) -> None:
         self.tools = {tool.tool_id: tool for tool in tools}
@@ -111,11 +112,11 @@ class Detector:
     def find(
         self, headline: str, text: str = "", tags: Sequence[str] = (), tickers: Sequence[str] = ()
     ) -> dict[str, Detected]:
-        """What the article names, by tool. `tickers` are those that its sources gave it."""
+        """What the article names, by tool. `tickers` are those that the sources gave."""
         whole = f"{headline}{SEPARATOR}{text}" if text else headline
         folded = fold(whole)
-        hits = _longest(self._named(folded), len(folded.text)) + self._with_ticker(folded.original)
-        tagged = self._of_tags(tags, tickers)
+        hits = _longest(self._named(folded), len(folded.text)) + self._tickers_in(folded.original)
+        tagged = self._in_tags(tags, tickers)
         if not hits and not tagged:
             return {}
         found: dict[str, list[_Hit]] = {}
@@ -133,27 +134,27 @@ class Detector:
             candidates += self._anchored[anchor]
         hits: list[_Hit] = []
         for name in candidates:
-            spoilt = self._spoilt(name.tool_id, folded.text)
+            excluded = self._excluded_spans(name.tool_id, folded.text)
             hits += [
                 _Hit(name.tool_id, name.kind, start, end)
-                for start, end in islice(name.phrase.spots(folded.text), MOST_SPOTS)
+                for start, end in islice(name.phrase.occurrences(folded.text), MOST_OCCURRENCES)
                 if _is_meant(name, folded, start, end)
-                and not any(first < end and start < last for first, last in spoilt)
+                and not any(first < end and start < last for first, last in excluded)
             ]
         return hits
 
-    def _spoilt(self, tool_id: str, text: str) -> list[tuple[int, int]]:
-        """The places of phrases that the tool excludes and that hold one of its names."""
+    def _excluded_spans(self, tool_id: str, text: str) -> list[tuple[int, int]]:
+        """The spans of excluded phrases that contain a name of the tool."""
         excluded = self._excluded.get(tool_id)
         if excluded is None:
             return []
-        return [spot for phrase in excluded.spots for spot in islice(phrase.spots(text), MOST_SPOTS)]
+        return [span for phrase in excluded.occurrences for span in islice(phrase.occurrences(text), MOST_OCCURRENCES)]
 
     def _is_excluded(self, tool_id: str, text: str) -> bool:
         excluded = self._excluded.get(tool_id)
         return excluded is not None and any(phrase.is_in(text) for phrase in excluded.articles)
 
-    def _with_ticker(self, original: str) -> list[_Hit]:
+    def _tickers_in(self, original: str) -> list[_Hit]:
         if not self._tickers:
             return []
         text = without_urls(original)
@@ -166,7 +167,7 @@ class Detector:
             for tool_id in self._tickers.get(one[1].upper().rstrip(".-"), ())
         ]
 
-    def _of_tags(self, tags: Sequence[str], tickers: Sequence[str]) -> dict[str, list[Reason]]:
+    def _in_tags(self, tags: Sequence[str], tickers: Sequence[str]) -> dict[str, list[Reason]]:
         found: dict[str, list[Reason]] = {}
         for ticker in tickers:
             for tool_id in self._tickers.get(ticker.upper(), ()):
@@ -176,16 +177,16 @@ class Detector:
             for tool_id in (each for form in forms if form for each in self._tickers.get(form[1].upper(), ())):
                 found.setdefault(tool_id, []).append(_tagged_with(tag))
             for name in self._tagged.get(normalize_name(tag), ()):
-                # A tag is no sentence: there the word is meant as a name, unless it is spelt otherwise by rule.
-                if not name.telling.case_sensitive or not name.telling.context or tag.strip() == name.exact:
+                # A tag is no sentence: a word in a tag is the name, unless a rule wants another spelling.
+                if not name.rule.case_sensitive or not name.rule.context or tag.strip() == name.exact:
                     found.setdefault(name.tool_id, []).append(_tagged_with(tag))
         return found
 
 
 def _detected(hits: Sequence[_Hit], tagged: Sequence[Reason], folded: Folded, headline_length: int) -> Detected:
     reasons: dict[Reason, None] = {}
-    in_headline: list[tuple[int, int]] = []
-    in_text: list[tuple[int, int]] = []
+    in_headline: list[Span] = []
+    in_text: list[Span] = []
     tickers: dict[str, None] = {}
     text_begins = headline_length + len(SEPARATOR)
     for hit in hits:
@@ -194,10 +195,10 @@ def _detected(hits: Sequence[_Hit], tagged: Sequence[Reason], folded: Folded, he
         if hit.kind == "TICKER":
             tickers[_ticker_in(written)] = None
         if start < headline_length:
-            in_headline.append((start, end))
+            in_headline.append(Span(start, end))
         else:
-            in_text.append((start - text_begins, end - text_begins))
-        where: Literal["HEADLINE", "TEXT"] = "HEADLINE" if start < headline_length else "TEXT"
+            in_text.append(Span(start - text_begins, end - text_begins))
+        where: MatchPlace = "HEADLINE" if start < headline_length else "TEXT"
         reasons[Reason(" ".join(written.split())[:LONGEST_SHOWN], hit.kind, where)] = None
     reasons.update(dict.fromkeys(tagged))
     return Detected(tuple(reasons)[:MOST_MATCHES], tuple(in_headline), tuple(in_text), tuple(tickers))
@@ -217,30 +218,30 @@ def _tagged_with(tag: str) -> Reason:
 
 def _names(tool: Tool) -> list[_Name]:
     found: list[_Name] = []
-    kinds: list[tuple[Kind, str]] = [("NAME", tool.primary_name)]
+    kinds: list[tuple[MatchKind, str]] = [("NAME", tool.primary_name)]
     kinds += [("ALIAS", alias) for alias in tool.aliases]
     kinds += [("KEYWORD", keyword) for keyword in tool.keywords]
     for kind, name in kinds:
         plain = normalize_name(name)
         others = tuple(each for each in (*tool.names, *tool.keywords) if normalize_name(each) != plain)
-        how = telling(name, tool.name_rules.get(name), others)
-        found.append(_Name(tool.tool_id, kind, " ".join(name.split()), Phrase.of(plain), how))
+        rule = match_rule(name, tool.name_rules.get(name), others)
+        found.append(_Name(tool.tool_id, kind, " ".join(name.split()), Phrase.of(plain), rule))
     return found
 
 
 def _is_meant(name: _Name, folded: Folded, start: int, end: int) -> bool:
-    """Whether this is the name and not the plain word."""
-    how = name.telling
-    if not how.case_sensitive and not how.context:
+    """Whether the occurrence is the name and not the plain word."""
+    rule = name.rule
+    if not rule.case_sensitive and not rule.context:
         return True
     first, last = folded.place(start, end)
-    if how.case_sensitive and " ".join(folded.original[first:last].split()) != name.exact:
+    if rule.case_sensitive and " ".join(folded.original[first:last].split()) != name.exact:
         return False
-    if not how.context or (how.version_tells and has_version(folded.original, last)):
+    if not rule.context or (rule.version_suffices and has_version(folded.original, last)):
         return True
-    if how.as_proper_noun and is_proper_noun(folded.original, first, last):
+    if rule.proper_noun_suffices and is_proper_noun(folded.original, first, last):
         return True
-    return is_near(how.context, folded.text, start, end)
+    return is_near(rule.context, folded.text, start, end)
 
 
 def _exclusion(tool: Tool) -> _Exclusion:
@@ -248,12 +249,12 @@ def _exclusion(tool: Tool) -> _Exclusion:
     exclusion = _Exclusion()
     for phrase in map(normalize_name, tool.excluded):
         of_a_name = any(name.is_in(phrase) for name in names)
-        (exclusion.spots if of_a_name else exclusion.articles).append(Phrase.of(phrase))
+        (exclusion.occurrences if of_a_name else exclusion.articles).append(Phrase.of(phrase))
     return exclusion
 
 
 def _anchored(names: Iterable[_Name]) -> tuple[dict[str, list[_Name]], list[_Name]]:
-    """The names by their rarest word; and those that have none."""
+    """The names by their rarest word, and the names that contain no word."""
     words = [(name, tokens(normalize_name(name.exact))) for name in names]
     shared = Counter(word for _, each in words for word in each)
     found: defaultdict[str, list[_Name]] = defaultdict(list)
@@ -267,16 +268,16 @@ def _anchored(names: Iterable[_Name]) -> tuple[dict[str, list[_Name]], list[_Nam
 
 
 def _longest(hits: list[_Hit], length: int) -> list[_Hit]:
-    """Those that no longer one overlaps; of one length, the first. The same place may be a name of several tools."""
+    """The hits that no longer hit overlaps; of equally long ones, the first. A span may be a name of several tools."""
     if len(hits) < 2:
         return hits
     kept: list[_Hit] = []
-    places: set[tuple[int, int]] = set()
+    spans: set[tuple[int, int]] = set()
     occupied = bytearray(length)
     for hit in sorted(hits, key=lambda each: (each.start - each.end, each.start)):
-        place = hit.start, hit.end
-        if place in places or occupied.find(1, *place) < 0:
-            places.add(place)
+        span = hit.start, hit.end
+        if span in spans or occupied.find(1, *span) < 0:
+            spans.add(span)
             occupied[hit.start : hit.end] = b"\1" * (hit.end - hit.start)
             kept.append(hit)
     return kept

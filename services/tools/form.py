@@ -1,6 +1,6 @@
-"""What people say of a tool, checked for its form only and named by field: new tools and changes to known ones.
+"""Checks the form of what people enter for a tool, new or changed. An error names the field and what is allowed. Pure.
 
-Whether a name is free shows when it is claimed. Nothing here asks a store.
+Whether a name is free is decided when it is claimed (names.py).
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _TEXT = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+")
 _TICKER = re.compile(r"[A-Z0-9][A-Z0-9.\-]{0,14}")
 _STORED = {"name": "primary_name"}
 DETECTED_BY = ("primary_name", "aliases", "tickers", "keywords", "excluded", "name_rules")
-"""The fields on which it depends what is recognised."""
+"""The fields that detection depends on."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewTool:
-    """One tool that somebody wants."""
+    """A tool to be added, its form checked."""
 
     name: str
     aliases: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class NewTool:
 
 
 def new_tool(fields: Mapping[str, Any]) -> NewTool:
-    """Raises InvalidInput that names the field and what is allowed."""
+    """The tool to add, from the fields of a request. Raises InvalidInput."""
     _refuse_unknown(fields, FIELDS)
     if fields.get("name") is None:
         raise InvalidInput("name", "is needed")
@@ -66,15 +66,15 @@ def new_tool(fields: Mapping[str, Any]) -> NewTool:
 
 
 def tool_change(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields to change, by their stored names."""
+    """The fields to change, by their stored names. Raises InvalidInput."""
     _refuse_unknown(fields, CHANGEABLE)
     return {_STORED.get(name, name): _CHECKS[name](value) for name, value in fields.items()}
 
 
 def changed_tool(tool: Tool, change: Mapping[str, Any], now: datetime) -> Tool:
-    """`tool` with what `tool_change` let through; itself if that says nothing new.
+    """`tool` after `change`, which `tool_change` checked; the same object if `change` changes nothing.
 
-    A rule goes with its name, unless rules are given too.
+    The rule of a removed name is removed, unless `change` has rules of its own. Raises InvalidInput.
     """
     wanted = {name: value for name, value in change.items() if getattr(tool, name) != value}
     if not wanted:
@@ -86,8 +86,16 @@ def changed_tool(tool: Tool, change: Mapping[str, Any], now: datetime) -> Tool:
     return tool.changed(now, **wanted)
 
 
+def without_name(tool: Tool, name: str, now: datetime) -> Tool:
+    """The tool without a name that it lost to another tool. A lost primary name is replaced by the id."""
+    lost = normalize_name(name)
+    aliases = tuple(each for each in tool.aliases if normalize_name(each) != lost)
+    primary = tool.primary_name if tool.primary_name_normalized != lost else tool.tool_id
+    return changed_tool(tool, {"aliases": aliases, "primary_name": primary}, now)
+
+
 def detects_alike(before: Tool, after: Tool) -> bool:
-    """Whether the same articles name both."""
+    """Whether both versions of the tool are found in the same articles."""
     return before.status == after.status and all(getattr(before, one) == getattr(after, one) for one in DETECTED_BY)
 
 
@@ -104,11 +112,11 @@ def _check_together(names: Iterable[str], rules: Mapping[str, NameRule]) -> None
     seen: set[str] = set()
     for name in names:
         if normalize_name(name) in seen:
-            raise InvalidInput("aliases", f"must each be another name, also than the first: {name!r} is there twice")
+            raise InvalidInput("aliases", f"must all differ, also from the name: {name!r} is there twice")
         seen.add(normalize_name(name))
     for name in rules:
         if name not in names:
-            raise InvalidInput("name_rules", f"must be for the name or an alias, written alike; {name!r} is neither")
+            raise InvalidInput("name_rules", f"must be for the name or an alias as written; {name!r} is neither")
 
 
 def _names(field: str) -> Callable[[Any], tuple[str, ...]]:
@@ -126,7 +134,7 @@ def _tickers(value: Any) -> tuple[str, ...]:
     tickers = [each.strip().lstrip("$").upper() if isinstance(each, str) else "" for each in value]
     if not all(_TICKER.fullmatch(each) for each in tickers):
         raise InvalidInput(
-            "tickers", "must be tickers such as AAPL or BRK.B, of up to 15 letters, digits, dots, hyphens"
+            "tickers", "must be tickers such as AAPL or BRK.B, of up to 15 letters, digits, dots or hyphens"
         )
     return tuple(dict.fromkeys(tickers))
 
@@ -152,7 +160,7 @@ def _rule(value: Any) -> NameRule:
 
 def _status(value: Any) -> str:
     if value not in STATUSES:
-        raise InvalidInput("status", f"must be one of {', '.join(STATUSES)}; to merge, post to the tool's merge")
+        raise InvalidInput("status", f"must be one of {', '.join(STATUSES)}; to merge a tool, POST to its merge")
     return str(value)
 
 

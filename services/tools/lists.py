@@ -1,6 +1,6 @@
-"""Whole lists of tools taken in at once, in YAML. One bad entry is a line of the report; the others are taken in.
+"""Lists of tools in YAML: adds and changes the tools of a list. A wrong entry is reported by line; the others apply.
 
-The list says what it says: fields that an entry does not have stay as they are, and so do tools that it does not name.
+Fields that an entry does not have, and tools that the list does not name, stay as they are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from services.tools.form import FIELDS, new_tool, tool_change
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """An entry that was not taken in: on which line it is, and why."""
+    """An entry that was not applied: its line, and why."""
 
     line: int
     name: str
@@ -37,8 +37,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class ListReport:
-    """Ids of tools that are new, are changed, or were known as they are; `searched_for` are those that other articles
-    name now than before."""
+    """The ids of tools that were added, changed, or equal to their entry already. `searched_for` are the tools that
+    other articles name now: these need a backfill."""
 
     added: tuple[str, ...]
     changed: tuple[str, ...]
@@ -48,9 +48,9 @@ class ListReport:
 
 
 async def apply_yaml(catalog: Catalog, document: bytes) -> ListReport:
-    """Makes the tools of the list be as it says; a known tool is found by its name.
+    """Adds and changes tools until they are as the list has them. A known tool is found by its primary name.
 
-    Raises InvalidInput if the whole is no such list.
+    Raises InvalidInput if the document is no such list.
     """
     added: list[str] = []
     changed: list[str] = []
@@ -61,7 +61,7 @@ async def apply_yaml(catalog: Catalog, document: bytes) -> ListReport:
         try:
             before = await catalog.find(entry.name) if normalize_name(entry.name) else None
             if before is not None and before.primary_name_normalized != normalize_name(entry.name):
-                raise Conflict(f"name: is another name of the tool {before.primary_name!r}; list it there")
+                raise Conflict(f"name: is an alias of the tool {before.primary_name!r}; list it there")
             if before is None:
                 given = {field: value for field, value in entry.fields.items() if field != "status"}
                 before = await catalog.add(new_tool(given))
@@ -84,7 +84,7 @@ def read_yaml(document: bytes) -> list[Entry]:
 
     allowed = f"must be a list under the key tools, each entry with name, and maybe {', '.join(FIELDS[1:])}, status"
     try:
-        loader = yaml.SafeLoader(BytesIO(document))  # of a stream, errors quote no lines
+        loader = yaml.SafeLoader(BytesIO(document))  # the errors of a stream quote none of its lines
         root = loader.get_single_node()
         tree = loader.construct_document(root) if root is not None else None
     except (yaml.YAMLError, ValueError, RecursionError) as error:

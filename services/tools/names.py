@@ -1,8 +1,8 @@
-"""Whose name is whose. A name is claimed (create) before its tool lists it, and is a tool's when both say so.
+"""Which tool owns a name. A tool owns a name when the name's claim is for the tool and the tool lists the name.
 
-A claim whose tool does not list the name was left behind by a crash, or is about to be used: after `SETTLES` it is
-taken over by whoever wants the name next, so no name is ever stuck. Before that, the tool is touched: a change of it
-that is still under way then fails at its ETag, and looks again.
+A name is claimed (created) before a tool lists it. A claim for a tool that does not list the name is about to be used,
+or was left by a crash: after ABANDONED_AFTER another tool may take it over, so no name is blocked for ever. Taking it
+over rewrites the tool first: a change of that tool that is still under way then fails at its ETag and looks again.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from models.tool import Tool, ToolName, name_key, normalize_name
 from services.ports import Clock, Store
 from services.store.containers import CATALOG
 
-SETTLES = timedelta(minutes=1)
+ABANDONED_AFTER = timedelta(minutes=1)
 TRIES = 8
 
 Kind = Literal["PRIMARY", "ALIAS"]
 
 
 def owns(tool: Tool | None, name: str) -> bool:
-    """Whether the tool lists this name, in any spelling."""
+    """Whether the tool lists the name, in any spelling."""
     return tool is not None and normalize_name(name) in {normalize_name(each) for each in tool.names}
 
 
-class Names:
+class NameClaims:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
@@ -39,8 +39,8 @@ class Names:
         document = await self._store.read(CATALOG.name, tool_id, Tool.ID)
         return Tool.from_document(document) if document else None
 
-    async def claimed(self, name: str, kind: Kind, tool_id: str) -> ToolName:
-        """Who holds the name, after an attempt to make it this tool's."""
+    async def find_or_create(self, name: str, kind: Kind, tool_id: str) -> ToolName:
+        """The claim that there is, or else a new one for this tool."""
         now = self._clock()
         wanted = ToolName(created_at=now, updated_at=now, name_raw=name, name_kind=kind, tool_id=tool_id)
         while True:
@@ -53,61 +53,61 @@ class Names:
                 continue
 
     async def claim(self, name: str, kind: Kind, tool_id: str) -> None:
-        """The name is this tool's to list, or Conflict. A claim that it has already is renewed: see `release`."""
+        """Lets the tool list the name, or raises Conflict. A claim that the tool has is renewed: see `release`."""
         for _ in range(TRIES):
-            held = await self.claimed(name, kind, tool_id)
-            if held.tool_id != tool_id:
-                holder = await self.tool(held.tool_id)
+            claim = await self.find_or_create(name, kind, tool_id)
+            if claim.tool_id != tool_id:
+                holder = await self.tool(claim.tool_id)
                 if owns(holder, name):
-                    raise taken(name, held.tool_id)
-                self.require_settled(held)
-                if holder is not None and not await self._touched(holder):
+                    raise name_taken(name, claim.tool_id)
+                self.require_abandoned(claim)
+                if holder is not None and not await self._rewritten(holder):
                     continue
-            if await self._moved(held, kind, tool_id):
+            if await self._moved(claim, kind, tool_id):
                 return
         raise ChangedMeanwhile(f"name: {name} keeps changing hands: try again")
 
-    def require_settled(self, held: ToolName) -> None:
-        """Conflict if the claim may yet be used by who made it."""
-        if self._clock() - held.updated_at < SETTLES:
-            raise Conflict(f"name: {held.name_raw!r} is being given to tool {held.tool_id} just now: try again soon")
+    def require_abandoned(self, claim: ToolName) -> None:
+        """Raises Conflict while the writer of an unused claim may still use it."""
+        if self._clock() - claim.updated_at < ABANDONED_AFTER:
+            raise Conflict(f"name: {claim.name_raw!r} is being given to tool {claim.tool_id} just now: try again soon")
 
     async def move(self, name: str, kind: Kind, source: str, target: str) -> None:
-        """From one tool to another, wherever it is the one's."""
+        """Gives the claim to the tool `target` if it is for the tool `source`."""
         for _ in range(TRIES):
-            held = await self.find(name)
-            if held is None or held.tool_id != source or await self._moved(held, kind, target):
+            claim = await self.find(name)
+            if claim is None or claim.tool_id != source or await self._moved(claim, kind, target):
                 return
         raise ChangedMeanwhile(f"name: {name} keeps changing hands")
 
     async def release(self, name: str, tool_id: str) -> None:
-        """The name is free, unless it is another's, or the tool lists it again.
+        """Frees the name, unless its claim is for another tool or the tool lists it again.
 
-        Who lists a name renews its claim afterwards, so that its ETag is no longer the one read here before the tool.
+        A tool that lists a name renews the claim afterwards, so the claim's ETag is then another than the one that is
+        read here, before the tool.
         """
-        held = await self.find(name)
-        if held is None or held.tool_id != tool_id or owns(await self.tool(tool_id), name):
+        claim = await self.find(name)
+        if claim is None or claim.tool_id != tool_id or owns(await self.tool(tool_id), name):
             return
         try:
-            await self._store.delete(CATALOG.name, held.partition, ToolName.ID, held.stored_etag)
+            await self._store.delete(CATALOG.name, claim.partition, ToolName.ID, claim.stored_etag)
         except ChangedMeanwhile:
             return
 
-    async def _moved(self, held: ToolName, kind: Kind, tool_id: str) -> bool:
-        moved = held.changed(self._clock(), tool_id=tool_id, name_kind=kind).to_document()
+    async def _moved(self, claim: ToolName, kind: Kind, tool_id: str) -> bool:
+        return await self._replaced(claim, claim.changed(self._clock(), tool_id=tool_id, name_kind=kind))
+
+    async def _rewritten(self, tool: Tool) -> bool:
+        return await self._replaced(tool, tool.changed(self._clock()))
+
+    async def _replaced(self, before: Tool | ToolName, after: Tool | ToolName) -> bool:
+        """False if another writer was first."""
         try:
-            await self._store.replace(CATALOG.name, moved, held.stored_etag or "")
+            await self._store.replace(CATALOG.name, after.to_document(), before.stored_etag or "")
         except ChangedMeanwhile:
             return False
         return True
 
-    async def _touched(self, tool: Tool) -> bool:
-        try:
-            await self._store.replace(CATALOG.name, tool.changed(self._clock()).to_document(), tool.stored_etag or "")
-        except ChangedMeanwhile:
-            return False
-        return True
 
-
-def taken(name: str, tool_id: str) -> Conflict:
+def name_taken(name: str, tool_id: str) -> Conflict:
     return Conflict(f"name: {name!r} is the tool {tool_id} already")

@@ -15,15 +15,14 @@ from models.run import JobRun
 from models.tool import Tool
 from models.values import format_time
 from services.figures.entries import Generations
-from services.mentions.mentions import source_tickers
-from services.mentions.settling import Settled, Settling
+from services.mentions.understanding import detect
+from services.mentions.writing import MentionWriter, WriteReport
 from services.ports import Document, Query, Store, Where
 from services.store.containers import ARTICLES
-from services.tools.catalog import Catalog
-from services.tools.detector import Detected, Detector
+from services.tools.catalog import Catalog, Watchlist
+from services.tools.detector import Detector
 from services.tools.form import changed_tool
 from services.tools.names import owns
-from services.tools.watchlist import Watchlist
 from services.workflows.driver import PageResult
 
 LOOKED_BACK = timedelta(days=30)
@@ -36,11 +35,11 @@ class Backfill:
     """A workflow: `parameters.tools` are ids or names of tools. Its pages are articles by their published time."""
 
     def __init__(
-        self, store: Store, catalog: Catalog, settling: Settling, watchlist: Watchlist, generations: Generations
+        self, store: Store, catalog: Catalog, writer: MentionWriter, watchlist: Watchlist, generations: Generations
     ) -> None:
         self._store = store
         self._catalog = catalog
-        self._settling = settling
+        self._writer = writer
         self._watchlist = watchlist
         self._generations = generations
 
@@ -53,7 +52,7 @@ class Backfill:
         articles = await self._store.query(ARTICLES.name, query)
         detector = await self._watchlist.detector()
         concerned = await asyncio.to_thread(_concerned, articles.items, detector, tools)
-        settled = await self._settling.settle(concerned, only=tools) if concerned else Settled()
+        settled = await self._writer.write(concerned, only=tools) if concerned else WriteReport()
         progress = len(articles.items)
         counts = {"articles": progress, "mentions": settled.written, "removed": settled.removed}
         if articles.next is not None:
@@ -134,7 +133,7 @@ def _add_to_preview(result: Preview, documents: Iterable[Document], detector: De
         if tool_id in document.get("detected_tool_ids", ()):
             continue
         article = _readable(document)
-        detected = _find(article, detector).get(tool_id) if article is not None else None
+        detected = detect(article, detector).get(tool_id) if article is not None else None
         if article is None or detected is None:
             continue
         result.would_add += 1
@@ -144,13 +143,13 @@ def _add_to_preview(result: Preview, documents: Iterable[Document], detector: De
 
 
 def _concerned(documents: Iterable[Document], detector: Detector, tools: frozenset[str]) -> list[str]:
-    """The articles that may have a mention of these tools or are to get one, and those that cannot be read: settling
+    """The articles that may have a mention of these tools or are to get one, and those that cannot be read: writer
     reports what is wrong with them."""
     found = []
     for document in documents:
         article = _readable(document)
         may_have_one = not tools.isdisjoint(document.get("tool_ids_ever_detected", ()))
-        if may_have_one or article is None or not tools.isdisjoint(_find(article, detector)):
+        if may_have_one or article is None or not tools.isdisjoint(detect(article, detector)):
             found.append(document["source_id"])
     return found
 
@@ -161,11 +160,6 @@ def _readable(document: Document) -> Article | None:
         return Article.from_document(document)
     except UnreadableDocument:
         return None
-
-
-def _find(article: Article, detector: Detector) -> dict[str, Detected]:
-    reading = article.canonical
-    return detector.find(reading.headline, article.text_for_analysis or "", article.tags, source_tickers(article))
 
 
 def _published_since(since: str, after: str | None, *, newest_first: bool = False) -> Query:

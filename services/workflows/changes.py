@@ -13,7 +13,7 @@ from models.feed import Feed
 from models.run import JobRun
 from models.tool import Tool
 from services.feeds.registry import FeedRegistry
-from services.mentions.settling import Settling
+from services.mentions.writing import MentionWriter
 from services.tools.catalog import Catalog
 from services.tools.form import NewTool
 from services.workflows.driver import BACKFILL, MERGE, PRIORITIZE, REANALYZE, Workflows
@@ -35,10 +35,10 @@ class FeedChanges:
 
 
 class ToolChanges:
-    def __init__(self, catalog: Catalog, workflows: Workflows, settling: Settling) -> None:
+    def __init__(self, catalog: Catalog, workflows: Workflows, writer: MentionWriter) -> None:
         self._catalog = catalog
         self._workflows = workflows
-        self._settling = settling
+        self._writer = writer
 
     async def add(self, new: NewTool) -> tuple[Tool, JobRun]:
         """The new tool, and the run that searches the last 30 days for it. Raises Conflict."""
@@ -70,4 +70,4 @@ class ToolChanges:
 
     def is_reanalysis_offered(self, tool: Tool) -> bool:
         """Whether another analyzer, or another version of it, scored some of the tool's mentions than scores now."""
-        return tool.scored_by is not None and tool.scored_by != self._settling.scored_by
+        return tool.scored_by is not None and tool.scored_by != self._writer.scored_by

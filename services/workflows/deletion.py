@@ -8,17 +8,17 @@ from __future__ import annotations
 from models.errors import NotFound
 from models.run import JobRun
 from services.articles.reading import Articles
-from services.mentions.intake import AnalysisFailed
-from services.mentions.settling import Settling
+from services.mentions.handler import AnalysisFailed
+from services.mentions.writing import MentionWriter
 from services.workflows.driver import DELETE, PageResult, Workflows
 
 
 class Deletion:
     """A workflow of one page: `subject` is the article."""
 
-    def __init__(self, articles: Articles, settling: Settling) -> None:
+    def __init__(self, articles: Articles, writer: MentionWriter) -> None:
         self._articles = articles
-        self._settling = settling
+        self._writer = writer
 
     async def page(self, run: JobRun) -> PageResult:
         source_id = run.subject or ""
@@ -26,7 +26,7 @@ class Deletion:
             await self._articles.delete(source_id)
         except NotFound:
             return PageResult(None, 1)  # expired meanwhile
-        settled = await self._settling.settle([source_id])
+        settled = await self._writer.write([source_id])
         for why in settled.failed.values():
             # Not a failed article of many: the deletion is not done while a figure counts the article.
             raise AnalysisFailed(f"article {source_id}: {why}")

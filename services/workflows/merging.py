@@ -22,8 +22,8 @@ from models.tool import Tool, ToolReference, normalize_name
 from services.figures.entries import Generations
 from services.figures.recount import Recount
 from services.mentions.dirty_hours import mark_hours
-from services.mentions.mentions import removed
-from services.mentions.settling import UNREADABLE, Settling
+from services.mentions.understanding import removed
+from services.mentions.writing import UNREADABLE_MENTION, MentionWriter
 from services.ports import Clock, Page, Query, Store
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.store.listed import listed
@@ -59,14 +59,14 @@ class Merging:
         self,
         store: Store,
         catalog: Catalog,
-        settling: Settling,
+        writer: MentionWriter,
         recount: Recount,
         generations: Generations,
         clock: Clock,
     ) -> None:
         self._store = store
         self._catalog = catalog
-        self._settling = settling
+        self._writer = writer
         self._recount = recount
         self._generations = generations
         self._clock = clock
@@ -158,7 +158,7 @@ class Merging:
         """Moves the mentions by these articles. Returns the articles whose mentions stayed, with the reasons."""
         found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
         stored = [each for each, article in zip(source_ids, found, strict=True) if article is not None]
-        failed = (await self._settling.settle(stored, only=frozenset({source_id, target.tool_id}))).failed
+        failed = (await self._writer.write(stored, only=frozenset({source_id, target.tool_id}))).failed
         expired = [each for each, article in zip(source_ids, found, strict=True) if article is None]
         for _ in range(ROUNDS):
             if not expired:
@@ -187,7 +187,7 @@ class Merging:
         """By article. A mention that cannot be read is added to `failed`."""
         found = await self._store.read_many(MENTIONS.name, [(tool_id, each) for each in ids]) if ids else []
         page = listed(Page([each for each in found if each is not None]), SentimentScore.from_document, "id")
-        failed |= dict.fromkeys(page.unreadable, UNREADABLE)
+        failed |= dict.fromkeys(page.unreadable, UNREADABLE_MENTION)
         return {each.source_id: each for each in page.items}
 
     async def _write(self, mentions: Sequence[SentimentScore]) -> set[str]:

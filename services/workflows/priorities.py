@@ -15,8 +15,8 @@ from models.feed import Feed
 from models.run import JobRun
 from services.articles import article_documents
 from services.articles.article_documents import Moment
-from services.mentions.settling import Settled, Settling
-from services.mentions.works import fingerprint
+from services.mentions.understanding import fingerprint
+from services.mentions.writing import MentionWriter, WriteReport
 from services.ports import Clock, Document, Query, Store, Where
 from services.store.containers import ARTICLES, FEEDS
 from services.workflows.driver import PageResult
@@ -33,9 +33,9 @@ class Priorities:
     during the run, the run begins again at the first article.
     """
 
-    def __init__(self, store: Store, settling: Settling, clock: Clock) -> None:
+    def __init__(self, store: Store, writer: MentionWriter, clock: Clock) -> None:
         self._store = store
-        self._settling = settling
+        self._writer = writer
         self._clock = clock
 
     async def page(self, run: JobRun) -> PageResult:
@@ -51,7 +51,7 @@ class Priorities:
         articles, failed = await self._rewritten(page.items, feed_id, priority)
         # Also the articles that an earlier try rewrote, and did not live to have analysed.
         outdated = [each["source_id"] for each in articles if _has_outdated_figures(each)]
-        settled = await self._settling.settle(outdated) if outdated else Settled()
+        settled = await self._writer.write(outdated) if outdated else WriteReport()
         counts = {"articles": len(page.items), "analyzed": len(settled.done)}
         is_last = page.next is None and await self._priority_of(feed_id) in (priority, None)
         checkpoint = None if is_last else {"priority": priority, "after": page.next}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from models.run import JobRun
 from services.figures.entries import Generations
 from services.figures.recount import Recount
-from services.mentions.settling import Settling
+from services.mentions.writing import MentionWriter
 from services.ports import Clock, Query, Store
 from services.store.containers import MENTIONS
 from services.tools.catalog import Catalog
@@ -24,14 +24,14 @@ class Reanalysis:
         self,
         store: Store,
         catalog: Catalog,
-        settling: Settling,
+        writer: MentionWriter,
         recount: Recount,
         generations: Generations,
         clock: Clock,
     ) -> None:
         self._store = store
         self._catalog = catalog
-        self._settling = settling
+        self._writer = writer
         self._recount = recount
         self._generations = generations
         self._clock = clock
@@ -45,11 +45,11 @@ class Reanalysis:
         query = Query(partition=tool_id, limit=PAGE, after=after if isinstance(after, str) else None)
         mentions = await self._store.query(MENTIONS.name, query)
         source_ids = [each["source_id"] for each in mentions.items]
-        settled = await self._settling.settle(source_ids, only=frozenset({tool_id}))
+        settled = await self._writer.write(source_ids, only=frozenset({tool_id}))
         counts = {"rescored": settled.written, "removed": settled.removed}
         if mentions.next is not None:
             return PageResult({"after": mentions.next}, len(source_ids), counts, settled.failed)
-        await self._catalog.note_scored(tool_id, self._settling.scored_by)
+        await self._catalog.note_scored(tool_id, self._writer.scored_by)
         await self._recount.rebuild_tool(tool_id, self._clock())
         await self._generations.raise_(tool_id)
         return PageResult(None, len(source_ids), counts, settled.failed, (tool_id,))

@@ -13,7 +13,7 @@ from models.errors import ToolpulseError
 from models.tool import Tool
 from services.articles.analysis_messages import source_ids_of
 from services.articles.reading import REDACTED
-from services.mentions.intake import AnalysisFailed
+from services.mentions.handler import AnalysisFailed
 from services.mentions.tool_articles import tool_articles
 from services.ports import Store
 from services.store.containers import ARTICLES, CATALOG
@@ -49,7 +49,7 @@ async def test_workers_that_analyse_and_merge_at_once_leave_one_mention_of_each_
 
     async def analysing(worker: Worker, ids: list[str]) -> None:
         with contextlib.suppress(ToolpulseError):
-            await worker.intake.take(ids)
+            await worker.analysis.handle(ids)
 
     async def merging(worker: Worker) -> None:
         run = await worker.changes.merge("Hexwharf", "Pebblegrid")
@@ -73,11 +73,11 @@ async def test_errors_rest_and_get_another_chance_and_lost_runs_are_found(world:
     await world.tool("Quorvia")
     one = await world.article(1, "Quorvia")
     run = await world.worker.changes.reanalyze("Quorvia")
-    await world.worker.intake.take([one], 5)
+    await world.worker.analysis.handle([one], 5)
     assert (await world.read(one)).status == "error"
-    assert await world.worker.intake.second_chances(world.watch()) == []
+    assert await world.worker.analysis.retry_errors(world.watch()) == []
     world.watch.forward(seconds=3600)
-    assert await world.worker.intake.second_chances(world.watch()) == [one]
+    assert await world.worker.analysis.retry_errors(world.watch()) == [one]
     assert run.run_id in await world.worker.workflows.overdue(world.watch())
 
 
@@ -124,10 +124,10 @@ async def test_an_article_fails_alone_while_a_tool_of_its_own_cannot_be_read_and
     for each in (of_both, of_other):
         await world.edit(each, "Hexwharf and Pebblegrid are good")
 
-    taken = await world.worker.intake.take([of_both, of_other])
-    assert (taken.analyzed, [source_ids_of(each) for each in taken.alone]) == (1, [[of_both]])
+    handled = await world.worker.analysis.handle([of_both, of_other])
+    assert (handled.analyzed, [source_ids_of(each) for each in handled.alone]) == (1, [[of_both]])
     with pytest.raises(AnalysisFailed, match="a tool that cannot be read"):
-        await world.worker.intake.take([of_both])
+        await world.worker.analysis.handle([of_both])
     run = await world.run(await world.worker.changes.backfill([other.tool_id]))
     assert (run.status, run.metrics["failed"]) == ("SUCCEEDED", 0), "of the other tool alone, it can be told"
     await world.worker.delete(deleted)

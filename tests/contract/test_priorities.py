@@ -10,12 +10,11 @@ import pytest
 from services.articles.article_documents import chosen_source
 from services.feeds.registry import FeedRegistry
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
-from services.mentions.intake import Intake
-from services.mentions.settling import Settling
+from services.mentions.handler import AnalysisHandler
+from services.mentions.writing import MentionWriter
 from services.ports import Store
 from services.runs.engine import RunEngine
-from services.tools.catalog import Catalog
-from services.tools.watchlist import Watchlist
+from services.tools.catalog import Catalog, Watchlist
 from services.workflows.changes import FeedChanges
 from services.workflows.driver import PRIORITIZE, Workflows
 from services.workflows.priorities import Priorities
@@ -35,16 +34,16 @@ async def test_copies_of_a_priority_readings_and_scores_agree(
         await world.add_feed(feed, [item(n, text=f"{feed} says so") for n in range(4)], source_priority=5 + place)
     slow = hesitant(another(), seed)
     catalog = Catalog(slow, clock, lambda: "no tools here")
-    settling = Settling(slow, catalog, Watchlist(catalog, clock), EmbeddedAnalyzer(), clock)
+    writer = MentionWriter(slow, catalog, Watchlist(catalog, clock), EmbeddedAnalyzer(), clock)
     runs = (f"priority-{number}" for number in itertools.count())
     engine = RunEngine(slow, clock, lambda: next(runs))
-    workflows = Workflows(engine, {PRIORITIZE: Priorities(slow, settling, clock)}, clock)
+    workflows = Workflows(engine, {PRIORITIZE: Priorities(slow, writer, clock)}, clock)
     changes = FeedChanges(FeedRegistry(slow, clock), workflows)
 
     async def taken_in(feed: str) -> None:
         worker = world.new_worker(hesitant(another(), seed + 10))
         outcome = await worker.ingestion.ingest(await worker.claims.claim(feed, clock.now))
-        await Intake(slow, settling, clock).take(outcome.article_ids)
+        await AnalysisHandler(slow, writer, clock).handle(outcome.article_ids)
 
     async def reprioritized(feed: str, priority: int) -> None:
         _, run = await changes.change(feed, {"source_priority": priority})

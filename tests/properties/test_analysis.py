@@ -16,12 +16,12 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 
 from models.errors import ToolpulseError
 from models.tool import Tool
-from services.mentions.mentions import published_at, source_tickers
+from services.mentions.understanding import published_at, source_tickers
 from services.runs.engine import LOST_AFTER, STUCK_AFTER
 from services.store.sqlite import SqliteStore
 from services.tools.detector import Detector
 from services.tools.form import tool_change
-from services.tools.names import SETTLES
+from services.tools.names import ABANDONED_AFTER
 from tests.builders import Watch
 from tests.documents import NOW
 from tests.functional.mentions.world import Worker, World
@@ -85,7 +85,7 @@ class Newsroom(RuleBasedStateMachine):
         if not self.told:
             return
         ids = data.draw(st.sampled_from(self.told))
-        if self.attempt(death, lambda worker: worker.intake.take(ids)):
+        if self.attempt(death, lambda worker: worker.analysis.handle(ids)):
             self.told.remove(ids)
 
     @rule(name=st.sampled_from((*NAMES, *ALIASES)), aliases=st.sets(st.sampled_from(ALIASES)), death=deaths)
@@ -140,7 +140,7 @@ class Newsroom(RuleBasedStateMachine):
     async def settled(self) -> None:
         """Every message comes again, lost runs are sent again; then the mentions are looked at."""
         worker = self.world.worker
-        self.watch.advance(seconds=max(SETTLES, LOST_AFTER, STUCK_AFTER).total_seconds())
+        self.watch.advance(seconds=max(ABANDONED_AFTER, LOST_AFTER, STUCK_AFTER).total_seconds())
         for run_id in await worker.workflows.overdue(self.watch.now):
             await worker.workflows.advance(run_id)
         for ids in self.told:

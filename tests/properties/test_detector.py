@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from models.errors import InvalidInput
 from models.tool import NameRule, Tool, normalize_name
 from services.tools.detector import Detector
-from services.tools.folding import fold, tokens
 from services.tools.form import checked_name
+from services.tools.matching import fold, tokens
 from tests.documents import NOW
 
 # Letters of many scripts, marks, compatibility forms, signs, spaces of every kind.

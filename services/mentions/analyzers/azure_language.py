@@ -1,7 +1,7 @@
-"""The analyzer port over Azure AI Language, through its SDK: `pip install azure-ai-textanalytics` (optional).
+"""The analyzer over Azure AI Language, through its optional SDK: `pip install azure-ai-textanalytics`.
 
-The SDK is imported at the first call, since a cold start pays for it. Texts go to the service and to nowhere else: not
-into logs, errors or reasons. What it calls mixed is neutral here, with its polarity kept.
+The SDK is imported at the first call, so that a cold start does not pay for it. Texts are sent to the service only, and
+never appear in logs, errors or reasons. A sentiment of "mixed" becomes neutral and keeps its polarity.
 """
 
 from __future__ import annotations
@@ -19,18 +19,17 @@ if TYPE_CHECKING:
     from azure.ai.textanalytics.aio import TextAnalyticsClient
     from azure.core.credentials_async import AsyncTokenCredential
 
-# Limits of the service, for one request and for one text.
+# Limits of the service: texts in a request, characters in a text.
 BATCH = 10
 LONGEST_TEXT = 5120
 API_VERSION = "2023-04-01"
-_TOO_MUCH_OR_WRONG = (400, 413)
+_REFUSED = (400, 413)
 
 
 class AzureLanguageAnalyzer:
-    """One client, made at the first call, in the loop that makes it.
+    """Takes either a `key` or a `credential`, which the caller owns and closes. Makes one client at the first call.
 
-    With `key`, or with a `credential`, which the caller owns and closes. `model_version` is part of `version`: pin it,
-    or a new model of the service goes unseen.
+    `model_version` is part of `version`. With "latest", a new model of the service does not change `version`.
     """
 
     name = "azure-language"
@@ -76,26 +75,26 @@ class AzureLanguageAnalyzer:
             await client.close()
 
     async def _judge(self, texts: list[str]) -> list[Judgement | NotJudged]:
-        """A request that is refused whole is asked again text by text, so that the bad one fails alone."""
+        """If the service refuses a request, each of its texts is sent alone, so that only the bad one fails."""
         from azure.core.exceptions import AzureError, HttpResponseError
 
         try:
-            # The SDK retries and obeys Retry-After, however long that is: the budget ends it.
+            # The SDK retries and obeys Retry-After, however long: the budget bounds all tries together.
             async with asyncio.timeout(self._budget_seconds):
-                results = await self._ready().analyze_sentiment(
+                results = await self._opened().analyze_sentiment(
                     texts, language=self._language, model_version=self._model_version, disable_service_logs=True
                 )
         except HttpResponseError as error:
-            if error.status_code not in _TOO_MUCH_OR_WRONG:
-                raise Unavailable(_said(error.status_code), _retry_after(error)) from None
+            if error.status_code not in _REFUSED:
+                raise Unavailable(f"Azure AI Language answered {error.status_code}", _retry_after(error)) from None
             if len(texts) == 1:
                 return [NotJudged(f"refused with {error.status_code}")]
-            return [answer for text in texts for answer in await self._judge([text])]
+            return [judgement for text in texts for judgement in await self._judge([text])]
         except (AzureError, TimeoutError) as error:
             raise Unavailable(f"Azure AI Language did not answer: {type(error).__name__}") from None
-        return [_answer(result) for result in results]
+        return [_judgement(result) for result in results]
 
-    def _ready(self) -> TextAnalyticsClient:
+    def _opened(self) -> TextAnalyticsClient:
         if self._client is None:
             from azure.ai.textanalytics.aio import TextAnalyticsClient
             from azure.core.credentials import AzureKeyCredential
@@ -116,19 +115,15 @@ class AzureLanguageAnalyzer:
         return self._client
 
 
-def _answer(result: Any) -> Judgement | NotJudged:
+def _judgement(result: Any) -> Judgement | NotJudged:
     if result.is_error:
         return NotJudged(f"refused: {result.error.code}")
-    chances = result.confidence_scores
-    polarity = max(-1.0, min(1.0, round(chances.positive - chances.negative, 4)))
+    scores = result.confidence_scores
+    polarity = max(-1.0, min(1.0, round(scores.positive - scores.negative, 4)))
     if result.sentiment == "mixed":
         return Judgement("neutral", round(1 - abs(polarity), 4), polarity)
     sentiment: Sentiment = result.sentiment
-    return Judgement(sentiment, float(getattr(chances, sentiment)), polarity)
-
-
-def _said(status: int | None) -> str:
-    return f"Azure AI Language answered {status}"
+    return Judgement(sentiment, float(getattr(scores, sentiment)), polarity)
 
 
 def _retry_after(error: Any) -> float | None:

@@ -1,4 +1,4 @@
-"""What services ask of an analyzer, and what it answers. Knows no article and no tool: it judges texts."""
+"""The port of analyzers. An analyzer judges texts, and knows no articles and no tools."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from models.values import Sentiment
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """`polarity` is from -1 (negative) to 1, `score` from 0 to 1 how sure the analyzer is of `sentiment`."""
+    """`polarity` is from -1 (negative) to 1 (positive); `score`, from 0 to 1, is the confidence in `sentiment`."""
 
     sentiment: Sentiment
     score: float
@@ -20,13 +20,13 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class NotJudged:
-    """Why this one text could not be judged, fit for logs: never the text. Asking again gives the same answer."""
+    """Why this one text cannot be judged; another try would fail too. `reason` may be logged: it never has the text."""
 
     reason: str
 
 
 class Analyzer(Protocol):
-    """`name` and `version` go with every score: the same text under the same two is judged the same."""
+    """`name` and `version` are stored with every score: with the same two, the same text is judged the same."""
 
     @property
     def name(self) -> str: ...
@@ -35,9 +35,9 @@ class Analyzer(Protocol):
     def version(self) -> str: ...
 
     async def analyze(self, texts: Sequence[str]) -> list[Judgement | NotJudged]:
-        """One answer for each text, in that order; a text that cannot be judged fails alone.
+        """One judgement for each text, in the same order; a text that cannot be judged is a NotJudged.
 
-        Raises Unavailable if the analyzer could not be asked: then none was judged, and asking again may help.
+        Raises Unavailable if the analyzer did not answer: no text was judged, and another try may succeed.
         """
         ...
 

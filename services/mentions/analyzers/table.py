@@ -1,8 +1,8 @@
-"""The shipped table of words and weights, and how it is read. scripts/train_sentiment.py writes it.
+"""The file format of the embedded analyzer's table of words and weights. scripts/train_sentiment.py writes the table.
 
 One line per word or phrase: the word, its valence in three word lists (general, market, product), its roles, and its
-own weight for each sentiment. Lines that begin with `=` hold the weights of the signals (signals.py), with `!` what the
-table says of itself. All numbers are whole hundredths, so that the same training gives the same bytes.
+own weight for each sentiment. Lines that begin with `=` hold the weights of signals (embedded.py), lines with `!`
+metadata. All numbers are whole hundredths, so that the same training gives the same bytes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Weights = tuple[float, float, float]
 
 
 class Word(NamedTuple):
-    """What the table knows of a word. A valence of 0 says nothing."""
+    """An entry of the table. A valence of 0 is none."""
 
     general: float = 0.0
     market: float = 0.0
@@ -46,8 +46,10 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`words` has phrases too; `phrases` finds them: by first word, the words that follow it, longest first. `version`
-    names the training: the same text judged under the same version gives the same judgement."""
+    """`words` contains phrases too. `phrases` finds them: by first word, the words that follow it, longest first.
+
+    The same text judged with the same `version` gives the same judgement.
+    """
 
     version: str
     words: Mapping[str, Word]
@@ -56,7 +58,7 @@ class Table:
 
 
 def make_table(version: str, entries: Mapping[str, Word], signals: Mapping[str, Weights]) -> Table:
-    """From entries by word or phrase, the words of a phrase parted by one space."""
+    """`entries` are by word or phrase, the words of a phrase separated by one space."""
     phrases: dict[str, list[tuple[tuple[str, ...], Word]]] = {}
     for text, word in entries.items():
         first, *rest = text.split(" ")
@@ -85,7 +87,7 @@ def parse_table(text: str) -> Table:
 
 
 def format_table(version: str, entries: Mapping[str, Word], signals: Mapping[str, Weights]) -> str:
-    """What parse_table reads, in the order of the code points."""
+    """The text that `parse_table` reads, sorted by code points."""
     lines = [f"!version\t{version}"]
     lines += ["\t".join([f"={name}", *map(_hundredths, signals[name])]) for name in sorted(signals)]
     for text in sorted(entries):

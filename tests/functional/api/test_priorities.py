@@ -20,7 +20,7 @@ from services.container import Container
 from services.feeds.lists import apply_yaml
 from services.feeds.registry import FeedRegistry
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
-from services.mentions.settling import Settling
+from services.mentions.writing import MentionWriter
 from services.runs.engine import RunEngine
 from services.workflows.changes import FeedChanges
 from services.workflows.driver import PRIORITIZE, Workflows
@@ -57,7 +57,7 @@ async def ingested(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
             assert (await call("add_feed", body=said | {"source_priority": priority})).status == 201
         for batch in await app.claims.claim_every(app.clock()):
             outcome = await app.ingestion.ingest(batch)
-            await app.intake.take(outcome.article_ids)
+            await app.analysis.handle(outcome.article_ids)
         yield app
         await container.close()
 
@@ -122,8 +122,8 @@ async def test_a_change_that_is_refused_leaves_no_run(ingested: Container) -> No
 async def change_and_die(app: Container, priority: int, writes: int) -> bool:
     """Whether it lived through the change of `bad` and its run."""
     dying = mortal(app.store, writes)
-    settling = Settling(dying, app.tools, app.watchlist, EmbeddedAnalyzer(), app.clock)
-    steps = {PRIORITIZE: Priorities(dying, settling, app.clock)}
+    writer = MentionWriter(dying, app.tools, app.watchlist, EmbeddedAnalyzer(), app.clock)
+    steps = {PRIORITIZE: Priorities(dying, writer, app.clock)}
     workflows = Workflows(RunEngine(dying, app.clock, lambda: uuid.uuid4().hex), steps, app.clock)
     with contextlib.suppress(Crash):
         _, run = await FeedChanges(FeedRegistry(dying, app.clock), workflows).change(

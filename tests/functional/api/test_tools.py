@@ -106,7 +106,7 @@ async def test_tools_are_listed_by_name_in_pages_and_by_status(app: Container) -
 async def test_an_alias_is_tried_applied_and_backfilled(app: Container) -> None:
     await add("Quorvia", aliases=["QV"])
     named, other = await store(app, 1, "Quorvia is great"), await store(app, 2, "Qrvdb is a great success")
-    await app.intake.take([named, other])
+    await app.analysis.handle([named, other])
     tried = (await call("preview_aliases", body={"alias": "QRVDB"}, tool="qv")).json
     assert (tried["would_add"], tried["articles_looked_at"], tried["complete"]) == (1, 2, True)
     assert (tried["samples"][0]["source_id"], tried["samples"][0]["matches"]) == (other, ["Qrvdb"])
@@ -126,7 +126,7 @@ async def test_an_alias_is_tried_applied_and_backfilled(app: Container) -> None:
 
 async def test_a_new_tool_finds_what_was_there_before_it(app: Container) -> None:
     one = await store(app, 1, "Quorvia is great")
-    await app.intake.take([one])
+    await app.analysis.handle([one])
     assert (await carried_out(app, await call("add_tool", body={"name": "Quorvia"})))["status"] == "SUCCEEDED"
     (item,) = (await call("list_tool_articles", tool="Quorvia")).json["items"]
     assert item["source_id"] == one
@@ -135,7 +135,7 @@ async def test_a_new_tool_finds_what_was_there_before_it(app: Container) -> None
 async def test_a_merged_tool_answers_as_the_other(app: Container) -> None:
     old, new = await add("Hexwharf", aliases=["HXW"]), await add("Pebblegrid")
     one = await store(app, 1, "Hexwharf is great")
-    await app.intake.take([one])
+    await app.analysis.handle([one])
     answer = await call("merge_tool", body={"into": "pebblegrid"}, tool="hxw")
     assert (answer.status, answer.headers["Location"]) == (202, f"/api/v1/runs/{answer.json['run_id']}")
     assert (await carried_out(app, answer))["status"] == "SUCCEEDED"
@@ -151,7 +151,7 @@ async def test_a_merged_tool_answers_as_the_other(app: Container) -> None:
 
 async def test_reanalysis_is_a_run_whose_progress_is_read(app: Container) -> None:
     await add("Quorvia")
-    await app.intake.take([await store(app, 1, "Quorvia is great")])
+    await app.analysis.handle([await store(app, 1, "Quorvia is great")])
     answer = await call("reanalyze_tool", tool="Quorvia")
     assert (answer.status, list(answer.json)) == (202, ["run_id"])
     queued = (await call("get_run", run_id=answer.json["run_id"])).json
@@ -164,7 +164,7 @@ async def test_reanalysis_is_a_run_whose_progress_is_read(app: Container) -> Non
 async def test_a_tools_articles_come_newest_first_without_those_that_were_deleted(app: Container) -> None:
     await add("Quorvia")
     articles = [await store(app, number, f"Quorvia is great, {number}") for number in range(1, 5)]
-    await app.intake.take(articles)
+    await app.analysis.handle(articles)
     assert (await call("delete_article", article_id=articles[1])).status == 204
     first = (await call("list_tool_articles", "limit=2", tool="Quorvia")).json
     second = (await call("list_tool_articles", f"limit=2&cursor={first['next']}", tool="Quorvia")).json

@@ -10,8 +10,8 @@ import pytest
 
 from models.article import Article
 from models.run import IngestionBatch
-from services.articles.api_feeds import news_apis
 from services.articles.poll import FeedPoller
+from services.feeds.news_apis import news_apis
 from services.fetch.credentials import credentials_in
 from services.fetch.fetcher import Fetcher, FetcherSettings
 from services.fetch.outcome import FetchResult, FetchStatus

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 from models.observation import Observation
 from models.quarantine import QuarantineItem
-from services.articles.api_feeds import news_apis
 from services.articles.identity import Source, entry_of, examined
 from services.articles.quarantined_batches import QuarantinedBatches
+from services.feeds.news_apis import news_apis
 from services.fetch.outcome import FetchRequest, FetchResult
 from services.parse.feed import parse
 from services.settings import Settings

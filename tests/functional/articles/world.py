@@ -17,7 +17,6 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from models.feed import Feed
-from services.articles.api_feeds import news_apis
 from services.articles.entries import EntryIngestion
 from services.articles.ingestion import Ingestion, IngestOutcome
 from services.articles.known import DocumentCache
@@ -26,6 +25,7 @@ from services.articles.poll import FeedPoller, Fetches
 from services.feeds.budget import Budget
 from services.feeds.claims import Claims
 from services.feeds.messages import IngestMessage
+from services.feeds.news_apis import news_apis
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Policy
 from services.fetch.credentials import credentials_in

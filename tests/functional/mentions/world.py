@@ -20,14 +20,13 @@ from services.articles.reading import Articles
 from services.figures.entries import Generations
 from services.figures.recount import Recount
 from services.mentions.analyzers.port import Judgement, NotJudged
-from services.mentions.intake import AnalysisFailed, Intake
-from services.mentions.settling import Settling
+from services.mentions.handler import AnalysisFailed, AnalysisHandler
+from services.mentions.writing import MentionWriter
 from services.ports import Query, Store, Where
 from services.runs.engine import RunEngine
 from services.store.containers import ARTICLES, MENTIONS, RUNS
-from services.tools.catalog import Catalog
+from services.tools.catalog import Catalog, Watchlist
 from services.tools.form import new_tool
-from services.tools.watchlist import Watchlist
 from services.workflows.backfill import Backfill
 from services.workflows.changes import ToolChanges
 from services.workflows.deletion import Deletion, delete_article
@@ -70,7 +69,8 @@ class Worker:
 
     catalog: Catalog
     watchlist: Watchlist
-    intake: Intake
+    analysis: AnalysisHandler
+    writer: MentionWriter
     workflows: Workflows
     changes: ToolChanges
     recount: Recount
@@ -95,22 +95,22 @@ class World:
         store = store or self.store
         catalog = Catalog(store, self.watch, lambda: f"00000000-0000-4000-8000-{next(self._ids):012d}")
         watchlist = Watchlist(catalog, self.watch)
-        settling = Settling(store, catalog, watchlist, self.analyzer, self.watch)
+        writer = MentionWriter(store, catalog, watchlist, self.analyzer, self.watch)
         recount, generations = Recount(store), Generations(store, self.watch)
         articles = Articles(store, self.watch)
         workflows = Workflows(
             RunEngine(store, self.watch, lambda: f"run-{next(self._ids)}"),
             {
-                DELETE: Deletion(articles, settling),
-                BACKFILL: Backfill(store, catalog, settling, watchlist, generations),
-                REANALYZE: Reanalysis(store, catalog, settling, recount, generations, self.watch),
-                MERGE: Merging(store, catalog, settling, recount, generations, self.watch),
+                DELETE: Deletion(articles, writer),
+                BACKFILL: Backfill(store, catalog, writer, watchlist, generations),
+                REANALYZE: Reanalysis(store, catalog, writer, recount, generations, self.watch),
+                MERGE: Merging(store, catalog, writer, recount, generations, self.watch),
             },
             self.watch,
         )
-        intake = Intake(store, settling, self.watch)
-        changes = ToolChanges(catalog, workflows, settling)
-        return Worker(catalog, watchlist, intake, workflows, changes, recount, articles)
+        analysis = AnalysisHandler(store, writer, self.watch)
+        changes = ToolChanges(catalog, workflows, writer)
+        return Worker(catalog, watchlist, analysis, writer, workflows, changes, recount, articles)
 
     async def tool(self, name: str, *aliases: str, **fields: Any) -> Tool:
         return await self.worker.catalog.add(new_tool({"name": name, "aliases": list(aliases), **fields}))
@@ -135,7 +135,7 @@ class World:
         """As ingestion stores an edit."""
         before = await self.read(source_id)
         canonical = reading(headline=headline, revision=f"r{next(self._ids)}")
-        after = before.changed(self.watch.now, canonical=canonical)
+        after = before.changed(self.watch.now, canonical=canonical, analysis_due_since=self.watch.now)
         await self.store.replace(ARTICLES.name, after.to_document(), before.stored_etag or "")
 
     async def read(self, source_id: str) -> Article:
@@ -164,7 +164,7 @@ class World:
         while waiting:
             ids, delivery = waiting.pop()
             try:
-                taken = await self.worker.intake.take(ids, delivery)
+                taken = await self.worker.analysis.handle(ids, delivery)
             except AnalysisFailed:
                 waiting.append((ids, delivery + 1))
                 continue

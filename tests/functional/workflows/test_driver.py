@@ -62,7 +62,7 @@ async def test_of_real_mentions_too(world: World) -> None:
     await world.tool("Quorvia")
     articles = [await world.article(number, "Quorvia") for number in range(1, 451)]
     for start in range(0, 450, 100):
-        await world.worker.intake.take(articles[start : start + 100])
+        await world.worker.analysis.handle(articles[start : start + 100])
     run = await world.worker.changes.reanalyze("Quorvia")
     shown: list[tuple[bool, Any]] = []
     worker = world.worker

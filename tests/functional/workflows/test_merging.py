@@ -78,7 +78,7 @@ async def test_a_merge_amid_edits_deletions_and_analyses_leaves_each_article_wit
 
     async def again(worker: Worker, ids: list[str]) -> None:
         with contextlib.suppress(ToolpulseError):
-            await worker.intake.take(ids)
+            await worker.analysis.handle(ids)
 
     async def merging(worker: Worker) -> None:
         run = await worker.changes.merge("Hexwharf", "Pebblegrid")

@@ -96,6 +96,28 @@ class _Unheard(_Around):
         return result
 
 
+class Interrupted(_Around):
+    """Does `act` before the call of that number. With `writes`, dies after as many writes more."""
+
+    def __init__(self, store: Store, calls: int, act: Callable[[], Awaitable[Any]], writes: int | None = None) -> None:
+        super().__init__(store)
+        self._calls = calls
+        self._act = act
+        self._writes = writes
+        self.has_acted = False
+
+    async def _call(self, name: str, call: Callable[[], Awaitable[Any]]) -> Any:
+        if not self._calls:
+            self.has_acted = True
+            await self._act()
+        self._calls -= 1
+        if self.has_acted and self._writes is not None and name in WRITES:
+            if not self._writes:
+                raise Crash
+            self._writes -= 1
+        return await call()
+
+
 def hesitant(store: Store, seed: int) -> Store:
     """Lets others go first before each operation, as a network would."""
     return cast("Store", _Hesitant(store, seed))

@@ -3,8 +3,19 @@
 import pytest
 
 from services.mentions.analyzers.port import Judgement, NotJudged
-from services.mentions.scoring import MOST_SENTENCES, Names, Questions, Scores, ask, conclude
-from services.mentions.sentences import Span
+from services.mentions.scoring import (
+    LONGEST_TEXT,
+    MOST_SENTENCES,
+    Questions,
+    Scores,
+    Side,
+    Weighed,
+    ask,
+    combine,
+    conclude,
+)
+from services.tools.detector import Detected
+from services.tools.matching import Span
 
 GOOD = Judgement("positive", 0.9, 0.85)
 BAD = Judgement("negative", 0.9, -0.85)
@@ -21,7 +32,7 @@ def spans(text: str, name: str) -> tuple[Span, ...]:
 
 
 def asked(headline: str, text: str, *tools: str) -> Questions:
-    return ask(headline, text, {tool: Names(spans(headline, tool), spans(text, tool)) for tool in tools})
+    return ask(headline, text, {tool: Detected((), spans(headline, tool), spans(text, tool)) for tool in tools})
 
 
 def answer(text: str) -> Judgement | NotJudged:
@@ -124,3 +135,94 @@ def test_a_win_over_something_else_is_no_loss(headline: str) -> None:
 def test_names_beyond_what_is_read_fall_back_to_the_headline() -> None:
     text = "x" * 60_000 + " Alpha is great."
     assert sentiment(scores("An awful week", text, "Alpha").tools["Alpha"]) == "negative"
+
+
+def test_the_limits_are_those_of_the_decision() -> None:
+    """docs/adr/0011-sentiment.md."""
+    assert (LONGEST_TEXT, MOST_SENTENCES) == (50_000, 12)
+
+
+@pytest.mark.parametrize(("sentences", "weight"), [(0, 2.0), (1, 2.0), (3, 2.0), (4, 4 * 0.4 / 0.6), (12, 8.0)])
+def test_the_headline_counts_as_two_sentences_and_never_for_less_than_two_fifths(sentences: int, weight: float) -> None:
+    text = " ".join(f"Alpha {number} is fine." for number in range(sentences))
+    headline, *others = asked("Alpha", text, "Alpha").tools["Alpha"]
+    assert headline.weight == pytest.approx(weight)
+    assert [each.weight for each in others] == [1.0] * sentences
+    assert headline.weight / (headline.weight + sentences) >= 0.4 - 1e-9
+
+
+def test_the_score_is_the_weighted_mean_of_the_probabilities() -> None:
+    # positive 0.9 / 0.05 / 0.05 with weight 2, negative 0.05 / 0.05 / 0.9 with weight 1
+    found = combine([Weighed(0, 2.0), Weighed(1, 1.0)], [GOOD, BAD])
+    assert found == Judgement("positive", round((2 * 0.9 + 0.05) / 3, 4), round(0.85 / 3, 4))
+
+
+def test_a_neutral_text_counts_for_half() -> None:
+    # positive 0.9 / 0.05 / 0.05 with weight 1, neutral 0.05 / 0.9 / 0.05 with weight 0.5
+    found = combine([Weighed(0, 1.0), Weighed(1, 1.0)], [GOOD, PLAIN])
+    assert found == Judgement("positive", round((0.9 + 0.5 * 0.05) / 1.5, 4), round(0.85 / 1.5, 4))
+
+
+@pytest.mark.parametrize(
+    "judgement",
+    [
+        GOOD,
+        BAD,
+        PLAIN,
+        Judgement("neutral", 0.5, 0.3),
+        Judgement("positive", 0.5, 0.2),
+        Judgement("negative", 0.7, -0.6),
+    ],
+)
+def test_one_text_alone_gives_its_own_judgement(judgement: Judgement) -> None:
+    assert combine([Weighed(0, 1.0)], [judgement]) == judgement
+
+
+@pytest.mark.parametrize(
+    ("judgement", "side", "expected"),
+    [
+        (GOOD, 1, GOOD),
+        (GOOD, -1, BAD),
+        (BAD, 1, GOOD),
+        (BAD, -1, BAD),
+        (PLAIN, -1, PLAIN),
+        (Judgement("neutral", 0.6, 0.2), -1, Judgement("neutral", 0.6, -0.2)),
+    ],
+)
+def test_a_winner_is_never_judged_badly_and_a_loser_never_well(
+    judgement: Judgement, side: Side, expected: Judgement
+) -> None:
+    assert combine([Weighed(0, 1.0, side)], [judgement]) == expected
+
+
+@pytest.mark.parametrize(
+    ("between", "winner"),
+    [
+        *((verb, "Alpha") for verb in ("beats", "beat", "outperforms", "outpaces", "overtakes", "surpasses")),
+        *((verb, "Alpha") for verb in ("outsells", "trumps", "crushes", "crush", "is better than", "runs faster than")),
+        *((verb, "Beta") for verb in ("loses to", "loses out to", "lags", "lags behind", "trails", "falls behind")),
+        *((verb, "Beta") for verb in ("is worse than", "was much slower than")),
+        *((verb, None) for verb in ("and", "meets", "is not better than", "beats the makers of", "is faster")),
+        ("is " + "x" * 23 + " better than", "Alpha"),
+        ("is " + "x" * 24 + " better than", None),
+    ],
+)
+def test_these_comparisons_have_a_winner(between: str, winner: str | None) -> None:
+    """The words between the names, with their spaces, are at most 40 characters."""
+    tools = asked(f"Alpha {between} Beta", "", "Alpha", "Beta").tools
+    sides = {name: weighed[0].side for name, weighed in tools.items()}
+    assert sides == {name: 0 if winner is None else 1 if name == winner else -1 for name in ("Alpha", "Beta")}
+
+
+def test_the_side_of_a_sentence_is_that_of_the_comparison_in_it() -> None:
+    alpha = asked("News", "Alpha is here. Alpha beats Beta.", "Alpha", "Beta").tools["Alpha"]
+    assert [each.side for each in alpha] == [0, 1]
+
+
+def test_the_article_is_judged_by_its_headline_and_first_sentences_without_sides() -> None:
+    questions = asked("Alpha beats Beta", "Alpha beats Beta again. More.", "Alpha", "Beta")
+    assert [(questions.texts[each.text], each.side) for each in questions.article] == [
+        ("Alpha beats Beta", 0),
+        ("Alpha beats Beta again.", 0),
+        ("More.", 0),
+    ]

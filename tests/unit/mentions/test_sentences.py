@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from services.mentions.sentences import Span, naming, split_sentences
+from services.mentions.scoring import sentences_naming, split_sentences
+from services.tools.matching import Span
 
 
 def parts(text: str, *whole: str) -> list[str]:
@@ -63,7 +64,7 @@ def test_only_the_sentences_in_which_a_name_begins_name_it() -> None:
     text = "Alpha is fast. Beta is slow. Alpha wins."
     sentences = split_sentences(text)
     spans = [Span(0, 5), Span(text.rindex("Alpha"), text.rindex("Alpha") + 5)]
-    assert [text[start:end] for start, end in naming(sentences, spans)] == ["Alpha is fast.", "Alpha wins."]
+    assert [text[start:end] for start, end in sentences_naming(sentences, spans)] == ["Alpha is fast.", "Alpha wins."]
 
 
 @pytest.mark.parametrize("text", ["." * 50_000 + "x", "\n" * 50_000, "\n " * 25_000, 'a."' * 15_000, ". a" * 15_000])
@@ -71,3 +72,44 @@ def test_hostile_texts_cost_no_more_than_others(text: str) -> None:
     start = time.process_time()
     split_sentences(text)
     assert time.process_time() - start < 1.0
+
+
+ABBREVIATIONS = (
+    "mr mrs ms dr prof st sr jr inc corp co ltd vs no nos vol fig approx est dept gov sen rep gen u.s u.k e.g i.e "
+    "jan feb mar apr jun jul aug sep sept oct nov dec"
+)
+
+
+@pytest.mark.parametrize("abbreviation", ABBREVIATIONS.split())
+def test_an_abbreviation_does_not_end_a_sentence(abbreviation: str) -> None:
+    assert len(parts(f"With {abbreviation.capitalize()}. Something else")) == 1
+    assert len(parts(f"With {abbreviation.upper()}. Something else")) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("The firm grew... And fell", 2),
+        ("The firm grew. and fell", 1),
+        ("The end.", 1),
+        ("Made by J. Smith", 1),
+        ("Made by them. Sold", 2),
+        ("Is it? yes", 2),
+        ("a.b. C", 1),
+        ("A price of 3.5", 1),
+        ("One\nTwo", 1),
+        ("One\n \nTwo", 2),
+        ("One\n* Two\n• Three", 3),
+    ],
+)
+def test_where_a_sentence_ends(text: str, count: int) -> None:
+    assert len(parts(text)) == count
+
+
+def test_a_stop_at_the_end_of_a_name_ends_the_sentence() -> None:
+    assert parts("We use Yahoo! It works.", "Yahoo!") == ["We use Yahoo!", "It works."]
+
+
+def test_a_name_before_the_first_sentence_is_in_none() -> None:
+    assert sentences_naming([Span(2, 5)], [Span(0, 1)]) == []
+    assert sentences_naming([Span(2, 5)], [Span(2, 9)]) == [Span(2, 5)]

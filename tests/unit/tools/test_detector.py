@@ -1,4 +1,4 @@
-"""Tools are found by their names, in any script, and told from plain words."""
+"""Tools are found by their names, in any script, and not by plain words that look the same."""
 
 from __future__ import annotations
 
@@ -208,3 +208,74 @@ def test_a_keyword_may_belong_to_two_tools() -> None:
 
 def test_names_without_letters_are_found_too() -> None:
     assert found([tool("🦀")], "I ♥ 🦀 a lot") == {"🦀": ["🦀"]}
+
+
+def test_a_mention_keeps_at_most_20_reasons_of_at_most_120_characters() -> None:
+    many = tool("Quorvia", aliases=tuple(f"Quorvia {number}" for number in range(30)))
+    (detected,) = Detector([many]).find(" ".join(many.aliases)).values()
+    assert len(detected.matches) == 20
+    assert len(detected.headline_spans) == 30
+    (detected,) = Detector([many]).find("Nothing", tags=("quorvia" + " " * 200,)).values()
+    assert len(detected.matches[0].name) == 120
+
+
+def test_a_thousand_occurrences_of_a_name_are_looked_at() -> None:
+    (detected,) = Detector([tool("Quorvia")]).find("x", "Quorvia " * 1001).values()
+    assert len(detected.text_spans) == 1000
+
+
+EXCHANGES = (
+    "AMEX ASX BATS BIT BME BSE BVMF CBOE CSE CVE EPA ETR EURONEXT FRA HKEX HKG JSE KOSDAQ KRX LON LSE NASDAQ NEO NSE "
+    "NYSE NYSEAMERICAN NYSEARCA OMX OTC OTCMKTS OTCQB OTCQX SEHK SGX SIX SSE STO SWX SZSE TPE TSE TSX TSXV TWSE TYO "
+    "XETRA Nasdaq Euronext Xetra"
+)
+
+
+@pytest.mark.parametrize("exchange", EXCHANGES.split())
+def test_a_ticker_behind_an_exchange_counts(exchange: str) -> None:
+    assert found(AMBIGUOUS, f"Shares ({exchange}: AAPL)") == {"Apple": [f"{exchange}: AAPL"]}
+    assert found(AMBIGUOUS, "Shares", tags=(f"{exchange.lower()}:AAPL",)) == {"Apple": [f"{exchange.lower()}:AAPL"]}
+
+
+@pytest.mark.parametrize("exchange", ["NYSE American", "NYSE ARCA"])
+def test_an_exchange_of_two_words_counts_in_a_tag(exchange: str) -> None:
+    assert found(AMBIGUOUS, "Shares", tags=(f"{exchange}:AAPL",)) == {"Apple": [f"{exchange}:AAPL"]}
+
+
+def test_the_tickers_in_headline_and_text_are_told_apart_from_names_and_tags() -> None:
+    (detected,) = Detector(AMBIGUOUS).find("$aapl, Apple", "(NYSE: AAPL).", tags=("$AAPL",), tickers=("AAPL",)).values()
+    assert detected.tickers == ("AAPL",)
+    assert [(each.name, each.kind, each.where) for each in detected.matches] == [
+        ("$aapl", "TICKER", "HEADLINE"),
+        ("Apple", "NAME", "HEADLINE"),
+        ("NYSE: AAPL", "TICKER", "TEXT"),
+        ("AAPL", "SOURCE_TAG", "TAGS"),
+        ("$AAPL", "SOURCE_TAG", "TAGS"),
+    ]
+
+
+def test_a_ticker_with_a_share_class_counts() -> None:
+    both = [tool("Berkshire", tickers=("BRK.B", "BRK-A"))]
+    assert found(both, "$BRK.B and $BRK-A, not $BRK.BBB") == {"Berkshire": ["$BRK.B", "$BRK-A"]}
+
+
+def test_a_tag_counts_as_a_name_unless_the_rule_of_the_name_wants_another_spelling() -> None:
+    rule = {"Rust": NameRule(case_sensitive=True, context=("game",))}
+    strict = [tool("Rust", name_rules=rule)]
+    assert found(strict, "x", tags=("rust",)) == {}
+    assert found(strict, "x", tags=(" Rust ",)) == {"Rust": [" Rust "]}
+    assert found([tool("Apple")], "x", tags=("apple",)) == {"Apple": ["apple"]}
+    assert found([tool("Quorvia", keywords=("store",))], "x", tags=("store",)) == {}, "keywords count in texts only"
+
+
+def test_of_overlapping_names_the_longest_counts_and_of_equal_ones_the_first() -> None:
+    tools = [tool("Alpha Beta"), tool("Beta Gamma"), tool("Beta Gamma Delta")]
+    assert found(tools, "Alpha Beta Gamma Delta") == {"Beta Gamma Delta": ["Beta Gamma Delta"]}
+    assert found(tools, "Alpha Beta Gamma") == {"Alpha Beta": ["Alpha Beta"]}
+
+
+def test_an_excluded_phrase_with_a_name_excludes_that_occurrence_and_another_phrase_the_article() -> None:
+    orion = [tool("Orion", keywords=("ORN",), excluded=("Orion Belt", "ORN code", "horoscope"))]
+    assert found(orion, "Orion Belt and Orion") == {"Orion": ["Orion"]}
+    assert found(orion, "ORN code and ORN") == {"Orion": ["ORN"]}
+    assert found(orion, "The horoscope of Orion", tags=("orion",)) == {}

@@ -1,12 +1,13 @@
-"""What is wrong with a tool is named by field, before anything is asked."""
+"""The form of a tool is checked before anything is stored, and an error names its field."""
 
 from typing import Any
 
 import pytest
 
 from models.errors import InvalidInput
-from services.tools.form import changed_tool, new_tool, tool_change
-from tests.documents import NOW, tool
+from models.tool import NameRule
+from services.tools.form import changed_tool, checked_name, detects_alike, new_tool, tool_change, without_name
+from tests.documents import NOW, TOOL_ID, tool
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,23 @@ from tests.documents import NOW, tool
         ({"name": "A", "name_rules": {"A": {"case_sensitive": "yes"}}}, "name_rules"),
         ({"name": "A", "status": "ACTIVE"}, "status"),
         ({"name": "A", "colour": "red"}, "colour"),
+        ({"name": None}, "name"),
+        ({"name": "a\x9fb"}, "name"),
+        ({"name": "a\ud800"}, "name"),
+        ({"name": "a\uffff"}, "name"),
+        ({"name": "A", "aliases": ["B", "b"]}, "aliases"),
+        ({"name": "A", "keywords": ["x" * 121]}, "keywords"),
+        ({"name": "A", "excluded": [str(n) for n in range(101)]}, "excluded"),
+        ({"name": "A", "tickers": "MSFT"}, "tickers"),
+        ({"name": "A", "tickers": [7]}, "tickers"),
+        ({"name": "A", "tickers": ["x" * 16]}, "tickers"),
+        ({"name": "A", "tickers": [".A"]}, "tickers"),
+        ({"name": "A", "tickers": [f"T{n}" for n in range(101)]}, "tickers"),
+        ({"name": "A", "name_rules": []}, "name_rules"),
+        ({"name": "A", "name_rules": {"A": 7}}, "name_rules"),
+        ({"name": "A", "name_rules": {"a": {}}}, "name_rules"),
+        ({"name": "A", "name_rules": {"A": {"context": "word"}}}, "name_rules"),
+        ({"name": "A", "name_rules": {str(n): {} for n in range(101)}}, "name_rules"),
     ],
 )
 def test_a_wrong_field_is_named(fields: dict[str, Any], field: str) -> None:
@@ -51,3 +69,95 @@ def test_a_rule_goes_with_its_name() -> None:
     assert "C#" in tool().name_rules
     assert changed_tool(tool(), {"aliases": ("VS Code",)}, NOW).name_rules == {}
     assert changed_tool(tool(), {"aliases": tool().aliases}, NOW) == tool()
+
+
+def test_the_longest_forms_are_allowed() -> None:
+    names = [str(number) for number in range(100)]
+    new = new_tool({"name": "x" * 120, "aliases": names, "tickers": ["x" * 15], "excluded": names, "keywords": names})
+    assert (len(new.name), len(new.aliases), new.tickers) == (120, 100, ("X" * 15,))
+
+
+def test_an_error_says_what_is_allowed() -> None:
+    for fields, words in (
+        ({"name": "x" * 121}, "1 to 120 characters"),
+        ({"name": "A", "aliases": 7}, "a list of at most 100"),
+        ({"name": "A", "tickers": ["?"]}, "AAPL or BRK.B"),
+        ({"name": "A", "name_rules": {"A": 7}}, "case_sensitive"),
+        ({"name": "A", "aliases": ["a"]}, "'a' is there twice"),
+        ({"name": "A", "x": 1}, "name, aliases, tickers, keywords, excluded, name_rules"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            new_tool(fields)
+    with pytest.raises(InvalidInput, match="ACTIVE, DEPRECATED"):
+        tool_change({"status": "GONE"})
+
+
+def test_the_fields_of_a_new_tool_become_the_tool() -> None:
+    new = new_tool(
+        {
+            "name": "A",
+            "aliases": ["B"],
+            "tickers": ["C"],
+            "keywords": ["D"],
+            "excluded": ["E"],
+            "name_rules": {"A": {"case_sensitive": True, "context": ["F"]}},
+        }
+    )
+    made = new.tool(TOOL_ID, NOW)
+    assert (made.tool_id, made.primary_name, made.aliases, made.tickers) == (TOOL_ID, "A", ("B",), ("C",))
+    assert (made.keywords, made.excluded, made.created_at, made.updated_at) == (("D",), ("E",), NOW, NOW)
+    assert made.name_rules == {"A": NameRule(case_sensitive=True, context=("F",))}
+
+
+def test_a_null_field_of_a_new_tool_is_absent() -> None:
+    assert new_tool({"name": "A", "aliases": None}).aliases == ()
+
+
+def test_a_change_is_by_stored_names_and_checked() -> None:
+    rule = NameRule(context=("x",))
+    assert tool_change({"name": " A ", "name_rules": {"A": rule}}) == {"primary_name": "A", "name_rules": {"A": rule}}
+    for change in ({"name": ""}, {"aliases": None}, {"colour": 1}):
+        with pytest.raises(InvalidInput):
+            tool_change(change)
+
+
+def test_a_changed_tool_keeps_rules_of_its_names_only_unless_new_rules_are_given() -> None:
+    renamed = changed_tool(tool(), {"primary_name": "Code"}, NOW)
+    assert (renamed.primary_name, "C#" in renamed.name_rules) == ("Code", True)
+    assert changed_tool(tool(), {"name_rules": {}}, NOW).name_rules == {}
+    with pytest.raises(InvalidInput, match="name_rules"):
+        changed_tool(tool(), {"name_rules": {"Nobody": NameRule()}}, NOW)
+    with pytest.raises(InvalidInput, match="aliases"):
+        changed_tool(tool(), {"primary_name": "vs code"}, NOW)
+
+
+def test_a_change_that_changes_nothing_gives_the_same_tool() -> None:
+    before = tool()
+    assert changed_tool(before, {"aliases": before.aliases, "status": "ACTIVE"}, NOW) is before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"primary_name": "Code", "name_rules": {}},
+        {"aliases": (), "name_rules": {}},
+        {"tickers": ("MSFT",)},
+        {"keywords": ("editor",)},
+        {"excluded": ("no",)},
+        {"name_rules": {}},
+        {"status": "DEPRECATED"},
+    ],
+)
+def test_detection_depends_on_these_fields(change: dict[str, Any]) -> None:
+    assert not detects_alike(tool(), tool().changed(NOW, **change))
+    assert detects_alike(tool(), tool().changed(NOW, scored_by="x", discovery_date="2026-01-01"))
+
+
+def test_a_tool_that_loses_a_name_keeps_the_others() -> None:
+    assert without_name(tool(), "vs  CODE", NOW).names == ("Visual  Studio Code", "C#")
+    renamed = without_name(tool(), "visual studio code", NOW)
+    assert renamed.names == (TOOL_ID, "VS Code", "C#")
+
+
+def test_spaces_within_a_name_become_one() -> None:
+    assert checked_name(" a \t b ") == "a b"

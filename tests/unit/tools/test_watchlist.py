@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 from services.ports import Store
 from services.store.sqlite import SqliteStore
-from services.tools.catalog import Catalog
+from services.tools.catalog import REBUILT_AFTER, Catalog, Watchlist
 from services.tools.form import new_tool, tool_change
-from services.tools.watchlist import ANEW_AFTER, Watchlist
 from tests.builders import Watch
 
 
@@ -38,5 +37,5 @@ async def test_a_change_that_was_never_announced_is_known_after_a_minute_or_when
     await store.create(
         "catalog", new_tool({"name": "B"}).tool("00000000-0000-4000-8000-000000000778", watch.now).to_document()
     )
-    watch.advance(seconds=ANEW_AFTER.total_seconds())
+    watch.advance(seconds=REBUILT_AFTER.total_seconds())
     assert len((await other.detector()).tools) == 2

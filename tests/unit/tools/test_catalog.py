@@ -17,7 +17,7 @@ from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore
 from services.tools.catalog import Catalog
 from services.tools.form import new_tool, tool_change
-from services.tools.names import SETTLES
+from services.tools.names import ABANDONED_AFTER
 from tests.builders import Watch
 from tests.unit.feeds.stores import Crash, hesitant, mortal
 
@@ -117,7 +117,7 @@ async def test_adding_that_dies_anywhere_can_be_done_again_or_by_another(
 ) -> None:
     with contextlib.suppress(Crash):
         await catalog_on(mortal(store, writes)).add(wanted("Quorvia", "QV", "Quorvia DB"))
-    watch.advance(seconds=SETTLES.total_seconds())
+    watch.advance(seconds=ABANDONED_AFTER.total_seconds())
     catalog = catalog_on(store)
     with contextlib.suppress(Conflict):
         await catalog.add(wanted("Another", "qv"))
@@ -137,7 +137,7 @@ async def test_a_change_that_dies_anywhere_can_be_done_again_or_by_another(
     change = tool_change({"name": "Quorvia 2", "aliases": ["New"]})
     with contextlib.suppress(Crash):
         await catalog_on(mortal(store, writes)).change("Quorvia", change)
-    watch.advance(seconds=SETTLES.total_seconds())
+    watch.advance(seconds=ABANDONED_AFTER.total_seconds())
     taken = 0
     for name in ("QV", "Old", "New", "Quorvia 2"):
         with contextlib.suppress(Conflict):
@@ -152,7 +152,7 @@ async def test_a_claim_that_was_just_made_is_not_taken_over(catalog: Catalog, ca
         await catalog_on(mortal(catalog._store, 2)).add(wanted("Slow", "Contested"))
     with pytest.raises(Conflict, match="just now"):
         await catalog.add(wanted("Quick", "Contested"))
-    watch.advance(seconds=SETTLES.total_seconds())
+    watch.advance(seconds=ABANDONED_AFTER.total_seconds())
     assert (await catalog.add(wanted("Quick", "Contested"))).names == ("Quick", "Contested")
 
 

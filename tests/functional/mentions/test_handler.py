@@ -1,4 +1,4 @@
-"""What articles say becomes mentions, once and exactly, whoever dies on the way; one bad article fails alone."""
+"""Articles become mentions exactly once, also after a crash at any write; an article that fails does so alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from models.errors import Unavailable
 from models.tool import ToolReference
 from services.articles.reading import Articles
-from services.mentions.intake import ERRORS_REST, LAST_DELIVERY, MOST_ATTEMPTS, AnalysisFailed
+from services.mentions.handler import ERRORS_REST, LAST_DELIVERY, MOST_ATTEMPTS, AnalysisFailed
 from services.store.containers import ARTICLES, CATALOG
 from services.tools.form import new_tool
 from services.workflows.driver import TIME_PER_MESSAGE
@@ -35,14 +35,14 @@ async def test_an_article_is_analysed_and_mentions_each_tool_that_it_names(world
     tarnwick = await world.tool("Tarnwick DB")
     one = await world.article(1, "Quorvia is good", "Tarnwick DB is bad. QV stays good. $QRVA rises.")
     other = await world.article(2, "Nothing of note")
-    taken = await world.worker.intake.take([one, other, "dedup:" + "f" * 32])
-    assert (taken.analyzed, taken.alone) == (3, ())
+    handled = await world.worker.analysis.handle([one, other, "dedup:" + "f" * 32])
+    assert (handled.analyzed, handled.alone) == (3, ())
 
     analysed = await world.read(one)
     assert (analysed.status, analysed.analyzer, analysed.analyzer_version) == ("analyzed", "words", "1")
     assert analysed.detected_tool_ids == tuple(sorted((quorvia.tool_id, tarnwick.tool_id)))
     assert (analysed.matched_tickers, analysed.detected_tickers) == (("QRVA",), ("QRVA",))
-    assert analysed.analyzed_revision == analysed.canonical.revision
+    assert (analysed.analyzed_revision, analysed.analysis_due_since) == (analysed.canonical.revision, None)
     assert (await world.read(other)).status == "analyzed"
 
     ours, theirs = (await world.mentions(quorvia))[one], (await world.mentions(tarnwick))[one]
@@ -81,7 +81,7 @@ async def test_the_first_article_about_a_tool_is_its_discovery(world: World) -> 
     assert ToolReference.from_document(kept).role == "DISCOVERY"
 
 
-async def test_an_edit_moves_mentions_and_a_deletion_takes_them_away(world: World) -> None:
+async def test_an_edit_moves_mentions_and_a_deletion_removes_them(world: World) -> None:
     quorvia, tarnwick = await world.tool("Quorvia"), await world.tool("Tarnwick")
     one = await world.article(1, "Quorvia is good")
     await world.delivered([one])
@@ -102,18 +102,20 @@ async def test_an_edit_moves_mentions_and_a_deletion_takes_them_away(world: Worl
     assert (await world.read(one)).detected_tool_ids == ()
 
 
-@pytest.mark.parametrize("writes", range(9))
-async def test_dying_at_any_write_and_being_told_again_gives_the_same(world: World, writes: int) -> None:
-    """Also if the article was edited, or deleted, before it is told again."""
+@pytest.mark.parametrize("writes", range(13))
+async def test_a_message_that_is_delivered_again_after_a_crash_at_any_write_gives_the_same(
+    world: World, writes: int
+) -> None:
+    """Also if an article was edited or deleted in between."""
     quorvia, tarnwick = await world.tool("Quorvia"), await world.tool("Tarnwick")
     articles = [
         await world.article(1, "Quorvia is good", "Tarnwick is bad"),
         await world.article(2, "Quorvia"),
         await world.article(3, "Tarnwick is good"),
     ]
-    await world.dying(writes, lambda worker: worker.intake.take(articles))
+    await world.dying(writes, lambda worker: worker.analysis.handle(articles))
     await world.edit(articles[0], "Tarnwick is good")
-    await world.dying(writes, lambda worker: worker.intake.take(articles))
+    await world.dying(writes, lambda worker: worker.analysis.handle(articles))
     await Articles(world.store, world.watch).delete(articles[2])
     await world.delivered(articles)
     assert set(await world.mentions(quorvia)) == {articles[1]}
@@ -122,7 +124,7 @@ async def test_dying_at_any_write_and_being_told_again_gives_the_same(world: Wor
     await world.is_counted(tarnwick)
 
 
-async def test_telling_it_twice_writes_nothing_more(world: World) -> None:
+async def test_a_message_that_is_delivered_twice_writes_nothing_more(world: World) -> None:
     quorvia = await world.tool("Quorvia")
     one = await world.article(1, "Quorvia is good")
     await world.delivered([one])
@@ -135,89 +137,108 @@ async def test_telling_it_twice_writes_nothing_more(world: World) -> None:
 async def test_a_text_that_cannot_be_judged_is_an_error_at_once_and_the_others_go_on(world: World) -> None:
     quorvia = await world.tool("Quorvia")
     cursed, well = await world.article(1, "cursed Quorvia"), await world.article(2, "Quorvia is good")
-    taken = await world.worker.intake.take([cursed, well])
-    assert (taken.analyzed, taken.alone) == (1, ())
+    handled = await world.worker.analysis.handle([cursed, well])
+    assert (handled.analyzed, handled.alone) == (1, ())
     article = await world.read(cursed)
     assert (article.status, article.analysis_attempts) == ("error", MOST_ATTEMPTS)
     assert str(article.last_error_fingerprint).startswith("cursed text:")
+    assert article.analysis_due_since is None
     assert set(await world.mentions(quorvia)) == {well}
     world.watch.advance(days=1)
-    assert await world.worker.intake.second_chances(world.watch.now) == []
+    assert await world.worker.analysis.retry_errors(world.watch.now) == []
     await world.edit(cursed, "Quorvia is bad")
     await world.delivered([cursed])
     assert (await world.read(cursed)).status == "analyzed"
 
 
-async def test_an_article_that_breaks_goes_on_alone_and_at_its_fifth_delivery_is_an_error(world: World) -> None:
+async def test_an_unreadable_article_is_tried_alone_and_becomes_an_error_at_its_fifth_delivery(
+    world: World,
+) -> None:
     quorvia = await world.tool("Quorvia")
     broken, well = await world.article(1, "Quorvia"), await world.article(2, "Quorvia is good")
     document = await world.store.read(ARTICLES.name, broken, "article")
     assert document is not None
     await world.store.upsert(ARTICLES.name, {**document, "sources": ["nobody"]})
-    taken = await world.worker.intake.take([broken, well])
-    assert [json.loads(each) for each in taken.alone] == [{"source_ids": [broken]}]
+    handled = await world.worker.analysis.handle([broken, well])
+    assert [json.loads(each) for each in handled.alone] == [{"source_ids": [broken]}]
     assert set(await world.mentions(quorvia)) == {well}
     for delivery in range(1, LAST_DELIVERY):
         with pytest.raises(AnalysisFailed):
-            await world.worker.intake.take([broken], delivery)
-    await world.worker.intake.take([broken], LAST_DELIVERY)
+            await world.worker.analysis.handle([broken], delivery)
+    await world.worker.analysis.handle([broken], LAST_DELIVERY)
     failed = await world.store.read(ARTICLES.name, broken, "article")
     assert failed is not None
     assert (failed["status"], failed["analysis_attempts"]) == ("error", LAST_DELIVERY)
+    assert "analysis_due_since" not in failed
 
     await world.store.upsert(ARTICLES.name, {**failed, "sources": document["sources"]})
-    assert await world.worker.intake.second_chances(world.watch.now) == []
+    assert await world.worker.analysis.retry_errors(world.watch.now) == []
     now = world.watch.advance(seconds=ERRORS_REST.total_seconds())
-    assert await world.worker.intake.second_chances(now) == [broken]
-    assert await world.worker.intake.second_chances(now) == []
+    assert await world.worker.analysis.retry_errors(now) == [broken]
+    assert await world.worker.analysis.retry_errors(now) == []
+    assert (await world.read(broken)).analysis_due_since == now
     await world.delivered([broken])
     assert (await world.read(broken)).status == "analyzed"
 
 
-async def test_articles_in_error_are_tried_anew_at_once_when_somebody_says_so(world: World) -> None:
+async def test_articles_in_error_can_be_reset_and_are_tried_at_once(world: World) -> None:
     articles = [await world.article(number, "Quorvia") for number in (1, 2)]
     for each in articles:
-        await world.worker.intake.take([each], LAST_DELIVERY)
+        await world.worker.analysis.handle([each], LAST_DELIVERY)
         document = await world.store.read(ARTICLES.name, each, "article")
         assert document is not None
         assert document["status"] == "error"
         await world.store.upsert(ARTICLES.name, {**document, "analysis_attempts": MOST_ATTEMPTS})
-    assert len(await world.worker.intake.redriven(1)) == 1
-    assert len(await world.worker.intake.redriven(9)) == 1
-    assert await world.worker.intake.redriven(9) == []
+    assert len(await world.worker.analysis.reset_errors(1)) == 1
+    assert len(await world.worker.analysis.reset_errors(9)) == 1
+    assert await world.worker.analysis.reset_errors(9) == []
     await world.delivered(articles)
     assert [(await world.read(each)).status for each in articles] == ["analyzed", "analyzed"]
 
 
-async def test_a_batch_that_keeps_killing_its_worker_is_taken_apart(world: World) -> None:
+async def test_a_message_that_keeps_killing_its_worker_is_split(world: World) -> None:
     articles = [await world.article(number, "News") for number in range(1, 4)]
-    taken = await world.worker.intake.take(articles, 3)
-    assert [json.loads(each)["source_ids"] for each in taken.alone] == [[each] for each in articles]
-    await world.worker.intake.take([articles[0]], LAST_DELIVERY)
+    handled = await world.worker.analysis.handle(articles, 3)
+    assert [json.loads(each)["source_ids"] for each in handled.alone] == [[each] for each in articles]
+    await world.worker.analysis.handle([articles[0]], LAST_DELIVERY)
     assert (await world.read(articles[0])).status == "error"
 
 
-async def test_while_the_analyzer_does_not_answer_nothing_is_written_and_all_is_told_again(world: World) -> None:
+async def test_while_the_analyzer_does_not_answer_nothing_is_written_and_the_message_fails(
+    world: World,
+) -> None:
     await world.tool("Quorvia")
     one = await world.article(1, "Quorvia")
     before = await world.read(one)
     world.analyzer.is_down = True
     with pytest.raises(Unavailable):
-        await world.worker.intake.take([one])
+        await world.worker.analysis.handle([one])
     assert (await world.read(one)).stored_etag == before.stored_etag
 
 
-async def test_an_analysed_article_that_then_fails_keeps_its_figures(world: World) -> None:
+async def test_an_analysed_article_whose_edit_cannot_be_judged_keeps_its_figures(world: World) -> None:
     one = await world.article(1, "All good")
     await world.delivered([one])
     await world.edit(one, "cursed")
     await world.delivered([one])
     article = await world.read(one)
-    assert (article.status, article.sentiment) == ("analyzed", "positive")
+    assert (article.status, article.sentiment, article.analysis_due_since) == ("analyzed", "positive", None)
     assert article.analyzed_revision != article.canonical.revision
 
 
-async def test_a_deprecated_tool_is_not_looked_for_and_keeps_what_it_has(world: World) -> None:
+async def test_the_analysis_of_an_edit_that_fails_stays_due_until_its_attempts_are_used_up(world: World) -> None:
+    one = await world.article(1, "All good")
+    await world.delivered([one])
+    await world.edit(one, "All bad")
+    for attempt in range(1, MOST_ATTEMPTS + 1):
+        assert (await world.read(one)).analysis_due_since == world.watch.now
+        await world.worker.analysis.handle([one], LAST_DELIVERY)
+        assert (await world.read(one)).analysis_attempts == attempt
+    article = await world.read(one)
+    assert (article.status, article.sentiment, article.analysis_due_since) == ("analyzed", "positive", None)
+
+
+async def test_a_deprecated_tool_is_not_detected_and_keeps_its_mentions(world: World) -> None:
     quorvia = await world.tool("Quorvia")
     old = await world.article(1, "Quorvia is good")
     await world.delivered([old])
@@ -229,7 +250,7 @@ async def test_a_deprecated_tool_is_not_looked_for_and_keeps_what_it_has(world: 
     assert (await world.read(old)).detected_tool_ids == (quorvia.tool_id,)
 
 
-async def test_what_a_deprecated_tool_lost_before_does_not_come_back(world: World) -> None:
+async def test_a_mention_that_a_deprecated_tool_lost_does_not_come_back(world: World) -> None:
     quorvia = await world.tool("Quorvia")
     one = await world.article(1, "Quorvia is good")
     await world.delivered([one])
@@ -241,7 +262,7 @@ async def test_what_a_deprecated_tool_lost_before_does_not_come_back(world: Worl
     assert (await world.mentions(quorvia), (await world.read(one)).detected_tool_ids) == ({}, ())
 
 
-async def test_an_article_that_cannot_be_read_does_not_hold_up_a_backfill(world: World) -> None:
+async def test_an_article_that_cannot_be_read_does_not_stop_a_backfill(world: World) -> None:
     broken, well = await world.article(1, "Quorvia"), await world.article(2, "Quorvia is good")
     document = await world.store.read(ARTICLES.name, broken, "article")
     assert document is not None

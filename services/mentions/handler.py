@@ -1,0 +1,132 @@
+"""Handles the messages of `analyze-articles`, and decides when an article that fails is tried again.
+
+An article that fails beside others gets a message of its own; one that fails alone is tried again by the queue, and at
+its fifth delivery becomes an error that can be seen. `clean_up` retries errors until MOST_ATTEMPTS are used up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from models.article import Article
+from models.errors import ChangedMeanwhile, ToolpulseError
+from models.values import format_time
+from services.articles.analysis_messages import article_messages
+from services.logs import log_event
+from services.mentions.understanding import fingerprint
+from services.mentions.writing import MentionWriter
+from services.ports import Clock, Document, Query, Store, Where
+from services.store.containers import ARTICLES
+
+log = logging.getLogger("toolpulse.analysis")
+
+LAST_DELIVERY = 5
+"""host.json's maxDequeueCount; a test compares both."""
+SPLIT_AT_DELIVERY = 3
+"""A message that kills its process is then split, so that the article that is the cause fails alone."""
+MOST_ATTEMPTS = 15
+ERRORS_REST = timedelta(hours=1)
+MOST_AT_ONCE = 500
+_TRIES = 8
+
+
+class AnalysisFailed(ToolpulseError):
+    """One article could not be analysed; its message is to be delivered again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handled:
+    """How many articles were analysed, and the messages for articles that are to be tried alone."""
+
+    analyzed: int
+    alone: tuple[str, ...] = ()
+
+
+class AnalysisHandler:
+    def __init__(self, store: Store, writer: MentionWriter, clock: Clock) -> None:
+        self._store = store
+        self._writer = writer
+        self._clock = clock
+
+    async def handle(self, source_ids: Sequence[str], delivery: int = 1) -> Handled:
+        """Raises AnalysisFailed if the article of a message with one article failed, and Unavailable if the store or
+        the analyzer did not answer."""
+        if not source_ids:
+            return Handled(0)
+        if len(source_ids) > 1 and delivery >= SPLIT_AT_DELIVERY:
+            return Handled(0, tuple(article_messages(source_ids, 1)))
+        if delivery >= LAST_DELIVERY:
+            await self._note_failure(source_ids[0], None, last=True)
+            return Handled(0)
+        report = await self._writer.write(source_ids)
+        log_event(
+            log,
+            logging.WARNING if report.failed else logging.INFO,
+            "articles_analyzed",
+            articles=len(report.done),
+            mentions=report.written,
+            removed=report.removed,
+            failed=len(report.failed),
+        )
+        for source_id in report.permanent:
+            await self._note_failure(source_id, report.failed[source_id], last=True, permanent=True)
+        again = [each for each in report.failed if each not in report.permanent]
+        if again and len(source_ids) == 1:
+            await self._note_failure(again[0], report.failed[again[0]], last=False)
+            raise AnalysisFailed(f"article {again[0]}: {report.failed[again[0]]}")
+        return Handled(len(report.done), tuple(article_messages(again, 1)))
+
+    async def retry_errors(self, now: datetime) -> list[str]:
+        """Makes articles in error pending that have rested and have attempts left. Their messages are to be sent."""
+        rested = Where("updated_at", "le", format_time(now - ERRORS_REST))
+        left = Where("analysis_attempts", "lt", MOST_ATTEMPTS)
+        return await self._make_pending((rested, left), MOST_AT_ONCE, {}, now)
+
+    async def reset_errors(self, limit: int) -> list[str]:
+        """Makes articles in error pending as if they had never been tried. Their messages are to be sent."""
+        return await self._make_pending((), limit, {"analysis_attempts": 0}, self._clock())
+
+    async def _make_pending(self, which: tuple[Where, ...], limit: int, more: Document, now: datetime) -> list[str]:
+        where = (Where("status", "eq", "error"), Where("deleted_at", "missing"), *which)
+        page = await self._store.query(ARTICLES.name, Query(where, order="by_status", limit=limit))
+        changes = {name: format_time(now) for name in ("updated_at", "resent_at", "analysis_due_since")}
+        changes |= {"status": "pending", **more}
+        done = await asyncio.gather(*(self._replaced(each, changes) for each in page.items))
+        return [each["source_id"] for each, replaced in zip(page.items, done, strict=True) if replaced]
+
+    async def _note_failure(self, source_id: str, why: str | None, *, last: bool, permanent: bool = False) -> None:
+        """Counts the attempt; after the `last` of a message, the article becomes an error.
+
+        An article that was analysed before an edit keeps its status and its figures; its analysis stays due while
+        attempts are left.
+        """
+        for _ in range(_TRIES):
+            document = await self._store.read(ARTICLES.name, source_id, Article.ID)
+            if document is None or document.get("deleted_at"):
+                return
+            attempts = MOST_ATTEMPTS if permanent else (document.get("analysis_attempts") or 0) + 1
+            why = why or document.get("last_error_fingerprint") or fingerprint("process died")
+            changes: Document = {"analysis_attempts": attempts, "last_error_fingerprint": why}
+            if last:
+                changes["updated_at"] = format_time(self._clock())
+                is_error = document.get("status") != "analyzed"
+                changes |= {"status": "error"} if is_error else {}
+                changes |= {"analysis_due_since": None} if is_error or attempts >= MOST_ATTEMPTS else {}
+            if await self._replaced(document, changes):
+                if last:
+                    log_event(log, logging.ERROR, "article_given_up", source_id=source_id, attempts=attempts)
+                return
+        raise ChangedMeanwhile(f"article {source_id} keeps changing")
+
+    async def _replaced(self, document: Document, changes: Document) -> bool:
+        """False if another writer was first. By field, so that a document that is no valid article is written too."""
+        after = {name: value for name, value in {**document, **changes}.items() if value is not None}
+        try:
+            await self._store.replace(ARTICLES.name, after, document["_etag"])
+        except ChangedMeanwhile:
+            return False
+        return True

@@ -1,0 +1,248 @@
+"""What is to be stored of an article that is analysed: its mentions, the first references of tools, the article. Pure.
+
+Which texts count for which tool is decided in scoring.py. Reading and writing, in an order that stays right under races
+and crashes, is in writing.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from models.article import Article
+from models.mention import SentimentScore
+from models.tool import Reference, ReferenceRole, Tool, ToolReference
+from services.mentions.analyzers.port import Judgement, NotJudged
+from services.mentions.scoring import Questions, Scores, ask
+from services.ports import Document
+from services.tools.detector import Detected, Detector
+
+Version = tuple[str, str]
+"""The analyzer's name and version."""
+
+
+@dataclass(slots=True)
+class ArticleAnalysis:
+    """One article while it is analysed.
+
+    `detected` are the tools that the article names. `tool_ids` are all tools that have, had or get a mention by the
+    article. `questions` is None for a deleted article. `stored` and `wanted` are its mentions by tool: as they were
+    read, and as they should be. A mention that is right already is the same object in both.
+    """
+
+    article: Article
+    detected: Mapping[str, Detected]
+    tool_ids: frozenset[str]
+    questions: Questions | None
+    scores: Scores | None = None
+    stored: dict[str, SentimentScore] = field(default_factory=dict)
+    wanted: dict[str, SentimentScore] = field(default_factory=dict)
+
+    @property
+    def source_id(self) -> str:
+        return self.article.source_id
+
+    @property
+    def changes(self) -> list[SentimentScore]:
+        """The mentions to be written."""
+        return [mention for tool_id, mention in self.wanted.items() if mention is not self.stored.get(tool_id)]
+
+
+def understand(document: Document, detector: Detector, only: frozenset[str] | None = None) -> ArticleAnalysis:
+    """With `only`, of these tools only. Raises ValueError for a document that is no article."""
+    article = Article.from_document(document)
+    is_alive = article.deleted_at is None
+    detected = detect(article, detector) if is_alive else {}
+    tool_ids = frozenset({*detected, *article.detected_tool_ids, *article.tool_ids_ever_detected})
+    if only is not None:
+        detected = {tool_id: each for tool_id, each in detected.items() if tool_id in only}
+        tool_ids &= only
+    questions = ask(article.canonical.headline, article.text_for_analysis or "", detected) if is_alive else None
+    return ArticleAnalysis(article, detected, tool_ids, questions)
+
+
+def detect(article: Article, detector: Detector) -> dict[str, Detected]:
+    """The tools that the article names."""
+    headline, text = article.canonical.headline, article.text_for_analysis or ""
+    return detector.find(headline, text, article.tags, source_tickers(article))
+
+
+def source_tickers(article: Article) -> tuple[str, ...]:
+    """The tickers that sources gave the article. The others were found in its text, which may have been edited."""
+    return tuple(each for each in article.matched_tickers if each not in article.detected_tickers)
+
+
+def published_at(article: Article) -> datetime:
+    """The time that decides which windows count the article: not later than it was first seen."""
+    return min(article.timestamp, article.created_at)
+
+
+def with_tools_listed(analysis: ArticleAnalysis) -> Article:
+    """The article with all of `tool_ids` in `tool_ids_ever_detected`; the same object if all are listed."""
+    article = analysis.article
+    if analysis.tool_ids <= set(article.tool_ids_ever_detected):
+        return article
+    listed = tuple(sorted({*article.tool_ids_ever_detected, *analysis.tool_ids}))
+    return article.changed(article.updated_at, tool_ids_ever_detected=listed)
+
+
+def no_longer_active(analyses: Sequence[ArticleAnalysis], tools: Mapping[str, Tool]) -> set[str]:
+    """The tools that were detected and are not active: the detector is outdated."""
+    detected = {tool_id for analysis in analyses for tool_id in analysis.detected}
+    return {tool_id for tool_id in detected & tools.keys() if tools[tool_id].status != "ACTIVE"}
+
+
+def first_references(
+    analyses: Sequence[ArticleAnalysis], tools: Mapping[str, Tool], scored_by: str, now: datetime
+) -> dict[str, tuple[Tool, ToolReference]]:
+    """The tools whose first reference is one of these articles, with that reference.
+
+    A tool without one gets the earliest of the articles that name it. Other tools stay the same object.
+    """
+    found: dict[str, tuple[Tool, ToolReference]] = {}
+    for tool_id, tool in tools.items():
+        naming = {each.source_id: each.article for each in analyses if tool_id in each.detected}
+        if naming and tool.discovery_reference is None:
+            first = min(naming.values(), key=lambda article: (published_at(article), article.source_id))
+            day = published_at(first).date().isoformat()
+            says = {"discovery_reference": first.source_id, "discovery_date": day, "scored_by": scored_by}
+            found[tool_id] = tool.changed(now, **says), _reference(tool_id, first, now)
+        elif tool.discovery_reference in naming:
+            found[tool_id] = tool, _reference(tool_id, naming[tool.discovery_reference], now)
+    return found
+
+
+def _reference(tool_id: str, article: Article, now: datetime) -> ToolReference:
+    reading = article.canonical
+    reference = Reference(
+        reference_id=article.source_id,
+        source=reading.source,
+        source_identifier=article.source_attribution[reading.source].article_id,
+        published_at=published_at(article),
+        title=reading.headline,
+    )
+    return ToolReference(
+        created_at=now,
+        updated_at=now,
+        tool_id=tool_id,
+        reference_id=article.source_id,
+        role="DISCOVERY",
+        added_by_workflow="analyze_articles",
+        reference=reference,
+    )
+
+
+def wanted_mentions(
+    analysis: ArticleAnalysis, tools: Mapping[str, Tool], analyzer: Version, now: datetime
+) -> dict[str, SentimentScore]:
+    """The article's mentions as they should be, by tool."""
+    wanted: dict[str, SentimentScore] = {}
+    for tool_id in sorted(analysis.tool_ids):
+        tool, stored = tools.get(tool_id), analysis.stored.get(tool_id)
+        if tool is not None and tool_id in analysis.detected:
+            wanted[tool_id] = mention(analysis, tool, analyzer, now)
+        elif stored is not None:
+            # A deprecated tool is not detected any more, and keeps the mentions that it has.
+            keeps = tool is not None and tool.status == "DEPRECATED" and analysis.article.deleted_at is None
+            wanted[tool_id] = stored if keeps else removed(stored, now)
+    return wanted
+
+
+def mention(analysis: ArticleAnalysis, tool: Tool, analyzer: Version, now: datetime) -> SentimentScore:
+    """The mention of a tool that the article names. The publication time of a stored mention never changes."""
+    article, detected = analysis.article, analysis.detected[tool.tool_id]
+    reading, stored = article.canonical, analysis.stored.get(tool.tool_id)
+    assert analysis.scores is not None, "an article that names tools is scored first"
+    judgement = analysis.scores.tools[tool.tool_id]
+    if isinstance(judgement, NotJudged):
+        judgement = analysis.scores.article
+    assert isinstance(judgement, Judgement), "an article that cannot be judged has failed before"
+    says: dict[str, Any] = {
+        "role": role_of(tool, article, detected),
+        "sentiment": judgement.sentiment,
+        "score": judgement.score,
+        "polarity": judgement.polarity,
+        "analyzer": analyzer[0],
+        "analyzer_version": analyzer[1],
+        "revision": reading.revision,
+        "matches": detected.matches,
+        "source": reading.source,
+        "publisher": reading.publisher,
+        "headline": reading.headline,
+        "url": reading.url,
+        "event_id": article.event_id,
+        "removed_at": None,
+    }
+    if stored is None:
+        return SentimentScore(
+            created_at=now,
+            updated_at=now,
+            tool_id=tool.tool_id,
+            source_id=article.source_id,
+            published_at=published_at(article),
+            **says,
+        )
+    return stored if _has(stored, says) else stored.changed(now, **says)
+
+
+def role_of(tool: Tool, article: Article, detected: Detected) -> ReferenceRole:
+    if tool.discovery_reference == article.source_id:
+        return "DISCOVERY"
+    return "TIMELINE_SOURCE" if detected.headline_spans or detected.text_spans else "OTHER"
+
+
+def removed(stored: SentimentScore, now: datetime) -> SentimentScore:
+    """The mention as a tombstone; the same object if it is one already."""
+    return stored.changed(now, removed_at=now) if stored.counts else stored
+
+
+def finished(analysis: ArticleAnalysis, analyzer: Version, now: datetime, *, whole: bool) -> Article:
+    """The article after its mentions were written; the same object if nothing changes.
+
+    `whole`: the article itself was analysed, not only some tools. Its analysis is then no longer due.
+    """
+    article = analysis.article
+    others = [each for each in article.detected_tool_ids if each not in analysis.tool_ids]
+    counting = [tool_id for tool_id, mention in analysis.wanted.items() if mention.counts]
+    says: dict[str, Any] = {"detected_tool_ids": tuple(sorted({*others, *counting}))}
+    if whole:
+        says["analysis_due_since"] = None
+    if whole and analysis.scores is not None and isinstance(analysis.scores.article, Judgement):
+        says |= _analyzed(analysis, analysis.scores.article, analyzer)
+    if _has(article, says):
+        return article
+    if "status" in says:
+        says["analyzed_at"] = now
+        if article.status == "error":
+            article = article.changed(now, status="pending")
+    return article.changed(now, **says)
+
+
+def _analyzed(analysis: ArticleAnalysis, judgement: Judgement, analyzer: Version) -> dict[str, Any]:
+    sourced = source_tickers(analysis.article)
+    tickers = dict.fromkeys(one for each in analysis.detected.values() for one in each.tickers if one not in sourced)
+    return {
+        "status": "analyzed",
+        "sentiment": judgement.sentiment,
+        "score": judgement.score,
+        "polarity": judgement.polarity,
+        "analyzer": analyzer[0],
+        "analyzer_version": analyzer[1],
+        "analyzed_revision": analysis.article.canonical.revision,
+        "matched_tickers": (*sourced, *tickers),
+        "detected_tickers": tuple(tickers),
+        "analysis_attempts": 0,
+        "last_error_fingerprint": None,
+    }
+
+
+def _has(document: Article | SentimentScore, says: Mapping[str, Any]) -> bool:
+    return all(getattr(document, name) == value for name, value in says.items())
+
+
+def fingerprint(what: str) -> str:
+    """A short name for a failure, the same for the same failure, without the text of an article."""
+    return f"{what[:40]}:{hashlib.sha256(what.encode()).hexdigest()[:8]}"

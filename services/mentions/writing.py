@@ -1,0 +1,285 @@
+"""Analyses articles and writes their mentions, until the stored mentions are what the articles say.
+
+The order of writes lets a crash be repaired by doing all of it again, and never lets an outdated article win:
+    1. the article lists every tool that may get a mention (`tool_ids_ever_detected`, which never shrinks), so that the
+       next analysis finds a mention that a crash left behind;
+    2. mentions are read, then the article is checked to be unchanged, then mentions are written by their ETags;
+    3. hours are marked, also of mentions that were right already: a crash may have come before the mark;
+    4. tools are read again, since one may have been merged meanwhile;
+    5. the article is replaced by its ETag, or read again if nothing of it changes.
+An article that another writer changed in between is analysed again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from models.article import Article
+from models.errors import Unavailable
+from models.mention import SentimentScore
+from models.tool import Tool
+from services.mentions.analyzers.port import Analyzer, NotJudged
+from services.mentions.dirty_hours import mark_hours_of
+from services.mentions.scoring import conclude
+from services.mentions.understanding import (
+    ArticleAnalysis,
+    Version,
+    fingerprint,
+    finished,
+    first_references,
+    no_longer_active,
+    understand,
+    wanted_mentions,
+    with_tools_listed,
+)
+from services.ports import Clock, Create, Operation, Page, Replace, Store, Upsert
+from services.store.containers import ARTICLES, CATALOG, MENTIONS
+from services.store.listed import listed
+from services.tools.catalog import Catalog, Watchlist
+from services.tools.detector import Detector
+
+log = logging.getLogger("toolpulse.analysis")
+
+ROUNDS = 20
+"""How often an article that other writers change meanwhile is analysed again. In each round one writer succeeds."""
+MENTIONS_AT_ONCE = 25
+"""In one batch: far below its limit of two megabytes."""
+UNREADABLE_MENTION = fingerprint("a mention that cannot be read")
+UNREADABLE_TOOL = fingerprint("a tool that cannot be read")
+INLINE = 8
+"""So many articles are understood in a millisecond or two; more are understood in a thread."""
+
+
+@dataclass(slots=True)
+class WriteReport:
+    """What became of the articles, by id. `failed` has the fingerprint of each failure; articles in `permanent` would
+    fail again however often they were tried. `written` and `removed` count mentions."""
+
+    done: set[str] = field(default_factory=set)
+    failed: dict[str, str] = field(default_factory=dict)
+    permanent: set[str] = field(default_factory=set)
+    written: int = 0
+    removed: int = 0
+
+    def not_failed(self, analyses: Iterable[ArticleAnalysis]) -> list[ArticleAnalysis]:
+        return [each for each in analyses if each.source_id not in self.failed]
+
+
+class MentionWriter:
+    def __init__(self, store: Store, catalog: Catalog, watchlist: Watchlist, analyzer: Analyzer, clock: Clock) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._watchlist = watchlist
+        self._analyzer = analyzer
+        self._clock = clock
+
+    @property
+    def scored_by(self) -> str:
+        """The present analyzer and its version. A tool with scores of another one can be reanalysed."""
+        return "/".join(self._version)
+
+    @property
+    def _version(self) -> Version:
+        return self._analyzer.name, self._analyzer.version
+
+    async def write(self, source_ids: Sequence[str], only: frozenset[str] | None = None) -> WriteReport:
+        """Analyses the articles; with `only`, nothing but their mentions of these tools, or of tools they merged into.
+
+        An article that cannot be understood or judged fails alone. Raises Unavailable if store or analyzer do not
+        answer, or if articles keep changing.
+        """
+        report = WriteReport()
+        waiting = list(dict.fromkeys(source_ids))
+        detector = await self._watchlist.detector()
+        for _ in range(ROUNDS):
+            if only is not None:
+                only = await self._with_merge_targets(only)
+            analyses = await self._understood(waiting, detector, only, report)
+            tools = await self._tools(analyses, report)
+            analyses = report.not_failed(analyses)
+            outdated = no_longer_active(analyses, tools)
+            if not outdated:
+                await self._round(analyses, tools, report, whole=only is None)
+            waiting = [each for each in waiting if each not in report.done and each not in report.failed]
+            if not waiting:
+                return report
+            detector = await self._watchlist.detector(anew=bool(outdated))
+        raise Unavailable(f"{len(waiting)} articles keep changing", retry_after=1.0)
+
+    async def _understood(
+        self, source_ids: Sequence[str], detector: Detector, only: frozenset[str] | None, report: WriteReport
+    ) -> list[ArticleAnalysis]:
+        """An article that is gone is done; one that cannot be understood has failed."""
+        found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
+        report.done |= {source_id for source_id, document in zip(source_ids, found, strict=True) if document is None}
+        documents = [document for document in found if document is not None]
+
+        def understood() -> list[ArticleAnalysis]:
+            analyses: list[ArticleAnalysis] = []
+            for document in documents:
+                try:
+                    analyses.append(understand(document, detector, only))
+                except Exception as error:
+                    # Whatever is wrong with one article must not stop the others; id and traceback are logged.
+                    source_id = document["source_id"]
+                    log.exception("article_not_understood source_id=%s", source_id)
+                    report.failed[source_id] = fingerprint(type(error).__name__)
+            return analyses
+
+        return understood() if len(documents) <= INLINE else await asyncio.to_thread(understood)
+
+    async def _tools(self, analyses: Sequence[ArticleAnalysis], report: WriteReport) -> dict[str, Tool]:
+        """The tools of these articles as they are now.
+
+        An article fails if one of its tools cannot be read: without that tool, its mention would be removed. Removing
+        the mentions of a deleted article needs no tool.
+        """
+        known = await self._catalog.known(sorted({tool_id for each in analyses for tool_id in each.tool_ids}))
+        for each in analyses:
+            if each.questions is not None and not each.tool_ids.isdisjoint(known.unreadable):
+                report.failed[each.source_id] = UNREADABLE_TOOL
+        return {tool.tool_id: tool for tool in known.items}
+
+    async def _with_merge_targets(self, only: frozenset[str]) -> frozenset[str]:
+        """The tools, and the tools that they were merged into: these get the mentions."""
+        while True:
+            tools = (await self._catalog.known(sorted(only))).items
+            more = only | {tool.merged_into for tool in tools if tool.merged_into is not None}
+            if more == only:
+                return only
+            only = more
+
+    async def _round(
+        self, analyses: list[ArticleAnalysis], tools: dict[str, Tool], report: WriteReport, *, whole: bool
+    ) -> None:
+        """Each step goes on with the articles that it leaves. An article that another writer changed meanwhile is
+        neither done nor failed after the round."""
+        analyses = await self._judged(analyses, report)
+        now = self._clock()
+        analyses = await self._with_stored_mentions(analyses, report)
+        analyses = await self._stored([(each, with_tools_listed(each)) for each in analyses])
+        analyses = await self._with_references(analyses, tools, now)
+        for each in analyses:
+            each.wanted = wanted_mentions(each, tools, self._version, now)
+        analyses = await self._with_mentions_written(analyses, report)
+        await self._mark_hours(analyses, now)
+        analyses = await self._with_active_tools(analyses, report)
+        after = [(each, finished(each, self._version, now, whole=whole)) for each in analyses]
+        report.done |= {each.source_id for each in await self._stored(after)}
+
+    async def _judged(self, analyses: list[ArticleAnalysis], report: WriteReport) -> list[ArticleAnalysis]:
+        """The analyzer judges the texts of all articles in one call."""
+        asked = [(each, each.questions) for each in analyses if each.questions is not None]
+        texts = [text for _, questions in asked for text in questions.texts]
+        judgements = await self._analyzer.analyze(texts) if texts else []
+        begin = 0
+        for each, questions in asked:
+            end = begin + len(questions.texts)
+            each.scores = conclude(questions, judgements[begin:end])
+            begin = end
+            if isinstance(each.scores.article, NotJudged):
+                report.failed[each.source_id] = fingerprint(each.scores.article.reason)
+                report.permanent.add(each.source_id)
+        return report.not_failed(analyses)
+
+    async def _with_stored_mentions(
+        self, analyses: list[ArticleAnalysis], report: WriteReport
+    ) -> list[ArticleAnalysis]:
+        """An article fails if one of its mentions cannot be read."""
+        keys = [(tool_id, each.source_id) for each in analyses for tool_id in sorted(each.tool_ids)]
+        found = await self._store.read_many(MENTIONS.name, keys) if keys else []
+        page = listed(Page([each for each in found if each is not None]), SentimentScore.from_document, "id")
+        report.failed |= dict.fromkeys(page.unreadable, UNREADABLE_MENTION)
+        by_id = {each.source_id: each for each in analyses}
+        for mention in page.items:
+            by_id[mention.source_id].stored[mention.tool_id] = mention
+        return report.not_failed(analyses)
+
+    async def _with_references(
+        self, analyses: list[ArticleAnalysis], tools: dict[str, Tool], now: datetime
+    ) -> list[ArticleAnalysis]:
+        """Writes the first references of tools, each together with its tool if the reference is new."""
+        found = first_references(analyses, tools, self.scored_by, now)
+        batches: list[tuple[str, list[Operation]]] = []
+        for tool_id, (tool, reference) in found.items():
+            operations: list[Operation] = [Upsert(reference.to_document())]
+            if tool is not tools[tool_id]:
+                operations.append(Replace(tool.to_document(), tool.stored_etag or ""))
+            batches.append((tool_id, operations))
+        results = await self._store.batch_many(CATALOG.name, batches) if batches else []
+        changed = set()
+        for (tool_id, (tool, _)), result in zip(found.items(), results, strict=True):
+            if isinstance(result, list):
+                tools[tool_id] = tool
+            else:
+                changed.add(tool_id)
+        return [each for each in analyses if changed.isdisjoint(each.detected)]
+
+    async def _with_mentions_written(
+        self, analyses: list[ArticleAnalysis], report: WriteReport
+    ) -> list[ArticleAnalysis]:
+        by_tool: dict[str, list[SentimentScore]] = {}
+        for each in analyses:
+            for mention in each.changes:
+                by_tool.setdefault(mention.tool_id, []).append(mention)
+        portions = [
+            (tool_id, mentions[start : start + MENTIONS_AT_ONCE])
+            for tool_id, mentions in by_tool.items()
+            for start in range(0, len(mentions), MENTIONS_AT_ONCE)
+        ]
+        batches = [(tool_id, [_writing(mention) for mention in portion]) for tool_id, portion in portions]
+        results = await self._store.batch_many(MENTIONS.name, batches) if batches else []
+        lost: set[str] = set()
+        for (_, portion), result in zip(portions, results, strict=True):
+            if isinstance(result, list):
+                report.written += sum(mention.counts for mention in portion)
+                report.removed += sum(not mention.counts for mention in portion)
+            else:
+                lost |= {mention.source_id for mention in portion}
+        return [each for each in analyses if each.source_id not in lost]
+
+    async def _mark_hours(self, analyses: Sequence[ArticleAnalysis], now: datetime) -> None:
+        moments: dict[str, list[datetime]] = {}
+        for each in analyses:
+            for mention in each.wanted.values():
+                moments.setdefault(mention.tool_id, []).append(mention.published_at)
+        await mark_hours_of(self._store, moments, now)
+
+    async def _with_active_tools(self, analyses: list[ArticleAnalysis], report: WriteReport) -> list[ArticleAnalysis]:
+        """A tool that was merged after it was read may have got a mention that the merge did not see."""
+        wrote = [each for each in analyses if each.changes]
+        inactive = no_longer_active(wrote, await self._tools(wrote, report))
+        return [each for each in report.not_failed(analyses) if inactive.isdisjoint(each.detected)]
+
+    async def _stored(self, articles: Sequence[tuple[ArticleAnalysis, Article]]) -> list[ArticleAnalysis]:
+        """Stores each article as it should be. An article with tools that stays the same is read again.
+
+        Leaves the analyses whose article no other writer has changed.
+        """
+        changing = [(each, after) for each, after in articles if after is not each.article]
+        batches = [(each.source_id, [_writing(after)]) for each, after in changing]
+        results = await self._store.batch_many(ARTICLES.name, batches) if batches else []
+        same = [each for each, after in articles if after is each.article and each.tool_ids]
+        keys = [(each.source_id, Article.ID) for each in same]
+        found = await self._store.read_many(ARTICLES.name, keys) if keys else []
+        overtaken: set[str] = set()
+        for (each, after), result in zip(changing, results, strict=True):
+            if isinstance(result, list):
+                each.article = after.stored_as(result[0])
+            else:
+                overtaken.add(each.source_id)
+        for each, document in zip(same, found, strict=True):
+            if document is None or document["_etag"] != each.article.stored_etag:
+                overtaken.add(each.source_id)
+        return [each for each, _ in articles if each.source_id not in overtaken]
+
+
+def _writing(document: Article | SentimentScore) -> Operation:
+    """Creates a document that was not stored yet, and replaces the version that was read."""
+    if document.stored_etag is None:
+        return Create(document.to_document())
+    return Replace(document.to_document(), document.stored_etag)

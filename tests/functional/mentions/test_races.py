@@ -1,0 +1,222 @@
+"""Whatever another worker does between any two store calls of an analysis, both together leave the right mentions."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, cast
+
+import pytest
+
+from models.errors import ToolpulseError
+from models.tool import Tool
+from services.ports import Store
+from services.tools.form import tool_change
+from tests.documents import reading
+from tests.functional.mentions.world import Worker, World
+from tests.unit.feeds.stores import Crash, Interrupted
+
+MOST_CALLS = 40
+
+
+async def interrupted(
+    world: World, work: Callable[[Worker, int], Awaitable[Any]], act: Callable[[int], Awaitable[Any]]
+) -> AsyncIterator[int]:
+    """Does `work` once for every store call that it makes, with `act` before that call; both get the number."""
+    for number in range(MOST_CALLS):
+
+        async def acted(number: int = number) -> None:
+            await act(number)
+
+        store = Interrupted(world.store, number, acted)
+        with contextlib.suppress(ToolpulseError):
+            await work(world.new_worker(cast("Store", store)), number)
+        if not store.has_acted:
+            assert number > 4, "there must be calls to interrupt"
+            return
+        yield number
+    raise AssertionError("the work makes too many calls")
+
+
+class Newsroom:
+    """A tool and an article for each number."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.tools: list[Tool] = []
+        self.articles: list[str] = []
+
+    async def fill(self, *, analysed: bool) -> None:
+        for number in range(MOST_CALLS):
+            self.tools.append(await self.world.tool(f"Quorvia{number}x"))
+            self.articles.append(await self.world.article(number + 1, f"Quorvia{number}x is good"))
+        if analysed:
+            await self.world.delivered(self.articles)
+            for number, each in enumerate(self.articles):
+                await self.world.edit(each, f"Quorvia{number}x is good again")
+
+    async def edit(self, number: int, what: str) -> None:
+        await self.world.edit(self.articles[number], f"Quorvia{number}x is {what}")
+        await self.world.delivered([self.articles[number]])
+
+    async def analyse(self, worker: Worker, number: int) -> None:
+        await worker.analysis.handle([self.articles[number]])
+
+    async def sentiment(self, number: int) -> str | None:
+        mentions = await self.world.mentions(self.tools[number])
+        assert mentions.keys() <= {self.articles[number]}
+        return mentions[self.articles[number]].sentiment if mentions else None
+
+
+@pytest.mark.parametrize("analysed", [False, True])
+async def test_an_edit_that_another_worker_analyses_meanwhile_wins(world: World, analysed: bool) -> None:
+    news = Newsroom(world)
+    await news.fill(analysed=analysed)
+    async for number in interrupted(world, news.analyse, lambda number: news.edit(number, "bad")):
+        assert await news.sentiment(number) == "negative"
+        article = await world.read(news.articles[number])
+        assert (article.sentiment, article.analysis_due_since) == ("negative", None)
+        await world.is_counted(news.tools[number])
+
+
+@pytest.mark.parametrize("analysed", [False, True])
+@pytest.mark.parametrize("writes", range(4))
+async def test_a_worker_that_dies_leaves_no_outdated_mention_over_a_newer_one(
+    world: World, analysed: bool, writes: int
+) -> None:
+    news = Newsroom(world)
+    await news.fill(analysed=analysed)
+    for number in range(12):
+
+        async def edit(number: int = number) -> None:
+            await news.edit(number, "bad")
+
+        store = Interrupted(world.store, number, edit, writes)
+        with contextlib.suppress(Crash):
+            await news.analyse(world.new_worker(cast("Store", store)), number)
+        if store.has_acted:
+            assert await news.sentiment(number) == "negative", number
+
+
+async def test_an_edit_that_is_taken_back_meanwhile_wins_though_its_mention_was_right_already(world: World) -> None:
+    """The other worker has nothing to write, so that no ETag changes."""
+    quorvia = await world.tool("Quorvia")
+    one = await world.article(1, "Quorvia is good")
+    await world.delivered([one])
+    good = (await world.read(one)).canonical
+
+    async def back(number: int) -> None:
+        article = await world.read(one)
+        changed = article.changed(world.watch.now, canonical=good)
+        await world.store.replace("articles", changed.to_document(), article.stored_etag or "")
+        await world.delivered([one])
+
+    async def rescore(worker: Worker, number: int) -> None:
+        bad = reading(headline="Quorvia is bad", revision=f"bad-{number}")
+        article = await world.read(one)
+        await world.store.replace(
+            "articles", article.changed(world.watch.now, canonical=bad).to_document(), article.stored_etag or ""
+        )
+        await worker.writer.write([one], only=frozenset({quorvia.tool_id}))
+
+    async for number in interrupted(world, rescore, back):
+        assert {key: each.sentiment for key, each in (await world.mentions(quorvia)).items()} == {one: "positive"}, (
+            number
+        )
+        await world.is_counted(quorvia)
+
+
+@pytest.mark.parametrize("analysed", [False, True])
+async def test_a_deletion_meanwhile_leaves_no_mention(world: World, analysed: bool) -> None:
+    news = Newsroom(world)
+    await news.fill(analysed=analysed)
+    async for number in interrupted(world, news.analyse, lambda number: world.worker.delete(news.articles[number])):
+        assert await news.sentiment(number) is None
+        await world.is_counted(news.tools[number])
+
+
+@pytest.mark.parametrize("of_one_tool", [False, True])
+@pytest.mark.parametrize("analysed", [False, True])
+async def test_a_merge_meanwhile_moves_the_mention(world: World, analysed: bool, of_one_tool: bool) -> None:
+    """Also where only the mentions of the merged tool are to be written, as a backfill does."""
+    news = Newsroom(world)
+    await news.fill(analysed=analysed)
+
+    async def analyse(worker: Worker, number: int) -> None:
+        only = frozenset({news.tools[number].tool_id}) if of_one_tool else None
+        await worker.writer.write([news.articles[number]], only)
+
+    target = await world.tool("Tarnwick")
+
+    async def merge(number: int) -> None:
+        await world.run(await world.worker.changes.merge(f"Quorvia{number}x", "Tarnwick"))
+
+    async for number in interrupted(world, analyse, merge):
+        assert await news.sentiment(number) is None
+        assert news.articles[number] in await world.mentions(target)
+        await world.is_counted(news.tools[number])
+        await world.is_counted(target)
+
+
+@pytest.mark.parametrize("analysed", [False, True])
+async def test_a_recount_meanwhile_misses_no_mention(world: World, analysed: bool) -> None:
+    news = Newsroom(world)
+    await news.fill(analysed=analysed)
+
+    async def recount(number: int) -> None:
+        await world.worker.recount.recount_tool(news.tools[number].tool_id, world.watch.now)
+
+    async for number in interrupted(world, news.analyse, recount):
+        assert await news.sentiment(number) == "positive"
+        await world.is_counted(news.tools[number])
+
+
+async def test_an_article_beside_one_that_another_worker_analyses_gets_its_mention(world: World) -> None:
+    """Mentions of one tool are written in one batch, so that the conflict of one concerns all."""
+    news = Newsroom(world)
+    await news.fill(analysed=False)
+    beside = [await world.article(600 + number, f"Quorvia{number}x is bad") for number in range(MOST_CALLS)]
+
+    async def both(worker: Worker, number: int) -> None:
+        await worker.analysis.handle([news.articles[number], beside[number]])
+
+    async for number in interrupted(world, both, lambda number: world.delivered([news.articles[number]])):
+        mentions = await world.mentions(news.tools[number])
+        assert {key: each.sentiment for key, each in mentions.items()} == {
+            news.articles[number]: "positive",
+            beside[number]: "negative",
+        }
+        await world.is_counted(news.tools[number])
+
+
+async def test_of_two_first_articles_one_is_the_discovery(world: World) -> None:
+    news = Newsroom(world)
+    await news.fill(analysed=False)
+
+    async def another(number: int) -> None:
+        """Of an earlier article, so that both workers want another reference."""
+        await world.delivered([await world.article(500 + number, f"Quorvia{number}x is good")])
+
+    async for number in interrupted(world, news.analyse, another):
+        mentions = await world.mentions(news.tools[number])
+        assert len(mentions) == 2
+        tool = await world.worker.catalog.get(news.tools[number].tool_id)
+        assert [key for key, each in mentions.items() if each.role == "DISCOVERY"] == [tool.discovery_reference]
+        assert await world.store.read("catalog", tool.tool_id, f"NOVAREF:{tool.discovery_reference}") is not None
+
+
+async def test_a_tool_that_was_changed_by_a_worker_that_died_before_it_announced_it_is_not_mentioned_any_more(
+    world: World,
+) -> None:
+    quorvia = await world.tool("Quorvia")
+    await world.delivered([await world.article(1, "Nothing of note")])  # the worker has a detector
+    dying = world.new_worker(cast("Store", Interrupted(world.store, 0, _nothing, writes=1)))
+    with pytest.raises(Crash):
+        await dying.catalog.change("Quorvia", tool_change({"status": "DEPRECATED"}))
+    assert (await world.worker.catalog.get("Quorvia")).status == "DEPRECATED"
+    await world.delivered([await world.article(2, "Quorvia is good")])
+    assert await world.mentions(quorvia) == {}
+
+
+async def _nothing() -> None:
+    """Nobody does anything."""

@@ -1,0 +1,342 @@
+"""What an analysed article says of tools: which are detected, which mentions result, and what the article becomes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from models.article import Article
+from models.errors import UnreadableDocument
+from models.mention import Match, SentimentScore
+from models.tool import Tool
+from services.mentions.analyzers.port import Judgement, NotJudged
+from services.mentions.scoring import Scores
+from services.mentions.understanding import (
+    ArticleAnalysis,
+    detect,
+    fingerprint,
+    finished,
+    first_references,
+    mention,
+    no_longer_active,
+    published_at,
+    removed,
+    role_of,
+    source_tickers,
+    understand,
+    wanted_mentions,
+    with_tools_listed,
+)
+from services.tools.detector import Detected, Detector, Reason
+from services.tools.matching import Span
+from tests import documents
+from tests.documents import ARTICLE_ID, KEY, NOW, OTHER_TOOL_ID, TOOL_ID, reading
+
+GOOD = Judgement("positive", 0.9, 0.6)
+BAD = Judgement("negative", 0.8, -0.5)
+LATER = NOW + timedelta(hours=1)
+ANALYZER = ("words", "1")
+IN_HEADLINE = Detected((Reason("Quorvia", "NAME", "HEADLINE"),), (Span(0, 7),))
+IN_TAGS = Detected((Reason("quorvia", "SOURCE_TAG", "TAGS"),))
+
+
+def article(**changes: Any) -> Article:
+    return documents.article(**{"canonical": reading(headline="Quorvia is good", publisher="Wire"), **changes})
+
+
+def tool(tool_id: str = TOOL_ID, name: str = "Quorvia", **changes: Any) -> Tool:
+    return documents.tool(tool_id=tool_id, primary_name=name, aliases=(), name_rules={}, **changes)
+
+
+DETECTOR = Detector([tool(tickers=("QRVA",)), tool(OTHER_TOOL_ID, "Tarnwick")])
+
+
+def analysis(given: Article | None = None, **changes: Any) -> ArticleAnalysis:
+    """Of an article that names one tool in its headline."""
+    made = understand((given or article()).to_document(), DETECTOR)
+    made.scores = Scores(GOOD, dict.fromkeys(made.detected, GOOD))
+    for name, value in changes.items():
+        setattr(made, name, value)
+    return made
+
+
+def stored_mention(**changes: Any) -> SentimentScore:
+    return documents.mention(**changes)
+
+
+class TestUnderstanding:
+    def test_an_article_names_tools_in_headline_text_tags_and_the_tickers_of_its_sources(self) -> None:
+        assert set(detect(article(), DETECTOR)) == {TOOL_ID}
+        assert set(detect(article(text_for_analysis="Tarnwick too"), DETECTOR)) == {TOOL_ID, OTHER_TOOL_ID}
+        silent = {"canonical": reading(headline="Nothing")}
+        assert set(detect(article(**silent, tags=("tarnwick",)), DETECTOR)) == {OTHER_TOOL_ID}
+        assert set(detect(article(**silent, matched_tickers=("QRVA",)), DETECTOR)) == {TOOL_ID}
+
+    def test_a_ticker_that_an_analysis_found_is_none_of_a_source(self) -> None:
+        given = article(matched_tickers=("AAPL", "QRVA"), detected_tickers=("QRVA",))
+        assert source_tickers(given) == ("AAPL",)
+        assert OTHER_TOOL_ID not in detect(given, DETECTOR)
+
+    def test_the_headline_is_that_of_the_canonical_reading(self) -> None:
+        assert detect(article(headline="Tarnwick"), DETECTOR).keys() == {TOOL_ID}
+
+    def test_tools_that_the_article_named_before_are_looked_at_too(self) -> None:
+        made = understand(article(detected_tool_ids=("a",), tool_ids_ever_detected=("b",)).to_document(), DETECTOR)
+        assert made.tool_ids == {TOOL_ID, "a", "b"}
+        assert made.detected.keys() == {TOOL_ID}
+
+    def test_with_only_some_tools_nothing_else_is_looked_at(self) -> None:
+        given = article(text_for_analysis="Tarnwick", tool_ids_ever_detected=("a", "b")).to_document()
+        made = understand(given, DETECTOR, frozenset({OTHER_TOOL_ID, "b", "c"}))
+        assert made.tool_ids == {OTHER_TOOL_ID, "b"}
+        assert made.detected.keys() == {OTHER_TOOL_ID}
+        assert made.questions is not None
+        assert made.questions.tools.keys() == {OTHER_TOOL_ID}
+
+    def test_a_deleted_article_names_nothing_and_is_not_judged(self) -> None:
+        made = understand(article(deleted_at=NOW, tool_ids_ever_detected=("a",)).to_document(), DETECTOR)
+        assert (made.detected, made.questions) == ({}, None)
+        assert made.tool_ids == {"a"}
+
+    def test_a_document_that_is_no_article_cannot_be_understood(self) -> None:
+        with pytest.raises(UnreadableDocument):
+            understand({**article().to_document(), "sources": ["nobody"]}, DETECTOR)
+
+    def test_the_publication_time_is_not_later_than_the_first_sight(self) -> None:
+        assert published_at(article(created_at=NOW, timestamp=NOW - timedelta(days=1))) == NOW - timedelta(days=1)
+        assert published_at(article(created_at=NOW, timestamp=NOW + timedelta(days=1))) == NOW
+
+
+class TestListingTools:
+    def test_the_list_gains_tools_and_loses_none(self) -> None:
+        listed = with_tools_listed(analysis(article(tool_ids_ever_detected=("a",))))
+        assert listed.tool_ids_ever_detected == (TOOL_ID, "a")
+        assert listed.updated_at == NOW, "that is no change that anybody sees"
+
+    def test_an_article_that_lists_all_its_tools_stays_the_same(self) -> None:
+        made = analysis(article(tool_ids_ever_detected=(TOOL_ID, "a")))
+        assert with_tools_listed(made) is made.article
+
+
+class TestOutdatedDetector:
+    @pytest.mark.parametrize(
+        "changes",
+        [{"status": "DEPRECATED"}, {"status": "MERGED", "merged_into": OTHER_TOOL_ID}],
+    )
+    def test_a_detected_tool_that_is_not_active_shows_it(self, changes: dict[str, Any]) -> None:
+        assert no_longer_active([analysis()], {TOOL_ID: tool(**changes)}) == {TOOL_ID}
+
+    def test_tools_that_are_active_unknown_or_not_detected_do_not(self) -> None:
+        other = tool(OTHER_TOOL_ID, "Tarnwick", status="DEPRECATED")
+        assert no_longer_active([analysis()], {TOOL_ID: tool(), OTHER_TOOL_ID: other}) == set()
+        assert no_longer_active([analysis()], {}) == set()
+
+
+class TestFirstReferences:
+    def test_a_tool_without_one_gets_the_earliest_article_that_names_it(self) -> None:
+        later = analysis(article(timestamp=NOW))
+        first = analysis(article(dedup_key="1" * 32, timestamp=NOW - timedelta(days=2)))
+        silent = analysis(
+            article(dedup_key="2" * 32, timestamp=NOW - timedelta(days=9), canonical=reading(headline="Nothing"))
+        )
+        found = first_references([later, first, silent], {TOOL_ID: tool()}, "words/1", LATER)
+        known, reference = found[TOOL_ID]
+        assert (known.discovery_reference, known.discovery_date) == ("dedup:" + "1" * 32, "2026-02-19")
+        assert (known.scored_by, known.updated_at) == ("words/1", LATER)
+        assert (reference.reference_id, reference.role) == (known.discovery_reference, "DISCOVERY")
+        assert reference.added_by_workflow == "analyze_articles"
+
+    def test_of_two_articles_of_one_time_the_lower_id_is_first(self) -> None:
+        two = [analysis(article(dedup_key=each * 32)) for each in "ba"]
+        assert first_references(two, {TOOL_ID: tool()}, "words/1", NOW)[TOOL_ID][1].reference_id == "dedup:" + "a" * 32
+
+    def test_a_reference_keeps_what_outlives_the_article(self) -> None:
+        given = article(timestamp=NOW + timedelta(days=1))
+        kept = first_references([analysis(given)], {TOOL_ID: tool()}, "words/1", NOW)[TOOL_ID][1].reference
+        assert kept is not None
+        assert (kept.source, kept.source_identifier) == ("tiingo", given.source_attribution["tiingo"].article_id)
+        assert (kept.published_at, kept.title) == (NOW, "Quorvia is good")
+
+    def test_the_first_reference_of_a_tool_is_written_again_and_the_tool_stays_the_same(self) -> None:
+        known = tool(discovery_reference=ARTICLE_ID)
+        assert first_references([analysis()], {TOOL_ID: known}, "words/1", NOW)[TOOL_ID][0] is known
+
+    def test_a_tool_with_another_first_reference_or_that_no_article_names_gets_none(self) -> None:
+        assert first_references([analysis()], {TOOL_ID: tool(discovery_reference="another")}, "words/1", NOW) == {}
+        assert first_references([analysis()], {OTHER_TOOL_ID: tool(OTHER_TOOL_ID, "Tarnwick")}, "words/1", NOW) == {}
+
+
+class TestMention:
+    def test_a_new_mention_has_the_judgement_of_its_tool_and_what_the_article_says(self) -> None:
+        made = analysis(article(timestamp=NOW - timedelta(hours=3), event_id="event-1"))
+        made.scores = Scores(BAD, {TOOL_ID: GOOD})
+        said = mention(made, tool(), ANALYZER, LATER)
+        assert (said.tool_id, said.source_id, said.role) == (TOOL_ID, ARTICLE_ID, "TIMELINE_SOURCE")
+        assert (said.sentiment, said.score, said.polarity) == ("positive", 0.9, 0.6)
+        assert (said.analyzer, said.analyzer_version, said.revision) == ("words", "1", "r1")
+        assert said.matches == (Match(name="Quorvia", kind="NAME", where="HEADLINE"),)
+        assert (said.source, said.publisher, said.headline) == ("tiingo", "Wire", "Quorvia is good")
+        assert (said.url, said.event_id) == (documents.URL, "event-1")
+        assert (said.published_at, said.created_at, said.removed_at) == (NOW - timedelta(hours=3), LATER, None)
+
+    def test_a_tool_that_could_not_be_judged_has_the_judgement_of_its_article(self) -> None:
+        made = analysis(scores=Scores(BAD, {TOOL_ID: NotJudged("refused")}))
+        assert mention(made, tool(), ANALYZER, NOW).sentiment == "negative"
+
+    def test_a_mention_that_is_right_stays_the_same(self) -> None:
+        made = analysis()
+        right = mention(made, tool(), ANALYZER, NOW)
+        made.stored = {TOOL_ID: right}
+        assert mention(made, tool(), ANALYZER, LATER) is right
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"role": "OTHER"},
+            {"sentiment": "negative"},
+            {"score": 0.1},
+            {"polarity": 0.0},
+            {"analyzer": "another"},
+            {"analyzer_version": "2"},
+            {"revision": "r0"},
+            {"matches": ()},
+            {"source": "finnhub"},
+            {"publisher": None},
+            {"headline": "Old"},
+            {"url": "https://example.org/old"},
+            {"event_id": "old"},
+            {"removed_at": NOW},
+        ],
+    )
+    def test_a_mention_with_one_wrong_field_is_corrected_and_keeps_its_publication_time(
+        self, wrong: dict[str, Any]
+    ) -> None:
+        made = analysis()
+        right = mention(made, tool(), ANALYZER, NOW)
+        before = right.changed(NOW, published_at=NOW - timedelta(days=1), **wrong)
+        made.stored = {TOOL_ID: before}
+        after = mention(made, tool(), ANALYZER, LATER)
+        assert after == right.changed(LATER, published_at=NOW - timedelta(days=1))
+
+    def test_the_role_says_whether_the_article_is_the_discovery_and_whether_its_words_name_the_tool(self) -> None:
+        discovered = tool(discovery_reference=ARTICLE_ID)
+        assert role_of(discovered, article(), IN_TAGS) == "DISCOVERY"
+        assert role_of(tool(), article(), IN_HEADLINE) == "TIMELINE_SOURCE"
+        assert role_of(tool(), article(), Detected((), (), (Span(0, 1),))) == "TIMELINE_SOURCE"
+        assert role_of(tool(), article(), IN_TAGS) == "OTHER"
+
+    def test_a_removed_mention_becomes_a_tombstone_once(self) -> None:
+        buried = removed(stored_mention(), LATER)
+        assert (buried.removed_at, buried.counts) == (LATER, False)
+        assert removed(buried, LATER + timedelta(hours=1)) is buried
+
+
+class TestWantedMentions:
+    def test_a_detected_tool_gets_a_mention_and_a_tool_that_is_gone_from_the_text_loses_its_own(self) -> None:
+        made = analysis(article(tool_ids_ever_detected=(OTHER_TOOL_ID,)))
+        made.stored = {OTHER_TOOL_ID: stored_mention(tool_id=OTHER_TOOL_ID)}
+        tools = {TOOL_ID: tool(), OTHER_TOOL_ID: tool(OTHER_TOOL_ID, "Tarnwick")}
+        made.wanted = wanted_mentions(made, tools, ANALYZER, NOW)
+        assert {tool_id: each.counts for tool_id, each in made.wanted.items()} == {TOOL_ID: True, OTHER_TOOL_ID: False}
+        assert made.changes == list(made.wanted.values())
+
+    def test_a_tool_that_never_had_a_mention_and_is_not_named_gets_none(self) -> None:
+        made = analysis(article(tool_ids_ever_detected=(OTHER_TOOL_ID,)))
+        tools = {TOOL_ID: tool(), OTHER_TOOL_ID: tool(OTHER_TOOL_ID, "Tarnwick")}
+        assert wanted_mentions(made, tools, ANALYZER, NOW).keys() == {TOOL_ID}
+
+    @pytest.mark.parametrize(
+        ("status", "deleted", "keeps"),
+        [("DEPRECATED", False, True), ("DEPRECATED", True, False), ("ACTIVE", False, False)],
+    )
+    def test_a_deprecated_tool_keeps_the_mentions_of_articles_that_there_are(
+        self, status: str, deleted: bool, keeps: bool
+    ) -> None:
+        given = article(tool_ids_ever_detected=(OTHER_TOOL_ID,), deleted_at=NOW if deleted else None)
+        before = stored_mention(tool_id=OTHER_TOOL_ID)
+        made = analysis(given, stored={OTHER_TOOL_ID: before})
+        tools = {OTHER_TOOL_ID: tool(OTHER_TOOL_ID, "Tarnwick", status=status)}
+        after = wanted_mentions(made, tools, ANALYZER, NOW)[OTHER_TOOL_ID]
+        assert (after is before, after.counts) == (keeps, keeps)
+
+    def test_a_tombstone_of_a_deprecated_tool_stays_one(self) -> None:
+        before = stored_mention(tool_id=OTHER_TOOL_ID, removed_at=NOW)
+        made = analysis(article(tool_ids_ever_detected=(OTHER_TOOL_ID,)), stored={OTHER_TOOL_ID: before})
+        tools = {OTHER_TOOL_ID: tool(OTHER_TOOL_ID, "Tarnwick", status="DEPRECATED")}
+        assert wanted_mentions(made, tools, ANALYZER, NOW)[OTHER_TOOL_ID] is before
+
+    def test_the_mention_of_a_tool_that_there_is_not_goes(self) -> None:
+        made = analysis(stored={TOOL_ID: stored_mention()})
+        assert not wanted_mentions(made, {}, ANALYZER, NOW)[TOOL_ID].counts
+
+    def test_a_mention_that_is_right_is_no_change(self) -> None:
+        made = analysis()
+        made.stored = made.wanted = wanted_mentions(made, {TOOL_ID: tool()}, ANALYZER, NOW)
+        assert made.changes == []
+
+
+class TestFinishing:
+    def finish(self, given: Article, **changes: Any) -> Article:
+        made = analysis(given, **changes)
+        if made.detected:
+            made.wanted = wanted_mentions(made, {TOOL_ID: tool()}, ANALYZER, NOW)
+        return finished(made, ANALYZER, LATER, whole=True)
+
+    def test_the_article_has_its_judgement_and_its_tools_and_its_analysis_is_no_longer_due(self) -> None:
+        before = article(
+            analysis_due_since=NOW,
+            analysis_attempts=3,
+            last_error_fingerprint="x:1",
+            detected_tool_ids=(OTHER_TOOL_ID,),
+        )
+        after = self.finish(before)
+        assert (after.status, after.sentiment, after.score, after.polarity) == ("analyzed", "positive", 0.9, 0.6)
+        assert (after.analyzer, after.analyzer_version, after.analyzed_revision) == ("words", "1", "r1")
+        assert (after.analyzed_at, after.updated_at, after.analysis_due_since) == (LATER, LATER, None)
+        assert (after.analysis_attempts, after.last_error_fingerprint) == (0, None)
+        assert after.detected_tool_ids == (TOOL_ID,)
+
+    def test_an_article_that_was_finished_stays_the_same(self) -> None:
+        after = self.finish(article())
+        assert self.finish(after) == after
+        made = analysis(after)
+        made.wanted = wanted_mentions(made, {TOOL_ID: tool()}, ANALYZER, NOW)
+        assert finished(made, ANALYZER, LATER + timedelta(hours=1), whole=True) is made.article
+
+    def test_an_analysis_that_was_due_is_noted_though_it_gives_the_same(self) -> None:
+        due = self.finish(article()).changed(LATER, analysis_due_since=LATER)
+        assert self.finish(due).analysis_due_since is None
+
+    def test_an_article_in_error_is_analysed_again(self) -> None:
+        assert self.finish(article(status="error")).status == "analyzed"
+
+    def test_tickers_in_the_text_are_kept_apart_from_those_of_the_sources(self) -> None:
+        given = article(text_for_analysis="$QRVA rises", matched_tickers=("AAPL", "OLD"), detected_tickers=("OLD",))
+        after = self.finish(given)
+        assert (after.matched_tickers, after.detected_tickers) == (("AAPL", "QRVA"), ("QRVA",))
+        both = self.finish(article(text_for_analysis="$QRVA rises", matched_tickers=("QRVA",)))
+        assert (both.matched_tickers, both.detected_tickers) == (("QRVA",), ())
+
+    def test_of_some_tools_only_the_article_changes_in_those(self) -> None:
+        given = article(analysis_due_since=NOW, detected_tool_ids=("a", OTHER_TOOL_ID))
+        made = understand(given.to_document(), DETECTOR, frozenset({TOOL_ID, OTHER_TOOL_ID}))
+        made.scores = Scores(GOOD, {TOOL_ID: GOOD})
+        made.wanted = wanted_mentions(made, {TOOL_ID: tool()}, ANALYZER, NOW)
+        after = finished(made, ANALYZER, LATER, whole=False)
+        assert after == given.changed(LATER, detected_tool_ids=(TOOL_ID, "a"))
+
+    def test_a_deleted_article_names_no_tool_and_is_not_due(self) -> None:
+        given = article(deleted_at=NOW, detected_tool_ids=(TOOL_ID,), analysis_due_since=NOW)
+        made = understand(given.to_document(), DETECTOR)
+        made.wanted = {TOOL_ID: removed(stored_mention(), NOW)}
+        after = finished(made, ANALYZER, LATER, whole=True)
+        assert (after.detected_tool_ids, after.analysis_due_since, after.status) == ((), None, "pending")
+
+
+def test_a_fingerprint_is_the_same_for_the_same_failure_and_short() -> None:
+    assert fingerprint("cursed text") == "cursed text:" + fingerprint("cursed text")[-8:]
+    assert fingerprint("x" * 50) != fingerprint("x" * 51)
+    assert fingerprint("x" * 50)[:41] == "x" * 40 + ":"
+    assert KEY not in fingerprint("KeyError")

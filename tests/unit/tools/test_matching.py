@@ -1,0 +1,106 @@
+"""Text is folded as names are, with the way back to the original, and a phrase counts between its boundaries only."""
+
+import unicodedata
+
+import pytest
+
+from services.tools.matching import Phrase, Span, fold, has_unspaced, tokens, without_urls
+
+
+@pytest.mark.parametrize(
+    ("original", "folded"),
+    [
+        ("Go… and REST", "go... and rest"),
+        ("e\u0301a Cafe\u0301\u00a0AU lait", "éa café au lait"),
+        ("Größe GO", "grösse go"),
+        ("ﬁne\u2028\u2028Go ™", "fine go tm"),
+        ("Go\u0308", "gö"),
+    ],
+)
+def test_a_text_with_odd_characters_folds_as_each_alone_and_every_place_leads_back(original: str, folded: str) -> None:
+    found = fold(original)
+    assert found.text == folded
+    for place, character in enumerate(folded):
+        start, end = found.place(place, place + 1)
+        piece = unicodedata.normalize("NFKC", original[start:end]).casefold()
+        assert character in unicodedata.normalize("NFC", piece) or character == " ", (place, original[start:end])
+
+
+@pytest.mark.parametrize(
+    ("original", "folded"),
+    [
+        ("Visual  Studio\tCode", "visual studio code"),
+        ("a\x1cb\x85c\u2028d\u3000e\u00a0f", "a b c d e f"),
+        ("Straße", "strasse"),
+        ("\uff23\uff2f\uff24\uff25 \u2460", "code 1"),
+        ("İ", "i\u0307"),
+    ],
+)
+def test_case_forms_and_spaces_fold_as_in_names(original: str, folded: str) -> None:
+    assert fold(original).text == folded
+
+
+def test_urls_are_blanked_and_keep_their_length() -> None:
+    text = "see https://go.dev/doc and HTTP://Go.dev now"
+    assert without_urls(text) == "see " + " " * 18 + " and " + " " * 13 + " now"
+    assert without_urls("no go.dev here") == "no go.dev here"
+
+
+def test_a_place_ends_behind_its_last_character() -> None:
+    found = fold("a  b")
+    assert (found.text, found.place(0, 1), found.place(2, 3)) == ("a b", Span(0, 1), Span(3, 4))
+    assert fold("plain").place(1, 3) == Span(1, 3)
+    assert fold("ﬁne").place(0, 2) == Span(0, 1), "one character of the original folds to two"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("c++20 is .net, node.js_x", {"c", "20", "is", "net", "node", "js_x"}),
+        ("größe über", {"größe", "über"}),
+        ("腾讯微信 ok", {"腾", "讯", "微", "信", "腾讯", "讯微", "微信", "ok"}),
+    ],
+)
+def test_words_and_pairs_of_characters_show_which_names_may_be_there(text: str, words: set[str]) -> None:
+    assert tokens(text) == words
+    assert has_unspaced(text) == ("腾" in text)
+    assert tokens(text, unspaced=False) == {each for each in words if not has_unspaced(each)}
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text", "count"),
+    [
+        ("node", "node node, (node) node! node", 5),
+        ("node", "nodes unnode node_x node.js x.node my@node node+", 0),
+        ("node", "node. node.", 2),
+        ("node", "node's node-based x-node", 3),
+        ("c", "c c, (c)", 3),
+        ("c", "c# c++ c-rich c's c&a a&c x'c obj-c .c c.x", 0),
+        ("c++", "c++ c++20 c++x c+++ c++#", 2),
+        ("c#", "c# c#8 c#x", 2),
+        (".net", ".net asp.net a .net, x..net", 2),
+        ("a b", "a b ab a  b", 1),
+        ("aa", "aa aaa", 1),
+        ("微信", "腾讯微信支付", 1),
+        ("ドッカー", "ドッカーを ドッカーコンテナ", 1),
+        ("카카오", "카카오 카카오가 카카오톡은", 2),
+        ("हिन्दी", "हिन्दी हिन्दीा", 1),
+        ("é", "é éa", 1),
+    ],
+)
+def test_how_often_a_phrase_stands_between_its_boundaries(phrase: str, text: str, count: int) -> None:
+    found = list(Phrase.of(phrase).occurrences(text))
+    assert len(found) == count
+    assert all(text[start:end] == phrase for start, end in found)
+    assert Phrase.of(phrase).is_in(text) == (count > 0)
+
+
+KOREAN_ENDINGS = (
+    "은 는 이 가 을 를 의 에 에서 에게 와 과 도 로 으로 만 까지 부터 보다 처럼 이나 나 라는 이라는 란 측 사 들 이다"
+)
+
+
+@pytest.mark.parametrize("ending", KOREAN_ENDINGS.split())
+def test_a_korean_name_may_have_a_particle(ending: str) -> None:
+    assert Phrase.of("카카오").is_in(f"카카오{ending} 오늘")
+    assert not Phrase.of("카카오").is_in(f"카카오{ending}톡 오늘")

@@ -1,8 +1,8 @@
-"""Every setting, one line each: name, type, default, what is allowed, whether it is secret, what it is for.
+"""The table of all settings: name, type, default, allowed values, whether the value is secret, and a description.
 
-Reads a mapping that is handed in, never the environment at import; all wrong values are reported together. A setting's
-name is its attribute in upper case, unless the line says otherwise. `python -m services.settings` prints the table,
-`python -m services.settings sample` prints local.settings.json.sample.
+`Settings.from_environment` reads the mapping that it is given and reports all wrong values together; nothing is read
+at import. A setting's name is its attribute in upper case, unless its row gives another name.
+`python -m services.settings` prints the table, `python -m services.settings sample` prints local.settings.json.sample.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _AZURE_COSMOS = (".documents.azure.com", ".documents.azure.us", ".documents.azur
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a text must look like, for a machine and for a person."""
+    """A rule for a text: `fits` checks it, `allowed` describes it in error messages."""
 
     fits: Callable[[str], object]
     allowed: str
@@ -40,13 +40,13 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One row of the table. `sample` is what local.settings.json.sample says, None where it is silent."""
+    """One row of the table. `sample` is the value in local.settings.json.sample; None leaves the setting out."""
 
     attribute: str
     name: str
     kind: Kind
     default: Any
-    about: str
+    description: str
     low: float
     high: float
     choices: tuple[str, ...]
@@ -57,7 +57,7 @@ class Setting:
 
     @property
     def allowed(self) -> str:
-        """For a person."""
+        """The rule for values, as error messages and the documentation give it."""
         if self.choices:
             return f"must be one of {', '.join(self.choices)}"
         if self.low > -math.inf:
@@ -65,9 +65,11 @@ class Setting:
         return f"must be {self.form.allowed if self.form else self.kind}"
 
     def read(self, text: str) -> Any:
-        """The value that `text` means. ValueError, which never quotes the text, says what is allowed."""
+        """Parses a value. Raises ValueError with the rule; the message never quotes `text`, which may be a secret."""
         if text.lower().startswith(_UNRESOLVED):
-            raise ValueError("is a Key Vault reference that was not resolved: see the app's identity and the vault")
+            raise ValueError(
+                "is an unresolved Key Vault reference: check that the secret exists and that the app may read it"
+            )
         if self.kind == "true or false":
             if text.lower() not in _WORDS:
                 raise ValueError(self.allowed)
@@ -125,17 +127,17 @@ def _is_dsn(text: str) -> bool:
     return bool(at) and key.isalnum() and project.isdigit() and _is_secure(f"{scheme}://{rest}")
 
 
-_URL = Form(_is_secure, "an https:// URL (http:// only for this machine) without user, query or fragment")
-_DSN = Form(_is_dsn, "a DSN, https://KEY@HOST/PROJECT (http:// only for this machine)")
+_URL = Form(_is_secure, "an https:// URL (http:// only to this machine) without user, query or fragment")
+_DSN = Form(_is_dsn, "a DSN, https://KEY@HOST/PROJECT (http:// only to this machine)")
 _DATABASE = Form(re.compile(r"[^/\\?#\s]{1,255}").fullmatch, r"1 to 255 characters without spaces or / \ ? #")
 _TICKERS = Form(re.compile(r"[A-Z0-9][A-Z0-9.\-]{0,14}").fullmatch, "tickers in upper case, such as AAPL,MSFT,BRK.B")
 _MODEL = Form(re.compile(r"[\w.\-]{1,40}").fullmatch, "a model version, such as latest or 2022-11-01")
 _AGENTS = Form(re.compile(r"[\x20-\x7e]{1,300}").fullmatch, "printable ASCII, several separated by |")
 
 
-def _is(
+def _setting(
     default: Any,
-    about: str,
+    description: str,
     *,
     between: tuple[float, float] = (-math.inf, math.inf),
     choices: tuple[str, ...] = (),
@@ -145,7 +147,7 @@ def _is(
     name: str | None = None,
     sample: str | Literal["default"] | None = "default",
 ) -> Any:
-    row = {"about": about, "low": between[0], "high": between[1], "choices": choices, "form": form}
+    row = {"description": description, "low": between[0], "high": between[1], "choices": choices, "form": form}
     row |= {"separator": separator, "secret": secret, "name": name, "sample": sample}
     return dataclasses.field(default=default, metadata=row)
 
@@ -155,84 +157,141 @@ _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _STORES = ("sqlite", "cosmos")
 _AGENT = ("toolpulse (feed reader; its operator gave no contact)",)
 _HOST: Final = "AzureWebJobsStorage"
+_EMULATOR: Final = "UseDevelopmentStorage=true"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Settings:
-    """What was set, checked. `store` is always `sqlite` or `cosmos`; an empty text means that nothing was set."""
+    """The checked settings. `store` is always `sqlite` or `cosmos`; any other text is empty if it was not set."""
 
     # Storage
-    store: str = _is("", "Unset: cosmos if COSMOS_ENDPOINT is set, else sqlite", choices=_STORES)
-    data_dir: str = _is(".data", "Folder of the embedded store and the archive")
-    cosmos_endpoint: str = _is("", "URL of the Cosmos DB account or of an emulator", form=_URL)
-    cosmos_key: str = _is("", "Key of an emulator; accounts in Azure take the app's identity instead", secret=True)
-    cosmos_database: str = _is("toolpulse", "Name of the database", form=_DATABASE)
-    cosmos_proxy_from_environment: bool = _is(False, "Whether Cosmos goes through HTTPS_PROXY; costs half the speed")
+    store: str = _setting(
+        "", "Where documents are kept; unset, cosmos with COSMOS_ENDPOINT, else sqlite", choices=_STORES
+    )
+    data_dir: str = _setting(".data", "Folder of the SQLite store")
+    cosmos_endpoint: str = _setting("", "URL of the Cosmos DB account, or of an emulator", form=_URL)
+    cosmos_key: str = _setting("", "Key of an emulator; an account in Azure takes the app's identity", secret=True)
+    cosmos_database: str = _setting("toolpulse", "Name of the Cosmos DB database", form=_DATABASE)
+    cosmos_proxy_from_environment: bool = _setting(
+        False, "Whether requests to Cosmos DB go through HTTPS_PROXY, at half the speed"
+    )
 
     # Sources
-    tiingo_token: str = _is("", "Switches Tiingo on", secret=True)
-    tiingo_base_url: str = _is("https://api.tiingo.com", "Where Tiingo is", form=_URL)
-    finnhub_token: str = _is("", "Switches Finnhub on", secret=True)
-    finnhub_base_url: str = _is("https://finnhub.io/api/v1", "Where Finnhub is", form=_URL)
-    api_tickers: tuple[str, ...] = _is((), "Tickers to ask for, besides the tools' own", separator=",", form=_TICKERS)
+    tiingo_token: str = _setting("", "Token of Tiingo; without a token, Tiingo is not polled", secret=True)
+    tiingo_base_url: str = _setting("https://api.tiingo.com", "Base URL of Tiingo's API", form=_URL)
+    finnhub_token: str = _setting("", "Token of Finnhub; without a token, Finnhub is not polled", secret=True)
+    finnhub_base_url: str = _setting("https://finnhub.io/api/v1", "Base URL of Finnhub's API", form=_URL)
+    api_tickers: tuple[str, ...] = _setting(
+        (), "Tickers to ask news APIs for, besides those of the tools", separator=",", form=_TICKERS
+    )
 
     # Fetcher
-    max_concurrent_requests: int = _is(128, "Fetches in flight at once in one instance", between=(1, 256))
-    max_concurrent_requests_per_host: int = _is(
-        0, "Of these, to one host; 0: two, and to this machine any number", between=(0, 64)
+    max_concurrent_requests: int = _setting(128, "Most fetches at a time in one instance", between=(1, 256))
+    max_concurrent_requests_per_host: int = _setting(
+        0, "Most fetches at a time to one host; 0 is two, and no limit for this machine", between=(0, 64)
     )
-    request_timeout_seconds: float = _is(10.0, "How long one fetch may take", between=(1, 120))
-    retry_attempts: int = _is(3, "Tries of one fetch, the first included", between=(1, 10))
-    retry_backoff_base: float = _is(2.0, "Base of the exponential backoff between tries, in seconds", between=(1, 10))
-    fetch_user_agent: tuple[str, ...] = _is(
-        _AGENT, "Who we say we are; several take turns", separator="|", form=_AGENTS
+    request_timeout_seconds: float = _setting(
+        10.0, "Longest time for one try of a fetch with its redirects, in seconds", between=(1, 120)
     )
-    allow_private_addresses: bool = _is(False, "Whether feeds may be at private, loopback or link-local addresses")
+    retry_attempts: int = _setting(3, "Most tries of one fetch, the first included", between=(1, 10))
+    retry_backoff_base: float = _setting(
+        2.0, "The wait before try n is this to the power of n - 2, in seconds, less up to half", between=(1, 10)
+    )
+    fetch_user_agent: tuple[str, ...] = _setting(
+        _AGENT, "User-Agent of fetches, with a contact; several are used in turn", separator="|", form=_AGENTS
+    )
+    allow_private_addresses: bool = _setting(
+        False, "Whether feeds may have private, loopback or link-local addresses; for development only"
+    )
 
-    # Scheduler
-    fetch_cycle_interval_seconds: int = _is(30, "How often due feeds are claimed, in steps of 30 s", between=(30, 3600))
-    min_refresh_interval_minutes: float = _is(1.0, "No feed is fetched sooner", between=(1, 1440))
-    max_refresh_interval_minutes: float = _is(15.0, "Nor later, unless the feed asks for that", between=(1, 1440))
-    target_articles_per_fetch: int = _is(5, "New articles that the latest interval waits for", between=(1, 1000))
-    fetch_budget_per_feed_hour: float = _is(8.0, "Fetches per hour and feed, on average over all", between=(1, 60))
+    # Schedule
+    fetch_cycle_interval_seconds: int = _setting(
+        30, "Seconds between searches for due feeds, rounded down to a multiple of 30", between=(30, 3600)
+    )
+    min_refresh_interval_minutes: float = _setting(
+        1.0, "Shortest time between scheduled fetches of a feed, in minutes", between=(1, 1440)
+    )
+    max_refresh_interval_minutes: float = _setting(
+        15.0,
+        "Longest time between scheduled fetches, in minutes, unless the feed fails or asks for more",
+        between=(1, 1440),
+    )
+    target_articles_per_fetch: int = _setting(
+        5, "New articles after which a feed is due at the latest, by its average rate", between=(1, 1000)
+    )
+    fetch_budget_per_feed_hour: float = _setting(
+        8.0, "Fetches per feed and hour, on average over all feeds; the largest part of the cost", between=(1, 60)
+    )
 
-    # Parser and processor
-    dedup_cache_size: int = _is(10000, "Content hashes kept in memory", between=(0, 1_000_000))
-    dedup_retention_days: int = _is(7, "Days that content hashes stay stored once unseen", between=(1, 30))
-    batch_size: int = _is(100, "Ids of articles in one message for analysis", between=(1, 100))
-    max_queue_size: int = _is(1000, "Feeds queued at once; more wait in the schedule", between=(1, 100_000))
+    # Ingestion
+    dedup_cache_size: int = _setting(
+        10000, "Most hashes of entries that an instance keeps in memory, to save reads", between=(0, 1_000_000)
+    )
+    dedup_retention_days: int = _setting(7, "Days that the hash of an entry is stored", between=(1, 30))
+    batch_size: int = _setting(100, "Most articles in one message to analyze-articles", between=(1, 100))
+    max_queue_size: int = _setting(
+        1000, "Most feeds that are claimed at a time; the others are fetched later", between=(1, 100_000)
+    )
 
     # Stories
-    grouping_threshold_articles: int = _is(10, "Ungrouped articles that set off grouping", between=(1, 10_000))
-    grouping_interval_minutes: int = _is(5, "Grouping also runs this often if there are any", between=(1, 1440))
+    grouping_threshold_articles: int = _setting(
+        10, "No effect yet. Articles without a story at which grouping starts", between=(1, 10_000)
+    )
+    grouping_interval_minutes: int = _setting(
+        5, "No effect yet. Longest time until grouping starts with fewer, in minutes", between=(1, 1440)
+    )
 
     # Analysis
-    analyzer: str = _is("embedded", "What judges texts", choices=("embedded", "azure-language"))
-    azure_language_endpoint: str = _is("", "URL of the Azure AI Language resource", form=_URL)
-    azure_language_key: str = _is("", "Its key; without one, the app's identity is used", secret=True)
-    azure_language_model_version: str = _is("latest", "Its model; pin it, or a new one goes unseen", form=_MODEL)
+    analyzer: str = _setting("embedded", "Which analyzer scores sentiment", choices=("embedded", "azure-language"))
+    azure_language_endpoint: str = _setting("", "URL of the Azure AI Language resource", form=_URL)
+    azure_language_key: str = _setting(
+        "", "Key of that resource; without a key, the app signs in with its identity", secret=True
+    )
+    azure_language_model_version: str = _setting(
+        "latest",
+        "Model of that resource; with latest, a new model goes unnoticed and no reanalysis is offered",
+        form=_MODEL,
+    )
 
     # Cache
-    cache_memory_seconds: float = _is(2.0, "How long memory serves an aggregate; 0: never", between=(0, 60))
+    cache_memory_seconds: float = _setting(
+        2.0, "Seconds that an instance serves an aggregate from its memory; 0 turns that off", between=(0, 60)
+    )
 
     # Access
-    read_auth_level: str = _is("function", "What reading takes: a key or nothing", choices=_AUTH)
-    management_key: str = _is("", "What management takes besides, as X-Management-Key", secret=True)
+    read_auth_level: str = _setting("function", "Whether requests that read need a function key", choices=_AUTH)
+    management_key: str = _setting(
+        "", "Key that requests for management need in X-Management-Key; unset, none is needed", secret=True
+    )
 
     # Monitoring
-    log_level: str = _is("INFO", "How much is logged", choices=_LEVELS)
-    structured_logging: bool = _is(True, "Whether log lines are JSON")
-    metrics_enabled: bool = _is(True, "Whether GET metrics answers")
-    metrics_port: int = _is(9090, "Without effect: Functions have one port, see GET metrics", between=(1, 65535))
-    sentry_dsn: str = _is("", "Where lines logged at ERROR are reported to, if anywhere", form=_DSN, secret=True)
+    log_level: str = _setting(
+        "INFO", "Lowest level that is logged; alerts on Azure need INFO or DEBUG", choices=_LEVELS
+    )
+    structured_logging: bool = _setting(True, "Whether log lines are JSON; alerts on Azure need JSON")
+    metrics_enabled: bool = _setting(True, "Whether GET metrics answers; false makes it a 404")
+    metrics_port: int = _setting(9090, "No effect: Functions have one port, see GET metrics", between=(1, 65535))
+    sentry_dsn: str = _setting("", "DSN of Sentry, for lines logged at ERROR and above", form=_DSN, secret=True)
 
     # The host
-    storage_connection: str = _is("", "Where queues are", name=_HOST, secret=True, sample="UseDevelopmentStorage=true")
-    storage_account_name: str = _is("", "The storage account", name=f"{_HOST}__accountName", sample=None)
-    storage_queue_service_uri: str = _is("", "Its queues", name=f"{_HOST}__queueServiceUri", form=_URL, sample=None)
-    storage_client_id: str = _is("", "The identity's client id", name=f"{_HOST}__clientId", sample=None)
-    storage_credential: str = _is("", "managedidentity", name=f"{_HOST}__credential", sample=None)
-    website_site_name: str = _is("", "Set by Azure on every plan, and only there", sample=None)
+    storage_connection: str = _setting(
+        "", "Connection string of the storage account with the queues", name=_HOST, secret=True, sample=_EMULATOR
+    )
+    storage_account_name: str = _setting(
+        "", "Name of that account, if the app signs in with its identity", name=f"{_HOST}__accountName", sample=None
+    )
+    storage_queue_service_uri: str = _setting(
+        "",
+        "URL of that account's queues, if not the public one",
+        name=f"{_HOST}__queueServiceUri",
+        form=_URL,
+        sample=None,
+    )
+    storage_client_id: str = _setting("", "Client id of that identity", name=f"{_HOST}__clientId", sample=None)
+    storage_credential: str = _setting(
+        "", "managedidentity, for that identity", name=f"{_HOST}__credential", sample=None
+    )
+    website_site_name: str = _setting("", "Name of the Function App; Azure sets it", sample=None)
 
     @property
     def on_azure(self) -> bool:
@@ -240,9 +299,9 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Self:
-        """Checked settings. Raises InvalidInput that names every wrong one; settings of others are left alone.
+        """Reads and checks all settings. Raises InvalidInput, which names every wrong setting and its rule.
 
-        A setting that is blank counts as not set.
+        A blank value counts as not set. Variables that are not in the table are ignored.
         """
         values: dict[str, Any] = {}
         wrong: dict[str, str] = {}
@@ -263,20 +322,20 @@ class Settings:
         return settings
 
     def _contradictions(self) -> Iterator[tuple[str, str]]:
-        """What is wrong between settings, by the name of the one to change."""
+        """Settings that do not fit together: the name of the setting to change, and the problem."""
         if self.store == "cosmos" and not self.cosmos_endpoint:
-            yield "COSMOS_ENDPOINT", "must be set where STORE is cosmos"
+            yield "COSMOS_ENDPOINT", "must be set if STORE is cosmos"
         if self.store == "sqlite" and self.on_azure:
-            yield "STORE", "must be cosmos on Azure, where instances share no disk"
+            yield "STORE", "must be cosmos on Azure, because instances share no disk"
         host = (urlsplit(self.cosmos_endpoint).hostname or "").rstrip(".")
         if self.cosmos_key and host.endswith(_AZURE_COSMOS):
-            yield "COSMOS_KEY", "must not be set for an account in Azure: the app's identity is used"
+            yield "COSMOS_KEY", "must not be set for an account in Azure: the app signs in with its identity"
         if self.min_refresh_interval_minutes > self.max_refresh_interval_minutes:
             yield "MIN_REFRESH_INTERVAL_MINUTES", "must be at most MAX_REFRESH_INTERVAL_MINUTES"
         if self.analyzer == "azure-language" and not self.azure_language_endpoint:
-            yield "AZURE_LANGUAGE_ENDPOINT", "must be set where ANALYZER is azure-language"
+            yield "AZURE_LANGUAGE_ENDPOINT", "must be set if ANALYZER is azure-language"
         if not self.fetch_user_agent:
-            yield "FETCH_USER_AGENT", "must name at least one"
+            yield "FETCH_USER_AGENT", "must have at least one value"
 
     def __repr__(self) -> str:
         shown = (
@@ -288,7 +347,7 @@ class Settings:
 
 
 def table() -> tuple[Setting, ...]:
-    """Every setting, in the order of the page above."""
+    """Every setting, in the order of the class."""
     return _TABLE
 
 
@@ -297,11 +356,11 @@ def _row(field: dataclasses.Field[Any]) -> Setting:
     name = row.pop("name") or field.name.upper()
     default = field.default
     setting = Setting(attribute=field.name, name=name, kind=_KINDS[type(default)], default=default, **row)
-    return dataclasses.replace(setting, sample=written(setting)) if setting.sample == "default" else setting
+    return dataclasses.replace(setting, sample=default_text(setting)) if setting.sample == "default" else setting
 
 
-def written(setting: Setting) -> str:
-    """The default, as it would be set."""
+def default_text(setting: Setting) -> str:
+    """The default as the text of an environment variable."""
     if isinstance(setting.default, bool):
         return str(setting.default).lower()
     if isinstance(setting.default, tuple):
@@ -313,7 +372,7 @@ _TABLE = tuple(_row(field) for field in dataclasses.fields(Settings))
 
 
 def sample() -> str:
-    """local.settings.json.sample: what a developer may set, each with its default."""
+    """The content of local.settings.json.sample: the settings for development, with their defaults."""
     values = {"FUNCTIONS_WORKER_RUNTIME": "python"}
     host_first = sorted(table(), key=lambda row: row.name != _HOST)
     values |= {row.name: row.sample for row in host_first if row.sample is not None}
@@ -321,13 +380,13 @@ def sample() -> str:
 
 
 def markdown() -> str:
-    """The table for the documentation."""
-    lines = ["| setting | default | allowed | what for |", "|---|---|---|---|"]
+    """The table in Markdown."""
+    lines = ["| setting | default | allowed | description |", "|---|---|---|---|"]
     for row in table():
-        default = f"`{written(row)}`" if row.default not in ("", ()) else ""
+        default = f"`{default_text(row)}`" if row.default not in ("", ()) else ""
         secret = " (secret)" if row.secret else ""
         allowed = row.allowed.removeprefix("must be ").replace("|", "\\|")
-        lines.append(f"| `{row.name}` | {default} | {allowed} | {row.about}{secret} |")
+        lines.append(f"| `{row.name}` | {default} | {allowed} | {row.description}{secret} |")
     return "\n".join(lines) + "\n"
 
 

@@ -6,7 +6,7 @@ A port says what its methods return, promise and raise, never how an adapter doe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
 
@@ -246,6 +246,17 @@ class Queues(Protocol):
     async def close(self) -> None:
         """Releases everything. Calling it again does nothing."""
         ...
+
+
+async def query_all(store: Store, container: str, query: Query) -> list[Document]:
+    """All documents that the query finds, read page by page."""
+    found: list[Document] = []
+    while True:
+        page = await store.query(container, query)
+        found += page.items
+        if page.next is None:
+            return found
+        query = replace(query, after=page.next)
 
 
 def utc_now() -> datetime:

@@ -15,7 +15,7 @@ from models.observation import attempt_key
 from models.run import Attempt, attempt_id
 from models.values import format_time
 from services.feeds.outcome import Counted
-from services.ports import Query, Store, Where
+from services.ports import Query, Store, Where, query_all
 from services.runs import ingestion
 from services.runs.engine import RunEngine
 from services.runs.rules import worker_died
@@ -99,11 +99,5 @@ async def due_since(store: Store, feed_ids: Collection[str], since: datetime) ->
         Where("analysis_due_since", "ge", format_time(since - CLOCKS_DIFFER)),
         Where("deleted_at", "missing"),
     )
-    found: list[str] = []
-    after: str | None = None
-    while True:
-        page = await store.query(ARTICLES.name, Query(where, order="by_analysis_due", limit=_PAGE, after=after))
-        found += [each["source_id"] for each in page.items if not set(feed_ids).isdisjoint(each["sources"])]
-        after = page.next
-        if after is None:
-            return found
+    found = await query_all(store, ARTICLES.name, Query(where, order="by_analysis_due", limit=_PAGE))
+    return [each["source_id"] for each in found if not set(feed_ids).isdisjoint(each["sources"])]

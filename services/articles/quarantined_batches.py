@@ -18,7 +18,7 @@ from models.values import format_time, parse_time
 from services.articles.article_documents import LONGEST_DATE
 from services.articles.identity import Candidate
 from services.parse.text import one_line
-from services.ports import Document, Query, Store, Where
+from services.ports import Document, Query, Store, Where, query_all
 from services.store.containers import FEEDS, QUARANTINE
 
 PART_BYTES = 1_500_000
@@ -108,14 +108,7 @@ class QuarantinedBatches:
             return  # the next sweep finds no parts
 
     async def _parts(self, name: str) -> list[Document]:
-        found: list[Document] = []
-        after: str | None = None
-        while True:
-            page = await self._store.query(QUARANTINE.name, Query((_PARTS,), partition=name, limit=10, after=after))
-            found += page.items
-            after = page.next
-            if after is None:
-                return found
+        return await query_all(self._store, QUARANTINE.name, Query((_PARTS,), partition=name, limit=10))
 
 
 def _in_parts(items: Iterable[RawItem]) -> Iterator[list[dict[str, Any]]]:

@@ -21,7 +21,7 @@ from models.states import ArticleStatus
 from models.values import Sentiment, format_time, parse_time, unix_seconds
 from services.feeds.form import is_feed_id
 from services.parse.urls import normalize_url
-from services.ports import Clock, Delete, Document, Operation, Page, Query, Replace, Store, Where
+from services.ports import Clock, Delete, Document, Operation, Page, Query, Replace, Store, Where, query_all
 from services.store.containers import ARTICLES, LOCATORS, MENTIONS
 from services.store.listed import Listed, listed, log_unreadable
 from services.store.shown import shown
@@ -167,22 +167,12 @@ class Articles:
             log_unreadable(error)
             source_id = document["source_id"]
             of_it = Where("id", "eq", source_id)
-            mentions = await self._all(MENTIONS.name, Query((of_it,), limit=_PAGE))
+            mentions = await query_all(self._store, MENTIONS.name, Query((of_it,), limit=_PAGE))
             return bare_tombstone(source_id, [each["tool_id"] for each in mentions], self._clock())
         return tombstone(article, self._clock()) if article.deleted_at is None else None
 
     async def _observed(self, source_id: str) -> list[Document]:
-        return await self._all(ARTICLES.name, Query((_OBSERVATIONS,), partition=source_id, limit=_PAGE))
-
-    async def _all(self, container: str, query: Query) -> list[Document]:
-        found: list[Document] = []
-        after: str | None = None
-        while True:
-            page = await self._store.query(container, dataclasses.replace(query, after=after))
-            found += page.items
-            after = page.next
-            if after is None:
-                return found
+        return await query_all(self._store, ARTICLES.name, Query((_OBSERVATIONS,), partition=source_id, limit=_PAGE))
 
     async def _find(self, article_id: str) -> Document | None:
         """A slash in an old id comes percent-encoded, since routes are matched before it is decoded; the rest of it is

@@ -18,7 +18,11 @@ from tests.contract import cosmos_server, faulty_proxy
 from tests.contract.cosmos_server import CosmosServer
 from tests.contract.faulty_proxy import FaultyProxy
 
-collect_ignore = [] if cosmos_server.available() else ["test_cosmos_faults.py", "test_cosmos_batch_faults.py"]
+collect_ignore = (
+    []
+    if cosmos_server.available()
+    else ["test_cosmos_faults.py", "test_cosmos_batch_faults.py", "test_ingestion_faults.py"]
+)
 KINDS = ("sqlite", "cosmos") if cosmos_server.available() else ("sqlite",)
 
 

@@ -58,6 +58,8 @@ class Told:
     with_both: int
     observations: int
     totals: set[int]
+    stored_by_runs: int
+    collisions_of_runs: int
     errors: set[str | None]
     again: int
     lives: list[float] = field(default_factory=list)
@@ -69,6 +71,8 @@ class Told:
             and self.with_both == both
             and self.observations == self.articles + both
             and self.totals == {plan.entries + plan.shared}
+            and self.stored_by_runs == self.articles
+            and self.collisions_of_runs == both
             and self.errors == {None}
             and self.again == 0
         )
@@ -174,11 +178,14 @@ async def _told(folder: Path, plan: Plan, offset: timedelta, lives: list[float])
         again += len((await world.poll(feed.feed_id, world.new_worker())).article_ids)
     articles = await world.articles()
     feeds = [await world.feed(feed_name(number)) for number in range(plan.feeds)]
+    runs = [each["metrics"] for each in await world.runs() if each.get("metrics")]
     told = Told(
         articles=len(articles),
         with_both=sum(len(each["sources"]) == 2 for each in articles),
         observations=len(await world.observations()),
         totals={feed.total_articles_fetched for feed in feeds},
+        stored_by_runs=sum(each["articles_stored"] for each in runs),
+        collisions_of_runs=sum(each["collisions_detected"] for each in runs),
         errors={feed.last_error for feed in feeds},
         again=again,
         lives=lives,

@@ -250,9 +250,9 @@ class MentionWriter:
         await mark_hours_of(self._store, moments, now)
 
     async def _with_active_tools(self, analyses: list[ArticleAnalysis], report: WriteReport) -> list[ArticleAnalysis]:
-        """A tool that was merged after it was read may have got a mention that the merge did not see."""
-        wrote = [each for each in analyses if each.changes]
-        inactive = no_longer_active(wrote, await self._tools(wrote, report))
+        """A tool that was merged after it was read may have got a mention that the merge did not see: from this worker,
+        or from one that died before this check."""
+        inactive = no_longer_active(analyses, await self._tools(analyses, report))
         return [each for each in report.not_failed(analyses) if inactive.isdisjoint(each.detected)]
 
     async def _stored(self, articles: Sequence[tuple[ArticleAnalysis, Article]]) -> list[ArticleAnalysis]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from datetime import timedelta
 from pathlib import Path
@@ -16,6 +17,7 @@ from services.store.containers import ARTICLES, CATALOG
 from services.tools.form import new_tool
 from services.workflows.driver import TIME_PER_MESSAGE
 from tests.functional.mentions.world import Words, World
+from tests.unit.feeds.stores import unheard
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -113,7 +115,8 @@ async def test_a_message_that_is_delivered_again_after_a_crash_at_any_write_give
         await world.article(2, "Quorvia"),
         await world.article(3, "Tarnwick is good"),
     ]
-    await world.dying(writes, lambda worker: worker.analysis.handle(articles))
+    survived = await world.dying(writes, lambda worker: worker.analysis.handle(articles))
+    assert survived == (writes == 12), "a death at each of the twelve writes"
     await world.edit(articles[0], "Tarnwick is good")
     await world.dying(writes, lambda worker: worker.analysis.handle(articles))
     await Articles(world.store, world.watch).delete(articles[2])
@@ -122,6 +125,30 @@ async def test_a_message_that_is_delivered_again_after_a_crash_at_any_write_give
     assert {key: each.sentiment for key, each in (await world.mentions(tarnwick)).items()} == {articles[0]: "positive"}
     await world.is_counted(quorvia)
     await world.is_counted(tarnwick)
+
+
+@pytest.mark.parametrize("writes", range(13))
+async def test_a_message_that_is_delivered_again_after_an_answer_was_lost_gives_the_same(
+    world: World, writes: int
+) -> None:
+    """The write was done, and its worker does not know."""
+    quorvia, tarnwick = await world.tool("Quorvia"), await world.tool("Tarnwick")
+    articles = [
+        await world.article(1, "Quorvia is good", "Tarnwick is bad"),
+        await world.article(2, "Quorvia"),
+        await world.article(3, "Tarnwick is good"),
+    ]
+    with contextlib.suppress(Unavailable):
+        await world.new_worker(unheard(world.store, writes)).analysis.handle(articles)
+    await world.delivered(articles)
+    assert {key: each.sentiment for key, each in (await world.mentions(quorvia)).items()} == {
+        articles[0]: "positive",
+        articles[1]: "neutral",
+    }
+    assert set(await world.mentions(tarnwick)) == {articles[0], articles[2]}
+    assert {(await world.read(each)).status for each in articles} == {"analyzed"}
+    for tool in (quorvia, tarnwick):
+        await world.is_counted(tool)
 
 
 async def test_a_message_that_is_delivered_twice_writes_nothing_more(world: World) -> None:

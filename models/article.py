@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import ClassVar, Literal, Self, TypedDict
+from typing import Any, ClassVar, Literal, Self, TypedDict
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -200,6 +200,11 @@ class Article(StoredDocument):
     @property
     def id(self) -> str:
         return self.ID
+
+    def shown(self) -> dict[str, Any]:
+        fields = super().shown()
+        del fields["tool_ids_ever_detected"]
+        return {"source_id": self.source_id, **fields}
 
     @model_validator(mode="after")
     def _sources_fit(self) -> Self:

@@ -141,6 +141,10 @@ class IngestionBatch(JobRun):
     def completed_at(self) -> datetime | None:
         return self.ended_at
 
+    def shown(self) -> dict[str, Any]:
+        fields = super().shown()
+        return {**fields, "batch_id": fields["run_id"], "completed_at": fields["ended_at"]}
+
 
 def kind_of_run(workflow: object) -> type[JobRun]:
     """The model that the runs of `workflow` are read with."""
@@ -188,6 +192,13 @@ class Attempt(_InRun):
     @property
     def id(self) -> str:
         return attempt_id(self.task_name, self.subject, self.attempt_no, self.started_at)
+
+    def shown(self) -> dict[str, Any]:
+        """A fetch also has the names that the specification's fetch_history gives to `subject` and `started_at`."""
+        fields = super().shown()
+        if self.task_name != FETCH_FEED:
+            return fields
+        return {**fields, "feed_id": fields["subject"], "fetch_time": fields["started_at"]}
 
     @model_validator(mode="after")
     def _failure_has_a_type(self) -> Self:

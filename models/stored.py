@@ -1,7 +1,7 @@
-"""What every stored document has, and how it becomes a model and a document again. Which store, it does not know.
+"""The base of all stored documents: common fields, reading and writing, and changes. Knows nothing of the store.
 
-A document of the next schema version is read, its unknown fields kept and written back, so that the version before a
-rollback and the one after it can share a database; anything later is refused.
+This version of toolpulse also reads documents of the next schema version, and keeps and writes back the fields that it
+does not know. So two neighbouring versions can share a database during a roll-out or a rollback.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from models.errors import UnreadableDocument
 from models.states import Machine
 from models.values import Time, UnixSeconds, Value
 
+READABLE_VERSIONS = ("1", "2")
+"""The schema version that this code writes, and the next one."""
+
 
 class StoredFields(TypedDict, total=False):
     """The fields of every stored document, for the TypedDicts of documents that are changed without their model.
 
-    Such a TypedDict costs nothing at run time and lets the type checker see a misspelt field. A field of `total=False`
-    may be absent, as an absent field is not stored. `_etag` and `_ts` are the store's own.
+    Every field may be absent, since `to_document` leaves out fields that are null. The store adds `_etag` and `_ts`.
     """
 
     id: str
@@ -35,16 +37,15 @@ class StoredFields(TypedDict, total=False):
 
 
 class StoredDocument(Value):
-    """The base: common fields, keys, round trip, and changes that obey the state machines.
+    """One kind of document.
 
-    A subclass names its `CONTAINER`, the container's `PARTITION_FIELD`, gives `partition` and `id`, and says in
-    `COMPUTED` which properties are stored though they follow from the fields.
+    A subclass defines `CONTAINER`, the container's `PARTITION_FIELD`, `partition` and `id`. `COMPUTED` lists the
+    properties that are stored as fields too. `STATES` maps a field to the state machine that its changes must obey.
     """
 
     CONTAINER: ClassVar[str]
     PARTITION_FIELD: ClassVar[str] = "pk"
     COMPUTED: ClassVar[tuple[str, ...]] = ()
-    SCHEMA_VERSION: ClassVar[int] = 1
     STATES: ClassVar[Mapping[str, Machine]] = {}
 
     created_at: Time
@@ -76,18 +77,23 @@ class StoredDocument(Value):
         return written
 
     def to_document(self) -> dict[str, Any]:
-        """As it is stored. A field that is absent is null."""
+        """The document to store. A field that is null is left out."""
         document = {"id": self.id, self.PARTITION_FIELD: self.partition}
         document |= self.model_dump(mode="json", exclude_none=True)
         for name in self.COMPUTED:
             document[name] = getattr(self, name)
         return document
 
+    def shown(self) -> dict[str, Any]:
+        """The fields as the API shows them: under their own names, absent ones as null."""
+        return self.model_dump(mode="json")
+
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Self:
-        """What `to_document` gave, read back; the store's own fields (`_etag`, `_ts`, `ttl`) do not become fields.
+        """The model of a stored document. Fields that the store adds (`_etag`, `_ts`, `ttl`) do not become fields.
 
-        Raises UnreadableDocument where a rule of its model is broken: a fault in the store, never the caller's.
+        Raises UnreadableDocument if the document breaks a rule of the model, has a later schema version, or is stored
+        under another key than its fields give.
         """
         try:
             return cls._read(document)
@@ -103,21 +109,27 @@ class StoredDocument(Value):
 
     @classmethod
     def _read(cls, document: Mapping[str, Any]) -> Self:
-        cls._refuse_later_versions(document)
+        version = document.get("schema_version", "1")
+        if version not in READABLE_VERSIONS:
+            raise ValueError(
+                f"schema_version is {version!r}, this version reads {' or '.join(READABLE_VERSIONS)}: "
+                "deploy the version that wrote it, or a later one"
+            )
         dropped = {"id", "ttl", *cls.COMPUTED, *({cls.PARTITION_FIELD} - cls.model_fields.keys())}
         fields = {name: value for name, value in document.items() if name[:1] != "_" and name not in dropped}
         fields.setdefault("ttl_timestamp", None)
         read = cls.model_validate(fields)
         for name, value in (("id", read.id), (cls.PARTITION_FIELD, read.partition)):
             if document.get(name, value) != value:
-                raise ValueError(f"{cls.__name__}: {name} {document[name]!r} does not fit the fields, {value!r} does")
+                raise ValueError(f"{name} {document[name]!r} does not fit the fields, which give {value!r}")
         read._etag = document.get("_etag")
         return read
 
     def changed(self, now: datetime, **changes: Any) -> Self:
-        """This document with `changes`, checked whole, as of `now`.
+        """This document with `changes`, validated as a whole; `now` becomes `updated_at`, and the ETag stays.
 
-        Raises InvalidTransition where a state machine forbids the step, ValueError where a rule is broken.
+        Raises TypeError for an unknown field, InvalidTransition if a state machine forbids a change, and ValueError if
+        the result breaks a rule of the model.
         """
         unknown = changes.keys() - type(self).model_fields.keys()
         if unknown:
@@ -128,30 +140,14 @@ class StoredDocument(Value):
         after._etag = self._etag
         return after
 
-    def stored_as(self, etag: str | None) -> Self:
-        """This document with the ETag that a write of it returned."""
-        stored = self.model_copy()
-        stored._etag = etag
-        return stored
-
     def _check_steps(self, after: Mapping[str, Any]) -> None:
         for field, machine in self.STATES.items():
             current, wanted = getattr(self, field), after[field]
             if wanted != current:
                 machine.step(current, wanted)
 
-    @classmethod
-    def _refuse_later_versions(cls, document: Mapping[str, Any]) -> None:
-        version = document.get("schema_version", "1")
-        readable = [str(cls.SCHEMA_VERSION + ahead) for ahead in range(1 - cls.SCHEMA_VERSION, 2)]
-        if version not in readable:
-            raise ValueError(
-                f"{cls.__name__}: schema_version is {version!r}, this version reads {' or '.join(readable)}: "
-                "deploy the version that wrote it, or a later one"
-            )
-
     def __eq__(self, other: object) -> bool:
-        """Equal if they would be stored equal; which version was read does not count."""
+        """Equal if both would be stored as the same document; the ETag does not count."""
         return type(self) is type(other) and self.to_document() == other.to_document()
 
     __hash__ = None  # type: ignore[assignment]

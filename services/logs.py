@@ -10,8 +10,11 @@ import json
 import logging
 from typing import Any
 
+from models.errors import UnreadableDocument
+
 ROOT_LOGGER = "toolpulse"
 _layout = {"structured": True}
+_stored = logging.getLogger("toolpulse.stored")
 
 
 def configure(level: str, structured: bool) -> None:
@@ -29,3 +32,7 @@ def log_event(logger: logging.Logger, level: int, event: str, **fields: Any) -> 
     else:
         text = " ".join([event, *(f"{name}={value}" for name, value in fields.items())])
     logger.log(level, "%s", text, extra={"event": event})
+
+
+def log_unreadable(error: UnreadableDocument) -> None:
+    log_event(_stored, logging.ERROR, "document_unreadable", kind=error.kind, key=error.key, why=error.why)

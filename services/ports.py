@@ -5,12 +5,15 @@ A port says what its methods return, promise and raise, never how an adapter doe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from models.errors import ChangedMeanwhile, Conflict
+from models.errors import ChangedMeanwhile, Conflict, UnreadableDocument
+from services.logs import log_unreadable
+
+T = TypeVar("T")
 
 Document = dict[str, Any]
 """A JSON object with `id` and the partition key of its container.
@@ -73,6 +76,29 @@ class Page:
 
     items: list[Document]
     next: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listed(Generic[T]):
+    """A page as models. `unreadable` names the documents that could not be read: they do not hide the others."""
+
+    items: list[T]
+    next: str | None = None
+    unreadable: tuple[str, ...] = ()
+
+
+def listed(page: Page, read: Callable[[Document], T], named_by: str) -> Listed[T]:
+    """The page read by `read`, which may raise UnreadableDocument; such a document is logged, and named in the answer
+    by its field `named_by`."""
+    items: list[T] = []
+    unreadable: list[str] = []
+    for document in page.items:
+        try:
+            items.append(read(document))
+        except UnreadableDocument as error:
+            unreadable.append(str(document.get(named_by) or document["id"]))
+            log_unreadable(error)
+    return Listed(items, page.next, tuple(unreadable))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ import azure.functions as func
 
 from services import container
 from services.articles.reading import LAYERS, ArticleFilter, article_filter
-from services.store.shown import shown
 from services.workflows import deletion
 from triggers.access import MANAGE, READ, require_management
 from triggers.http_codec import answering, choice, json_answer, left_out, no_content, page_answer, page_of, query_of
@@ -29,10 +28,10 @@ async def get_article(req: func.HttpRequest) -> func.HttpResponse:
     query_of(req, "layer")
     layer = choice(req, "layer", "canonical", LAYERS)
     article = await services.articles.get(req.route_params["article_id"])
-    body = shown(article)
+    body = article.shown()
     if layer == "raw":
         observations = await services.articles.observations(article)
-        body |= {"observations": [shown(each) for each in observations.items], **left_out(observations.unreadable)}
+        body |= {"observations": [each.shown() for each in observations.items], **left_out(observations.unreadable)}
     return json_answer(body)
 
 

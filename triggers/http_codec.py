@@ -30,8 +30,8 @@ from models.errors import (
     UnreadableDocument,
 )
 from models.stored import StoredDocument
-from services.store.listed import Listed, log_unreadable
-from services.store.shown import shown
+from services.logs import log_unreadable
+from services.ports import Listed
 
 P = ParamSpec("P")
 Stored = TypeVar("Stored", bound=StoredDocument)
@@ -148,7 +148,7 @@ def list_answer(
 
 
 def page_answer(page: Listed[Stored], **more: Any) -> func.HttpResponse:
-    return list_answer([shown(item) for item in page.items], page.next, page.unreadable, **more)
+    return list_answer([item.shown() for item in page.items], page.next, page.unreadable, **more)
 
 
 def left_out(unreadable: Sequence[str]) -> dict[str, list[str]]:

@@ -8,7 +8,6 @@ from services import container
 from services.feeds.form import FIELDS, feed_change, new_feed
 from services.feeds.lists import import_opml
 from services.feeds.opml import write_opml
-from services.store.shown import shown
 from services.topology import INGEST_FEEDS, REANALYZE_TOOLS
 from services.workflows.messages import run_message
 from triggers.access import MANAGE, READ, require_management
@@ -44,7 +43,7 @@ async def add_feed(req: func.HttpRequest) -> func.HttpResponse:
     query_of(req)
     added = await services.feeds.add(new_feed(json_body(req, FIELDS)))
     location = {"Location": f"/api/v1/feeds/{added.feed.feed_id}"}
-    return json_answer(shown(added.feed), 201 if added.is_new else 200, location)
+    return json_answer(added.feed.shown(), 201 if added.is_new else 200, location)
 
 
 # The host takes functions by name, so this one is asked before get_feed, whose route fits too.
@@ -78,7 +77,7 @@ async def import_feeds(req: func.HttpRequest) -> func.HttpResponse:
 async def get_feed(req: func.HttpRequest) -> func.HttpResponse:
     services = await container.get()
     query_of(req)
-    return json_answer(shown(await services.feeds.get(req.route_params["feed_id"])))
+    return json_answer((await services.feeds.get(req.route_params["feed_id"])).shown())
 
 
 @feeds_http.route(route="v1/feeds/{feed_id}", methods=["PATCH"], auth_level=MANAGE)
@@ -91,9 +90,9 @@ async def change_feed(req: func.HttpRequest, messages: func.Out[typing.List[str]
     change = feed_change(json_body(req, FIELDS))
     feed, run = await services.feed_changes.change(req.route_params["feed_id"], change)
     if run is None:
-        return json_answer(shown(feed))
+        return json_answer(feed.shown())
     messages.set([run_message(run.run_id)])
-    return json_answer({**shown(feed), "run_id": run.run_id})
+    return json_answer({**feed.shown(), "run_id": run.run_id})
 
 
 @feeds_http.route(route="v1/feeds/{feed_id}", methods=["DELETE"], auth_level=MANAGE)

@@ -6,7 +6,6 @@ import azure.functions as func
 
 from services import container
 from services.articles.quarantine import STATUSES
-from services.store.shown import shown
 from services.topology import INGEST_FEEDS
 from triggers.access import MANAGE, require_management
 from triggers.http_codec import answering, choice, json_answer, json_body, page_answer, page_of, query_of
@@ -38,4 +37,4 @@ async def review_quarantine(req: func.HttpRequest, messages: func.Out[typing.Lis
     if reviewed.batch is not None:
         messages.set([reviewed.batch.to_message()])
     run_id = reviewed.batch.run_id if reviewed.batch else None
-    return json_answer({**shown(reviewed.item), "run_id": run_id})
+    return json_answer({**reviewed.item.shown(), "run_id": run_id})

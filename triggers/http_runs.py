@@ -3,7 +3,6 @@
 import azure.functions as func
 
 from services import container
-from services.store.shown import shown
 from triggers.access import READ
 from triggers.http_codec import answering, json_answer, left_out, page_answer, page_of, query_of
 
@@ -25,5 +24,5 @@ async def get_run(req: func.HttpRequest) -> func.HttpResponse:
     query_of(req)
     run = await services.runs.get(req.route_params["run_id"])
     attempts = await services.runs.attempts(run)
-    tried = [shown(attempt) for attempt in attempts.items]
-    return json_answer({**shown(run), "attempts": tried, **left_out(attempts.unreadable)})
+    tried = [attempt.shown() for attempt in attempts.items]
+    return json_answer({**run.shown(), "attempts": tried, **left_out(attempts.unreadable)})

@@ -7,7 +7,6 @@ import azure.functions as func
 from models.errors import InvalidInput
 from services import container
 from services.mentions.tool_articles import tool_articles
-from services.store.shown import shown
 from services.tools.form import CHANGEABLE, FIELDS, new_tool, tool_change
 from services.topology import REANALYZE_TOOLS
 from services.workflows.backfill import preview
@@ -42,7 +41,7 @@ async def add_tool(req: func.HttpRequest, messages: func.Out[typing.List[str]]) 
     tool, run = await services.tool_changes.add(new_tool(json_body(req, FIELDS)))
     messages.set([run_message(run.run_id)])
     location = {"Location": f"/api/v1/tools/{tool.tool_id}"}
-    return json_answer({**shown(tool), "run_id": run.run_id}, 201, location)
+    return json_answer({**tool.shown(), "run_id": run.run_id}, 201, location)
 
 
 @tools_http.route(route="v1/tools/{tool}", methods=["GET"], auth_level=READ)
@@ -52,7 +51,7 @@ async def get_tool(req: func.HttpRequest) -> func.HttpResponse:
     query_of(req)
     tool = await services.tools.get(req.route_params["tool"])
     offered = services.tool_changes.is_reanalysis_offered(tool)
-    return json_answer({**shown(tool), "reanalysis_offered": offered})
+    return json_answer({**tool.shown(), "reanalysis_offered": offered})
 
 
 @tools_http.route(route="v1/tools/{tool}", methods=["PATCH"], auth_level=MANAGE)
@@ -65,9 +64,9 @@ async def change_tool(req: func.HttpRequest, messages: func.Out[typing.List[str]
     change = tool_change(json_body(req, CHANGEABLE))
     tool, run = await services.tool_changes.change(req.route_params["tool"], change)
     if run is None:
-        return json_answer(shown(tool))
+        return json_answer(tool.shown())
     messages.set([run_message(run.run_id)])
-    return accepted(run.run_id, **shown(tool))
+    return accepted(run.run_id, **tool.shown())
 
 
 @tools_http.route(route="v1/tools/{tool}/merge", methods=["POST"], auth_level=MANAGE)

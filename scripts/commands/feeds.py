@@ -19,7 +19,6 @@ from services.container import Container
 from services.feeds.form import checked_url, new_feed
 from services.feeds.lists import ListReport, apply_yaml, import_opml
 from services.feeds.opml import write_opml
-from services.store.shown import shown
 
 
 def add_to(feeds: Group, default_file: Path) -> None:
@@ -52,7 +51,7 @@ async def health(app: Container, given: argparse.Namespace) -> int:
 
 
 async def list_(app: Container, given: argparse.Namespace) -> int:
-    feeds = [shown(feed) async for feed in app.feeds.every()]
+    feeds = [feed.shown() async for feed in app.feeds.every()]
     columns = ["feed_id", "source_name", "enabled", "priority_score", "last_fetch_time", "last_status_code", "feed_url"]
     show(feeds, columns, as_json=given.json, none="There are no feeds yet: add one with `feeds add URL`.")
     return 0

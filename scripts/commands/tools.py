@@ -11,7 +11,6 @@ from scripts.commands.form import Group
 from scripts.commands.printed import say, show
 from scripts.commands.runs import carried_out
 from services.container import Container
-from services.store.shown import shown
 from services.tools.form import new_tool
 from services.tools.lists import apply_yaml
 from services.workflows.backfill import preview as previewed
@@ -44,7 +43,7 @@ def add_to(tools: Group, default_file: Path) -> None:
 
 
 async def list_(app: Container, given: argparse.Namespace) -> int:
-    tools = [shown(tool) for tool in await app.tools.active()]
+    tools = [tool.shown() for tool in await app.tools.active()]
     columns = ["primary_name", "aliases", "tickers", "discovery_date", "tool_id"]
     rows = [{**each, "aliases": ", ".join(each["aliases"]), "tickers": ", ".join(each["tickers"])} for each in tools]
     show(tools if given.json else rows, columns, as_json=given.json, none="There are no tools yet: see `tools apply`.")

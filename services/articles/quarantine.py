@@ -14,10 +14,9 @@ from models.run import INGEST_FEEDS
 from models.states import ReviewStatus
 from services.articles.quarantined_batches import QuarantinedBatches
 from services.feeds.messages import IngestMessage
-from services.ports import Clock, Query, Store, Where
+from services.ports import Clock, Listed, Query, Store, Where, listed
 from services.runs.engine import RunEngine
 from services.store.containers import QUARANTINE
-from services.store.listed import Listed, listed
 
 STATUSES: tuple[ReviewStatus, ...] = get_args(ReviewStatus)
 DECISIONS = tuple(status for status in STATUSES if status != "PENDING")

@@ -20,11 +20,23 @@ from models.observation import Observation
 from models.states import ArticleStatus
 from models.values import Sentiment, format_time, parse_time, unix_seconds
 from services.feeds.form import is_feed_id
+from services.logs import log_unreadable
 from services.parse.urls import normalize_url
-from services.ports import Clock, Delete, Document, Operation, Page, Query, Replace, Store, Where, query_all
+from services.ports import (
+    Clock,
+    Delete,
+    Document,
+    Listed,
+    Operation,
+    Page,
+    Query,
+    Replace,
+    Store,
+    Where,
+    listed,
+    query_all,
+)
 from services.store.containers import ARTICLES, LOCATORS, MENTIONS
-from services.store.listed import Listed, listed, log_unreadable
-from services.store.shown import shown
 
 Layer = Literal["canonical", "raw"]
 LAYERS: tuple[Layer, ...] = get_args(Layer)
@@ -154,10 +166,10 @@ class Articles:
         if layer == "raw":
             query = Query((_OBSERVATIONS,), order="by_observed_day", limit=limit, after=after)
             page = await self._store.query(ARTICLES.name, query)
-            return listed(page, lambda document: shown(Observation.from_document(document)), "id")
+            return listed(page, lambda document: Observation.from_document(document).shown(), "id")
         query = Query((Where("deleted_at", "missing"),), order="by_time", limit=limit, after=after)
         page = await self._store.query(ARTICLES.name, query)
-        return listed(page, lambda document: shown(Article.from_document(document)), "source_id")
+        return listed(page, lambda document: Article.from_document(document).shown(), "source_id")
 
     async def _tombstone(self, document: Document) -> Article | None:
         """None if it is one."""

@@ -17,9 +17,8 @@ from models.feed import API_SOURCES, Feed, FeedSeen
 from models.feed_address import FeedAddress, address_key
 from services.feeds.form import NewFeed, changed_feed, is_feed_id
 from services.parse.urls import normalize_url
-from services.ports import Clock, Document, Query, Store, Where
+from services.ports import Clock, Document, Listed, Query, Store, Where, listed
 from services.store.containers import FEEDS
-from services.store.listed import Listed, listed
 
 ONLY_FEEDS = Where("entity_type", "eq", "Feed")
 _ENABLED = Where("enabled", "eq", True)

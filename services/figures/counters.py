@@ -21,9 +21,8 @@ from models.metrics import CacheTotals
 from models.stored import StoredDocument
 from models.values import hour_key
 from services.logs import log_event
-from services.ports import Clock, Page, Store
+from services.ports import Clock, Page, Store, listed
 from services.store.containers import CATALOG, SENTIMENT_CACHE
-from services.store.listed import listed
 
 log = logging.getLogger("toolpulse.cache")
 

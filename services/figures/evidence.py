@@ -14,9 +14,8 @@ from models.timeline import Timeline, TimelineDocument
 from models.values import format_time
 from services.figures.tables import recounts_of
 from services.mentions.dirty_hours import marks_of
-from services.ports import Query, Store, Where
+from services.ports import Listed, Query, Store, Where, listed
 from services.store.containers import CATALOG, MENTIONS
-from services.store.listed import Listed, listed
 
 # Our cursor carries the end of the window: later pages are of the window of the first page, though the entry was
 # refreshed since.

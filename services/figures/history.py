@@ -20,9 +20,8 @@ from models.timeline import Numbers, Table, Tally, Timeline, TimelineDocument
 from models.values import Day, format_time
 from services.figures.recount import Recount
 from services.figures.tables import hours_of, total
-from services.ports import Clock, Document, Query, Store, Where
+from services.ports import Clock, Document, Listed, Query, Store, Where, listed
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
-from services.store.listed import Listed, listed
 
 MOST_DAYS = 30
 DEFAULT_DAYS = 7

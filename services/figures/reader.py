@@ -23,9 +23,8 @@ from services.figures.counters import Counters
 from services.figures.entries import Entries, Generations, ToolEntries
 from services.figures.recount import UNREADABLE
 from services.logs import log_event
-from services.ports import Clock, Document, Store
+from services.ports import Clock, Document, Listed, Store
 from services.store.containers import SENTIMENT_CACHE
-from services.store.listed import Listed
 from services.tools.catalog import Catalog
 
 log = logging.getLogger("toolpulse.cache")

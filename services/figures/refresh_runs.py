@@ -21,13 +21,12 @@ from models.states import RunStatus
 from services.figures.counters import Counters
 from services.figures.messages import MOST_TOOLS, RefreshMessage
 from services.figures.refresh import Refresh, Refreshed
-from services.logs import log_event
+from services.logs import log_event, log_unreadable
 from services.mentions.dirty_hours import marked_tools
-from services.ports import Clock, Page, Query, Store, Where
+from services.ports import Clock, Page, Query, Store, Where, listed
 from services.runs import rules
 from services.runs.engine import RunEngine
 from services.store.containers import SENTIMENT_CACHE
-from services.store.listed import listed, log_unreadable
 from services.tools.catalog import Catalog
 from services.topology import REFRESH_SENTIMENT_CACHE
 

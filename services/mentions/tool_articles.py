@@ -6,10 +6,8 @@ from typing import Any
 
 from models.article import Article
 from models.mention import SentimentScore
-from services.ports import Page, Query, Store, Where
+from services.ports import Listed, Page, Query, Store, Where, listed
 from services.store.containers import ARTICLES, MENTIONS
-from services.store.listed import Listed, listed
-from services.store.shown import shown
 
 
 async def tool_articles(store: Store, tool_id: str, limit: int, after: str | None) -> Listed[dict[str, Any]]:
@@ -23,7 +21,7 @@ async def tool_articles(store: Store, tool_id: str, limit: int, after: str | Non
     articles = listed(Page(found), Article.from_document, "source_id")
     alive = {each.source_id: each for each in articles.items if each.deleted_at is None}
     items = [
-        {**shown(alive[mention.source_id]), "mention": shown(mention)}
+        {**alive[mention.source_id].shown(), "mention": mention.shown()}
         for mention in mentions.items
         if mention.source_id in alive
     ]

@@ -36,9 +36,8 @@ from services.mentions.understanding import (
     wanted_mentions,
     with_tools_listed,
 )
-from services.ports import Clock, Create, Operation, Page, Replace, Store, Upsert
+from services.ports import Clock, Create, Operation, Page, Replace, Store, Upsert, listed
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
-from services.store.listed import listed
 from services.tools.catalog import Catalog, Watchlist
 from services.tools.detector import Detector
 
@@ -269,7 +268,7 @@ class MentionWriter:
         overtaken: set[str] = set()
         for (each, after), result in zip(changing, results, strict=True):
             if isinstance(result, list):
-                each.article = after.stored_as(result[0])
+                each.article = after.with_etag(result[0])
             else:
                 overtaken.add(each.source_id)
         for each, document in zip(same, found, strict=True):

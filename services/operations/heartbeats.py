@@ -13,9 +13,8 @@ from datetime import datetime, timedelta
 from models.errors import Unavailable
 from models.heartbeat import Heartbeat
 from services.logs import log_event
-from services.ports import Clock, Page, Query, Store
+from services.ports import Clock, Page, Query, Store, listed
 from services.store.containers import CATALOG
-from services.store.listed import listed
 
 STORED_AT_LEAST_EVERY = timedelta(minutes=5)
 

@@ -10,9 +10,8 @@ from models.article import Article
 from models.feed import Feed
 from models.values import format_time
 from services.feeds.registry import FeedRegistry
-from services.ports import Clock, Query, Store, Where
+from services.ports import Clock, Query, Store, Where, listed
 from services.store.containers import ARTICLES
-from services.store.listed import listed
 
 WINDOW = timedelta(hours=24)
 _PAGE = 500

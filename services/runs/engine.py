@@ -14,10 +14,9 @@ from typing import Any
 from models.errors import ChangedMeanwhile, Conflict
 from models.run import Attempt, JobRun, read_run
 from models.values import format_time
-from services.ports import Clock, Create, Operation, Query, Replace, Store, Upsert, Where
+from services.ports import Clock, Create, Operation, Query, Replace, Store, Upsert, Where, listed
 from services.runs import rules
 from services.store.containers import RUNS
-from services.store.listed import listed
 
 Summarize = Callable[[JobRun, Sequence[Attempt]], Mapping[str, Any]]
 """The fields of a run that follow from its attempts. The run is handed in as it ends now, or has ended before. `status`

@@ -6,9 +6,8 @@ import dataclasses
 
 from models.errors import InvalidInput, NotFound
 from models.run import Attempt, JobRun, read_run
-from services.ports import Document, Page, Query, Store, Where
+from services.ports import Document, Listed, Page, Query, Store, Where, listed
 from services.store.containers import RUNS
-from services.store.listed import Listed, listed
 
 _PAGE = 500
 _ATTEMPTS = Where("entity_type", "eq", "Attempt")

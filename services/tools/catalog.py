@@ -15,9 +15,8 @@ from typing import Any
 
 from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.tool import CatalogVersion, Tool, ToolName, is_tool_id, normalize_name
-from services.ports import Clock, Page, Query, Store, Where
+from services.ports import Clock, Listed, Page, Query, Store, Where, listed
 from services.store.containers import CATALOG
-from services.store.listed import Listed, listed
 from services.tools.detector import Detector
 from services.tools.form import NewTool, changed_tool, detects_alike, without_name
 from services.tools.names import TRIES, Kind, NameClaims, name_taken, owns

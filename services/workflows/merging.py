@@ -24,9 +24,8 @@ from services.figures.recount import Recount
 from services.mentions.dirty_hours import mark_hours
 from services.mentions.understanding import removed
 from services.mentions.writing import UNREADABLE_MENTION, MentionWriter
-from services.ports import Clock, Page, Query, Store
+from services.ports import Clock, Page, Query, Store, listed
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
-from services.store.listed import listed
 from services.tools.catalog import Catalog
 from services.tools.names import TRIES
 from services.workflows.driver import PageResult, RunImpossible

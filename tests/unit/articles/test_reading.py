@@ -9,8 +9,8 @@ from models.article import Article
 from models.errors import InvalidInput, NotFound
 from models.headline import dedup_key, normalize_headline
 from services.articles.reading import REDACTED, Articles, article_filter, tombstone
+from services.ports import Listed
 from services.store.containers import ARTICLES
-from services.store.listed import Listed
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.documents import NOW, alias, article, attribution, observation, reading

@@ -6,7 +6,6 @@ import pytest
 
 from models.errors import NotFound
 from services.runs.reading import Runs
-from services.store.shown import shown
 from services.store.sqlite import SqliteStore
 from tests.documents import NOW, attempt, ingestion_batch, run
 from tests.unit.conftest import Put
@@ -41,7 +40,7 @@ async def test_a_run_has_its_attempts_in_order_and_a_batch_its_specified_names(r
     found = await runs.get("r")
     attempts = (await runs.attempts(found)).items
     assert [(each.subject, each.attempt_no) for each in attempts] == [("a", 1), ("b", 1), ("b", 2)]
-    fields = shown(found)
+    fields = found.shown()
     assert (fields["batch_id"], fields["completed_at"]) == ("r", "2026-02-21T20:00:02Z")
     assert fields["metrics"]["collision_rate"] == 0.2
 

@@ -1,0 +1,98 @@
+"""What models/stored.py does for every kind of document, shown on some of them."""
+
+from datetime import timedelta
+
+import pytest
+
+from models.errors import InvalidTransition, UnreadableDocument
+from models.stored import StoredDocument
+from tests import documents
+from tests.documents import NOW, article, attempt, feed, ingestion_batch, tool
+
+LATER = NOW + timedelta(minutes=5)
+
+
+def test_a_field_that_is_null_is_not_stored_and_reads_back_as_null() -> None:
+    stored = article(event_id=None).to_document()
+    assert "event_id" not in stored
+    assert type(article()).from_document(stored).event_id is None
+
+
+def test_a_default_lifetime_is_not_given_to_a_stored_document_that_has_none() -> None:
+    stored = documents.quarantined().to_document()
+    assert "ttl_timestamp" not in stored
+    assert type(documents.quarantined()).from_document(stored).ttl_timestamp is None
+
+
+def test_fields_of_the_store_are_not_fields_of_the_document() -> None:
+    stored = tool().to_document()
+    read = type(tool()).from_document({**stored, "_etag": "7", "_ts": 1, "_rid": "x", "ttl": 60})
+    assert read.stored_etag == "7"
+    assert read.to_document() == stored
+
+
+def test_fields_of_a_later_version_are_kept_and_written_back() -> None:
+    stored = tool().to_document() | {"schema_version": "2", "colour": {"hue": None}}
+    assert type(tool()).from_document(stored).changed(LATER).to_document() == stored | {
+        "updated_at": "2026-02-21T20:05:00Z"
+    }
+
+
+def test_a_document_without_a_version_is_read_as_the_first() -> None:
+    stored = tool().to_document()
+    del stored["schema_version"]
+    assert type(tool()).from_document(stored).schema_version == "1"
+
+
+def test_an_unreadable_document_is_named_by_its_key() -> None:
+    with pytest.raises(UnreadableDocument) as raised:
+        type(feed()).from_document(feed().to_document() | {"enabled": "perhaps"})
+    assert (raised.value.kind, raised.value.key) == ("Feed", f"{feed().partition} / {feed().id}")
+    assert raised.value.why.startswith("enabled: ")
+
+
+def test_an_unreadable_document_names_three_of_its_faults() -> None:
+    wrong = dict.fromkeys(("status", "headline", "tags", "canonical"), 7)
+    with pytest.raises(UnreadableDocument) as raised:
+        type(article()).from_document(article().to_document() | wrong)
+    assert raised.value.why.count("; ") == 2
+
+
+def test_a_change_obeys_the_state_machines() -> None:
+    with pytest.raises(InvalidTransition):
+        tool(status="MERGED", merged_into=documents.OTHER_TOOL_ID).changed(LATER, status="ACTIVE", merged_into=None)
+
+
+def test_a_document_gets_the_etag_of_its_write() -> None:
+    written = tool().with_etag("2")
+    assert (written.stored_etag, tool().stored_etag) == ("2", None)
+    assert written == tool()
+
+
+def test_documents_of_other_kinds_or_fields_are_not_equal() -> None:
+    assert tool() != feed()
+    assert tool() != tool().changed(LATER)
+
+
+@pytest.mark.parametrize(
+    ("example", "names"),
+    [
+        (article(), {"source_id": article().source_id, "event_id": None}),
+        (ingestion_batch(), {"batch_id": ingestion_batch().run_id, "completed_at": "2026-02-21T20:00:02Z"}),
+        (attempt(), {"feed_id": attempt().subject, "fetch_time": "2026-02-21T20:00:00Z"}),
+    ],
+)
+def test_the_api_shows_absent_fields_as_null_and_the_names_of_the_specifications(
+    example: StoredDocument, names: dict[str, object]
+) -> None:
+    shown = example.shown()
+    assert {name: shown[name] for name in names} == names
+    assert shown["created_at"] == "2026-02-21T20:00:00Z"
+
+
+def test_the_api_does_not_show_which_tools_an_article_ever_had() -> None:
+    assert "tool_ids_ever_detected" not in article().shown()
+
+
+def test_only_a_fetch_is_shown_with_the_names_of_a_fetch() -> None:
+    assert "feed_id" not in attempt(task_name="backfill").shown()

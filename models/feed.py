@@ -17,8 +17,7 @@ from models.stored import StoredDocument
 from models.values import Amount, Count, Flag, IdPart, Sha256, SourceKey, Text, Time, Value, WebUrl
 
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-FeedKind = Literal["feed", "tiingo", "finnhub"]
-API_SOURCES = ("tiingo", "finnhub")
+FEED_KIND = "feed"
 HOURS = 24
 HASH_LENGTH = 16
 
@@ -56,6 +55,7 @@ class Feed(StoredDocument):
     a worker of that run may save the feed. `current_attempt` is the attempt that is at work on the feed, until it saves
     the feed. `interrupted_attempts` are attempts of the last hour that began and never saved the feed. With
     `recheck_entries` the next fetch compares every entry with its article, known or not.
+    `kind` is `feed`, or the name of the news API whose articles the feed has; that name is then its `feed_id` too.
     `source_name` is the name that people gave the feed, `title` the feed's own. `credential` names the setting that
     holds a private feed's secret; the secret itself is never stored.
     """
@@ -66,7 +66,7 @@ class Feed(StoredDocument):
 
     entity_type: Literal["Feed"] = "Feed"
     feed_id: SourceKey
-    kind: FeedKind = "feed"
+    kind: SourceKey = FEED_KIND
     feed_url: WebUrl
     redirect_url: WebUrl | None = None
     source_name: Text
@@ -127,6 +127,10 @@ class Feed(StoredDocument):
         return self.ID
 
     @property
+    def is_of_news_api(self) -> bool:
+        return self.kind != FEED_KIND
+
+    @property
     def fetch_url(self) -> str:
         """Where it is fetched: where a permanent redirect led, if there was one."""
         return self.redirect_url or self.feed_url
@@ -145,8 +149,8 @@ class Feed(StoredDocument):
             raise ValueError("disabled_reason must be there if, and only if, enabled is false")
         if (self.claim_id is None) != (self.claimed_until is None):
             raise ValueError("claim_id and claimed_until must be there together, or neither")
-        if self.kind != (self.feed_id if self.feed_id in API_SOURCES else "feed"):
-            raise ValueError(f"feed_id: {' and '.join(API_SOURCES)} must be those API sources, and kind must say so")
+        if self.kind not in (FEED_KIND, self.feed_id):
+            raise ValueError("kind must be feed, or the name of a news API, whose feed has that name as its feed_id")
         return self
 
 

@@ -10,7 +10,7 @@ import logging
 import os
 import random
 import uuid
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models.errors import InvalidInput
-from models.feed import API_SOURCES
 from models.version import VERSION
 from services import logs
 from services.articles.entries import EntryIngestion
@@ -30,7 +29,7 @@ from services.articles.quarantine import Quarantine
 from services.articles.reading import Articles
 from services.feeds.budget import Budget
 from services.feeds.claims import Claims
-from services.feeds.news_apis import news_apis
+from services.feeds.news_apis import EnabledApi, enabled_apis
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Policy
 from services.fetch.credentials import credentials_in
@@ -44,6 +43,7 @@ from services.operations.metrics import Metrics
 from services.operations.overview import Overview
 from services.operations.process import collect_garbage_seldom, resident_bytes
 from services.operations.upkeep import Upkeep
+from services.parse.news_apis import NEWS_APIS, NewsApi
 from services.ports import Clock, Queues, Store, utc_now
 from services.runs.engine import RunEngine
 from services.runs.reading import Runs
@@ -138,9 +138,17 @@ async def close() -> None:
         await _lifetime.aclose()
 
 
-async def build(environment: Mapping[str, str], clock: Clock = utc_now, *, migrate: bool = True) -> Container:
+async def build(
+    environment: Mapping[str, str],
+    clock: Clock = utc_now,
+    *,
+    migrate: bool = True,
+    apis: Sequence[NewsApi] = NEWS_APIS,
+) -> Container:
     """A container of its own from these settings. With `migrate`, the embedded store is migrated first."""
-    settings = Settings.from_environment(environment)
+    settings = Settings.from_environment(environment, apis)
+    enabled = enabled_apis(settings, apis)
+    sources_off = sorted({api.name for api in apis} - enabled.keys())
     collect_garbage_seldom()
     logs.configure(settings.log_level, settings.structured_logging)
     async with AsyncExitStack() as resources:
@@ -189,7 +197,7 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now, *, migra
             store=store,
             queues=queues,
             heartbeats=heartbeats,
-            health=Health(store, queues, heartbeats, clock, VERSION, clock(), _switched_off(settings)),
+            health=Health(store, queues, heartbeats, clock, VERSION, clock(), sources_off),
             upkeep=Upkeep(
                 queues, store, clock, OverdueIngestion(store, engine), analysis.retry_errors, workflows.overdue, budget
             ),
@@ -202,9 +210,11 @@ async def build(environment: Mapping[str, str], clock: Clock = utc_now, *, migra
             workflows=workflows,
             figures=figures,
             cache_health=CacheHealth(store, catalog, figures.counters, clock, clock()),
-            metrics=Metrics(store, feeds, clock, resident_bytes, store.connections, _switched_off(settings)),
-            claims=Claims(store, engine, settings, _new_id),
-            ingestion=_ingestion(settings, environment, store, engine, fetcher, feeds, watchlist, budget, clock),
+            metrics=Metrics(store, feeds, clock, resident_bytes, store.connections, sources_off),
+            claims=Claims(store, engine, settings, enabled, _new_id),
+            ingestion=_ingestion(
+                settings, environment, enabled, store, engine, fetcher, feeds, watchlist, budget, clock
+            ),
             articles=articles,
             runs=Runs(store),
             overview=Overview(store, feeds, clock),
@@ -246,10 +256,6 @@ def _fetcher(settings: Settings, clock: Clock) -> Fetcher:
     )
 
 
-def _switched_off(settings: Settings) -> list[str]:
-    return sorted(set(API_SOURCES) - news_apis(settings).keys())
-
-
 def _policy(settings: Settings) -> Policy:
     return Policy(
         fetches_per_feed_hour=settings.fetch_budget_per_feed_hour,
@@ -262,6 +268,7 @@ def _policy(settings: Settings) -> Policy:
 def _ingestion(
     settings: Settings,
     environment: Mapping[str, str],
+    apis: Mapping[str, EnabledApi],
     store: Store,
     engine: RunEngine,
     fetcher: Fetcher,
@@ -276,7 +283,7 @@ def _ingestion(
         engine,
         FeedPoller(
             fetcher,
-            news_apis(settings),
+            apis,
             credentials_in(environment),
             watchlist.tickers,
             registered=feeds.registered,

@@ -1,7 +1,8 @@
 """The table of all settings: name, type, default, allowed values, whether the value is secret, and a description.
 
 `Settings.from_environment` reads the mapping that it is given and reports all wrong values together; nothing is read
-at import. A setting's name is its attribute in upper case, unless its row gives another name.
+at import. A setting's name is its attribute in upper case, unless its row gives another name. The settings of the news
+APIs follow from the entries in services/parse/news_apis.py.
 `python -m services.settings` prints the table, `python -m services.settings sample` prints local.settings.json.sample.
 """
 
@@ -12,13 +13,14 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
 from models.errors import InvalidInput
+from services.parse.news_apis import NEWS_APIS, NewsApi
 
 Kind = Literal["text", "whole number", "number", "true or false", "list"]
 _KINDS: Mapping[type, Kind] = {bool: "true or false", int: "whole number", float: "number", str: "text", tuple: "list"}
@@ -54,6 +56,8 @@ class Setting:
     separator: str
     secret: bool
     sample: str | None
+    api: str | None = None
+    """The news API that the setting belongs to."""
 
     @property
     def allowed(self) -> str:
@@ -160,6 +164,14 @@ _HOST: Final = "AzureWebJobsStorage"
 _EMULATOR: Final = "UseDevelopmentStorage=true"
 
 
+@dataclass(frozen=True, slots=True)
+class ApiAccess:
+    """The settings of one news API. Without a token the API is not polled; an empty `base_url` is the API's default."""
+
+    token: str = dataclasses.field(repr=False)
+    base_url: str = ""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Settings:
     """The checked settings. `store` is always `sqlite` or `cosmos`; any other text is empty if it was not set."""
@@ -177,10 +189,8 @@ class Settings:
     )
 
     # Sources
-    tiingo_token: str = _setting("", "Token of Tiingo; without a token, Tiingo is not polled", secret=True)
-    tiingo_base_url: str = _setting("https://api.tiingo.com", "Base URL of Tiingo's API", form=_URL)
-    finnhub_token: str = _setting("", "Token of Finnhub; without a token, Finnhub is not polled", secret=True)
-    finnhub_base_url: str = _setting("https://finnhub.io/api/v1", "Base URL of Finnhub's API", form=_URL)
+    news_apis: Mapping[str, ApiAccess] = dataclasses.field(default_factory=dict)
+    """By the API's name. Their settings follow from services/parse/news_apis.py."""
     api_tickers: tuple[str, ...] = _setting(
         (), "Tickers to ask news APIs for, besides those of the tools", separator=",", form=_TICKERS
     )
@@ -298,14 +308,14 @@ class Settings:
         return bool(self.website_site_name)
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str]) -> Self:
+    def from_environment(cls, environment: Mapping[str, str], apis: Sequence[NewsApi] = NEWS_APIS) -> Self:
         """Reads and checks all settings. Raises InvalidInput, which names every wrong setting and its rule.
 
         A blank value counts as not set. Variables that are not in the table are ignored.
         """
         values: dict[str, Any] = {}
         wrong: dict[str, str] = {}
-        for setting in table():
+        for setting in table(apis):
             text = environment.get(setting.name, "").strip()
             if text:
                 try:
@@ -314,7 +324,11 @@ class Settings:
                     wrong[setting.name] = str(error)
         if not values.get("store"):
             values["store"] = "cosmos" if environment.get("COSMOS_ENDPOINT", "").strip() else "sqlite"
-        settings = cls(**values)
+        access = {
+            api.name: ApiAccess(values.pop(f"{api.name}_token", ""), values.pop(f"{api.name}_base_url", ""))
+            for api in apis
+        }
+        settings = cls(**values, news_apis=access)
         for name, problem in settings._contradictions():
             wrong.setdefault(name, problem)
         if wrong:
@@ -337,25 +351,48 @@ class Settings:
         if not self.fetch_user_agent:
             yield "FETCH_USER_AGENT", "must have at least one value"
 
+    def value(self, row: Setting) -> Any:
+        """The value of one row of the table."""
+        if row.api is None:
+            return getattr(self, row.attribute)
+        access = self.news_apis.get(row.api, ApiAccess(""))
+        return access.token if row.secret else access.base_url or row.default
+
     def __repr__(self) -> str:
         shown = (
             f"{row.attribute}={'***' if row.secret and value else value!r}"
             for row in table()
-            if (value := getattr(self, row.attribute)) != row.default
+            if (value := self.value(row)) != row.default
         )
         return f"Settings({', '.join(shown)})"
 
 
-def table() -> tuple[Setting, ...]:
+def table(apis: Sequence[NewsApi] = NEWS_APIS) -> tuple[Setting, ...]:
     """Every setting, in the order of the class."""
-    return _TABLE
+    return _TABLE if apis is NEWS_APIS else tuple(_rows(apis))
 
 
-def _row(field: dataclasses.Field[Any]) -> Setting:
+def _rows(apis: Sequence[NewsApi]) -> Iterator[Setting]:
+    for field in dataclasses.fields(Settings):
+        if field.name == "news_apis":
+            for api in apis:
+                yield from _api_rows(api)
+        else:
+            yield _row(field.name, field)
+
+
+def _api_rows(api: NewsApi) -> Iterator[Setting]:
+    about = f"Token of {api.title}; without a token, {api.title} is not polled"
+    token = _row(f"{api.name}_token", _setting("", about, secret=True))
+    base_url = _row(f"{api.name}_base_url", _setting(api.base_url, f"Base URL of {api.title}'s API", form=_URL))
+    return (dataclasses.replace(row, api=api.name) for row in (token, base_url))
+
+
+def _row(attribute: str, field: dataclasses.Field[Any]) -> Setting:
     row = dict(field.metadata)
-    name = row.pop("name") or field.name.upper()
+    name = row.pop("name") or attribute.upper()
     default = field.default
-    setting = Setting(attribute=field.name, name=name, kind=_KINDS[type(default)], default=default, **row)
+    setting = Setting(attribute=attribute, name=name, kind=_KINDS[type(default)], default=default, **row)
     return dataclasses.replace(setting, sample=default_text(setting)) if setting.sample == "default" else setting
 
 
@@ -368,7 +405,7 @@ def default_text(setting: Setting) -> str:
     return f"{setting.default:g}" if isinstance(setting.default, float) else str(setting.default)
 
 
-_TABLE = tuple(_row(field) for field in dataclasses.fields(Settings))
+_TABLE = tuple(_rows(NEWS_APIS))
 
 
 def sample() -> str:

@@ -17,7 +17,7 @@ from models.errors import InvalidInput
 from models.feed import Feed
 from models.raw_item import ParsedDocument
 from services.articles.desk import Desk
-from services.feeds.news_apis import NewsApi, is_refused_alone, merged, nothing_asked, together
+from services.feeds.news_apis import EnabledApi, is_refused_alone, merged, nothing_asked, together
 from services.feeds.outcome import PollResult
 from services.fetch.addresses import checked_url
 from services.fetch.outcome import Credential, FetchRequest, FetchResult, FetchStatus
@@ -63,7 +63,7 @@ class FeedPoller:
     def __init__(
         self,
         fetcher: Fetches,
-        apis: Mapping[str, NewsApi],
+        apis: Mapping[str, EnabledApi],
         credentials: Callable[[str], Credential],
         watched: Callable[[], Awaitable[Sequence[str]]] = _nobodys,
         desk: Desk | None = None,
@@ -82,7 +82,7 @@ class FeedPoller:
     async def polled(self, feed: Feed, now: datetime) -> AsyncIterator[PollResult]:
         """The answer, while it is looked at."""
         async with AsyncExitStack() as places:
-            yield await (self._ask_feed(feed, places) if feed.kind == "feed" else self._ask_api(feed, now))
+            yield await (self._ask_api(feed, now) if feed.is_of_news_api else self._ask_feed(feed, places))
 
     async def tickers(self, feeds: Iterable[str]) -> tuple[str, ...]:
         """What the news APIs among these feeds are asked about."""
@@ -122,12 +122,12 @@ class FeedPoller:
         results: list[FetchResult] = []
         documents: list[ParsedDocument] = []
         problem: Unreadable | None = None
-        for request in api.asked(feed, now):
+        for request in api.requests(feed, now):
             result = await self._fetcher.fetch(request)
             results.append(replace(result, body=None))
             if result.body is not None:
                 try:
-                    documents.append(api.parse(result.body))
+                    documents.append(api.api.parse(result.body))
                 except Unreadable as unreadable:
                     problem = unreadable
             if problem is not None or not (result.ok or is_refused_alone(result)):
@@ -137,7 +137,7 @@ class FeedPoller:
             return PollResult(result, problem=problem)
         return PollResult(result, merged(documents, results, now), problem)
 
-    async def _with_watched(self, api: NewsApi) -> NewsApi:
+    async def _with_watched(self, api: EnabledApi) -> EnabledApi:
         return replace(api, tickers=tuple(dict.fromkeys((*api.tickers, *await self._watched()))))
 
     async def _at_desk(self, request: FetchRequest, places: AsyncExitStack) -> PollResult:

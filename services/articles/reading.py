@@ -90,7 +90,7 @@ def article_filter(said: Mapping[str, str], now: datetime) -> ArticleFilter:
         if field in said and said[field] not in allowed:
             raise InvalidInput(field, f"one of {', '.join(allowed)}")
     if "source" in said and not is_feed_id(said["source"]):
-        raise InvalidInput("source", "a feed's id, tiingo or finnhub")
+        raise InvalidInput("source", "a feed's id or the name of a news API")
     for field in ("tag", "text"):
         if field in said and not 1 <= len(said[field]) <= _LONGEST_WORDS:
             raise InvalidInput(field, f"1 to {_LONGEST_WORDS} characters")

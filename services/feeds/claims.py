@@ -7,17 +7,17 @@ leases.py, fetching it in services/articles/ingestion.py.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
 from models.errors import Conflict, NotFound
-from models.feed import Feed
+from models.feed import FEED_KIND, Feed
 from models.run import INGEST_FEEDS, JobRun
 from models.values import format_time
 from services.feeds.leases import claimed_by
 from services.feeds.messages import MOST_FEEDS, ClaimedFeed, IngestMessage
-from services.feeds.news_apis import news_apis
+from services.feeds.news_apis import EnabledApi
 from services.ports import Document, Query, Store, Where
 from services.runs.engine import RunEngine
 from services.runs.rules import queued
@@ -34,13 +34,20 @@ PER_HOST = 8
 
 
 class Claims:
-    def __init__(self, store: Store, engine: RunEngine, settings: Settings, new_id: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        engine: RunEngine,
+        settings: Settings,
+        apis: Mapping[str, EnabledApi],
+        new_id: Callable[[], str],
+    ) -> None:
         self._store = store
         self._engine = engine
         self._settings = settings
         self._new_id = new_id
-        self._apis = news_apis(settings)
-        self._apis_are_feeds = not self._apis
+        self._apis = apis
+        self._apis_are_feeds = not apis
 
     async def claim_due(self, now: datetime) -> list[IngestMessage]:
         """Claims what is due, and says how it is to be queued. Writes nothing if nothing is due.
@@ -103,8 +110,8 @@ class Claims:
         return due
 
     def _is_switched_on(self, feed: Document) -> bool:
-        kind = feed.get("kind", "feed")
-        return kind == "feed" or kind in self._apis
+        kind = feed.get("kind", FEED_KIND)
+        return kind == FEED_KIND or kind in self._apis
 
     async def _claim_in_batches(self, wanted: Sequence[Document], now: datetime) -> list[IngestMessage]:
         batches = []

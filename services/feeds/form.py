@@ -14,15 +14,16 @@ from urllib.parse import urlsplit
 
 from models.article import LOWEST_PRIORITY
 from models.errors import InvalidInput
-from models.feed import API_SOURCES, Feed, feed_id_of
+from models.feed import Feed, feed_id_of
 from models.values import is_web_url
 from services.feeds.leases import RELEASED
 from services.fetch import addresses, credentials
+from services.parse.news_apis import NEWS_APIS
 from services.parse.urls import normalize_url
 
 FIELDS = ("url", "source_name", "id", "priority", "source_priority", "enabled", "credential")
 CHANGEABLE = tuple(name for name in FIELDS if name != "id")
-RESERVED_IDS = (*API_SOURCES, "import", "export")
+RESERVED_IDS = (*(api.name for api in NEWS_APIS), "import", "export")
 DISABLED_BY_HAND = "disabled by an administrator"
 
 LONGEST_URL = 2000
@@ -92,7 +93,7 @@ def feed_change(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def changed_feed(feed: Feed, change: Mapping[str, Any], now: datetime) -> Feed:
     """`feed` with what `feed_change` let through. Enabling one that was disabled forgives it and makes it due."""
-    if feed.feed_id in API_SOURCES and {"url", "credential"} & change.keys():
+    if feed.is_of_news_api and {"url", "credential"} & change.keys():
         raise InvalidInput("url", f"of {feed.feed_id} comes from the settings, and so does its token")
     wanted: dict[str, Any] = {
         stored: change[posted]

@@ -1,17 +1,19 @@
-"""News APIs as feeds: what they are in the registry, what is asked of them, and their answers taken together. Pure."""
+"""News APIs as feeds: their documents in the registry, what is asked of them, and their responses merged. Pure.
+
+What each API takes and answers is in services/parse/news_apis.py.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from models.feed import Feed
 from models.raw_item import ParsedDocument, RawItem
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus, HeaderCredential
-from services.parse import finnhub, tiingo
-from services.parse.news_api import ApiRequest, within
+from services.parse.news_apis import NEWS_APIS, NewsApi
 from services.settings import Settings
 
 FIRST_WINDOW = timedelta(days=7)
@@ -19,19 +21,13 @@ OVERLAP = timedelta(days=1)
 OLDEST = timedelta(days=3 * 366)
 """APIs may ignore the window that they were asked for. What is older than this is an archive, and no news."""
 
-Requests = Callable[[Sequence[str], datetime, datetime, str, str], list[ApiRequest]]
-
 
 @dataclass(frozen=True, slots=True)
-class NewsApi:
-    """One API that is switched on."""
+class EnabledApi:
+    """A news API that has a token."""
 
-    name: str
-    title: str
-    feed_url: str
-    requests: Requests
-    parse: Callable[[bytes], ParsedDocument]
-    token: str
+    api: NewsApi
+    token: str = field(repr=False)
     base_url: str
     tickers: tuple[str, ...]
 
@@ -39,46 +35,32 @@ class NewsApi:
         return Feed(
             created_at=now,
             updated_at=now,
-            feed_id=self.name,
-            kind="tiingo" if self.name == tiingo.NAME else "finnhub",
-            feed_url=self.feed_url,
-            source_name=self.title,
+            feed_id=self.api.name,
+            kind=self.api.name,
+            feed_url=self.api.feed_url(self.base_url),
+            source_name=self.api.title,
             next_fetch_time=now,
         )
 
-    def asked(self, feed: Feed, now: datetime) -> list[FetchRequest]:
+    def requests(self, feed: Feed, now: datetime) -> list[FetchRequest]:
         """The requests for what is new since the last time; none without tickers."""
-        since = feed.last_successful_fetch or now - FIRST_WINDOW
-        wanted = self.requests(self.tickers, since - OVERLAP, now, self.token, self.base_url)
-        return [_request(each) for each in wanted]
+        since = (feed.last_successful_fetch or now - FIRST_WINDOW) - OVERLAP
+        # As a credential, the token never leaves the API's own origin.
+        credential = HeaderCredential(self.api.auth_header, self.api.auth_format.format(self.token))
+        return [
+            FetchRequest(url, credential=credential, accept="application/json")
+            for url in self.api.request_urls(self.tickers, since, now, self.base_url)
+        ]
 
 
-def news_apis(settings: Settings) -> Mapping[str, NewsApi]:
-    """Those that have a token."""
-    tickers = settings.api_tickers
-    apis = (
-        NewsApi(
-            tiingo.NAME,
-            "Tiingo",
-            f"{settings.tiingo_base_url.rstrip('/')}/tiingo/news",
-            tiingo.requests,
-            tiingo.parse,
-            settings.tiingo_token,
-            settings.tiingo_base_url,
-            tickers,
-        ),
-        NewsApi(
-            finnhub.NAME,
-            "Finnhub",
-            f"{settings.finnhub_base_url.rstrip('/')}/company-news",
-            finnhub.requests,
-            finnhub.parse,
-            settings.finnhub_token,
-            settings.finnhub_base_url,
-            tickers,
-        ),
-    )
-    return {api.name: api for api in apis if api.token}
+def enabled_apis(settings: Settings, apis: Iterable[NewsApi] = NEWS_APIS) -> Mapping[str, EnabledApi]:
+    """Those of `apis` that have a token, by name."""
+    found = {}
+    for api in apis:
+        access = settings.news_apis.get(api.name)
+        if access is not None and access.token:
+            found[api.name] = EnabledApi(api, access.token, access.base_url or api.base_url, settings.api_tickers)
+    return found
 
 
 def nothing_asked(feed: Feed) -> FetchResult:
@@ -133,13 +115,9 @@ def merged(documents: Sequence[ParsedDocument], results: Sequence[FetchResult], 
                 total[name] = total.get(name, 0) + count
     if refused := sum(is_refused_alone(each) for each in results):
         warnings["request_refused"] = refused
-    kept = within(items.values(), now - OLDEST, now + OVERLAP)
+    kept = tuple(
+        item for item in items.values() if item.published is None or now - OLDEST <= item.published <= now + OVERLAP
+    )
     if len(kept) < len(items):
         skipped["out_of_window"] = len(items) - len(kept)
     return replace(documents[0], items=kept, warnings=warnings, skipped=skipped)
-
-
-def _request(asked: ApiRequest) -> FetchRequest:
-    """The token goes as the credential, so that it never leaves the API's own origin."""
-    ((name, value),) = [(name, value) for name, value in asked.headers.items() if name != "Accept"]
-    return FetchRequest(asked.url, credential=HeaderCredential(name, value), accept=asked.headers["Accept"])

@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Any
 
 from models.errors import ChangedMeanwhile, Conflict, NotFound
-from models.feed import API_SOURCES, Feed, FeedSeen
+from models.feed import Feed, FeedSeen
 from models.feed_address import FeedAddress, address_key
 from services.feeds.form import NewFeed, changed_feed, is_feed_id
 from services.parse.urls import normalize_url
@@ -135,7 +135,7 @@ class FeedRegistry:
     async def remove(self, feed_id: str) -> None:
         """The feed is gone; its articles stay. Raises NotFound if it was not there."""
         feed = await self.get(feed_id)
-        if feed_id in API_SOURCES:
+        if feed.is_of_news_api:
             raise Conflict(f"feed: {feed_id} comes with its token; disable it, or take the token out of the settings")
         # The address first: whoever adds it meanwhile gets a feed of its own, not the one that is about to go.
         await self._release(normalize_url(feed.feed_url), feed_id)

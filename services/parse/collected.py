@@ -5,11 +5,11 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from models.raw_item import PublishedFlag, RawItem
+from models.raw_item import ParsedDocument, PublishedFlag, RawItem
 from services.parse.text import headline_text, looks_like_html, one_line
 from services.parse.urls import normalize_url
 
@@ -65,7 +65,7 @@ class Collected:
         content: str = "",
         tags: Sequence[str] = (),
         publisher: str = "",
-        tickers: tuple[str, ...] = (),
+        tickers: Sequence[str] = (),
     ) -> None:
         """Takes an entry as an item, or counts why not. `dates` are those that it gave, as they are written, in the
         order in which they count; some may be empty."""
@@ -106,7 +106,7 @@ class Collected:
                 summary,
                 content,
                 kept_tags,
-                tickers,
+                normalized_tickers(tickers),
                 one_line(publisher) or None if publisher else None,
                 next(filter(None, dates), ""),
                 tuple(mended),
@@ -132,6 +132,11 @@ class Collected:
                 self.warnings["url_repeated"] += sum(sharing)
         return tuple(items)
 
+    def document(self, version: str, title: str) -> ParsedDocument:
+        """The items with what was counted of them."""
+        items = self.finished()
+        return ParsedDocument(version, items, title, warnings=dict(self.warnings), skipped=dict(self.skipped))
+
     def _tags(self, tags: Sequence[str], mended: list[str]) -> tuple[str, ...]:
         """Each once, in order, on one line."""
         kept = dict.fromkeys([one_line(tag) for tag in tags if len(tag) <= MAX_TAG])
@@ -140,6 +145,11 @@ class Collected:
             mended.append("tags_cut")
             return tuple(kept)[:MAX_TAGS]
         return tuple(kept)
+
+
+def normalized_tickers(symbols: Iterable[str]) -> tuple[str, ...]:
+    """In upper case, each once."""
+    return tuple(dict.fromkeys(symbol.strip().upper() for symbol in symbols if symbol.strip()))
 
 
 def _unidentified(item: RawItem) -> RawItem:

@@ -38,6 +38,16 @@ def first_date(*texts: str) -> datetime | None:
     return None
 
 
+def from_unix_seconds(seconds: object) -> datetime | None:
+    """None for 0, by which an API means that it does not know."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds:
+        return None
+    try:
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=int(seconds))
+    except (OverflowError, ValueError):
+        return None
+
+
 def _parse_rfc822(text: str) -> datetime | None:
     """`Mon, 30 Jun 2025 12:00:00 GMT` or with an offset as `+0200`; None for any other shape."""
     if text[6] == " ":

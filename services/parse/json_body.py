@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from services.parse.unreadable import Unreadable
@@ -43,3 +44,17 @@ def _decoded(body: bytes, warnings: Counter[str]) -> str:
     if not encoding.startswith("utf-8"):
         return body.decode(encoding, "replace")
     return body.decode("utf-8", "surrogateescape").translate(_STRAY)
+
+
+def text_of(fields: Mapping[str, Any], name: str) -> str:
+    """A field as text; some ids are numbers."""
+    value = fields.get(name)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def texts_of(fields: Mapping[str, Any], name: str) -> list[str]:
+    """The texts in a list."""
+    value = fields.get(name)
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

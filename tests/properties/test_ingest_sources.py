@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from xml.sax.saxutils import escape, quoteattr
 
 from hypothesis import example, given, settings
@@ -13,9 +14,9 @@ from pydantic import TypeAdapter
 
 from models.raw_item import ParsedDocument
 from models.values import WebUrl
-from services.parse import finnhub, tiingo
 from services.parse.dates import parse_date
 from services.parse.feed import discover, parse
+from services.parse.news_apis import NEWS_APIS
 from services.parse.publishers import strip_publisher
 from services.parse.repair import is_plain_url
 from services.parse.text import headline_text, html_to_text
@@ -77,8 +78,8 @@ def mutated(draw: st.DrawFn) -> bytes:
 @settings(max_examples=250, deadline=None)
 def test_any_bytes_are_read_or_called_unreadable(body: bytes, content_type: str | None) -> None:
     attempt(lambda: parse(body, BASE, content_type))
-    attempt(lambda: tiingo.parse(body))
-    attempt(lambda: finnhub.parse(body))
+    for api in NEWS_APIS:
+        attempt(partial(api.parse, body))
     discover(body, BASE)
 
 

@@ -11,11 +11,11 @@ import pytest
 from models.article import Article
 from models.run import IngestionBatch
 from services.articles.poll import FeedPoller
-from services.feeds.news_apis import news_apis
+from services.feeds.news_apis import enabled_apis
 from services.fetch.credentials import credentials_in
 from services.fetch.fetcher import Fetcher, FetcherSettings
 from services.fetch.outcome import FetchResult, FetchStatus
-from services.settings import Settings
+from services.settings import ApiAccess, Settings
 from services.store.sqlite import SqliteStore
 from tests.functional.articles.standins import NewsStandIns
 from tests.functional.articles.world import Page, SettableClock, World
@@ -64,10 +64,10 @@ async def test_the_example_is_one_article_with_two_sources_and_two_observations(
     async with NewsStandIns(TIINGO, {"AAPL": FINNHUB}) as serving:
         settings = Settings(
             store="sqlite",
-            tiingo_token="t-secret",
-            tiingo_base_url=serving.url,
-            finnhub_token="f-secret",
-            finnhub_base_url=f"{serving.url}/api/v1",
+            news_apis={
+                "tiingo": ApiAccess("t-secret", serving.url),
+                "finnhub": ApiAccess("f-secret", f"{serving.url}/api/v1"),
+            },
             api_tickers=("AAPL", "ZZZZ"),
         )
         fetcher = Fetcher(FetcherSettings(("test",), attempts=1, allow_private_addresses=True))
@@ -106,7 +106,7 @@ async def test_the_example_is_one_article_with_two_sources_and_two_observations(
 
 
 async def test_a_source_without_a_token_is_off(store: SqliteStore, clock: SettableClock) -> None:
-    world = World(store, clock, Settings(store="sqlite", tiingo_token="t", api_tickers=("AAPL",)))
+    world = World(store, clock, Settings(store="sqlite", news_apis={"tiingo": ApiAccess("t")}, api_tickers=("AAPL",)))
     assert [each.feeds[0].feed_id for each in await world.worker.claims.claim_every(clock.now)] == ["tiingo"]
     clock.forward(hours=1)
     off = World(store, clock, Settings(store="sqlite", api_tickers=("AAPL",)))
@@ -114,7 +114,7 @@ async def test_a_source_without_a_token_is_off(store: SqliteStore, clock: Settab
 
 
 async def test_without_tickers_nothing_is_asked(store: SqliteStore, clock: SettableClock) -> None:
-    world = World(store, clock, Settings(store="sqlite", tiingo_token="t"))
+    world = World(store, clock, Settings(store="sqlite", news_apis={"tiingo": ApiAccess("t")}))
     for batch in await world.worker.claims.claim_every(clock.now):
         await world.worker.ingestion.ingest(batch)
     assert world.shelf.asked == []
@@ -132,8 +132,8 @@ async def test_apis_are_asked_about_the_tools_that_are_watched_too() -> None:
             asked.append(request.url)
             return FetchResult(FetchStatus.NOT_FOUND, request.url)
 
-    settings = Settings(store="sqlite", finnhub_token="f", api_tickers=("AAPL",))
-    apis, now = news_apis(settings), datetime(2026, 2, 21, tzinfo=UTC)
+    settings = Settings(store="sqlite", news_apis={"finnhub": ApiAccess("f")}, api_tickers=("AAPL",))
+    apis, now = enabled_apis(settings), datetime(2026, 2, 21, tzinfo=UTC)
     asking = FeedPoller(Listening(), apis, credentials_in({}), watched)
     assert await asking.tickers(["feed", "finnhub"]) == ("AAPL", "QRVA")
     async with asking.polled(apis["finnhub"].feed(now), now):
@@ -142,7 +142,7 @@ async def test_apis_are_asked_about_the_tools_that_are_watched_too() -> None:
 
 
 async def test_what_came_before_the_limit_was_met_is_kept(store: SqliteStore, clock: SettableClock) -> None:
-    settings = Settings(store="sqlite", finnhub_token="f", api_tickers=("AAPL", "MSFT"))
+    settings = Settings(store="sqlite", news_apis={"finnhub": ApiAccess("f")}, api_tickers=("AAPL", "MSFT"))
     world = World(store, clock, settings)
 
     class Limited:
@@ -164,7 +164,7 @@ async def test_what_came_before_the_limit_was_met_is_kept(store: SqliteStore, cl
 async def test_an_edit_that_came_before_the_limit_was_met_may_be_taken_back(
     store: SqliteStore, clock: SettableClock
 ) -> None:
-    settings = Settings(store="sqlite", finnhub_token="f", api_tickers=("AAPL", "MSFT"))
+    settings = Settings(store="sqlite", news_apis={"finnhub": ApiAccess("f")}, api_tickers=("AAPL", "MSFT"))
     world = World(store, clock, settings)
 
     class Limited:
@@ -188,7 +188,7 @@ async def test_an_edit_that_came_before_the_limit_was_met_may_be_taken_back(
 async def test_a_symbol_that_an_api_refuses_does_not_keep_the_others_from_being_asked_about(
     store: SqliteStore, clock: SettableClock
 ) -> None:
-    settings = Settings(store="sqlite", finnhub_token="f", api_tickers=("BAD", "AAPL"))
+    settings = Settings(store="sqlite", news_apis={"finnhub": ApiAccess("f")}, api_tickers=("BAD", "AAPL"))
     world = World(store, clock, settings)
     news = {"id": 7, "headline": "Apple reports Q4 earnings beat", "url": "https://a.example/7"}
 
@@ -208,7 +208,7 @@ async def test_a_symbol_that_an_api_refuses_does_not_keep_the_others_from_being_
 
 
 async def test_an_article_about_two_tickers_keeps_both(store: SqliteStore, clock: SettableClock) -> None:
-    settings = Settings(store="sqlite", finnhub_token="f", api_tickers=("AAPL", "MSFT"))
+    settings = Settings(store="sqlite", news_apis={"finnhub": ApiAccess("f")}, api_tickers=("AAPL", "MSFT"))
     world = World(store, clock, settings)
 
     class Both:

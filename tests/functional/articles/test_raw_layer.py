@@ -7,10 +7,10 @@ from models.observation import Observation
 from models.quarantine import QuarantineItem
 from services.articles.identity import Source, entry_of, examined
 from services.articles.quarantined_batches import QuarantinedBatches
-from services.feeds.news_apis import news_apis
+from services.feeds.news_apis import enabled_apis
 from services.fetch.outcome import FetchRequest, FetchResult
 from services.parse.feed import parse
-from services.settings import Settings
+from services.settings import ApiAccess, Settings
 from tests.functional.articles.world import Page, World
 
 
@@ -64,7 +64,9 @@ async def test_what_was_mended_of_an_entry_is_said_with_it_and_counted_with_its_
 
 
 async def test_an_apis_odd_dates_are_kept_too(world: World) -> None:
-    settings = Settings(store="sqlite", tiingo_token="t", finnhub_token="f", api_tickers=("AAPL",))
+    settings = Settings(
+        store="sqlite", news_apis={"tiingo": ApiAccess("t"), "finnhub": ApiAccess("f")}, api_tickers=("AAPL",)
+    )
     later = int((world.clock.now + timedelta(hours=1)).timestamp())
     about = {"url": "https://x.example/1", "tickers": ["aapl"]}
     answers = {
@@ -81,7 +83,7 @@ async def test_an_apis_odd_dates_are_kept_too(world: World) -> None:
 
     world.settings = settings
     worker = world.new_worker(shelf=Answering())
-    assert news_apis(settings).keys() == {"tiingo", "finnhub"}
+    assert enabled_apis(settings).keys() == {"tiingo", "finnhub"}
     for batch in await worker.claims.claim_every(world.clock.now):
         await worker.ingestion.ingest(batch)
     found = [Observation.from_document(each) for each in await world.observations()]

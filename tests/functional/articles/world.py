@@ -25,7 +25,7 @@ from services.articles.poll import FeedPoller, Fetches
 from services.feeds.budget import Budget
 from services.feeds.claims import Claims
 from services.feeds.messages import IngestMessage
-from services.feeds.news_apis import news_apis
+from services.feeds.news_apis import enabled_apis
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Policy
 from services.fetch.credentials import credentials_in
@@ -151,17 +151,16 @@ class Worker:
         def new_id() -> str:
             return f"run-{next(ids)}"
 
+        apis = enabled_apis(settings)
         self.engine = RunEngine(store, clock, new_id)
-        self.claims = Claims(store, self.engine, settings, new_id)
+        self.claims = Claims(store, self.engine, settings, apis, new_id)
         self.overdue = OverdueIngestion(store, self.engine)
         kept = timedelta(days=settings.dedup_retention_days)
         chance = random.Random(1)
         self.ingestion = Ingestion(
             store,
             self.engine,
-            FeedPoller(
-                shelf, news_apis(settings), credentials_in({}), registered=FeedRegistry(store, clock).registered
-            ),
+            FeedPoller(shelf, apis, credentials_in({}), registered=FeedRegistry(store, clock).registered),
             EntryIngestion(store, DocumentCache(settings.dedup_cache_size), kept),
             Budget(store, Policy(), clock),
             clock,

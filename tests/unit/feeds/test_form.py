@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from models.errors import InvalidInput
 from models.feed import Feed
 from services.feeds.form import DISABLED_BY_HAND, changed_feed, feed_change, new_feed
+from services.parse.news_apis import NEWS_APIS
 from tests.documents import NOW, feed
 
 URL = "https://example.com/rss.xml"
@@ -83,7 +84,7 @@ def test_web_urls_of_every_kind_are_taken_as_they_are(url: str) -> None:
         ("id", "-x"),
         ("id", "a/b"),
         ("id", "a" * 65),
-        ("id", "tiingo"),
+        *(("id", api.name) for api in NEWS_APIS),
         ("id", "Export"),
         ("id", 5),
         ("priority", 0),

@@ -26,7 +26,7 @@ def test_without_settings_the_store_is_sqlite_and_every_value_is_the_default() -
     assert settings.store == "sqlite"
     for row in table():
         if row.attribute != "store":
-            assert getattr(settings, row.attribute) == row.default
+            assert settings.value(row) == row.default
 
 
 def test_the_defaults_are_those_of_the_specification() -> None:

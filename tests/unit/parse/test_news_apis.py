@@ -1,60 +1,78 @@
-"""Tiingo and Finnhub: what is asked, and what an answer holds."""
+"""The table of news APIs: what Tiingo and Finnhub are asked, and what their responses hold."""
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime, timedelta, timezone
-from types import ModuleType
 
 import pytest
 
 from models.headline import normalize_headline
-from services.parse import finnhub, tiingo
-from services.parse.news_api import within
+from services.parse.collected import MAX_ITEMS
+from services.parse.news_apis import NEWS_APIS, NewsApi
 from services.parse.publishers import strip_publisher
 from services.parse.unreadable import Unreadable
 from tests.unit.parse.judged import FEEDS
 
+TIINGO, FINNHUB = NEWS_APIS
 SINCE = datetime(2025, 12, 20, 23, tzinfo=UTC)
 UNTIL = datetime(2025, 12, 21, 23, tzinfo=UTC)
 
+each_api = pytest.mark.parametrize("api", NEWS_APIS, ids=lambda api: api.name)
 
-def test_tiingo_is_asked_for_all_tickers_at_once() -> None:
-    (request,) = tiingo.requests(["AAPL", "msft", "aapl"], SINCE, UNTIL, "secret", "http://127.0.0.1:9/")
-    assert request.url == (
+
+def urls(api: NewsApi, *tickers: str, since: datetime = SINCE, until: datetime = UNTIL) -> list[str]:
+    return api.request_urls(tickers, since, until, api.base_url)
+
+
+def test_the_entries_have_different_names_none_of_which_is_the_kind_of_other_feeds() -> None:
+    names = Counter(api.name for api in NEWS_APIS)
+    assert names == {"tiingo": 1, "finnhub": 1}
+    assert "feed" not in names
+
+
+def test_tiingo_is_asked_about_all_tickers_at_once() -> None:
+    assert TIINGO.request_urls(["AAPL", "msft", "aapl"], SINCE, UNTIL, "http://127.0.0.1:9/") == [
         "http://127.0.0.1:9/tiingo/news?tickers=aapl%2Cmsft&startDate=2025-12-20&endDate=2025-12-21"
         "&limit=100&sortBy=publishedDate"
-    )
-    assert request.headers["Authorization"] == "Token secret"
-    assert "secret" not in repr(request)
+    ]
+    assert (TIINGO.auth_header, TIINGO.auth_format.format("secret")) == ("Authorization", "Token secret")
 
 
-def test_finnhub_is_asked_for_each_symbol_alone() -> None:
-    requests = finnhub.requests(["aapl", "BRK.B"], SINCE, UNTIL, "secret")
-    assert [request.url for request in requests] == [
+def test_finnhub_is_asked_about_each_symbol_alone() -> None:
+    assert urls(FINNHUB, "aapl", "BRK.B") == [
         "https://finnhub.io/api/v1/company-news?symbol=AAPL&from=2025-12-20&to=2025-12-21",
         "https://finnhub.io/api/v1/company-news?symbol=BRK.B&from=2025-12-20&to=2025-12-21",
     ]
-    assert requests[0].headers["X-Finnhub-Token"] == "secret"
+    assert (FINNHUB.auth_header, FINNHUB.auth_format.format("secret")) == ("X-Finnhub-Token", "secret")
 
 
-@pytest.mark.parametrize("source", [tiingo, finnhub])
-def test_nothing_is_asked_for_no_tickers(source: ModuleType) -> None:
-    assert source.requests([], SINCE, UNTIL, "secret") == []
+@each_api
+def test_nothing_is_asked_about_no_tickers(api: NewsApi) -> None:
+    assert urls(api) == urls(api, " ") == []
 
 
-def test_many_tickers_are_asked_for_in_several_requests() -> None:
-    assert len(tiingo.requests([f"t{number}" for number in range(101)], SINCE, UNTIL, "secret")) == 3
+@pytest.mark.parametrize(("tickers", "requests"), [(1, 1), (50, 1), (51, 2), (101, 3)])
+def test_many_tickers_are_asked_about_in_several_requests(tickers: int, requests: int) -> None:
+    asked = urls(TIINGO, *(f"t{number}" for number in range(tickers)))
+    assert len(asked) == requests
+    assert sum(url.count("%2C") + 1 for url in asked) == tickers
 
 
 def test_days_are_those_of_utc() -> None:
     tokyo = timezone(timedelta(hours=9))
-    (request,) = finnhub.requests(["x"], SINCE.astimezone(tokyo), UNTIL.astimezone(tokyo), "secret")
-    assert request.url.endswith("from=2025-12-20&to=2025-12-21")
+    (url,) = urls(FINNHUB, "x", since=SINCE.astimezone(tokyo), until=UNTIL.astimezone(tokyo))
+    assert url.endswith("from=2025-12-20&to=2025-12-21")
+
+
+def test_a_window_that_ends_before_it_begins_is_its_first_day() -> None:
+    (url,) = urls(FINNHUB, "x", until=SINCE - timedelta(days=3))
+    assert url.endswith("from=2025-12-20&to=2025-12-20")
 
 
 def test_the_example_of_the_specification_has_one_normalised_headline() -> None:
-    theirs = tiingo.parse((FEEDS / "tiingo_news.json").read_bytes()).items[0]
-    others = finnhub.parse((FEEDS / "finnhub_company_news.json").read_bytes()).items[0]
+    theirs = TIINGO.parse((FEEDS / "tiingo_news.json").read_bytes()).items[0]
+    others = FINNHUB.parse((FEEDS / "finnhub_company_news.json").read_bytes()).items[0]
     assert theirs.headline == "Apple Reports Q4 Earnings Beat - Reuters"
     assert others.headline == "Apple reports Q4 earnings beat"
     keys = {normalize_headline(strip_publisher(item.headline, [item.publisher])) for item in (theirs, others)}
@@ -62,49 +80,73 @@ def test_the_example_of_the_specification_has_one_normalised_headline() -> None:
 
 
 def test_tiingo_articles_carry_tickers_tags_and_publisher() -> None:
-    document = tiingo.parse((FEEDS / "tiingo_news.json").read_bytes())
+    document = TIINGO.parse((FEEDS / "tiingo_news.json").read_bytes())
     item = document.items[0]
+    assert (document.version, document.title) == ("tiingo", "Tiingo")
     assert (item.article_id, item.publisher, item.tickers) == ("91144751", "fool.com.au", ("AAPL", "MSFT"))
     assert (item.tags, item.published) == (("Earnings", "Technology"), datetime(2025, 12, 21, 14, 20, tzinfo=UTC))
-    assert [item.article_id for item in within(document.items, SINCE, UNTIL)] == ["91144751"]
 
 
 def test_finnhub_articles_are_dated_in_unix_seconds_and_ids_of_zero_are_none() -> None:
-    document = finnhub.parse((FEEDS / "finnhub_company_news.json").read_bytes())
+    document = FINNHUB.parse((FEEDS / "finnhub_company_news.json").read_bytes())
     first, second = document.items
+    assert (document.version, document.title) == ("finnhub", "Finnhub")
     assert (first.article_id, first.publisher, first.tickers) == ("137821233", "Reuters", ("AAPL",))
     assert first.published == datetime(2025, 12, 21, 14, 19, tzinfo=UTC)
     assert first.summary_html == "Sales &amp; profit rose."
     assert (second.article_id, second.published, second.published_flag) == (None, None, "missing")
     assert document.skipped == {"no_title": 1}
-    assert within(document.items, SINCE, UNTIL) == document.items
 
 
 def test_an_unknown_symbol_has_no_articles() -> None:
-    assert finnhub.parse(b"[]").items == ()
+    assert FINNHUB.parse(b"[]").items == ()
 
 
 @pytest.mark.parametrize(
-    ("source", "name", "words"),
-    [(tiingo, "tiingo_error.json", "Tiingo answered: Invalid token."), (finnhub, "finnhub_error.json", "API limit")],
+    ("api", "name", "words"),
+    [(TIINGO, "tiingo_error.json", "Tiingo answered: Invalid token."), (FINNHUB, "finnhub_error.json", "API limit")],
 )
-def test_an_error_of_the_provider_is_told_in_its_words(source: ModuleType, name: str, words: str) -> None:
+def test_an_error_of_an_api_is_quoted(api: NewsApi, name: str, words: str) -> None:
     with pytest.raises(Unreadable, match=words) as caught:
-        source.parse((FEEDS / name).read_bytes())
+        api.parse((FEEDS / name).read_bytes())
     assert caught.value.kind == "refused"
 
 
-@pytest.mark.parametrize("source", [tiingo, finnhub])
-@pytest.mark.parametrize("body", [b"", b"<html>", b'"text"', b"12", b"null", b"[1, 2", b"\xff\xfe"])
-def test_an_answer_that_is_no_list_is_unreadable(source: ModuleType, body: bytes) -> None:
+@pytest.mark.parametrize(
+    ("body", "quoted"),
+    [
+        (b'{"message": "three", "detail": "two", "error": "one"}', "one"),
+        (b'{"message": "three", "detail": "two", "error": 1}', "two"),
+        (b'{"message": "th  ree", "detail": []}', "th ree"),
+        (b'{"other": "words"}', "no articles"),
+        (b'{"error": "%s"}' % (b"x" * 300), "x" * 200),
+    ],
+)
+def test_of_an_error_the_first_field_with_words_is_quoted_at_most_200_characters(body: bytes, quoted: str) -> None:
     with pytest.raises(Unreadable) as caught:
-        source.parse(body)
+        TIINGO.parse(body)
+    assert str(caught.value).endswith(f"Tiingo answered: {quoted}")
+
+
+@each_api
+@pytest.mark.parametrize("body", [b"", b"<html>", b'"text"', b"12", b"null", b"[1, 2", b"\xff\xfe"])
+def test_a_response_that_is_no_list_is_unreadable(api: NewsApi, body: bytes) -> None:
+    with pytest.raises(Unreadable) as caught:
+        api.parse(body)
     assert caught.value.kind in ("empty", "not_json")
 
 
-@pytest.mark.parametrize("source", [tiingo, finnhub])
-def test_articles_of_another_form_are_counted_not_raised(source: ModuleType) -> None:
+@each_api
+def test_articles_of_another_form_are_counted_not_raised(api: NewsApi) -> None:
     odd = b'[1, null, [], {}, {"title": 1, "headline": [], "url": {}, "datetime": 1e300, "tickers": "x", "tags": {}}]'
-    document = source.parse(odd)
+    document = api.parse(odd)
     assert document.items == ()
     assert sum(document.skipped.values()) == 5
+    assert document.skipped["not_an_entry"] == 3
+
+
+def test_a_response_has_at_most_as_many_articles_as_a_feed() -> None:
+    article = b'{"title": "One", "url": "https://x.example/1", "id": 1}'
+    document = TIINGO.parse(b"[" + b",".join([article] * (MAX_ITEMS + 1)) + b"]")
+    assert len(document.items) == MAX_ITEMS
+    assert document.skipped == {"too_many": 1}

@@ -140,8 +140,8 @@ class SentimentCacheEntry(_Cached):
     * `average_sentiment`: the mean polarity of these mentions, -1 (negative) to 1 (positive), four decimals. 0 means
       that they balance out or are neutral, or that there are none: then `total_mentions` is 0.
     * `coverage`: the share of the window in which feeds were fetched, 0 to 1, four decimals. A clock hour counts as a
-      whole if at least one fetch succeeded in it; the time before the tool was created does not count. With a low
-      coverage, few mentions may only mean that nobody looked. Null in entries that were stored before there was one.
+      whole if at least one fetch succeeded in it; the time before the tool was created counts as not covered. With a
+      low coverage, few mentions may mean that few articles were fetched. Null in entries that an old version stored.
     * `generation`: how often all entries of the tool had been invalidated when this one was computed (by reanalysis,
       backfill, a merge, or DELETE of its cache). An entry of another generation than the tool's is never served.
     * `recounts`: how often the tool's mentions had been recounted when this entry was computed. A tool is recounted

@@ -19,7 +19,6 @@ from services.figures.counters import Counters
 from services.figures.reader import shown_entry
 from services.operations.cache_health import CacheHealth
 from services.operations.metrics import gauge, of_cache, of_feeds, of_ingestion
-from services.store.shown import shown
 from services.store.sqlite import SqliteStore
 from services.tools.catalog import Catalog
 from tests import documents
@@ -44,18 +43,18 @@ def without_common(fields: Iterable[str]) -> list[str]:
     return sorted(set(fields) - COMMON)
 
 
-RUN = shown(documents.run())
+RUN = documents.run().shown()
 SERVED: dict[str, dict[str, Any]] = {
-    "Article": shown(documents.article()),
-    "Observation": shown(documents.observation()),
-    "Feed": shown(documents.feed()),
-    "Tool": shown(documents.tool()),
-    "SentimentScore": shown(documents.mention()),
+    "Article": documents.article().shown(),
+    "Observation": documents.observation().shown(),
+    "Feed": documents.feed().shown(),
+    "Tool": documents.tool().shown(),
+    "SentimentScore": documents.mention().shown(),
     "aggregate": shown_entry(documents.cache_entry(), "Apple", documents.NOW),
     "JobRun": RUN,
-    "IngestionBatch": {name: value for name, value in shown(documents.ingestion_batch()).items() if name not in RUN},
-    "Attempt": shown(documents.attempt(task_name="refresh_tools")),
-    "QuarantineItem": shown(documents.quarantined()),
+    "IngestionBatch": {name: value for name, value in documents.ingestion_batch().shown().items() if name not in RUN},
+    "Attempt": documents.attempt(task_name="refresh_tools").shown(),
+    "QuarantineItem": documents.quarantined().shown(),
     **{
         kind.__name__: dict.fromkeys(kind.model_fields)
         for kind in (SourceAttribution, CanonicalReading, FeedAttempt, Match, CollisionMetrics)

@@ -1,31 +1,41 @@
-"""Articles over HTTP: lists by what they have in common, one with what each source said, and deleting one."""
+"""Articles over HTTP: lists by filter, one article with its observations, deletion, export and quarantine."""
+
+import json
 
 import azure.functions as func
 
-from services import container
+from services.articles.quarantine import STATUSES
 from services.articles.reading import LAYERS, ArticleFilter, article_filter
+from services.container import Container
+from services.topology import INGEST_FEEDS
 from services.workflows import deletion
-from triggers.access import MANAGE, READ, require_management
-from triggers.http_codec import answering, choice, json_answer, left_out, no_content, page_answer, page_of, query_of
+from triggers.bindings import Messages, endpoint
+from triggers.http_codec import (
+    MAX_LIMIT,
+    choice,
+    integer,
+    json_answer,
+    json_body,
+    left_out,
+    no_content,
+    page_answer,
+    page_of,
+    text_answer,
+)
 
 articles_http = func.Blueprint()
 
-
-@articles_http.route(route="v1/articles", methods=["GET"], auth_level=READ)
-@answering
-async def list_articles(req: func.HttpRequest) -> func.HttpResponse:
-    services = await container.get()
-    names = ArticleFilter.names()
-    given = query_of(req, *names, "limit", "cursor")
-    wanted = article_filter({name: given[name] for name in names if name in given}, services.clock())
-    return page_answer(await services.articles.page(wanted, *page_of(req)))
+FILTERS = ArticleFilter.names()
 
 
-@articles_http.route(route="v1/articles/{article_id}", methods=["GET"], auth_level=READ)
-@answering
-async def get_article(req: func.HttpRequest) -> func.HttpResponse:
-    services = await container.get()
-    query_of(req, "layer")
+@endpoint(articles_http, "GET", "articles", *FILTERS, "limit", "cursor")
+async def list_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    given = {name: req.params[name] for name in FILTERS if name in req.params}
+    return page_answer(await services.articles.page(article_filter(given, services.clock()), *page_of(req)))
+
+
+@endpoint(articles_http, "GET", "articles/{article_id}", "layer")
+async def get_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     layer = choice(req, "layer", "canonical", LAYERS)
     article = await services.articles.get(req.route_params["article_id"])
     body = article.shown()
@@ -35,11 +45,38 @@ async def get_article(req: func.HttpRequest) -> func.HttpResponse:
     return json_answer(body)
 
 
-@articles_http.route(route="v1/articles/{article_id}", methods=["DELETE"], auth_level=MANAGE)
-@answering
-async def delete_article(req: func.HttpRequest) -> func.HttpResponse:
-    services = await container.get()
-    require_management(req, services.settings.management_key)
-    query_of(req)
+@endpoint(articles_http, "DELETE", "articles/{article_id}")
+async def delete_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     await deletion.delete_article(services.articles, services.workflows, req.route_params["article_id"])
     return no_content()
+
+
+@endpoint(articles_http, "GET", "export", "layer", "limit", "cursor")
+async def export_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """One page of a layer as NDJSON."""
+    layer = choice(req, "layer", "canonical", LAYERS)
+    limit = integer(req.params.get("limit"), "limit", MAX_LIMIT, 1, MAX_LIMIT)
+    page = await services.articles.export(layer, limit, req.params.get("cursor"))
+    lines = (json.dumps(item, ensure_ascii=False, separators=(",", ":")) + "\n" for item in page.items)
+    headers = {"X-Next-Cursor": page.next} if page.next is not None else {}
+    if page.unreadable:
+        headers["X-Unreadable"] = str(len(page.unreadable))
+    return text_answer("".join(lines), "application/x-ndjson", headers)
+
+
+@endpoint(articles_http, "GET", "quarantine", "status", "limit", "cursor", is_management=True)
+async def list_quarantine(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    status = choice(req, "status", "PENDING", STATUSES) if "status" in req.params else None
+    return page_answer(await services.quarantine.page(status, *page_of(req)))
+
+
+@endpoint(articles_http, "POST", "quarantine/{quarantine_id}/review", sends_to=INGEST_FEEDS)
+async def review_quarantine(services: Container, req: func.HttpRequest, messages: Messages) -> func.HttpResponse:
+    body = json_body(req, ("decision", "note"))
+    reviewed = await services.quarantine.review(
+        req.route_params["quarantine_id"], body.get("decision"), body.get("note")
+    )
+    if reviewed.batch is not None:
+        messages.set([reviewed.batch.to_message()])
+    run_id = reviewed.batch.run_id if reviewed.batch else None
+    return json_answer({**reviewed.item.shown(), "run_id": run_id})

@@ -1,7 +1,7 @@
-"""Between HTTP and services: decoding requests, encoding answers, and the one shape of every error.
+"""Decodes requests, encodes responses, and turns every error into one shape.
 
-Errors are RFC 9457 problem documents that name the field and what is allowed. What nobody foresaw is an opaque 500
-with a correlation id; the traceback goes to the log under it. No service knows of HTTP, and no handler of errors.
+Errors are RFC 9457 problem documents that name the field and what is allowed. An unexpected error is an opaque 500 with
+a correlation id, under which the log has the traceback. Services know nothing of HTTP, and handlers nothing of errors.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _STATUS: dict[type[ToolpulseError], tuple[int, str]] = {
 
 
 def answering(handler: Handler[P]) -> Handler[P]:
-    """Turns what a handler raises into its answer, and refuses what is too large before the handler sees it.
+    """Turns an error of the handler into a problem document, and refuses a request that is too large.
 
     Goes below the trigger decorator: above it, it would never run.
     """
@@ -78,7 +78,7 @@ def answering(handler: Handler[P]) -> Handler[P]:
             return problem(
                 500,
                 "Internal error",
-                "Something went wrong on our side. The log has more under this correlation id.",
+                "An unexpected error. The log has its traceback under this correlation id.",
                 correlation_id=correlation_id,
             )
 
@@ -86,13 +86,11 @@ def answering(handler: Handler[P]) -> Handler[P]:
 
 
 def _oversize(req: func.HttpRequest) -> func.HttpResponse | None:
-    """Of headers, the host takes 32 KB at most."""
+    """The host itself limits headers to 32 KB."""
     if len(req.url) > MAX_URL_CHARACTERS:
-        return problem(
-            414, "URL too long", f"url: at most {MAX_URL_CHARACTERS:,} characters; these are {len(req.url):,}"
-        )
+        return problem(414, "URL too long", f"url: at most {MAX_URL_CHARACTERS:,} characters, not {len(req.url):,}")
     if (size := len(req.get_body())) > MAX_BODY_BYTES:
-        return problem(413, "Content too large", f"body: at most {MAX_BODY_BYTES:,} bytes; these are {size:,}")
+        return problem(413, "Content too large", f"body: at most {MAX_BODY_BYTES:,} bytes, not {size:,}")
     return None
 
 
@@ -112,21 +110,22 @@ def problem(
     status: int, title: str, detail: str, headers: Mapping[str, str] | None = None, **extra: str
 ) -> func.HttpResponse:
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **extra}
-    return func.HttpResponse(
-        json.dumps(body, ensure_ascii=False),
-        status_code=status,
-        headers={**(headers or {}), "Cache-Control": "no-store"},
-        mimetype="application/problem+json",
-        charset="utf-8",
-    )
+    return text_answer(json.dumps(body, ensure_ascii=False), "application/problem+json", headers, status)
 
 
 def json_answer(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> func.HttpResponse:
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text_answer(text, "application/json", headers, status)
+
+
+def text_answer(
+    body: str | bytes, mimetype: str, headers: Mapping[str, str] | None = None, status: int = 200
+) -> func.HttpResponse:
     return func.HttpResponse(
-        json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False),
+        body,
         status_code=status,
         headers={"Cache-Control": "no-store", **(headers or {})},
-        mimetype="application/json",
+        mimetype=mimetype,
         charset="utf-8",
     )
 
@@ -136,7 +135,7 @@ def no_content() -> func.HttpResponse:
 
 
 def accepted(run_id: str, **more: Any) -> func.HttpResponse:
-    """What was asked for is done as a run, which tells how it goes."""
+    """The work is done by a run, and `Location` is where its progress can be read."""
     return json_answer({"run_id": run_id, **more}, 202, {"Location": f"/api/v1/runs/{run_id}"})
 
 
@@ -152,7 +151,7 @@ def page_answer(page: Listed[Stored], **more: Any) -> func.HttpResponse:
 
 
 def left_out(unreadable: Sequence[str]) -> dict[str, list[str]]:
-    """Only where something is: a list that is whole looks as it always did."""
+    """`unreadable` names the documents that cannot be read; a list without any has no such field."""
     return {"unreadable": list(unreadable)} if unreadable else {}
 
 
@@ -163,9 +162,9 @@ def json_body(req: func.HttpRequest, fields: Sequence[str]) -> dict[str, Any]:
         return {}
     try:
         value = json.loads(body)
-        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text that could be answered
+        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair cannot be encoded
     except (ValueError, RecursionError) as error:
-        raise InvalidInput("body", f"a JSON object; this is no JSON ({error})") from None
+        raise InvalidInput("body", f"a JSON object; this is not JSON ({error})") from None
     if not isinstance(value, dict):
         raise InvalidInput("body", f"a JSON object, not {type(value).__name__}")
     for name in value:
@@ -194,14 +193,14 @@ def choice(req: func.HttpRequest, field: str, default: Choice, allowed: Sequence
     raise InvalidInput(field, f"one of {', '.join(allowed)}, not {_shown(value)}")
 
 
-# How a function key may come, and what the portal adds to it.
+# A function key may be given as `code`; the portal adds `clientId`.
 _KEY_PARAMETERS = ("code", "clientId")
 
 
-def query_of(req: func.HttpRequest, *known: str) -> dict[str, str]:
-    """The query parameters, none but `known`, each once: a misspelt filter must not look like an answer, nor must two
-    that the host has made one of, with a comma."""
-    given = {name: value for name, value in req.params.items() if name not in _KEY_PARAMETERS}
+def require_query(req: func.HttpRequest, known: Sequence[str]) -> None:
+    """Raises InvalidInput for a query parameter that is not `known`, so that a misspelt filter is not ignored, and for
+    one that is given twice, as the host joins both values with a comma."""
+    given = [name for name in req.params if name not in _KEY_PARAMETERS]
     for name in given:
         if name not in known:
             raise InvalidInput(name, f"no such query parameter; there are {', '.join(known)}" if known else "none here")
@@ -209,7 +208,6 @@ def query_of(req: func.HttpRequest, *known: str) -> dict[str, str]:
     for name in given:
         if named.count(name) > 1:
             raise InvalidInput(name, "at most once")
-    return given
 
 
 def page_of(req: func.HttpRequest) -> tuple[int, str | None]:

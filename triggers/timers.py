@@ -1,19 +1,9 @@
-"""The timer functions: each calls one service, leaves a heartbeat, and lets what it did not foresee be seen.
-
-A timer is not retried; its next tick is the retry.
-"""
-
-import functools
-import logging
-import typing
-from collections.abc import Awaitable, Callable
+"""The timer functions: each calls one service, and sends the messages that follow from the work."""
 
 import azure.functions as func
 
-from models.errors import Unavailable
-from services import container
 from services.articles.analysis_messages import article_messages
-from services.logs import log_event
+from services.container import Container
 from services.topology import (
     ANALYZE_ARTICLES,
     CLEAN_UP,
@@ -22,58 +12,17 @@ from services.topology import (
     REANALYZE_TOOLS,
     REFRESH_SENTIMENT_CACHE,
     REFRESH_TOOLS,
-    Timer,
 )
 from services.workflows.messages import run_message
+from triggers.bindings import Messages, timer
 
 timers = func.Blueprint()
 
-log = logging.getLogger("toolpulse.timers")
 
-Handler = Callable[..., Awaitable[None]]
-CONNECTION = "AzureWebJobsStorage"
-
-
-def beating(timer: Timer) -> Callable[[Handler], Handler]:
-    """Records how each run of `timer` ended. Goes below the trigger decorator."""
-
-    def decorate(handler: Handler) -> Handler:
-        @functools.wraps(handler)
-        async def run(**arguments: typing.Any) -> None:
-            try:
-                await recorded(**arguments)
-            except Unavailable as error:
-                # The one failure that everything here shares.
-                log_event(log, logging.CRITICAL, "system_unavailable", timer=timer.name, error=str(error))
-                raise
-
-        async def recorded(**arguments: typing.Any) -> None:
-            services = await container.get()
-            started = services.clock()
-            try:
-                await handler(**arguments)
-            except Exception as error:
-                await services.heartbeats.record(timer.name, started, error=type(error).__name__)
-                raise
-            await services.heartbeats.record(timer.name, started)
-
-        return run
-
-    return decorate
-
-
-@timers.timer_trigger(arg_name="timer_request", schedule=CLEAN_UP.schedule, run_on_startup=False)
-@timers.queue_output(arg_name="articles", queue_name=ANALYZE_ARTICLES, connection=CONNECTION)
-@timers.queue_output(arg_name="batches", queue_name=INGEST_FEEDS, connection=CONNECTION)
-@timers.queue_output(arg_name="runs", queue_name=REANALYZE_TOOLS, connection=CONNECTION)
-@beating(CLEAN_UP)
+@timer(timers, CLEAN_UP, articles=ANALYZE_ARTICLES, batches=INGEST_FEEDS, runs=REANALYZE_TOOLS)
 async def clean_up(
-    timer_request: func.TimerRequest,
-    articles: func.Out[typing.List[str]],
-    batches: func.Out[typing.List[str]],
-    runs: func.Out[typing.List[str]],
+    services: Container, timer_request: func.TimerRequest, articles: Messages, batches: Messages, runs: Messages
 ) -> None:
-    services = await container.get()
     report = await services.upkeep.run()
     if report.articles:
         articles.set(article_messages(report.articles, services.settings.batch_size))
@@ -83,23 +32,17 @@ async def clean_up(
         runs.set([run_message(run_id) for run_id in report.runs])
 
 
-@timers.timer_trigger(arg_name="timer_request", schedule=INGEST_DUE_FEEDS.schedule, run_on_startup=False)
-@timers.queue_output(arg_name="batches", queue_name=INGEST_FEEDS, connection=CONNECTION)
-@beating(INGEST_DUE_FEEDS)
-async def ingest_due_feeds(timer_request: func.TimerRequest, batches: func.Out[typing.List[str]]) -> None:
-    services = await container.get()
+@timer(timers, INGEST_DUE_FEEDS, batches=INGEST_FEEDS)
+async def ingest_due_feeds(services: Container, timer_request: func.TimerRequest, batches: Messages) -> None:
     claimed = await services.claims.claim_due(services.clock())
     if claimed:
         batches.set([batch.to_message() for batch in claimed])
 
 
-@timers.timer_trigger(arg_name="timer_request", schedule=REFRESH_SENTIMENT_CACHE.schedule, run_on_startup=False)
-@timers.queue_output(arg_name="batches", queue_name=REFRESH_TOOLS, connection=CONNECTION)
-@beating(REFRESH_SENTIMENT_CACHE)
+@timer(timers, REFRESH_SENTIMENT_CACHE, batches=REFRESH_TOOLS)
 async def refresh_sentiment_cache(
-    timer_request: func.TimerRequest, batches: func.Out[typing.List[str]], context: func.Context
+    services: Container, timer_request: func.TimerRequest, batches: Messages, context: func.Context
 ) -> None:
-    services = await container.get()
     begun = await services.figures.refresh_runs.tick(context.invocation_id)
     if begun.messages:
         batches.set(begun.messages)

@@ -60,19 +60,20 @@ class History:
         self._clock = clock
         self._most_raw_mentions = most_raw_mentions
 
-    async def canonical(self, tool_id: str, days: int) -> list[Point]:
+    async def canonical(self, tool_id: str, days: int) -> Listed[Point]:
         """A point for each of the last `days` days, oldest first; the last is today."""
         now = self._clock()
         await self._recount.recount_tool(tool_id, now)
         timeline = await self._store.read(CATALOG.name, tool_id, Timeline.ID)
-        return daily(hours_of(cast("TimelineDocument | None", timeline)), days_until(now.date(), days))
+        hours = hours_of(cast("TimelineDocument | None", timeline))
+        return Listed(daily(hours, days_until(now.date(), days)))
 
     async def raw(self, tool_id: str, days: int) -> Listed[Point]:
         """A point for each source and day with mentions, by day, then source.
 
         Raises InvalidInput if these days have too many mentions.
         """
-        refuse_too_many(await self.canonical(tool_id, days), self._most_raw_mentions)
+        refuse_too_many((await self.canonical(tool_id, days)).items, self._most_raw_mentions)
         since = days_until(self._clock().date(), days)[0]
         unreadable: list[str] = []
         tallies: dict[tuple[str, str], Tally] = {}

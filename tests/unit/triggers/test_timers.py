@@ -10,7 +10,7 @@ import pytest
 from models.errors import Unavailable
 from services import container
 from services.topology import CLEAN_UP
-from triggers.timers import beating
+from triggers.bindings import beating
 
 
 @pytest.fixture(autouse=True)

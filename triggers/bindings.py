@@ -1,0 +1,156 @@
+"""How functions are declared: `endpoint`, `timer` and `consumer` make a function of a handler.
+
+A handler takes the container, then what its trigger gives, then a queue output for each queue that it may send to.
+Decorators need an auth level when a module is imported, so READ_AUTH_LEVEL is the one setting that is read then. An
+invalid value means the safer level; services/settings.py reports it.
+"""
+
+import functools
+import hmac
+import inspect
+import logging
+import os
+import typing
+from collections.abc import Awaitable, Callable
+
+import azure.functions as func
+
+from models.errors import NotAllowed, Unavailable
+from services import container
+from services.container import Container
+from services.logs import log_event
+from services.topology import Timer
+from triggers.http_codec import answering, require_query
+
+R = typing.TypeVar("R")
+P = typing.ParamSpec("P")
+Handler = Callable[typing.Concatenate[Container, P], Awaitable[R]]
+Endpoint = Callable[typing.Concatenate[Container, func.HttpRequest, P], Awaitable[func.HttpResponse]]
+
+Messages = func.Out[typing.List[str]]
+"""The queue output of a function. The Functions worker does not index a function with `list[str]` here."""
+
+CONNECTION = "AzureWebJobsStorage"
+OPEN = func.AuthLevel.ANONYMOUS
+READ = OPEN if os.environ.get("READ_AUTH_LEVEL", "").strip().lower() == "anonymous" else func.AuthLevel.FUNCTION
+MANAGE = func.AuthLevel.FUNCTION
+
+log = logging.getLogger("toolpulse.timers")
+
+
+def endpoint(
+    blueprint: func.Blueprint,
+    method: str,
+    route: str,
+    *query: str,
+    sends_to: str | None = None,
+    is_management: bool | None = None,
+) -> Callable[[Endpoint[P]], typing.Any]:
+    """An HTTP function under `v1/` that accepts these query parameters and no others.
+
+    All methods but GET are management unless `is_management` is given. What `messages` gets is sent to `sends_to`.
+    """
+    managed = method != "GET" if is_management is None else is_management
+
+    def declare(handler: Endpoint[P]) -> typing.Any:
+        @functools.wraps(handler)
+        async def checked(
+            services: Container, req: func.HttpRequest, *args: P.args, **kwargs: P.kwargs
+        ) -> func.HttpResponse:
+            if managed:
+                require_management(req, services.settings.management_key)
+            require_query(req, query)
+            return await handler(services, req, *args, **kwargs)
+
+        outputs = {"messages": sends_to} if sends_to else {}
+        function = _with_outputs(blueprint, answering(with_container(checked)), outputs)
+        return blueprint.route(route=f"v1/{route}", methods=[method], auth_level=MANAGE if managed else READ)(function)
+
+    return declare
+
+
+def timer(blueprint: func.Blueprint, schedule: Timer, **sends_to: str) -> Callable[[Handler[P, None]], typing.Any]:
+    """A timer function. `sends_to` names the queue of each output."""
+
+    def declare(handler: Handler[P, None]) -> typing.Any:
+        function = _with_outputs(blueprint, beating(schedule)(with_container(handler)), sends_to)
+        trigger = blueprint.timer_trigger(arg_name="timer_request", schedule=schedule.schedule, run_on_startup=False)
+        return trigger(function)
+
+    return declare
+
+
+def consumer(blueprint: func.Blueprint, queue: str, **sends_to: str) -> Callable[[Handler[P, None]], typing.Any]:
+    """A function for each message of `queue`. `sends_to` names the queue of each output.
+
+    If the handler raises, the message goes back to its queue; after host.json's maxDequeueCount to the poison queue.
+    """
+
+    def declare(handler: Handler[P, None]) -> typing.Any:
+        function = _with_outputs(blueprint, with_container(handler), sends_to)
+        return blueprint.queue_trigger(arg_name="message", queue_name=queue, connection=CONNECTION)(function)
+
+    return declare
+
+
+def _with_outputs(
+    blueprint: func.Blueprint, function: Callable[..., object], sends_to: dict[str, str]
+) -> Callable[..., object]:
+    for name, queue in sends_to.items():
+        function = blueprint.queue_output(arg_name=name, queue_name=queue, connection=CONNECTION)(function)
+    return function
+
+
+def with_container(handler: Handler[P, R]) -> Callable[P, Awaitable[R]]:
+    """The handler with this worker's container as its first argument.
+
+    The worker reads the bindings of a function from its signature, which must not have that argument.
+    """
+
+    @functools.wraps(handler)
+    async def function(*args: P.args, **kwargs: P.kwargs) -> R:
+        return await handler(await container.get(), *args, **kwargs)
+
+    signature = inspect.signature(handler)
+    services, *bound = signature.parameters.values()
+    function.__signature__ = signature.replace(parameters=bound)  # type: ignore[attr-defined]
+    function.__annotations__ = {name: each for name, each in handler.__annotations__.items() if name != services.name}
+    return function
+
+
+def beating(timer: Timer) -> Callable[[Callable[P, Awaitable[None]]], Callable[P, Awaitable[None]]]:
+    """Records how each run of `timer` ended. A run that fails is not retried: the next tick is the retry."""
+
+    def decorate(handler: Callable[P, Awaitable[None]]) -> Callable[P, Awaitable[None]]:
+        @functools.wraps(handler)
+        async def run(*args: P.args, **kwargs: P.kwargs) -> None:
+            try:
+                await recorded(*args, **kwargs)
+            except Unavailable as error:
+                # The one failure that all timers share.
+                log_event(log, logging.CRITICAL, "system_unavailable", timer=timer.name, error=str(error))
+                raise
+
+        async def recorded(*args: P.args, **kwargs: P.kwargs) -> None:
+            services = await container.get()
+            started = services.clock()
+            try:
+                await handler(*args, **kwargs)
+            except Exception as error:
+                await services.heartbeats.record(timer.name, started, error=type(error).__name__)
+                raise
+            await services.heartbeats.record(timer.name, started)
+
+        return run
+
+    return decorate
+
+
+def require_management(req: func.HttpRequest, management_key: str) -> None:
+    """Raises NotAllowed without the management key. A function key alone is not enough, since a host key opens every
+    function. Without a configured key nothing is checked."""
+    if not management_key:
+        return
+    given = req.headers.get("X-Management-Key", "")
+    if not hmac.compare_digest(given.encode(), management_key.encode()):
+        raise NotAllowed("X-Management-Key: this endpoint needs the management key of the app in this header")

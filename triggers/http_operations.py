@@ -1,0 +1,86 @@
+"""What an operator asks over HTTP: health, metrics, queues and their poison messages, and runs with their attempts."""
+
+import azure.functions as func
+
+from models.errors import InvalidInput, NotFound
+from services import container
+from services.articles.analysis_messages import article_messages
+from services.container import Container
+from services.operations.metrics import MEDIA_TYPE
+from services.topology import ANALYZE_ARTICLES, QUEUES
+from triggers.bindings import OPEN, Messages, endpoint
+from triggers.http_codec import (
+    answering,
+    integer,
+    json_answer,
+    json_body,
+    left_out,
+    list_answer,
+    page_answer,
+    page_of,
+    problem,
+    text_answer,
+)
+
+operations_http = func.Blueprint()
+
+SAMPLES = 5
+MOST_REDRIVEN = 1000
+
+
+@operations_http.route(route="v1/health", methods=["GET"], auth_level=OPEN)
+@answering
+async def health(req: func.HttpRequest) -> func.HttpResponse:
+    """Liveness and readiness. Open to everybody, so the answer has no address, key or feed."""
+    try:
+        services = await container.get()
+    except InvalidInput as error:
+        return problem(503, "Not configured", f"The settings of this app are wrong. {error}")
+    report = await services.health.report()
+    return json_answer(report.shown(), status=503 if report.status == "unhealthy" else 200)
+
+
+@endpoint(operations_http, "GET", "metrics")
+async def get_metrics(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    if not services.settings.metrics_enabled:
+        raise NotFound("metrics: METRICS_ENABLED is false")
+    return text_answer(await services.metrics.text(), MEDIA_TYPE)
+
+
+@endpoint(operations_http, "GET", "runs", "limit", "cursor")
+async def list_runs(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    return page_answer(await services.runs.page(*page_of(req)))
+
+
+@endpoint(operations_http, "GET", "runs/{run_id}")
+async def get_run(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    run = await services.runs.get(req.route_params["run_id"])
+    attempts = await services.runs.attempts(run)
+    tried = [attempt.shown() for attempt in attempts.items]
+    return json_answer({**run.shown(), "attempts": tried, **left_out(attempts.unreadable)})
+
+
+@endpoint(operations_http, "GET", "queues", is_management=True)
+async def list_queues(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    items = []
+    for depth in await services.queues.depths(QUEUES):
+        samples = await services.queues.peek_poison(depth.name, SAMPLES) if depth.poison else []
+        items.append(
+            {"name": depth.name, "messages": depth.messages, "poison": depth.poison, "poison_messages": samples}
+        )
+    return list_answer(items, None)
+
+
+@endpoint(operations_http, "POST", "queues/{name}/redrive", sends_to=ANALYZE_ARTICLES)
+async def redrive_queue(services: Container, req: func.HttpRequest, messages: Messages) -> func.HttpResponse:
+    name = req.route_params["name"]
+    if name not in QUEUES:
+        raise NotFound(f"name: no queue {name!r}; there are {', '.join(QUEUES)}")
+    limit = integer(json_body(req, ["limit"]).get("limit"), "limit", MOST_REDRIVEN, 1, MOST_REDRIVEN)
+    moved = await services.queues.redrive(name, limit)
+    if name == ANALYZE_ARTICLES and moved < limit:
+        # An analysis that keeps failing leaves an article in error, not a poison message.
+        articles = await services.analysis.reset_errors(limit - moved)
+        messages.set(article_messages(articles, services.settings.batch_size))
+        moved += len(articles)
+    return json_answer({"name": name, "moved": moved})

@@ -53,7 +53,7 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-MANY = ("read_many", "write_many", "create_many", "replace_many", "delete_many")
+MANY = ("read_many", "write_many", "create_many")
 
 
 def documents_in(name: str, args: tuple[Any, ...]) -> int:

@@ -222,16 +222,6 @@ class Store(Protocol):
         """Upserts each document, in no order and not as one. After an error some may be written."""
         ...
 
-    async def replace_many(self, container: str, changes: Sequence[tuple[Mapping[str, Any], str]]) -> list[bool]:
-        """Replaces each (document, etag), in no order and not as one: True if it was replaced, False if the stored
-        document has another ETag, or is gone. After an error some may be replaced."""
-        ...
-
-    async def delete_many(self, container: str, deletions: Sequence[tuple[str, str, str]]) -> list[bool]:
-        """Deletes each (partition, id, etag), in no order and not as one: True if it was deleted, False if the stored
-        document has another ETag, or is gone. After an error some may be deleted."""
-        ...
-
     async def ping(self) -> None:
         """Raises Unavailable if the store does not answer now. One quick attempt."""
         ...

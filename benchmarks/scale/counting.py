@@ -176,22 +176,6 @@ class CountingStore:
         for was, document in zip(before, documents, strict=True):
             self._note_over(container, was, document)
 
-    async def replace_many(self, container: str, changes: Sequence[tuple[Mapping[str, Any], str]]) -> list[bool]:
-        before = [await self._held(container, document) for document, _ in changes]
-        replaced = await self._store.replace_many(container, changes)
-        for was, (document, _), won in zip(before, changes, replaced, strict=True):
-            if won:
-                self._note_over(container, was, document)
-        return replaced
-
-    async def delete_many(self, container: str, deletions: Sequence[tuple[str, str, str]]) -> list[bool]:
-        keys = [(partition, name) for partition, name, _ in deletions]
-        before = await self._store.read_many(container, keys)
-        deleted = await self._store.delete_many(container, deletions)
-        for (partition, _), was, gone in zip(keys, before, deleted, strict=True):
-            self._note_delete(container, partition, was, gone)
-        return deleted
-
     async def ping(self) -> None:
         await self._store.ping()
 

@@ -18,7 +18,7 @@ from models.values import format_time
 from services.feeds.leases import claimed_by
 from services.feeds.messages import MOST_FEEDS, ClaimedFeed, IngestMessage
 from services.feeds.news_apis import EnabledApi
-from services.ports import Document, Query, Store, Where
+from services.ports import Document, Query, Replace, Store, Where
 from services.runs.engine import RunEngine
 from services.runs.rules import queued
 from services.settings import Settings
@@ -134,9 +134,11 @@ class Claims:
 
     async def _claim(self, feeds: Sequence[Document], now: datetime) -> IngestMessage:
         run_id = self._new_id()
-        claims = [(claimed_by(run_id, feed, now + LEASE), feed["_etag"]) for feed in feeds]
-        taken = await self._store.replace_many(FEEDS.name, claims)
-        ids = [feed["feed_id"] for feed, won in zip(feeds, taken, strict=True) if won]
+        outcomes = await self._store.batch_many(
+            FEEDS.name,
+            [(feed["feed_id"], [Replace(claimed_by(run_id, feed, now + LEASE), feed["_etag"])]) for feed in feeds],
+        )
+        ids = [feed["feed_id"] for feed, done in zip(feeds, outcomes, strict=True) if isinstance(done, list)]
         return IngestMessage(run_id, tuple(ClaimedFeed(feed_id, run_id) for feed_id in ids))
 
 

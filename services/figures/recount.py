@@ -24,7 +24,7 @@ from services.figures.tables import KEPT, minutes_of
 from services.figures.windows import Edges, Windows, edges_of, windows_in
 from services.logs import log_event
 from services.mentions.dirty_hours import marks_of, marks_of_tools
-from services.ports import Document, Query, Store, Where
+from services.ports import Delete, Document, Query, Store, Where
 from services.store.containers import CATALOG, MENTIONS
 
 log = logging.getLogger("toolpulse.cache")
@@ -231,8 +231,8 @@ class Recount:
         marks = [(counts.tool_id, mark) for counts in written for mark in counts.marks_of_tombstones]
         for container, documents in ((MENTIONS.name, tombstones), (CATALOG.name, marks)):
             if documents:
-                deletions = [(tool_id, document["id"], document["_etag"]) for tool_id, document in documents]
-                await self._store.delete_many(container, deletions)
+                deletions = [(tool_id, [Delete(each["id"], each["_etag"])]) for tool_id, each in documents]
+                await self._store.batch_many(container, deletions)
 
 
 async def _some_at_once(work: Iterable[Coroutine[Any, Any, None]]) -> None:

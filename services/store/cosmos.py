@@ -127,9 +127,7 @@ class CosmosStore:
         return cosmos_items.document(result_of(answer, container))
 
     async def replace(self, container: str, document: Mapping[str, Any], etag: str) -> Document:
-        return await self._replace(container, rules.prepare(rules.container_named(container), document), etag)
-
-    async def _replace(self, container: str, prepared: rules.Prepared, etag: str) -> Document:
+        prepared = rules.prepare(rules.container_named(container), document)
         now, token = self._now(), uuid.uuid4().hex
         changed = ChangedMeanwhile(f"{container}: {prepared.partition} / {prepared.id} has changed or is gone")
         to_match = cosmos_items.etag_to_match(etag, now)
@@ -236,29 +234,6 @@ class CosmosStore:
             result_of(answer, container)
 
         await self._requests.in_parallel(write, await _prepared(container, documents))
-
-    async def replace_many(self, container: str, changes: Sequence[tuple[Mapping[str, Any], str]]) -> list[bool]:
-        async def replace(change: tuple[rules.Prepared, str]) -> bool:
-            try:
-                await self._replace(container, *change)
-            except ChangedMeanwhile:
-                return False
-            return True
-
-        prepared = await _prepared(container, [document for document, _ in changes])
-        etags = [etag for _, etag in changes]
-        return await self._requests.in_parallel(replace, list(zip(prepared, etags, strict=True)))
-
-    async def delete_many(self, container: str, deletions: Sequence[tuple[str, str, str]]) -> list[bool]:
-        rules.addressed(container, [(partition, name) for partition, name, _ in deletions])
-
-        async def delete(deletion: tuple[str, str, str]) -> bool:
-            try:
-                return await self.delete(container, *deletion)
-            except ChangedMeanwhile:
-                return False
-
-        return await self._requests.in_parallel(delete, deletions)
 
     async def ping(self) -> None:
         # Any item will do: that it is not there is an answer, too.

@@ -175,18 +175,6 @@ class SqliteStore:
     async def write_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> None:
         await self._written(container, documents, itertools.repeat(ANYTHING))
 
-    async def replace_many(self, container: str, changes: Sequence[tuple[Mapping[str, Any], str]]) -> list[bool]:
-        etags = [version(etag) for _, etag in changes]
-        return await self._written(container, [document for document, _ in changes], etags)
-
-    async def delete_many(self, container: str, deletions: Sequence[tuple[str, str, str]]) -> list[bool]:
-        rules.addressed(container, [(partition, name) for partition, name, _ in deletions])
-        now = self._now()
-        writes = [
-            (Write(partition, name, None, None, now, None, version(etag)),) for partition, name, etag in deletions
-        ]
-        return [index is None for index in await self._commits.write(container, writes)]
-
     async def ping(self) -> None:
         connection = await self._threads.opened()
         try:

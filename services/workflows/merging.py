@@ -24,7 +24,7 @@ from services.figures.recount import Recount
 from services.mentions.dirty_hours import mark_hours
 from services.mentions.understanding import removed
 from services.mentions.writing import UNREADABLE_MENTION, MentionWriter
-from services.ports import Clock, Page, Query, Store, listed
+from services.ports import Clock, Create, Page, Query, Replace, Store, listed
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.tools.catalog import Catalog
 from services.tools.names import TRIES
@@ -191,15 +191,13 @@ class Merging:
 
     async def _write(self, mentions: Sequence[SentimentScore]) -> set[str]:
         """Returns the articles whose mentions somebody else wrote meanwhile: those were not written."""
-        new = [each for each in mentions if each.stored_etag is None]
-        known = [each for each in mentions if each.stored_etag is not None]
-        written: list[bool] = []
-        if new:
-            written += await self._store.create_many(MENTIONS.name, [each.to_document() for each in new])
-        if known:
-            changes = [(each.to_document(), each.stored_etag or "") for each in known]
-            written += await self._store.replace_many(MENTIONS.name, changes)
-        return {each.source_id for each, is_written in zip((*new, *known), written, strict=True) if not is_written}
+        outcomes = await self._store.batch_many(MENTIONS.name, [(each.tool_id, [_writing(each)]) for each in mentions])
+        return {each.source_id for each, done in zip(mentions, outcomes, strict=True) if not isinstance(done, list)}
+
+
+def _writing(mention: SentimentScore) -> Create | Replace:
+    document, etag = mention.to_document(), mention.stored_etag
+    return Create(document) if etag is None else Replace(document, etag)
 
 
 def with_names_of(target: Tool, source: Tool, now: datetime) -> Tool:

@@ -17,7 +17,7 @@ from services.articles import article_documents
 from services.articles.article_documents import Moment
 from services.mentions.understanding import fingerprint
 from services.mentions.writing import MentionWriter, WriteReport
-from services.ports import Clock, Document, Query, Store, Where
+from services.ports import Clock, Document, Query, Replace, Store, Where
 from services.store.containers import ARTICLES, FEEDS
 from services.workflows.driver import PageResult
 
@@ -72,7 +72,7 @@ class Priorities:
         failed: dict[str, str] = {}
         waiting = list(articles)
         for _ in range(ROUNDS):
-            changes: list[tuple[Document, str]] = []
+            changes: list[Replace] = []
             for article in waiting:
                 try:
                     after = _with_priority(article, feed_id, priority, now)
@@ -82,12 +82,18 @@ class Priorities:
                 if after is article:
                     done.append(article)
                 else:
-                    changes.append((await self._with_text(article, after), article["_etag"]))
+                    changes.append(Replace(await self._with_text(article, after), article["_etag"]))
             if not changes:
                 return done, failed
-            written = await self._store.replace_many(ARTICLES.name, changes)
-            done += [after for (after, _), is_ours in zip(changes, written, strict=True) if is_ours]
-            raced = [after["source_id"] for (after, _), is_ours in zip(changes, written, strict=True) if not is_ours]
+            outcomes = await self._store.batch_many(
+                ARTICLES.name, [(change.document["source_id"], [change]) for change in changes]
+            )
+            raced = []
+            for change, outcome in zip(changes, outcomes, strict=True):
+                if isinstance(outcome, list):
+                    done.append(dict(change.document))
+                else:
+                    raced.append(change.document["source_id"])
             found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in raced])
             waiting = [each for each in found if each is not None]
         raise Unavailable(f"{len(waiting)} articles kept changing", retry_after=1.0)

@@ -1,7 +1,7 @@
 """Both stores, empty, for every test of the contract."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from models.errors import Unavailable
-from services.ports import Query, Store
+from services.ports import Operation, Query, Store
 from services.store.containers import CONTAINERS, DEFAULT_TTL
 from services.store.cosmos import CosmosStore
 from services.store.cosmos_connection import Counters
@@ -122,6 +122,12 @@ async def store(another: Callable[[], Store], request: pytest.FixtureRequest) ->
     else:
         await store.ensure_containers()
     return store
+
+
+async def each_done(store: Store, container: str, operations: Sequence[tuple[str, Operation]]) -> list[bool]:
+    """Whether each operation was done, each of them a batch of its own."""
+    outcomes = await store.batch_many(container, [(partition, [operation]) for partition, operation in operations])
+    return [isinstance(outcome, list) for outcome in outcomes]
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, Unavailable
 from services.ports import Create, Delete, Document, Operation, Query, Replace, Store, Upsert
-from tests.contract.conftest import SettableClock
+from tests.contract.conftest import SettableClock, each_done
 
 
 def mention(name: str, tool: str = "t", **fields: Any) -> Document:
@@ -214,8 +214,8 @@ async def test_an_etag_that_no_store_gave_matches_nothing(store: Store, etag: st
     for operation in (Replace(mention("a", n=2), etag), Delete("a", etag)):
         with pytest.raises(ChangedMeanwhile):
             await store.batch("mentions", "t", [Create(mention("b")), operation])
-    assert await store.replace_many("mentions", [(mention("a", n=2), etag)]) == [False]
-    assert await store.delete_many("mentions", [("t", "a", etag)]) == [False]
+    conditional = (Replace(mention("a", n=2), etag), Delete("a", etag))
+    assert await each_done(store, "mentions", [("t", operation) for operation in conditional]) == [False, False]
     with pytest.raises(ChangedMeanwhile):
         await store.replace("mentions", mention("a", n=2), etag)
     assert await stored(store) == {"a": 1}
@@ -318,8 +318,12 @@ async def test_calls_of_every_kind_at_once_each_get_their_own_results(
         store.create_many("mentions", [mention("a"), mention("c")]),
         store.create_many("mentions", [mention("bad", n=float("nan"))]),
         store.write_many("articles", [{"id": "article", "source_id": "s"}]),
-        store.replace_many("mentions", [(mention("a", n=2), first["_etag"]), (mention("gone"), "none")]),
-        store.delete_many("mentions", [("t", "gone", "none")]),
+        each_done(
+            store,
+            "mentions",
+            [("t", Replace(mention("a", n=2), first["_etag"])), ("t", Replace(mention("gone"), "none"))],
+        ),
+        each_done(store, "mentions", [("t", Delete("gone", "none"))]),
         store.batch_many("mentions", [("v", [Create(mention("a", "v"))]), ("t", [Delete("gone")])]),
     ]
     outcomes: list[Any] = await asyncio.gather(*calls, return_exceptions=True)

@@ -10,8 +10,8 @@ from uuid import UUID
 import pytest
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, Unavailable
-from services.ports import Create, Document, Query, Store, Upsert, Where
-from tests.contract.conftest import SettableClock
+from services.ports import Create, Delete, Document, Query, Replace, Store, Upsert, Where
+from tests.contract.conftest import SettableClock, each_done
 
 LONG_ID = "i" * 1023
 LONG_KEY = "k" * 2048
@@ -742,7 +742,9 @@ async def test_a_bad_document_is_refused_by_every_write(store: Store, document: 
         lambda: store.increment("mentions", document, {"hits": 1}),
         lambda: store.write_many("mentions", [mention("t", "good"), document]),
         lambda: store.create_many("mentions", [mention("t", "good"), document]),
-        lambda: store.replace_many("mentions", [(mention("t", "good"), "etag"), (document, "etag")]),
+        lambda: store.batch_many(
+            "mentions", [("t", [Upsert(mention("t", "good"))]), ("t", [Replace(document, "etag")])]
+        ),
         lambda: store.batch("mentions", "t", [Create(mention("t", "good")), Upsert(document)]),
     ):
         with pytest.raises(InvalidInput):
@@ -767,7 +769,7 @@ async def test_a_bad_address_is_refused(store: Store, partition: str, name: str)
     with pytest.raises(InvalidInput):
         await store.read_many("mentions", [("t", "good"), (partition, name)])
     with pytest.raises(InvalidInput):
-        await store.delete_many("mentions", [("t", "good", "etag"), (partition, name, "etag")])
+        await store.batch_many("mentions", [("t", [Delete("good")]), (partition, [Delete(name, "etag")])])
 
 
 async def test_an_unknown_container_is_refused(store: Store) -> None:
@@ -782,8 +784,7 @@ async def test_an_unknown_container_is_refused(store: Store) -> None:
         lambda: store.count("nowhere"),
         lambda: store.write_many("nowhere", []),
         lambda: store.create_many("nowhere", []),
-        lambda: store.replace_many("nowhere", []),
-        lambda: store.delete_many("nowhere", []),
+        lambda: store.batch_many("nowhere", []),
         lambda: store.read_many("nowhere", []),
     ):
         with pytest.raises(InvalidInput) as refused:
@@ -908,7 +909,9 @@ async def test_of_many_who_create_many_each_document_has_one_creator(
     assert [sum(each) for each in zip(*outcomes, strict=True)] == [1] * 20
 
 
-async def test_replacing_many_says_of_each_whether_it_was_still_the_same(store: Store, clock: SettableClock) -> None:
+async def test_of_many_replaces_each_says_whether_its_document_was_still_the_same(
+    store: Store, clock: SettableClock
+) -> None:
     await store.write_many("mentions", [mention("t", f"{n:04}", n="old") for n in range(60)])
     await store.upsert("mentions", mention("t", "over", ttl_timestamp=clock.seconds() + 1))
     page = await store.query("mentions", Query(partition="t", limit=1000))
@@ -917,24 +920,23 @@ async def test_replacing_many_says_of_each_whether_it_was_still_the_same(store: 
     await store.upsert("mentions", mention("t", "0001", n="theirs"))
     await store.delete("mentions", "t", "0002")
     names = [*(f"{n:04}" for n in range(60)), "over", "never"]
-    changes = [(mention("t", name, n="new"), etags.get(name, "none")) for name in names]
+    changes = [("t", Replace(mention("t", name, n="new"), etags.get(name, "none"))) for name in names]
     gone = {"0001", "0002", "over", "never"}
-    assert await store.replace_many("mentions", changes) == [name not in gone for name in names]
+    assert await each_done(store, "mentions", changes) == [name not in gone for name in names]
     assert plain(await store.read("mentions", "t", "0000")) == mention("t", "0000", n="new")
     assert plain(await store.read("mentions", "t", "0001")) == mention("t", "0001", n="theirs")
     assert await store.read("mentions", "t", "0002") is None
-    assert await store.replace_many("mentions", changes) == [False] * len(names)
-    assert await store.replace_many("mentions", []) == []
+    assert await each_done(store, "mentions", changes) == [False] * len(names)
 
 
-async def test_of_many_who_replace_many_each_document_has_one_winner(
+async def test_of_many_callers_who_replace_the_same_documents_each_document_has_one_winner(
     another: Callable[[], Store], store: Store
 ) -> None:
     await store.write_many("mentions", [mention("t", f"{n}") for n in range(20)])
     held = (await store.query("mentions", Query(partition="t"))).items
     outcomes = await asyncio.gather(
         *(
-            each.replace_many("mentions", [({**document, "by": n}, document["_etag"]) for document in held])
+            each_done(each, "mentions", [("t", Replace({**document, "by": n}, document["_etag"])) for document in held])
             for n, each in enumerate((store, another(), store))
         )
     )
@@ -943,7 +945,9 @@ async def test_of_many_who_replace_many_each_document_has_one_winner(
     assert [each["by"] for each in after] == [won.index(True) for won in zip(*outcomes, strict=True)]
 
 
-async def test_deleting_many_says_of_each_whether_it_was_still_the_same(store: Store, clock: SettableClock) -> None:
+async def test_of_many_deletes_each_says_whether_its_document_was_still_the_same(
+    store: Store, clock: SettableClock
+) -> None:
     await store.write_many("mentions", [mention("t", f"{n:04}") for n in range(60)])
     await store.upsert("mentions", mention("t", "over", ttl_timestamp=clock.seconds() + 1))
     page = await store.query("mentions", Query(partition="t", limit=1000))
@@ -952,21 +956,20 @@ async def test_deleting_many_says_of_each_whether_it_was_still_the_same(store: S
     await store.upsert("mentions", mention("t", "0001", n="theirs"))
     await store.delete("mentions", "t", "0002")
     names = [*(f"{n:04}" for n in range(60)), "over", "never"]
-    deletions = [("t", name, etags.get(name, "none")) for name in names]
+    deletions = [("t", Delete(name, etags.get(name, "none"))) for name in names]
     kept = {"0001", "0002", "over", "never"}
-    assert await store.delete_many("mentions", deletions) == [name not in kept for name in names]
+    assert await each_done(store, "mentions", deletions) == [name not in kept for name in names]
     assert [each["id"] for each in (await store.query("mentions", Query(partition="t"))).items] == ["0001"]
-    assert await store.delete_many("mentions", deletions[:3]) == [False] * 3
-    assert await store.delete_many("mentions", []) == []
+    assert await each_done(store, "mentions", deletions[:3]) == [False] * 3
 
 
-async def test_of_many_who_delete_many_each_document_has_one_who_did(
+async def test_of_many_callers_who_delete_the_same_documents_each_document_is_deleted_once(
     another: Callable[[], Store], store: Store
 ) -> None:
     await store.write_many("mentions", [mention("t", f"{n}") for n in range(20)])
     held = (await store.query("mentions", Query(partition="t"))).items
-    deletions = [("t", each["id"], each["_etag"]) for each in held]
-    outcomes = await asyncio.gather(*(each.delete_many("mentions", deletions) for each in (store, another(), store)))
+    deletions = [("t", Delete(each["id"], each["_etag"])) for each in held]
+    outcomes = await asyncio.gather(*(each_done(each, "mentions", deletions) for each in (store, another(), store)))
     assert [sum(each) for each in zip(*outcomes, strict=True)] == [1] * 20
 
 

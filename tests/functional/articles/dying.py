@@ -95,16 +95,6 @@ class DyingStore:
     async def write_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> None:
         await self._do("write_many", container, documents, half=(container, documents[: (len(documents) + 1) // 2]))
 
-    async def replace_many(self, container: str, changes: Sequence[tuple[Mapping[str, Any], str]]) -> list[bool]:
-        half = (container, changes[: (len(changes) + 1) // 2])
-        replaced: list[bool] = await self._do("replace_many", container, changes, half=half)
-        return replaced
-
-    async def delete_many(self, container: str, deletions: Sequence[tuple[str, str, str]]) -> list[bool]:
-        half = (container, deletions[: (len(deletions) + 1) // 2])
-        deleted: list[bool] = await self._do("delete_many", container, deletions, half=half)
-        return deleted
-
     async def ping(self) -> None:
         await self._do("ping")
 

@@ -17,8 +17,6 @@ WRITES = (
     "delete",
     "create_many",
     "write_many",
-    "replace_many",
-    "delete_many",
     "batch",
     "batch_many",
 )

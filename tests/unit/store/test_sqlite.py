@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from models.errors import Unavailable
-from services.ports import Document, Operator, Query, Where
+from services.ports import Delete, Document, Operator, Query, Replace, Where
 from services.store import cursors, plans, sqlite_queries, sqlite_sql
 from services.store.containers import CONTAINERS, DESCENDING
 from services.store.sqlite import SqliteStore
@@ -191,7 +191,7 @@ async def test_a_file_that_is_mostly_empty_is_smaller_once_it_is_opened_again(
     store = open_store()
     await store.write_many("mentions", [item(f"{n}", text="x" * 4_000) for n in range(2_000)])
     held = await store.read_many("mentions", [("t", f"{n}") for n in range(10, 2_000)])
-    await store.delete_many("mentions", [(each["tool_id"], each["id"], each["_etag"]) for each in held if each])
+    await store.batch_many("mentions", [("t", [Delete(each["id"], each["_etag"])]) for each in held if each])
     await store.close()
     before = await asyncio.to_thread(path.stat)
     store = open_store()
@@ -373,8 +373,11 @@ async def test_statements_of_many_rows_say_of_each_row_whether_it_was_written(
     assert [each and each["v"] for each in held] == [int(name not in there) for name in names]
 
     stale = {f"{n:03}" for n in range(5, count, 11)}
-    changes = [({**each, "v": 2}, "old" if each["id"] in stale else each["_etag"]) for each in held if each is not None]
-    first, *others, again = await store.replace_many("mentions", [*changes, changes[0]])
+    changes = [
+        Replace({**each, "v": 2}, "old" if each["id"] in stale else each["_etag"]) for each in held if each is not None
+    ]
+    outcomes = await store.batch_many("mentions", [("t", [each]) for each in (*changes, changes[0])])
+    first, *others, again = [isinstance(outcome, list) for outcome in outcomes]
     assert others == [name not in stale for name in names[1:]]
     assert first is not again
     held = await store.read_many("mentions", [("t", name) for name in names])
@@ -394,9 +397,10 @@ async def test_what_is_replaced_in_several_batches_is_held_to_its_own_etags(
     keys = [("t", f"{n:05}") for n in range(count)]
     await store.write_many("mentions", [item(name, v=0) for _, name in keys])
     held = [each for each in await store.read_many("mentions", keys) if each is not None]
-    changes = [({**each, "v": 1}, each["_etag"]) for each in held]
-    changes[-2] = (changes[-2][0], "old")
-    assert await store.replace_many("mentions", changes) == [n != count - 2 for n in range(count)]
+    changes = [Replace({**each, "v": 1}, each["_etag"]) for each in held]
+    changes[-2] = Replace(changes[-2].document, "old")
+    outcomes = await store.batch_many("mentions", [("t", [each]) for each in changes])
+    assert [isinstance(outcome, list) for outcome in outcomes] == [n != count - 2 for n in range(count)]
 
 
 def test_the_housekeeper_ends_also_if_it_is_told_to_just_as_it_begins_its_round(path: Path) -> None:

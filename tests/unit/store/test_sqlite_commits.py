@@ -140,7 +140,7 @@ async def test_a_call_that_is_refused_does_not_disturb_the_others(store: SqliteS
         store.create_many("mentions", [item("a"), item("b", n=float("nan"))]),
         store.create_many("mentions", [item("a"), item("taken")]),
         store.batch("mentions", "t", [Create(item("lost")), Create(item("taken"))]),
-        store.replace_many("mentions", [(item("taken"), None)]),  # type: ignore[list-item]
+        store.batch("mentions", "t", [Replace(item("taken"), None)]),  # type: ignore[arg-type]
         store.write_many("mentions", [item("c")]),
         return_exceptions=True,
     )
@@ -179,7 +179,7 @@ async def test_an_error_of_the_transaction_is_raised_to_all_and_nothing_is_writt
         store.create_many("mentions", [item("a")]),
         store.batch("mentions", "t", [Create(item("b"))]),
         store.batch_many("articles", [("s", [Create({"id": "article", "source_id": "s"})])]),
-        store.delete_many("mentions", [("t", "c", "etag")]),
+        store.batch_many("mentions", [("t", [Delete("c", "etag")])]),
     ]
     outcomes = await asyncio.gather(*calls, return_exceptions=True)
     assert all(isinstance(outcome, Unavailable) for outcome in outcomes)

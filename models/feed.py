@@ -8,12 +8,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, TypedDict
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from models.article import LOWEST_PRIORITY
-from models.stored import StoredDocument
+from models.stored import StoredDocument, StoredFields
 from models.values import Amount, Count, Flag, IdPart, Sha256, SourceKey, Text, Time, Value, WebUrl
 
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
@@ -35,6 +35,69 @@ HourlyDistribution = Annotated[
     tuple[Amount, ...], BeforeValidator(_no_history_yet), Field(min_length=HOURS, max_length=HOURS)
 ]
 """New articles by UTC hour of the day; the specification's empty array stands for none."""
+
+
+class FeedAttemptDocument(TypedDict, total=False):
+    """FeedAttempt as it is stored."""
+
+    run_id: str
+    attempt_no: int
+    task_name: str
+    started_at: str
+    counted: int
+
+
+class FeedDocument(StoredFields, total=False):
+    """Feed as it is stored."""
+
+    feed_id: str
+    kind: str
+    feed_url: str
+    redirect_url: str | None
+    source_name: str
+    title: str | None
+    source_priority: int
+    priority_score: float
+    enabled: bool
+    disabled_reason: str | None
+    disabled_at: str | None
+    credential: str | None
+    next_fetch_time: str
+    claim_id: str | None
+    claimed_until: str | None
+    current_attempt: FeedAttemptDocument | None
+    interrupted_attempts: list[FeedAttemptDocument]
+    recheck_entries: bool
+    retry_after_until: str | None
+    etag: str | None
+    last_modified: str | None
+    body_hash: str | None
+    validators_trusted: bool
+    last_unconditional_fetch: str | None
+    max_age_seconds: int | None
+    ttl_minutes: int | None
+    skip_hours: list[int]
+    skip_days: list[Weekday]
+    articles_per_hour: float
+    hourly_distribution: list[float]
+    fetches_per_hour: float
+    gap_articles: list[float]
+    gap_hours: list[float]
+    silent_hours: float
+    last_new_article_at: str | None
+    last_fetch_time: str | None
+    last_successful_fetch: str | None
+    fetch_count: int
+    total_articles_fetched: int
+    avg_articles_per_fetch: float
+    consecutive_errors: int
+    last_status_code: int | None
+    last_error: str | None
+    last_error_fingerprint: str | None
+    last_duration_ms: int | None
+    parse_warnings: dict[str, int]
+    entries_skipped: dict[str, int]
+    quarantine_id: str | None
 
 
 class FeedAttempt(Value):

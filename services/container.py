@@ -27,11 +27,10 @@ from services.articles.overdue import OverdueIngestion
 from services.articles.poll import FeedPoller
 from services.articles.quarantine import Quarantine
 from services.articles.reading import Articles
-from services.feeds.budget import Budget
 from services.feeds.claims import Claims
 from services.feeds.news_apis import EnabledApi, enabled_apis
 from services.feeds.registry import FeedRegistry
-from services.feeds.schedule import Policy
+from services.feeds.schedule import Budget, Policy
 from services.fetch.credentials import credentials_in
 from services.figures.figures import Figures
 from services.mentions.handler import AnalysisHandler
@@ -45,14 +44,12 @@ from services.operations.process import collect_garbage_seldom, resident_bytes
 from services.operations.upkeep import Upkeep
 from services.parse.news_apis import NEWS_APIS, NewsApi
 from services.ports import Clock, Queues, Store, utc_now
+from services.runs.driver import BACKFILL, DELETE, MERGE, PRIORITIZE, REANALYZE, Workflows
 from services.runs.engine import RunEngine
-from services.runs.reading import Runs
 from services.settings import Settings
 from services.tools.catalog import Catalog, Watchlist
 from services.workflows.backfill import Backfill
-from services.workflows.changes import FeedChanges, ToolChanges
-from services.workflows.deletion import Deletion
-from services.workflows.driver import BACKFILL, DELETE, MERGE, PRIORITIZE, REANALYZE, Workflows
+from services.workflows.changes import Deletion, FeedChanges, ToolChanges
 from services.workflows.merging import Merging
 from services.workflows.priorities import Priorities
 from services.workflows.reanalysis import Reanalysis
@@ -96,7 +93,7 @@ class Container:
     claims: Claims
     ingestion: Ingestion
     articles: Articles
-    runs: Runs
+    runs: RunEngine
     overview: Overview
     quarantine: Quarantine
     resources: AsyncExitStack
@@ -168,7 +165,6 @@ async def build(
         resources.push_async_callback(fetcher.close)
         engine = RunEngine(store, clock, _new_id)
         heartbeats = Heartbeats(store, clock)
-        engine = RunEngine(store, clock, _new_id)
         feeds = FeedRegistry(store, clock)
         catalog = Catalog(store, clock, _new_uuid)
         figures = Figures.build(store, catalog, clock, _new_id, settings.cache_memory_seconds)
@@ -216,7 +212,7 @@ async def build(
                 settings, environment, enabled, store, engine, fetcher, feeds, watchlist, budget, clock
             ),
             articles=articles,
-            runs=Runs(store),
+            runs=engine,
             overview=Overview(store, feeds, clock),
             quarantine=Quarantine(store, engine, clock),
             resources=resources.pop_all(),

@@ -5,6 +5,7 @@ A port says what its methods return, promise and raise, never how an adapter doe
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -264,15 +265,16 @@ class Queues(Protocol):
         ...
 
 
-async def query_all(store: Store, container: str, query: Query) -> list[Document]:
-    """All documents that the query finds, read page by page."""
+async def query_all(store: Store, container: str, query: Query, most_pages: int = sys.maxsize) -> list[Document]:
+    """The documents that the query finds, read page by page: all, or those of the first `most_pages`."""
     found: list[Document] = []
-    while True:
+    for _ in range(most_pages):
         page = await store.query(container, query)
         found += page.items
         if page.next is None:
-            return found
+            break
         query = replace(query, after=page.next)
+    return found
 
 
 def utc_now() -> datetime:

@@ -8,7 +8,7 @@ from services.articles.quarantine import STATUSES
 from services.articles.reading import LAYERS, ArticleFilter, article_filter
 from services.container import Container
 from services.topology import INGEST_FEEDS
-from services.workflows import deletion
+from services.workflows import changes
 from triggers.bindings import Messages, endpoint
 from triggers.http_codec import (
     MAX_LIMIT,
@@ -47,7 +47,7 @@ async def get_article(services: Container, req: func.HttpRequest) -> func.HttpRe
 
 @endpoint(articles_http, "DELETE", "articles/{article_id}")
 async def delete_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    await deletion.delete_article(services.articles, services.workflows, req.route_params["article_id"])
+    await changes.delete_article(services.articles, services.workflows, req.route_params["article_id"])
     return no_content()
 
 

@@ -4,10 +4,9 @@ import azure.functions as func
 
 from services.container import Container
 from services.feeds.form import FIELDS, feed_change, new_feed
-from services.feeds.lists import import_opml
-from services.feeds.opml import write_opml
+from services.feeds.lists import import_opml, write_opml
+from services.runs.driver import run_message
 from services.topology import INGEST_FEEDS, REANALYZE_TOOLS
-from services.workflows.messages import run_message
 from triggers.bindings import Messages, endpoint
 from triggers.http_codec import accepted, json_answer, json_body, no_content, page_answer, page_of, text_answer
 
@@ -21,7 +20,7 @@ async def list_feeds(services: Container, req: func.HttpRequest) -> func.HttpRes
 
 @endpoint(feeds_http, "POST", "feeds")
 async def add_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    added = await services.feeds.add(new_feed(json_body(req, FIELDS)))
+    added = await services.feeds.add(new_feed(json_body(req, FIELDS), services.clock()))
     location = {"Location": f"/api/v1/feeds/{added.feed.feed_id}"}
     return json_answer(added.feed.shown(), 201 if added.is_new else 200, location)
 
@@ -36,7 +35,7 @@ async def export_feeds(services: Container, req: func.HttpRequest) -> func.HttpR
 
 @endpoint(feeds_http, "POST", "feeds/import")
 async def import_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    report = await import_opml(services.feeds, req.get_body())
+    report = await import_opml(services.feeds, req.get_body(), services.clock())
     refused = [{"line": each.line, "url": each.url, "reason": each.reason} for each in report.refused]
     return json_answer({"added": report.added, "known": report.known, "refused": refused})
 

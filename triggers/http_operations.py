@@ -55,7 +55,7 @@ async def list_runs(services: Container, req: func.HttpRequest) -> func.HttpResp
 @endpoint(operations_http, "GET", "runs/{run_id}")
 async def get_run(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     run = await services.runs.get(req.route_params["run_id"])
-    attempts = await services.runs.attempts(run)
+    attempts = await services.runs.listed_attempts(run.run_id)
     tried = [attempt.shown() for attempt in attempts.items]
     return json_answer({**run.shown(), "attempts": tried, **left_out(attempts.unreadable)})
 

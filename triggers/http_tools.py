@@ -5,10 +5,10 @@ import azure.functions as func
 from models.errors import InvalidInput
 from services.container import Container
 from services.mentions.tool_articles import tool_articles
+from services.runs.driver import run_message
 from services.tools.form import CHANGEABLE, FIELDS, new_tool, tool_change
 from services.topology import REANALYZE_TOOLS
 from services.workflows.backfill import preview
-from services.workflows.messages import run_message
 from triggers.bindings import Messages, endpoint
 from triggers.http_codec import accepted, json_answer, json_body, list_answer, page_answer, page_of
 

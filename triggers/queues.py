@@ -4,10 +4,10 @@ import azure.functions as func
 
 from services.articles.analysis_messages import article_messages, source_ids_of
 from services.container import Container
-from services.feeds.messages import IngestMessage
+from services.feeds.claims import IngestMessage
 from services.figures.messages import RefreshMessage
+from services.runs.driver import completed_message, completed_tool_of, run_id_of, run_message
 from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, REANALYSIS_COMPLETED, REANALYZE_TOOLS, REFRESH_TOOLS
-from services.workflows.messages import completed_message, completed_tool_of, run_id_of, run_message
 from triggers.bindings import Messages, consumer
 
 queues = func.Blueprint()

@@ -4,6 +4,7 @@ import azure.functions as func
 
 from services.articles.analysis_messages import article_messages
 from services.container import Container
+from services.runs.driver import run_message
 from services.topology import (
     ANALYZE_ARTICLES,
     CLEAN_UP,
@@ -13,7 +14,6 @@ from services.topology import (
     REFRESH_SENTIMENT_CACHE,
     REFRESH_TOOLS,
 )
-from services.workflows.messages import run_message
 from triggers.bindings import Messages, timer
 
 timers = func.Blueprint()

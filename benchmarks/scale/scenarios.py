@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.scale import charges, steps
 from benchmarks.scale.steps import Step
-from services.feeds.claims import TICK_SECONDS
-from services.feeds.messages import MOST_FEEDS
+from services.feeds.claims import MOST_FEEDS, TICK_SECONDS
 from services.settings import Settings
 from services.topology import CLEAN_UP, QUEUES, REFRESH_SENTIMENT_CACHE
 

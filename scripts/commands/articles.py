@@ -13,7 +13,7 @@ from scripts.commands.form import Group
 from scripts.commands.printed import say, show
 from services.articles.reading import Layer
 from services.container import Container
-from services.feeds.messages import IngestMessage
+from services.feeds.claims import IngestMessage
 
 RUNS_AT_ONCE = 4
 _PAGE = 500

@@ -17,8 +17,7 @@ from scripts.commands.printed import say, show
 from scripts.commands.runs import carried_out
 from services.container import Container
 from services.feeds.form import checked_url, new_feed
-from services.feeds.lists import ListReport, apply_yaml, import_opml
-from services.feeds.opml import write_opml
+from services.feeds.lists import ListReport, apply_yaml, import_opml, write_opml
 
 
 def add_to(feeds: Group, default_file: Path) -> None:
@@ -68,7 +67,7 @@ async def add(app: Container, given: argparse.Namespace) -> int:
         "enabled": not given.disabled,
         "credential": given.credential,
     }
-    added = await app.feeds.add(new_feed(said))
+    added = await app.feeds.add(new_feed(said, app.clock()))
     say("added; it is fetched when the app runs" if added.is_new else "known already")
     print(added.feed.feed_id)
     return 0
@@ -82,14 +81,14 @@ async def apply(app: Container, given: argparse.Namespace) -> int:
         runs.extend([run] if run is not None else [])
         return feed
 
-    code = _reported(await apply_yaml(app.feeds, given.file.read_bytes(), change))
+    code = _reported(await apply_yaml(app.feeds, given.file.read_bytes(), app.clock(), change))
     for run in runs:
         code |= await carried_out(app, run)
     return code
 
 
 async def import_(app: Container, given: argparse.Namespace) -> int:
-    return _reported(await import_opml(app.feeds, given.file.read_bytes()))
+    return _reported(await import_opml(app.feeds, given.file.read_bytes(), app.clock()))
 
 
 def _reported(report: ListReport) -> int:

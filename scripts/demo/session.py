@@ -65,9 +65,9 @@ async def register(registry: FeedRegistry, base: str) -> None:
     for outlet in OUTLETS:
         url = feed_url(outlet, base)
         said = {"url": url, "source_name": outlet.name, "id": outlet.id}
-        wanted = new_feed(said | {"priority": outlet.priority, "source_priority": outlet.source_priority})
+        priorities = {"priority": outlet.priority, "source_priority": outlet.source_priority}
         try:
-            await registry.add(wanted)
+            await registry.add(new_feed(said | priorities, utc_now()))
         except Conflict:
             await registry.change(outlet.id, {"url": url})
 

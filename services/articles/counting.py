@@ -16,9 +16,8 @@ from models.run import Attempt, attempt_id
 from models.values import format_time
 from services.feeds.outcome import Counted
 from services.ports import Query, Store, Where, query_all
-from services.runs import ingestion
 from services.runs.engine import RunEngine
-from services.runs.rules import worker_died
+from services.runs.rules import recounted_ingestion, worker_died
 from services.store.containers import ARTICLES, RUNS
 
 CLOCKS_DIFFER = timedelta(minutes=1)
@@ -90,7 +89,7 @@ async def record_interrupted(
     await engine.record(each.run_id, [attempt.changed(now, **counts)])
     run = await engine.find(each.run_id)
     if run is not None and run.is_finished:
-        await engine.close(each.run_id, ingestion.recounted)
+        await engine.close(each.run_id, recounted_ingestion)
 
 
 async def due_since(store: Store, feed_ids: Collection[str], since: datetime) -> list[str]:

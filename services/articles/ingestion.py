@@ -26,14 +26,14 @@ from services.articles.merge import Attempt
 from services.articles.poll import FeedPoller
 from services.articles.quarantined_batches import QuarantinedBatches
 from services.articles.reporting import add_totals, log_outcome
-from services.feeds.budget import Budget
+from services.feeds.claims import ClaimedFeed, IngestMessage
 from services.feeds.coverage import Coverage
 from services.feeds.leases import AtWork, Lease, Leases
-from services.feeds.messages import ClaimedFeed, IngestMessage
 from services.feeds.outcome import Counted, Failure, PollResult, after_failure, after_release, after_success, failure_of
+from services.feeds.schedule import Budget
 from services.logs import log_event
 from services.ports import Clock, Document, Store
-from services.runs import ingestion
+from services.runs import rules
 from services.runs.engine import Begun, RunEngine
 from services.store.containers import FEEDS
 
@@ -125,7 +125,7 @@ class Ingestion:
 
     async def _fetch(self, claim: ClaimedFeed, document: Document | None, delivery: int) -> _Result:
         async with self._gate:
-            lease = await self._leases.take_up(document, claim.claim_id, delivery, FETCH_FEED)
+            lease = await self._leases.acquire(document, claim.claim_id, delivery, FETCH_FEED)
             if not isinstance(lease, Lease):
                 return lease
             try:
@@ -189,7 +189,7 @@ class Ingestion:
         # A claim of this run does not say that no attempt has saved the feed: `claim_for` claims the feed again.
         recorded = [each.attempt_no for each in await self._engine.attempts(message.run_id)]
         number = max(delivery, *(each + 1 for each in recorded)) if recorded else delivery
-        lease = await self._leases.take_up(document, message.run_id, number, RELEASE_BATCH, even_disabled=True)
+        lease = await self._leases.acquire(document, message.run_id, number, RELEASE_BATCH, even_disabled=True)
         if not isinstance(lease, Lease):
             return lease
         attempt, now = Attempt(lease.run_id, lease.attempt_no), Moment(lease.started_at)
@@ -275,7 +275,7 @@ class Ingestion:
         tickers = await self._poller.tickers(each.subject for each in attempts)
 
         def summary(run: JobRun, found: Sequence[AttemptRecord]) -> dict[str, object]:
-            return ingestion.summary(run, found, tickers=tickers)
+            return rules.ingestion_summary(run, found, tickers=tickers)
 
         await self._engine.close(begun.run.run_id, summary, known=known)
 

@@ -17,9 +17,9 @@ from models.feed import Feed
 from models.run import INGEST_FEEDS, JobRun
 from models.values import format_time
 from services.articles.counting import added_by, record_interrupted
-from services.feeds.messages import IngestMessage
+from services.feeds.claims import IngestMessage
 from services.ports import Document, Query, Store, Where
-from services.runs import ingestion
+from services.runs import rules
 from services.runs.engine import STUCK_AFTER, RunEngine
 from services.store.containers import ARTICLES, FEEDS
 
@@ -110,7 +110,7 @@ class OverdueIngestion:
                 await self._record_open_attempts(run, Feed.from_document(document), now)
 
         def summary(ended: JobRun, attempts: Any) -> Mapping[str, Any]:
-            return ingestion.summary(ended, attempts, given_up=LOST_MESSAGE)
+            return rules.ingestion_summary(ended, attempts, given_up=LOST_MESSAGE)
 
         await self._engine.close_unless_changed(run, summary)
 

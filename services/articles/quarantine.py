@@ -13,7 +13,7 @@ from models.quarantine import QuarantineItem
 from models.run import INGEST_FEEDS
 from models.states import ReviewStatus
 from services.articles.quarantined_batches import QuarantinedBatches
-from services.feeds.messages import IngestMessage
+from services.feeds.claims import IngestMessage
 from services.ports import Clock, Listed, Query, Store, Where, listed
 from services.runs.engine import RunEngine
 from services.store.containers import QUARANTINE

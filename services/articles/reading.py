@@ -142,7 +142,7 @@ class Articles:
 
     async def delete(self, article_id: str) -> None:
         """Leaves a tombstone without text, also of a document that cannot be read. Deleting again changes nothing;
-        NotFound if the article never was. Its mentions go when it is analysed next: services/workflows/deletion.py does
+        NotFound if the article never was. Its mentions go when it is analysed next: services/workflows/changes.py does
         both."""
         for _ in range(_TRIES):
             document = await self._find(article_id)

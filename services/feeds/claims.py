@@ -1,36 +1,84 @@
-"""Claims the feeds that are due, fairly among hosts, and makes the messages of their runs.
+"""Claims the feeds that are due, fairly among hosts, for runs of ingestion; and the messages of these runs.
 
-A claim is the id of the run that it was made for; it is a lease that expires by itself. Taking up a claimed feed is in
-leases.py, fetching it in services/articles/ingestion.py.
+A claim is the id of the run that it was made for, with a time at which the claim expires by itself. Starting work on a
+claimed feed is in leases.py, fetching it in services/articles/ingestion.py.
 """
 
 from __future__ import annotations
 
+import json
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any, Self, cast
 from urllib.parse import urlsplit
 
-from models.errors import Conflict, NotFound
-from models.feed import FEED_KIND, Feed
+from models.errors import Conflict, InvalidInput, NotFound
+from models.feed import FEED_KIND, Feed, FeedDocument
 from models.run import INGEST_FEEDS, JobRun
 from models.values import format_time
-from services.feeds.leases import claimed_by
-from services.feeds.messages import MOST_FEEDS, ClaimedFeed, IngestMessage
+from services.feeds.leases import claimed_by, is_claimed
 from services.feeds.news_apis import EnabledApi
-from services.ports import Document, Query, Replace, Store, Where
+from services.ports import Query, Replace, Store, Where, query_all
+from services.runs import rules
 from services.runs.engine import RunEngine
-from services.runs.rules import queued
 from services.settings import Settings
 from services.store.containers import FEEDS
 
 LEASE = timedelta(minutes=10)
-"""Of a claim that waits in the queue. A worker that takes it up makes it as long as a fetch may take."""
+"""Of a claim whose message waits in the queue. The worker that receives the message renews it."""
 
 TICK_SECONDS = 30
 SCANNED_PAGES = 5
 PER_HOST = 8
-"""Feeds of one host in each round of choosing, so that its backlog does not keep all others waiting."""
+"""Feeds of one host in each round of choosing, so that the backlog of one host does not keep all others waiting."""
+
+MOST_FEEDS = 20
+"""In one message. With ten fetches at once, two of the longest one after the other, a run ends within five minutes."""
+
+_ENABLED = Where("enabled", "eq", True)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedFeed:
+    """One feed, and the claim under which it may be fetched."""
+
+    feed_id: str
+    claim_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class IngestMessage:
+    """A message of the queue `ingest-feeds`: the work of one run. It names either feeds, or a batch that a person
+    released from quarantine."""
+
+    run_id: str
+    feeds: tuple[ClaimedFeed, ...] = ()
+    quarantine_id: str | None = None
+
+    def to_message(self) -> str:
+        message: dict[str, Any] = {"run_id": self.run_id}
+        if self.quarantine_id is not None:
+            message["held"] = self.quarantine_id
+        else:
+            message["feeds"] = [{"feed_id": each.feed_id, "claim_id": each.claim_id} for each in self.feeds]
+        return json.dumps(message, separators=(",", ":"))
+
+    @classmethod
+    def from_message(cls, text: str) -> Self:
+        """Raises InvalidInput for a text that `to_message` never writes."""
+        try:
+            message = json.loads(text)
+            run_id, quarantine_id = message["run_id"], message.get("held")
+            feeds = tuple(ClaimedFeed(each["feed_id"], each["claim_id"]) for each in message.get("feeds", ()))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InvalidInput("message", "must be a JSON object with run_id, and feeds or held") from error
+        texts = (run_id, *(part for each in feeds for part in (each.feed_id, each.claim_id)))
+        if not all(isinstance(part, str) and part for part in texts) or not isinstance(quarantine_id, str | None):
+            raise InvalidInput("message", "must name its run, feeds and claims by their ids")
+        return cls(run_id, feeds, quarantine_id)
 
 
 class Claims:
@@ -50,81 +98,61 @@ class Claims:
         self._apis_are_feeds = not apis
 
     async def claim_due(self, now: datetime) -> list[IngestMessage]:
-        """Claims what is due, and says how it is to be queued. Writes nothing if nothing is due.
-
-        A feed that somebody else claims meanwhile is left out.
-        """
-        interval = self._settings.fetch_cycle_interval_seconds // TICK_SECONDS
-        if int(now.timestamp()) // TICK_SECONDS % interval:
+        """Claims feeds that are due, by priority, then due time. Returns the messages to queue. Writes nothing if no
+        feed is due. A feed that another worker claims meanwhile is left out."""
+        ticks = self._settings.fetch_cycle_interval_seconds // TICK_SECONDS
+        if int(now.timestamp()) // TICK_SECONDS % ticks:
             return []
         await self._make_feeds_of_apis(now)
-        due = await self._due(now)
+        due = await self._claimable(now, Where("next_fetch_time", "le", format_time(now)), most_pages=SCANNED_PAGES)
         if not due:
             return []
         waiting = await self._store.count(FEEDS.name, (Where("claimed_until", "gt", format_time(now)),))
         return await self._claim_in_batches(chosen(due, max(0, self._settings.max_queue_size - waiting)), now)
 
     async def claim_every(self, now: datetime) -> list[IngestMessage]:
-        """Claims all that are enabled, due or not, but for those that are being fetched already."""
+        """Claims all enabled feeds, due or not, except those that are claimed already."""
         await self._make_feeds_of_apis(now)
-        wanted: list[Document] = []
-        after = None
-        while True:
-            query = Query((Where("enabled", "eq", True),), order="by_priority", limit=1000, after=after)
-            page = await self._store.query(FEEDS.name, query)
-            wanted += [each for each in page.items if not is_claimed(each, now) and self._is_switched_on(each)]
-            after = page.next
-            if after is None:
-                return await self._claim_in_batches(chosen(wanted, len(wanted)), now)
+        wanted = await self._claimable(now)
+        return await self._claim_in_batches(chosen(wanted, len(wanted)), now)
 
     async def claim(self, feed_id: str, now: datetime) -> IngestMessage:
-        """Claims one feed whether it is due or not. If it is being fetched already: that run, and no feeds to queue.
+        """Claims one feed, due or not. Of a feed that is claimed already: the run that has the claim, without feeds.
 
         Raises NotFound, and Conflict for a feed that is disabled.
         """
         while True:
-            document = await self._store.read(FEEDS.name, feed_id, Feed.ID)
-            if document is None:
+            feed = cast(FeedDocument | None, await self._store.read(FEEDS.name, feed_id, Feed.ID))
+            if feed is None:
                 raise NotFound(f"feed: there is none with the id {feed_id!r}")
-            if not document["enabled"]:
-                raise Conflict(f"feed: {feed_id} is disabled ({document.get('disabled_reason')}); enable it first")
-            if is_claimed(document, now):
-                return IngestMessage(document["claim_id"])
-            batch = await self._claim([document], now)
-            if batch.feeds:
-                await self._engine.accept_all([_run(batch, now)])
-                return batch
+            if not feed["enabled"]:
+                raise Conflict(f"feed: {feed_id} is disabled ({feed.get('disabled_reason')}); enable it first")
+            if is_claimed(feed, now):
+                return IngestMessage(feed["claim_id"] or "")
+            for message in await self._claim_in_batches([feed], now):
+                return message
 
-    async def _due(self, now: datetime) -> list[Document]:
-        """What is due and claimed by nobody, by priority, then due time. Much more than is wanted, to choose from."""
-        due: list[Document] = []
-        where = (Where("enabled", "eq", True), Where("next_fetch_time", "le", format_time(now)))
-        after = None
-        for _ in range(SCANNED_PAGES):
-            query = Query(where=where, order="by_priority", limit=1000, after=after)
-            page = await self._store.query(FEEDS.name, query)
-            due += [each for each in page.items if not is_claimed(each, now) and self._is_switched_on(each)]
-            after = page.next
-            if after is None:
-                break
-        return due
+    async def _claimable(self, now: datetime, *where: Where, most_pages: int = sys.maxsize) -> list[FeedDocument]:
+        """The enabled feeds without a claim. Many more than are claimed at once, to choose from."""
+        query = Query((_ENABLED, *where), order="by_priority", limit=1000)
+        found = cast(list[FeedDocument], await query_all(self._store, FEEDS.name, query, most_pages=most_pages))
+        return [each for each in found if not is_claimed(each, now) and self._is_switched_on(each)]
 
-    def _is_switched_on(self, feed: Document) -> bool:
+    def _is_switched_on(self, feed: FeedDocument) -> bool:
         kind = feed.get("kind", FEED_KIND)
         return kind == FEED_KIND or kind in self._apis
 
-    async def _claim_in_batches(self, wanted: Sequence[Document], now: datetime) -> list[IngestMessage]:
-        batches = []
-        for start in range(0, len(wanted), MOST_FEEDS):
-            batch = await self._claim(wanted[start : start + MOST_FEEDS], now)
-            if batch.feeds:
-                batches.append(batch)
-        if batches:
-            await self._engine.accept_all([_run(batch, now) for batch in batches])
-        return batches
+    async def _claim_in_batches(self, wanted: Sequence[FeedDocument], now: datetime) -> list[IngestMessage]:
+        batches = [
+            await self._claim(wanted[start : start + MOST_FEEDS], now) for start in range(0, len(wanted), MOST_FEEDS)
+        ]
+        claimed = [each for each in batches if each.feeds]
+        if claimed:
+            await self._engine.accept_all([_run(each, now) for each in claimed])
+        return claimed
 
     async def _make_feeds_of_apis(self, now: datetime) -> None:
-        """An API that has a token is a feed; made once, and left as people have changed it since."""
+        """An API that has a token is a feed: created once, and then left as people have changed it."""
         if not self._apis_are_feeds:
             known = await self._store.read_many(FEEDS.name, [(name, Feed.ID) for name in self._apis])
             missing = [api for api, document in zip(self._apis.values(), known, strict=True) if document is None]
@@ -132,7 +160,7 @@ class Claims:
                 await self._store.create_many(FEEDS.name, [api.feed(now).to_document() for api in missing])
             self._apis_are_feeds = True
 
-    async def _claim(self, feeds: Sequence[Document], now: datetime) -> IngestMessage:
+    async def _claim(self, feeds: Sequence[FeedDocument], now: datetime) -> IngestMessage:
         run_id = self._new_id()
         outcomes = await self._store.batch_many(
             FEEDS.name,
@@ -142,24 +170,19 @@ class Claims:
         return IngestMessage(run_id, tuple(ClaimedFeed(feed_id, run_id) for feed_id in ids))
 
 
-def is_claimed(feed: Document, now: datetime) -> bool:
-    """Feed.is_claimed, of a document that is not worth reading whole."""
-    return str(feed.get("claimed_until") or "") > format_time(now)
-
-
-def chosen(due: Iterable[Document], most: int) -> list[Document]:
-    """At most `most` of what is due, in rounds of PER_HOST from each host; within a round the order is kept."""
+def chosen(due: Iterable[FeedDocument], most: int) -> list[FeedDocument]:
+    """At most `most` of these feeds, in rounds of PER_HOST from each host; within a round in the given order."""
     seen: Counter[str] = Counter()
-    rounds: list[tuple[int, int, Document]] = []
-    for place, feed in enumerate(due):
+    rounds: list[tuple[int, FeedDocument]] = []
+    for feed in due:
         host = urlsplit(feed.get("redirect_url") or feed["feed_url"]).netloc
-        rounds.append((seen[host] // PER_HOST, place, feed))
+        rounds.append((seen[host] // PER_HOST, feed))
         seen[host] += 1
-    rounds.sort(key=lambda each: each[:2])
-    return [feed for _, _, feed in rounds[:most]]
+    rounds.sort(key=lambda each: each[0])
+    return [feed for _, feed in rounds[:most]]
 
 
 def _run(message: IngestMessage, now: datetime) -> JobRun:
     feed_ids = [each.feed_id for each in message.feeds]
     subject = feed_ids[0] if len(feed_ids) == 1 else None
-    return queued(INGEST_FEEDS, message.run_id, now, subject, {"feeds": feed_ids})
+    return rules.queued(INGEST_FEEDS, message.run_id, now, subject, {"feeds": feed_ids})

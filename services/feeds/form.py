@@ -1,13 +1,12 @@
-"""What people say of a feed, checked for its form only and named by field: new feeds and changes to known ones.
+"""The fields of a feed that people post: checked for their form, with errors that name the field. Pure.
 
-Whether there is a feed behind the URL shows at its first fetch. Nothing here asks a store or a network.
+Whether there is a feed behind the URL shows at its first fetch.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,6 +22,13 @@ from services.parse.urls import normalize_url
 
 FIELDS = ("url", "source_name", "id", "priority", "source_priority", "enabled", "credential")
 CHANGEABLE = tuple(name for name in FIELDS if name != "id")
+STORED_AS: Mapping[str, str] = {name: name for name in FIELDS} | {
+    "url": "feed_url",
+    "id": "feed_id",
+    "priority": "priority_score",
+}
+"""The field of Feed by the name under which it is posted."""
+
 RESERVED_IDS = (*(api.name for api in NEWS_APIS), "import", "export")
 DISABLED_BY_HAND = "disabled by an administrator"
 
@@ -35,96 +41,7 @@ _NAME = re.compile(rf"[^{_UNPRINTABLE}]{{1,{LONGEST_NAME}}}")
 _NOT_IN_URLS = re.compile(rf"[\s{_UNPRINTABLE}<>\"\\]")
 _FEED_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
-
-@dataclass(frozen=True, slots=True)
-class NewFeed:
-    """One feed that somebody wants. `feed_id` follows from the URL unless it was given."""
-
-    url: str
-    source_name: str
-    feed_id: str
-    priority: float = 1.0
-    source_priority: int = LOWEST_PRIORITY
-    enabled: bool = True
-    credential: str | None = None
-
-    @property
-    def address(self) -> str:
-        return normalize_url(self.url)
-
-    def feed(self, feed_id: str, now: datetime) -> Feed:
-        """As it is stored, due at once."""
-        return Feed(
-            created_at=now,
-            updated_at=now,
-            feed_id=feed_id,
-            feed_url=self.url,
-            source_name=self.source_name,
-            source_priority=self.source_priority,
-            priority_score=self.priority,
-            enabled=self.enabled,
-            disabled_reason=None if self.enabled else DISABLED_BY_HAND,
-            disabled_at=None if self.enabled else now,
-            credential=self.credential,
-            next_fetch_time=now,
-        )
-
-
-def new_feed(fields: Mapping[str, Any]) -> NewFeed:
-    """Raises InvalidInput that names the field and what is allowed."""
-    _refuse_unknown(fields, FIELDS)
-    for name in ("url", "source_name"):
-        if fields.get(name) is None:
-            raise InvalidInput(name, "is needed")
-    checked = {name: _CHECKS[name](value) for name, value in fields.items() if value is not None}
-    feed_id = checked.pop("id", None) or feed_id_of(checked["url"])
-    return NewFeed(feed_id=feed_id, **checked)
-
-
-def feed_change(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields to change, by their posted names. A credential may be taken away with null, the others not."""
-    if "id" in fields:
-        raise InvalidInput("id", "never changes: delete the feed and add another")
-    _refuse_unknown(fields, CHANGEABLE)
-    return {
-        name: None if name == "credential" and value is None else _CHECKS[name](value) for name, value in fields.items()
-    }
-
-
-def changed_feed(feed: Feed, change: Mapping[str, Any], now: datetime) -> Feed:
-    """`feed` with what `feed_change` let through. Enabling one that was disabled forgives it and makes it due."""
-    if feed.is_of_news_api and {"url", "credential"} & change.keys():
-        raise InvalidInput("url", f"of {feed.feed_id} comes from the settings, and so does its token")
-    wanted: dict[str, Any] = {
-        stored: change[posted]
-        for posted, stored in (
-            ("source_name", "source_name"),
-            ("priority", "priority_score"),
-            ("source_priority", "source_priority"),
-            ("credential", "credential"),
-        )
-        if posted in change
-    }
-    moved = change.get("url", feed.feed_url) != feed.feed_url
-    enabled = change.get("enabled", feed.enabled)
-    if moved:
-        wanted |= {"feed_url": change["url"], **_NOTHING_LEARNT}
-    if enabled and (moved or not feed.enabled):
-        wanted |= {"next_fetch_time": now, **_FORGIVEN}
-        if feed.current_attempt is not None:
-            wanted |= {
-                "interrupted_attempts": (*feed.interrupted_attempts, feed.current_attempt),
-                "recheck_entries": True,
-            }
-    if enabled != feed.enabled:
-        wanted |= {"enabled": enabled, "disabled_reason": None if enabled else DISABLED_BY_HAND}
-        wanted |= {"disabled_at": None if enabled else now}
-    if all(getattr(feed, name) == value for name, value in wanted.items()):
-        return feed
-    return feed.changed(now, **wanted)
-
-
-_NOTHING_LEARNT: Mapping[str, Any] = {
+_NEW_URL: Mapping[str, Any] = {
     "redirect_url": None,
     "title": None,
     "etag": None,
@@ -137,41 +54,89 @@ _NOTHING_LEARNT: Mapping[str, Any] = {
     "skip_hours": (),
     "skip_days": (),
 }
-"""Of another URL."""
+"""Another URL says nothing about these."""
 
-_FORGIVEN: Mapping[str, Any] = {
+_NEW_START: Mapping[str, Any] = {
     "consecutive_errors": 0,
     "last_error": None,
     "last_error_fingerprint": None,
     "retry_after_until": None,
-    # The worker that has the claim now fetches what the feed no longer is.
+    # A worker that has the claim now fetches the old URL.
     **RELEASED,
 }
 
 
+def new_feed(fields: Mapping[str, Any], now: datetime) -> Feed:
+    """The feed as it is stored, due at once. Its id follows from the URL unless an id was posted.
+
+    Raises InvalidInput that names the field and what is allowed.
+    """
+    _refuse_unknown(fields, FIELDS)
+    for name in ("url", "source_name"):
+        if fields.get(name) is None:
+            raise InvalidInput(name, "is needed")
+    checked = {STORED_AS[name]: _CHECKS[name](value) for name, value in fields.items() if value is not None}
+    checked.setdefault("feed_id", feed_id_of(checked["feed_url"]))
+    checked |= _enabled(checked.get("enabled", True), now)
+    return Feed(created_at=now, updated_at=now, next_fetch_time=now, **checked)
+
+
+def feed_change(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields to change, by their posted names. Null removes a credential, and is refused for other fields."""
+    if "id" in fields:
+        raise InvalidInput("id", "never changes: delete the feed and add another")
+    _refuse_unknown(fields, CHANGEABLE)
+    return {
+        name: None if name == "credential" and value is None else _CHECKS[name](value) for name, value in fields.items()
+    }
+
+
+def changed_feed(feed: Feed, change: Mapping[str, Any], now: datetime) -> Feed:
+    """`feed` with a change that `feed_change` returned. Enabling a disabled feed clears its errors and makes it due."""
+    if feed.is_of_news_api and {"url", "credential"} & change.keys():
+        raise InvalidInput("url", f"of {feed.feed_id} comes from the settings, and so does its token")
+    wanted = {STORED_AS[name]: value for name, value in change.items() if name != "enabled"}
+    has_moved = wanted.get("feed_url", feed.feed_url) != feed.feed_url
+    enabled = change.get("enabled", feed.enabled)
+    if has_moved:
+        wanted |= _NEW_URL
+    if enabled and (has_moved or not feed.enabled):
+        wanted |= {"next_fetch_time": now, **_NEW_START}
+        if feed.current_attempt is not None:
+            wanted["interrupted_attempts"] = (*feed.interrupted_attempts, feed.current_attempt)
+            wanted["recheck_entries"] = True
+    if enabled != feed.enabled:
+        wanted |= _enabled(enabled, now)
+    if all(getattr(feed, name) == value for name, value in wanted.items()):
+        return feed
+    return feed.changed(now, **wanted)
+
+
+def is_feed_id(value: Any) -> bool:
+    """Whether a feed could have this id at all."""
+    return isinstance(value, str) and bool(_FEED_ID.fullmatch(value))
+
+
 def checked_url(value: Any) -> str:
-    allowed = f"an http:// or https:// URL with a host, without spaces, of at most {LONGEST_URL:,} characters"
-    if not isinstance(value, str):
-        raise InvalidInput("url", f"must be {allowed}")
-    url = value.strip()
+    url = value.strip() if isinstance(value, str) else ""
     try:
         parts = urlsplit(url)
+        has_user = parts.username is not None or parts.password is not None
         fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        user = parts.username is not None or parts.password is not None
+        fits = fits and len(url) <= LONGEST_URL and not _NOT_IN_URLS.search(url)
         normalize_url(url)
     except ValueError:
-        fits, user = False, False
-    if not fits or len(url) > LONGEST_URL or _NOT_IN_URLS.search(url):
-        raise InvalidInput("url", f"must be {allowed}")
-    # What cannot be stored or fetched is said now, not at the first fetch.
-    if not user and (not is_web_url(url) or isinstance(addresses.checked_url(url), str)):
-        raise InvalidInput("url", f"must be {allowed}")
-    if user:
+        fits = has_user = False
+    if fits and has_user:
         raise InvalidInput(
             "url",
             "must not have a user or password in it: put them into a setting named FEED_CREDENTIAL_… and give that "
             "name as credential",
         )
+    # A URL that cannot be stored or fetched is refused here, not at its first fetch.
+    if not fits or not is_web_url(url) or isinstance(addresses.checked_url(url), str):
+        allowed = f"an http:// or https:// URL with a host, without spaces, of at most {LONGEST_URL:,} characters"
+        raise InvalidInput("url", f"must be {allowed}")
     return url
 
 
@@ -186,18 +151,13 @@ def _checked_id(value: Any) -> str:
     if not is_feed_id(value):
         raise InvalidInput("id", "must be 1 to 64 letters, digits, dots, hyphens or underscores, no sign first")
     if value.lower() in RESERVED_IDS:
-        raise InvalidInput("id", f"must not be one of {', '.join(RESERVED_IDS)}, which mean something else")
+        raise InvalidInput("id", f"must not be one of {', '.join(RESERVED_IDS)}, which have another meaning")
     return str(value)
-
-
-def is_feed_id(value: Any) -> bool:
-    """Whether a feed could have this id at all."""
-    return isinstance(value, str) and bool(_FEED_ID.fullmatch(value))
 
 
 def _checked_priority(value: Any) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 < value <= HIGHEST_PRIORITY:  # of NaN neither is true
+    if not is_number or not 0 < value <= HIGHEST_PRIORITY:  # neither is true of NaN
         raise InvalidInput("priority", f"must be a number over 0, at most {HIGHEST_PRIORITY:,.0f}; higher goes first")
     return float(value)
 
@@ -229,6 +189,11 @@ _CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "enabled": _checked_flag,
     "credential": _checked_credential,
 }
+
+
+def _enabled(enabled: bool, now: datetime) -> dict[str, Any]:
+    reason, since = (None, None) if enabled else (DISABLED_BY_HAND, now)
+    return {"enabled": enabled, "disabled_reason": reason, "disabled_at": since}
 
 
 def _refuse_unknown(fields: Mapping[str, Any], known: tuple[str, ...]) -> None:

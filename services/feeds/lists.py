@@ -1,31 +1,35 @@
-"""Whole lists of feeds taken in at once: an OPML document, or the specification's `feeds:` list in YAML.
+"""Whole lists of feeds: read from an OPML document or from YAML (config/feeds.yaml), registered, and written as OPML.
 
-One bad entry is a line of the report; the others are taken in. Doing it twice does it once.
+A bad entry becomes a line of the report, and does not stop the others. Registering a list twice changes nothing more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from email.utils import format_datetime
 from io import BytesIO
 from typing import Any
+from urllib.parse import urlsplit
+from xml.parsers import expat
+from xml.sax.saxutils import quoteattr
 
 from models.errors import Conflict, InvalidInput
 from models.feed import Feed
-from services.feeds.form import LONGEST_NAME, NewFeed, new_feed
-from services.feeds.opml import read_opml
+from services.feeds.form import LONGEST_NAME, STORED_AS, new_feed
 from services.feeds.registry import Added, FeedRegistry
 
 Change = Callable[[str, Mapping[str, Any]], Awaitable[Feed]]
 
 _MISSING = object()
-# The list itself is the truth of these; the rest of a feed is what the app learnt.
-_SAID_BY_THE_LIST = ("source_name", "priority", "source_priority", "enabled", "credential")
+_OF_THE_LIST = ("source_name", "priority", "source_priority", "enabled", "credential")
+"""The fields of a known feed that a YAML list changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """An entry that was not taken in: on which line it is, and why."""
+    """An entry that was not registered: its line, and the reason."""
 
     line: int
     url: str
@@ -34,7 +38,8 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class ListReport:
-    """Ids of feeds that are new, were known as they are, or were known and changed, and what was refused."""
+    """The ids of feeds that are new, that were known and stay as they are, and that were known and changed; and the
+    entries that were refused."""
 
     added: tuple[str, ...]
     known: tuple[str, ...]
@@ -49,22 +54,25 @@ class _Entry:
     fields: Mapping[str, Any]
 
 
-async def import_opml(registry: FeedRegistry, document: bytes) -> ListReport:
-    """Raises InvalidInput if the whole is no OPML."""
+async def import_opml(registry: FeedRegistry, document: bytes, now: datetime) -> ListReport:
+    """Registers the feeds of an OPML document. Known feeds stay as they are. Raises InvalidInput as `read_opml`."""
     entries = [
         _Entry(each.line, each.url, {"url": each.url, "source_name": " ".join(each.title.split())[:LONGEST_NAME]})
         for each in read_opml(document)
     ]
-    return await _take_in(registry, entries)
+    return await _register(registry, entries, now)
 
 
-async def apply_yaml(registry: FeedRegistry, document: bytes, change: Change | None = None) -> ListReport:
-    """Makes the feeds of the list be as it says. Feeds that it does not name stay as they are.
+async def apply_yaml(
+    registry: FeedRegistry, document: bytes, now: datetime, change: Change | None = None
+) -> ListReport:
+    """Registers the feeds of a YAML list, and changes known feeds as the list says. Feeds that are not in the list stay
+    as they are.
 
-    `change` is asked instead of the registry to change a feed, where something follows from that. Raises InvalidInput
-    if the whole is no such list.
+    `change` is called instead of `registry.change`, where a run follows from a change. Raises InvalidInput if the
+    document is no such list.
     """
-    return await _take_in(registry, read_yaml(document), change or registry.change)
+    return await _register(registry, read_yaml(document), now, change or registry.change)
 
 
 def read_yaml(document: bytes) -> list[_Entry]:
@@ -75,8 +83,8 @@ def read_yaml(document: bytes) -> list[_Entry]:
         root = loader.get_single_node()
         tree = loader.construct_document(root) if root is not None else None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        why = " ".join(str(error).split())
-        raise InvalidInput("feeds", f"must be YAML; this is not ({why})") from None
+        reason = " ".join(str(error).split())
+        raise InvalidInput("feeds", f"must be YAML; this is not ({reason})") from None
     feeds = tree.get("feeds", _MISSING) if isinstance(tree, dict) else _MISSING
     if feeds is None:
         return []
@@ -89,22 +97,24 @@ def read_yaml(document: bytes) -> list[_Entry]:
     ]
 
 
-async def _take_in(registry: FeedRegistry, entries: Sequence[_Entry], change: Change | None = None) -> ListReport:
-    wanted: list[tuple[_Entry, NewFeed]] = []
+async def _register(
+    registry: FeedRegistry, entries: Sequence[_Entry], now: datetime, change: Change | None = None
+) -> ListReport:
+    wanted: list[tuple[_Entry, Feed]] = []
     refused: list[Refused] = []
     for entry in entries:
         try:
-            wanted.append((entry, new_feed(entry.fields)))
+            wanted.append((entry, new_feed(entry.fields, now)))
         except InvalidInput as error:
             refused.append(Refused(entry.line, entry.url, str(error)))
     added, known, changed = [], [], []
-    results: list[Added | Conflict] = await registry.add_all([new for _, new in wanted])
+    results = await registry.add_all([new for _, new in wanted])
     for (entry, new), result in zip(wanted, results, strict=True):
         if isinstance(result, Conflict):
             refused.append(Refused(entry.line, entry.url, str(result)))
         elif result.is_new:
             added.append(result.feed.feed_id)
-        elif change is not None and await _brought_in_line(change, result, entry, new):
+        elif change is not None and await _changes(change, result, entry, new):
             changed.append(result.feed.feed_id)
         else:
             known.append(result.feed.feed_id)
@@ -112,8 +122,67 @@ async def _take_in(registry: FeedRegistry, entries: Sequence[_Entry], change: Ch
     return ListReport(tuple(added), tuple(known), tuple(refused), tuple(changed))
 
 
-async def _brought_in_line(change: Change, result: Added, entry: _Entry, new: NewFeed) -> bool:
-    """Whether the known feed had to be changed to be as its entry says."""
-    said = {name: getattr(new, name) for name in _SAID_BY_THE_LIST if name in entry.fields}
-    after = await change(result.feed.feed_id, said)
+async def _changes(change: Change, result: Added, entry: _Entry, new: Feed) -> bool:
+    """Changes the known feed as its entry says. False if the feed is so already."""
+    wanted = {name: getattr(new, STORED_AS[name]) for name in _OF_THE_LIST if name in entry.fields}
+    after = await change(result.feed.feed_id, wanted)
     return after.stored_etag != result.feed.stored_etag
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """One feed of an OPML document, and the line on which it begins."""
+
+    line: int
+    url: str
+    title: str
+
+
+def read_opml(document: bytes) -> list[Outline]:
+    """Every outline with the URL of a feed, at any depth and with any spelling of `xmlUrl`. Raises InvalidInput for a
+    document that is no OPML, or has a document type: entities are an attack, and no list needs them."""
+    found: list[Outline] = []
+    root: list[str] = []
+    parser = expat.ParserCreate()
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        if not root:
+            root.append(name)
+            if name.lower() != "opml":
+                raise InvalidInput("body", f"must be OPML; the root of this is <{name[:40]}>")
+        values = {key.lower(): value.strip() for key, value in attributes.items()}
+        if name.lower() == "outline" and values.get("xmlurl"):
+            title = values.get("title") or values.get("text") or _host(values["xmlurl"])
+            found.append(Outline(parser.CurrentLineNumber, values["xmlurl"], title))
+
+    def doctype(*_: object) -> None:
+        raise InvalidInput("body", "must be OPML without a document type: entities are not read")
+
+    parser.StartElementHandler = start
+    parser.StartDoctypeDeclHandler = doctype
+    try:
+        parser.Parse(document, True)
+    except (expat.ExpatError, ValueError, LookupError) as error:
+        raise InvalidInput("body", f"must be OPML, which is XML; this is not ({error})") from None
+    return found
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or url
+    except ValueError:
+        return url
+
+
+def write_opml(feeds: Iterable[Feed], now: datetime) -> bytes:
+    """OPML 2.0, one outline for each feed, in their order."""
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        '<opml version="2.0">',
+        f"<head><title>toolpulse feeds</title><dateCreated>{format_datetime(now, usegmt=True)}</dateCreated></head>",
+        "<body>",
+    ]
+    for feed in feeds:
+        name, url = quoteattr(feed.source_name), quoteattr(feed.feed_url)
+        lines.append(f'<outline type="rss" text={name} title={name} xmlUrl={url}/>')
+    return "\n".join([*lines, "</body>", "</opml>", ""]).encode()

@@ -1,13 +1,14 @@
-"""The feeds that are watched: adding, changing and removing them, each address held by one feed only.
+"""The registry of feeds: adding, changing, listing and removing them, so that no two feeds have one address.
 
-Fetching is not done here. An address is claimed (create) before its feed is written; a claim that a crash left behind
-is completed by whoever adds that address next.
+An address (a normalized URL) is claimed by a document of its own before its feed is written. After a crash between the
+two, the next caller that adds the address completes the claim.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -15,9 +16,9 @@ from typing import Any
 from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.feed import Feed, FeedSeen
 from models.feed_address import FeedAddress, address_key
-from services.feeds.form import NewFeed, changed_feed, is_feed_id
+from services.feeds.form import changed_feed, is_feed_id
 from services.parse.urls import normalize_url
-from services.ports import Clock, Document, Listed, Query, Store, Where, listed
+from services.ports import Clock, Listed, Query, Store, Where, listed
 from services.store.containers import FEEDS
 
 ONLY_FEEDS = Where("entity_type", "eq", "Feed")
@@ -26,13 +27,13 @@ _TRIES = 8
 _AT_ONCE = 16
 _ASKED_AT_ONCE = 100
 _PAGE = 500
-# A change of URL claims the new address, then writes the feed; within this time it is not taken for a crashed one.
-_CLAIM_SETTLES = timedelta(minutes=1)
+_MOVE_TAKES = timedelta(minutes=1)
+"""A change of URL claims the new address, then writes the feed. Only an older claim is taken for that of a crash."""
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """The feed that has the wanted address now, and whether it is new."""
+    """The feed at the wanted address, and whether this call added it."""
 
     feed: Feed
     is_new: bool
@@ -50,9 +51,9 @@ class FeedRegistry:
         return feed
 
     async def registered(self, url: str) -> str | None:
-        """The id of the feed that is fetched from this URL, or moved there, if there is one.
+        """The id of the enabled feed that is fetched from this URL, or was redirected there; None without one.
 
-        One that is disabled stands for nobody: whoever ended for its sake would leave nobody to be fetched.
+        A disabled feed does not count: a feed that was disabled as its duplicate would leave neither to be fetched.
         """
         try:
             normalized = normalize_url(url)
@@ -66,12 +67,12 @@ class FeedRegistry:
         return moved.feed_id if moved else None
 
     async def page(self, limit: int, after: str | None = None) -> Listed[Feed]:
-        """One page by id, which stays put while feeds are fetched, and the cursor of the next."""
+        """One page, by id: an order that does not change while feeds are fetched."""
         page = await self._store.query(FEEDS.name, Query((ONLY_FEEDS,), limit=limit, after=after))
         return listed(page, Feed.from_document, "feed_id")
 
     async def every(self) -> AsyncIterator[Feed]:
-        """All of them that can be read, by id."""
+        """All feeds that can be read, by id."""
         after: str | None = None
         while True:
             page = await self.page(_PAGE, after)
@@ -81,40 +82,44 @@ class FeedRegistry:
             if after is None:
                 return
 
-    async def add(self, new: NewFeed) -> Added:
-        """The feed at that address: a known one as it is, else a new one.
+    async def add(self, new: Feed) -> Added:
+        """The known feed at the address of `new`, as it is; else `new`, stored.
 
-        Raises Conflict if the id is another feed's.
+        Raises Conflict if another feed has its id.
         """
         (result,) = await self.add_all([new])
         if isinstance(result, Conflict):
             raise result
         return result
 
-    async def add_all(self, wanted: Sequence[NewFeed]) -> list[Added | Conflict]:
-        """What `add` would do with each, one after the other; one that conflicts does not stop the others."""
+    async def add_all(self, wanted: Sequence[Feed]) -> list[Added | Conflict]:
+        """As `add` of each, one after the other. A feed that conflicts does not stop the others."""
         gate = asyncio.Semaphore(_AT_ONCE)
-        firsts: dict[str, NewFeed] = {}
-        for new in wanted:
-            firsts.setdefault(new.address, new)
+        addresses = [normalize_url(new.feed_url) for new in wanted]
+        firsts: dict[str, Feed] = {}
+        for address, new in zip(addresses, wanted, strict=True):
+            firsts.setdefault(address, new)
         known = await self._at(firsts)
-        moved = await self._moved_to([new.url for address, new in firsts.items() if address not in known])
+        moved = await self._moved_to([new.feed_url for address, new in firsts.items() if address not in known])
 
-        async def one(new: NewFeed) -> Added | Conflict:
-            there = known.get(new.address) or moved.get(new.url)
+        async def one(address: str, new: Feed) -> Added | Conflict:
+            there = known.get(address) or moved.get(new.feed_url)
             if there is not None:
                 return Added(there, is_new=False)
             async with gate:
                 try:
-                    return await self._add(new)
+                    return await self._add(address, new)
                 except Conflict as conflict:
                     return conflict
 
-        results = dict(zip(firsts, await asyncio.gather(*(one(new) for new in firsts.values())), strict=True))
-        return [results[new.address] if new is firsts[new.address] else _again(results[new.address]) for new in wanted]
+        results = dict(zip(firsts, await asyncio.gather(*(one(*each) for each in firsts.items())), strict=True))
+        return [
+            results[address] if new is firsts[address] else _again(results[address])
+            for address, new in zip(addresses, wanted, strict=True)
+        ]
 
     async def change(self, feed_id: str, change: Mapping[str, Any]) -> Feed:
-        """The feed with `change`, which `feed_change` let through. Raises Conflict if another has that URL."""
+        """The feed with a change that `feed_change` returned. Raises Conflict if another feed has that URL."""
         for _ in range(_TRIES):
             before = await self.get(feed_id)
             after = changed_feed(before, change, max(self._clock(), before.updated_at))
@@ -133,11 +138,11 @@ class FeedRegistry:
         raise ChangedMeanwhile(f"feed {feed_id} keeps changing: try again")
 
     async def remove(self, feed_id: str) -> None:
-        """The feed is gone; its articles stay. Raises NotFound if it was not there."""
+        """Removes the feed; its articles stay. Raises NotFound."""
         feed = await self.get(feed_id)
         if feed.is_of_news_api:
-            raise Conflict(f"feed: {feed_id} comes with its token; disable it, or take the token out of the settings")
-        # The address first: whoever adds it meanwhile gets a feed of its own, not the one that is about to go.
+            raise Conflict(f"feed: {feed_id} comes with its token; disable it, or remove the token from the settings")
+        # The address first: a caller that adds it meanwhile gets a new feed, not the one that is being removed.
         await self._release(normalize_url(feed.feed_url), feed_id)
         await self._store.delete(FEEDS.name, feed_id, Feed.ID)
         await self._store.delete(FEEDS.name, feed_id, FeedSeen.ID)
@@ -149,8 +154,8 @@ class FeedRegistry:
     async def _at(self, addresses: Iterable[str]) -> dict[str, Feed]:
         """The feeds that are registered under these addresses."""
         keys = {address: (address_key(address), FeedAddress.ID) for address in addresses}
-        held = await self._store.read_many(FEEDS.name, list(keys.values()))
-        holders = {address: found["holder"] for address, found in zip(keys, held, strict=True) if found}
+        claims = await self._store.read_many(FEEDS.name, list(keys.values()))
+        holders = {address: found["holder"] for address, found in zip(keys, claims, strict=True) if found}
         feeds = await self._store.read_many(FEEDS.name, [(holder, Feed.ID) for holder in holders.values()])
         return {
             address: Feed.from_document(feed)
@@ -159,9 +164,9 @@ class FeedRegistry:
         }
 
     async def _moved_to(self, urls: Sequence[str], *which: Where) -> dict[str, Feed]:
-        """The feeds that were redirected to one of these URLs, or whose page named it: they are these feeds already.
+        """The feeds that were redirected to these URLs, or whose page named them, by URL.
 
-        Of two that were at the same moment, the one with the lower id, whoever asks.
+        Of two feeds at one URL, the feed with the lower id.
         """
         found: dict[str, Feed] = {}
         for start in range(0, len(urls), _ASKED_AT_ONCE):
@@ -171,73 +176,62 @@ class FeedRegistry:
                 found.setdefault(document["redirect_url"], Feed.from_document(document))
         return found
 
-    async def _add(self, new: NewFeed) -> Added:
+    async def _add(self, url: str, new: Feed) -> Added:
         for _ in range(_TRIES):
-            address = await self._claimed(new.address, new.feed_id)
+            address = await self._claimed(url, new.feed_id)
             feed = await self._find(address.holder)
             if feed is None:
-                created = await self._create(new.feed(address.holder, self._clock()))
-                if created is not None:
-                    return Added(created, is_new=True)
-            elif normalize_url(feed.feed_url) == new.address:
+                wanted = new.changed(self._clock(), feed_id=address.holder).to_document()
+                with suppress(Conflict):
+                    return Added(Feed.from_document(await self._store.create(FEEDS.name, wanted)), is_new=True)
+            elif normalize_url(feed.feed_url) == url:
                 return Added(feed, is_new=False)
             elif feed.feed_id == new.feed_id:
-                await self._release(new.address, new.feed_id)
+                await self._release(url, new.feed_id)
                 raise Conflict(f"id: {new.feed_id} is the feed at {feed.feed_url}; give another")
             else:
                 await self._take_over(address, new.feed_id)
-        raise ChangedMeanwhile(f"url: {new.url} keeps changing hands: try again")
-
-    async def _create(self, feed: Feed) -> Feed | None:
-        try:
-            return Feed.from_document(await self._store.create(FEEDS.name, feed.to_document()))
-        except Conflict:
-            return None
+        raise ChangedMeanwhile(f"url: {url} keeps changing: try again")
 
     async def _claimed(self, url: str, feed_id: str) -> FeedAddress:
-        """Who holds the address, after an attempt to make it this feed's."""
+        """The claim of the address: a stored one, else a new one for this feed."""
         now = self._clock()
-        wanted = FeedAddress(created_at=now, updated_at=now, url=url, holder=feed_id)
+        claim = FeedAddress(created_at=now, updated_at=now, url=url, holder=feed_id)
         while True:
-            found = await self._store.read(FEEDS.name, wanted.partition, FeedAddress.ID)
+            found = await self._store.read(FEEDS.name, claim.partition, FeedAddress.ID)
             if found is not None:
                 return FeedAddress.from_document(found)
-            try:
-                return FeedAddress.from_document(await self._store.create(FEEDS.name, wanted.to_document()))
-            except Conflict:
-                continue
+            with suppress(Conflict):
+                return FeedAddress.from_document(await self._store.create(FEEDS.name, claim.to_document()))
 
     async def _claim_for(self, url: str, feed_id: str) -> None:
-        """The address is this feed's, or Conflict."""
+        """Claims the address for this feed. Raises Conflict if another feed is there."""
         for _ in range(_TRIES):
             address = await self._claimed(url, feed_id)
             if address.holder == feed_id:
                 return
             holder = await self._find(address.holder)
             if holder is not None and normalize_url(holder.feed_url) == url:
-                raise Conflict(f"url: is the feed {address.holder} already")
+                raise Conflict(f"url: the feed {address.holder} has this URL already")
             await self._take_over(address, feed_id)
-        raise ChangedMeanwhile(f"url: {url} keeps changing hands: try again")
+        raise ChangedMeanwhile(f"url: {url} keeps changing: try again")
 
     async def _take_over(self, address: FeedAddress, feed_id: str) -> None:
-        """From a feed that turned out to be elsewhere. If somebody else was quicker, the next look tells."""
+        """Claims the address for this feed from a feed that has another URL. If the claim changes meanwhile, does
+        nothing: the caller reads the claim again."""
         now = self._clock()
-        if now - address.updated_at < _CLAIM_SETTLES:
+        if now - address.updated_at < _MOVE_TAKES:
             raise Conflict(f"url: the feed {address.holder} is moving there just now")
-        taken: Document = address.changed(now, holder=feed_id).to_document()
-        try:
+        taken = address.changed(now, holder=feed_id).to_document()
+        with suppress(ChangedMeanwhile):
             await self._store.replace(FEEDS.name, taken, address.stored_etag or "")
-        except ChangedMeanwhile:
-            return
 
     async def _release(self, url: str, feed_id: str) -> None:
         found = await self._store.read(FEEDS.name, address_key(url), FeedAddress.ID)
         if found is None or found["holder"] != feed_id:
             return
-        try:
+        with suppress(ChangedMeanwhile):
             await self._store.delete(FEEDS.name, address_key(url), FeedAddress.ID, found["_etag"])
-        except ChangedMeanwhile:
-            return
 
 
 def _again(result: Added | Conflict) -> Added | Conflict:

@@ -1,19 +1,25 @@
-"""When to fetch a feed next. Pure: what is known of the feed and the time go in, a time comes out.
+"""When a feed is fetched next, and what a fetch costs: `next_fetch` turns a feed's rhythm (rhythm.py) into a time.
 
-How a feed publishes is rhythm.py's; `next_fetch` makes a time of it. Nothing here claims, fetches or stores.
-Why it is done so, and what it gains: docs/adr/0006-adaptive-schedule.md.
+All rules are pure. `Budget` stores the price of a fetch, and corrects it once a day by what the fetches really were.
+Reasons and measurements are in docs/adr/0006-adaptive-schedule.md.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal, get_args
 
+from models.errors import ChangedMeanwhile, Conflict
 from models.feed import HOURS, Weekday
+from models.fetch_price import FetchPrice
+from models.values import format_time
 from services.feeds.rhythm import Rhythm, expected_rate
+from services.ports import Clock, Query, Store, Where, query_all
+from services.store.containers import CATALOG, FEEDS
 
 DAYS: tuple[Weekday, ...] = get_args(Weekday)
 
@@ -172,3 +178,52 @@ def _next_allowed(at: datetime, hints: Hints) -> datetime:
 def _words(wait: timedelta) -> str:
     seconds = round(wait.total_seconds())
     return f"{seconds} s" if seconds < 120 else f"{seconds / 60:.3g} min"
+
+
+LOOKED_UP_EVERY = timedelta(minutes=10)
+CORRECTED_EVERY = timedelta(days=1)
+
+
+class Budget:
+    """Keeps what all feeds spend near the budget of fetches, by a stored price. `policy` is that of the settings."""
+
+    def __init__(self, store: Store, policy: Policy, clock: Clock) -> None:
+        self._store = store
+        self._policy = policy
+        self._clock = clock
+        self._looked_up_at: datetime | None = None
+
+    async def policy(self) -> Policy:
+        """With a price that was stored at most LOOKED_UP_EVERY ago."""
+        now = self._clock()
+        if self._looked_up_at is None or now - self._looked_up_at >= LOOKED_UP_EVERY:
+            price = await self._price()
+            self._policy = replace(self._policy, price_factor=price.factor if price else 1.0)
+            self._looked_up_at = now
+        return self._policy
+
+    async def correct(self, now: datetime) -> None:
+        """Corrects the price if the last correction is a day ago. The first call only creates the price."""
+        price = await self._price()
+        if price is None:
+            with suppress(Conflict):  # another instance has created it
+                await self._store.create(CATALOG.name, FetchPrice(created_at=now, updated_at=now).to_document())
+            return
+        if now - price.updated_at < CORRECTED_EVERY:
+            return
+        spent = await self._spent(now - CORRECTED_EVERY)
+        factor = corrected_price_factor(replace(self._policy, price_factor=price.factor), spent)
+        mean = sum(spent) / len(spent) if spent else 0.0
+        corrected = price.changed(now, factor=round(factor, 4), fetches_per_feed_hour=round(mean, 2))
+        with suppress(ChangedMeanwhile):
+            await self._store.replace(CATALOG.name, corrected.to_document(), price.stored_etag or "")
+
+    async def _price(self) -> FetchPrice | None:
+        document = await self._store.read(CATALOG.name, FetchPrice.PARTITION, FetchPrice.ID)
+        return FetchPrice.from_document(document) if document else None
+
+    async def _spent(self, since: datetime) -> list[float]:
+        """The fetches per hour of every enabled feed that was fetched successfully since then."""
+        where = (Where("enabled", "eq", True), Where("last_successful_fetch", "ge", format_time(since)))
+        feeds = await query_all(self._store, FEEDS.name, Query(where, limit=1000))
+        return [each.get("fetches_per_hour", 0.0) for each in feeds]

@@ -1,7 +1,7 @@
-"""The one place that writes runs and their attempts: accepted, begun, tried, closed. It decides nothing about the work.
+"""Writes runs and their attempts, and reads them. What a run does, and what its attempts add up to, its callers decide.
 
-A run and its attempts share a partition, so they are written together or not at all. The figures of a run are derived
-from its attempts when it is closed, by whoever closes it, and as often as somebody does.
+A run and its attempts share a partition, so they are written together or not at all. The figures of a run are computed
+from its attempts whenever it is closed: no counter is kept in step with the work.
 """
 
 from __future__ import annotations
@@ -11,21 +11,34 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from models.errors import ChangedMeanwhile, Conflict
-from models.run import Attempt, JobRun, read_run
+from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
+from models.run import INGEST_FEEDS, Attempt, JobRun, read_run
 from models.values import format_time
-from services.ports import Clock, Create, Operation, Query, Replace, Store, Upsert, Where, listed
+from services.ports import (
+    Clock,
+    Create,
+    Listed,
+    Operation,
+    Page,
+    Query,
+    Replace,
+    Store,
+    Upsert,
+    Where,
+    listed,
+    query_all,
+)
 from services.runs import rules
 from services.store.containers import RUNS
 
 Summarize = Callable[[JobRun, Sequence[Attempt]], Mapping[str, Any]]
-"""The fields of a run that follow from its attempts. The run is handed in as it ends now, or has ended before. `status`
-may be among the fields; otherwise it follows from rules.status_of."""
+"""The fields of a run that follow from its attempts. The run is passed as it ends now, or as it ended before. Without a
+`status` among the fields, the status is that of rules.status_of."""
 
 LOST_AFTER = timedelta(minutes=5)
-"""A run that is QUEUED for longer has lost its message."""
+"""A run that has been QUEUED for longer has lost its message."""
 STUCK_AFTER = timedelta(minutes=15)
-"""A run that is RUNNING and was not written for longer has lost its worker."""
+"""A run that is RUNNING and has not been written for longer has lost its worker."""
 LOOKED_BACK = timedelta(days=2)
 _MOST_OVERDUE = 500
 _PAGE = 500
@@ -36,7 +49,7 @@ _ATTEMPTS = Where("entity_type", "eq", "Attempt")
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """`is_first`: no other delivery of the run's message has begun the run, as far as its record tells."""
+    """`is_first`: the record of the run shows no earlier delivery of its message."""
 
     run: JobRun
     is_first: bool
@@ -52,8 +65,7 @@ class RunEngine:
         self, workflow: str, subject: str | None = None, parameters: dict[str, Any] | None = None
     ) -> JobRun:
         """A new run, QUEUED and stored. The caller sends its message."""
-        run = rules.queued(workflow, self._new_id(), self._clock(), subject, parameters)
-        return read_run(await self._store.create(RUNS.name, run.to_document()))
+        return await self._create(rules.queued(workflow, self._new_id(), self._clock(), subject, parameters))
 
     async def open(
         self,
@@ -65,13 +77,12 @@ class RunEngine:
         invocation_id: str | None = None,
         since: datetime,
     ) -> JobRun:
-        """A new run of so many batches that is RUNNING, stored. `since` is when its caller began to prepare it."""
+        """A new run of so many batches, RUNNING and stored. `since` is when its caller began to prepare it."""
         queued = rules.queued(workflow, self._new_id(), since, subject, parameters)
-        run = rules.begun(queued, invocation_id, since).changed(since, batches=batches)
-        return read_run(await self._store.create(RUNS.name, run.to_document()))
+        return await self._create(rules.begun(queued, invocation_id, since).changed(since, batches=batches))
 
     async def accept_all(self, runs: Sequence[JobRun]) -> None:
-        """Stores runs that `rules.queued` made, in no order and not as one."""
+        """Stores runs that `rules.queued` made: each on its own, in no order."""
         await self._store.write_many(RUNS.name, [run.to_document() for run in runs])
 
     async def withdraw(self, run: JobRun) -> None:
@@ -82,68 +93,88 @@ class RunEngine:
         document = await self._store.read(RUNS.name, run_id, JobRun.ID)
         return None if document is None else read_run(document)
 
-    async def begin(
-        self,
-        run_id: str,
-        *,
-        delivery: int,
-        invocation_id: str | None = None,
-        workflow: str = "ingest_feeds",
-    ) -> Begun:
-        """Makes a QUEUED or FAILED run RUNNING, and one that nobody recorded. Any other run is returned as it is."""
+    async def get(self, run_id: str) -> JobRun:
+        """Raises NotFound, also for an id that no run can have."""
+        try:
+            run = await self.find(run_id)
+        except InvalidInput:
+            run = None
+        if run is None:
+            raise NotFound(f"run: there is none with the id {run_id!r}; runs are kept for 14 days")
+        return run
+
+    async def page(self, limit: int, after: str | None) -> Listed[JobRun]:
+        """Runs, newest first."""
+        query = Query((Where("id", "eq", JobRun.ID),), order="by_start", reverse=True, limit=limit, after=after)
+        return listed(await self._store.query(RUNS.name, query), read_run, "run_id")
+
+    async def history(self, subject: str, limit: int, after: str | None) -> Listed[Attempt]:
+        """The attempts on a subject, such as a feed, in all runs; newest first."""
+        where = (Where("subject", "eq", subject), _ATTEMPTS)
+        query = Query(where, order="by_subject", reverse=True, limit=limit, after=after)
+        return listed(await self._store.query(RUNS.name, query), Attempt.from_document, "id")
+
+    async def attempts(self, run_id: str) -> list[Attempt]:
+        """All attempts of the run that can be read, in the order of their start."""
+        return (await self.listed_attempts(run_id)).items
+
+    async def listed_attempts(self, run_id: str, *where: Where) -> Listed[Attempt]:
+        """The attempts of the run, in the order of their start, and those that cannot be read."""
+        query = Query((_ATTEMPTS, *where), partition=run_id, limit=_PAGE)
+        found = listed(Page(await query_all(self._store, RUNS.name, query)), Attempt.from_document, "id")
+        found.items.sort(key=lambda each: (each.started_at, each.subject, each.attempt_no))
+        return found
+
+    async def begin(self, run_id: str, *, delivery: int, invocation_id: str | None = None) -> Begun:
+        """Makes a QUEUED or FAILED run RUNNING. Any other run is returned as it is. A run that is not stored becomes an
+        ingestion run: its feeds were claimed for it, and the process died before it stored the run."""
         is_contended = False
         for _ in range(_TRIES):
             before = await self.find(run_id)
             now = self._clock()
-            run = rules.begun(before or rules.queued(workflow, run_id, now), invocation_id, now)
+            run = rules.begun(before or rules.queued(INGEST_FEEDS, run_id, now), invocation_id, now)
             if run is before:
                 return Begun(run, is_first=False)
             try:
-                if before is None:
-                    stored = await self._store.create(RUNS.name, run.to_document())
-                else:
-                    stored = await self._store.replace(RUNS.name, run.to_document(), before.stored_etag or "")
+                stored = await self._create(run) if before is None else await self.save(run)
             except (Conflict, ChangedMeanwhile):
                 is_contended = True
                 continue
             is_new = before is None or before.status == "QUEUED"
-            return Begun(read_run(stored), is_first=is_new and delivery == 1 and not is_contended)
+            return Begun(stored, is_first=is_new and delivery == 1 and not is_contended)
         raise ChangedMeanwhile(f"run {run_id} keeps changing")
 
-    async def attempts(self, run_id: str) -> list[Attempt]:
-        """All attempts of the run that can be read, in no order. One that cannot be read is logged."""
-        return await self._attempts(run_id)
-
     async def record(self, run_id: str, attempts: Sequence[Attempt]) -> None:
-        """Writes attempts of one run, whatever is stored of them: up to 100 all or none."""
+        """Writes attempts of one run over what is stored of them: each 100 of them all or none."""
         for start in range(0, len(attempts), _BATCH):
             operations = [Upsert(each.to_document()) for each in attempts[start : start + _BATCH]]
             await self._store.batch(RUNS.name, run_id, operations)
 
     async def start(self, run_id: str, task: str, subject: str) -> Attempt | None:
-        """The next attempt of a task that any number of workers may try, STARTED; None if the task has succeeded.
+        """The next attempt of a task that several workers may try, STARTED; None if the task has succeeded.
 
-        An attempt that somebody else started and did not end is recorded as FAILED: its worker died, or is overtaken.
+        An attempt that another worker started and did not end is recorded as FAILED: that worker died or is overtaken.
         """
         for _ in range(_TRIES):
             mine = (Where("subject", "eq", subject), Where("task_name", "eq", task))
-            tried = await self._attempts(run_id, *mine)
+            tried = (await self.listed_attempts(run_id, *mine)).items
             if any(each.status == "SUCCEEDED" for each in tried):
                 return None
             now = self._clock()
             attempt = rules.started(run_id, task, subject, rules.next_number(tried, task, subject), now)
-            open_ones = [each for each in tried if each.status == "STARTED"]
-            died = [Replace(rules.worker_died(each, now).to_document(), each.stored_etag or "") for each in open_ones]
+            died, _ = rules.without_open_ends(tried, now)
             try:
-                *_, etag = await self._store.batch(RUNS.name, run_id, [*died, Create(attempt.to_document())])
+                *_, etag = await self._store.batch(
+                    RUNS.name, run_id, [*_replacing(died), Create(attempt.to_document())]
+                )
             except (Conflict, ChangedMeanwhile):
                 continue
             return attempt.with_etag(etag)
         raise ChangedMeanwhile(f"{task} {subject} of run {run_id} keeps changing")
 
     async def finish(self, attempt: Attempt) -> bool:
-        """Records the end of an attempt that `start` gave. False if somebody else has recorded it as ended: then what
-        this worker counted does not count."""
+        """Records the end of an attempt that `start` returned. False if another worker has recorded it as ended: then
+        what this worker counted does not count."""
         try:
             await self._store.replace(RUNS.name, attempt.to_document(), attempt.stored_etag or "")
         except ChangedMeanwhile:
@@ -152,9 +183,8 @@ class RunEngine:
 
     async def save(self, run: JobRun, attempts: Iterable[Attempt] = ()) -> JobRun:
         """Writes the run and these of its attempts, all or none. Raises ChangedMeanwhile, and writes nothing, if
-        somebody else has written the run since it was read."""
-        operations: list[Operation] = [Replace(run.to_document(), run.stored_etag or "")]
-        operations += [Upsert(each.to_document()) for each in attempts]
+        the run was written since it was read."""
+        operations: list[Operation] = [*_replacing([run]), *(Upsert(each.to_document()) for each in attempts)]
         etag, *_ = await self._store.batch(RUNS.name, run.run_id, operations)
         return run.with_etag(etag)
 
@@ -164,15 +194,15 @@ class RunEngine:
         """Writes what the run's attempts add up to, in a run that has ended too; None if the run is gone. Attempts
         without an end are recorded as FAILED: their workers died, or are not waited for.
 
-        `known` are the run and all its attempts as a caller holds them who knows that nobody else has worked on the
-        run. Otherwise both are read.
+        `known` are the run and all its attempts, from a caller that was the only one to work on the run. Otherwise both
+        are read.
         """
         for _ in range(_TRIES):
             run, attempts = known or (await self.find(run_id), None)
             if run is None:
                 return None
             if attempts is None:  # after the run: a worker that records an attempt later closes the run again
-                attempts = await self._attempts(run_id)
+                attempts = await self.attempts(run_id)
             try:
                 return await self._close(run, attempts, summarize)
             except ChangedMeanwhile:
@@ -180,10 +210,10 @@ class RunEngine:
         raise ChangedMeanwhile(f"run {run_id} keeps changing")
 
     async def close_unless_changed(self, run: JobRun, summarize: Summarize) -> JobRun | None:
-        """As `close`; None if somebody else has written the run since it was read."""
+        """As `close`; None if the run was written since it was read."""
         for _ in range(_TRIES):
             try:
-                return await self._close(run, await self._attempts(run.run_id), summarize)
+                return await self._close(run, await self.attempts(run.run_id), summarize)
             except ChangedMeanwhile as error:
                 if not error.operation:
                     return None
@@ -192,7 +222,7 @@ class RunEngine:
     async def overdue(
         self, workflows: Sequence[str], now: datetime, *, stuck_after: timedelta = STUCK_AFTER
     ) -> list[JobRun]:
-        """The runs whose message must have been lost, or whose worker died, the oldest first."""
+        """The runs whose message was lost or whose worker died, the oldest first."""
         where = (
             Where("workflow_name", "in", tuple(workflows)),
             Where("status", "in", ("QUEUED", "RUNNING")),
@@ -203,30 +233,22 @@ class RunEngine:
         runs = listed(page, read_run, "run_id").items
         return [run for run in runs if run.status == "QUEUED" or run.updated_at <= now - stuck_after]
 
+    async def _create(self, run: JobRun) -> JobRun:
+        return read_run(await self._store.create(RUNS.name, run.to_document()))
+
     async def _close(self, run: JobRun, attempts: Sequence[Attempt], summarize: Summarize) -> JobRun:
         now = self._clock()
-        open_ones = [each for each in attempts if each.status == "STARTED"]
-        died = [rules.worker_died(each, now) for each in open_ones]
-        attempts = [*died, *(each for each in attempts if each.status != "STARTED")]
-        # A run that nobody began cannot have succeeded.
+        died, attempts = rules.without_open_ends(attempts, now)
+        # A run that no worker began cannot have succeeded.
         default = "FAILED" if run.status == "QUEUED" else rules.status_of(attempts)
         ended = run if run.is_finished else rules.ended(run, default, now)
-        says = dict(summarize(ended, attempts))
-        after = rules.ended(run, says.pop("status", default), now).changed(now, **says)
+        figures = dict(summarize(ended, attempts))
+        after = rules.ended(run, figures.pop("status", default), now).changed(now, **figures)
         if not died and after == run.changed(after.updated_at):
             return run
-        operations = [Replace(after.to_document(), run.stored_etag or "")]
-        operations += [Replace(each.to_document(), each.stored_etag or "") for each in died]
-        etag, *_ = await self._store.batch(RUNS.name, run.run_id, operations)
+        etag, *_ = await self._store.batch(RUNS.name, run.run_id, _replacing([after, *died]))
         return after.with_etag(etag)
 
-    async def _attempts(self, run_id: str, *where: Where) -> list[Attempt]:
-        found: list[Attempt] = []
-        after: str | None = None
-        while True:
-            query = Query((_ATTEMPTS, *where), partition=run_id, limit=_PAGE, after=after)
-            page = await self._store.query(RUNS.name, query)
-            found += listed(page, Attempt.from_document, "id").items
-            after = page.next
-            if after is None:
-                return found
+
+def _replacing(documents: Iterable[JobRun | Attempt]) -> list[Operation]:
+    return [Replace(each.to_document(), each.stored_etag or "") for each in documents]

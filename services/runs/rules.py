@@ -1,17 +1,18 @@
-"""The rules of runs and attempts. Pure: which number a try gets, how it ends, which status all tries add up to."""
+"""The rules of runs and attempts. Pure: how they begin and end, how attempts are numbered, and what they add up to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
 from models.errors import ToolpulseError
-from models.run import WORKER_DIED, Attempt, JobRun, kind_of_run
+from models.run import MOST_ERRORS_KEPT, WORKER_DIED, Attempt, CollisionMetrics, JobRun, kind_of_run
 from models.states import RunStatus
 from models.values import parse_time, unix_milliseconds
 
-_LONGEST_MESSAGE = 500
+LONGEST_MESSAGE = 500
 
 
 def queued(
@@ -30,7 +31,7 @@ def queued(
 
 
 def begun(run: JobRun, invocation_id: str | None, now: datetime) -> JobRun:
-    """The run with a worker on it. One that is RUNNING, SUCCEEDED or PARTIAL already is returned as it is."""
+    """The run as RUNNING. One that is RUNNING, SUCCEEDED or PARTIAL already is returned as it is."""
     if run.status not in ("QUEUED", "FAILED"):
         return run
     return run.changed(
@@ -65,33 +66,37 @@ def started(run_id: str, task: str, subject: str, number: int, now: datetime) ->
     )
 
 
-def succeeded(attempt: Attempt, duration_ms: int, now: datetime, **says: Any) -> Attempt:
-    return attempt.changed(now, status="SUCCEEDED", duration_ms=duration_ms, ended_ms=unix_milliseconds(now), **says)
+def succeeded(attempt: Attempt, duration_ms: int, now: datetime, **figures: Any) -> Attempt:
+    return attempt.changed(now, status="SUCCEEDED", duration_ms=duration_ms, ended_ms=unix_milliseconds(now), **figures)
 
 
 def failed(attempt: Attempt, error: BaseException, duration_ms: int, now: datetime) -> Attempt:
-    """Only our own errors are known to hold no secrets, so of any other one the type is stored alone."""
-    message = str(error)[:_LONGEST_MESSAGE] if isinstance(error, ToolpulseError) else None
-    kind = type(error).__name__
+    """Only messages of our own errors are known to contain no secrets. Of any other error only the type is stored."""
     return attempt.changed(
         now,
         status="FAILED",
         duration_ms=duration_ms,
         ended_ms=unix_milliseconds(now),
-        error_type=kind,
-        error_message=message,
+        error_type=type(error).__name__,
+        error_message=str(error)[:LONGEST_MESSAGE] if isinstance(error, ToolpulseError) else None,
     )
 
 
 def worker_died(attempt: Attempt, now: datetime) -> Attempt:
-    """A STARTED attempt that nobody will end."""
+    """A STARTED attempt whose end will not be recorded."""
     return attempt.changed(
         now,
         status="FAILED",
         error_type=WORKER_DIED,
-        error_message="no end was recorded: its worker died, or another delivery took the run over",
+        error_message="no end was recorded: its worker died, or another delivery took over the run",
         error_fingerprint=WORKER_DIED,
     )
+
+
+def without_open_ends(attempts: Iterable[Attempt], now: datetime) -> tuple[list[Attempt], list[Attempt]]:
+    """The attempts that were STARTED, as FAILED; and all attempts with these changes."""
+    died = [worker_died(each, now) for each in attempts if each.status == "STARTED"]
+    return died, [*died, *(each for each in attempts if each.status != "STARTED")]
 
 
 def last_of_each(attempts: Iterable[Attempt]) -> list[Attempt]:
@@ -110,9 +115,54 @@ def next_number(attempts: Iterable[Attempt], task: str, subject: str) -> int:
 
 def status_of(attempts: Iterable[Attempt]) -> RunStatus:
     """By the last attempt of each subject: FAILED if all failed, PARTIAL if some did. An attempt without an end counts
-    as failed. Without attempts there was nothing to do, and the run SUCCEEDED."""
+    as failed. A run without attempts had nothing to do, and SUCCEEDED."""
     last = last_of_each(attempts)
     failures = sum(each.status != "SUCCEEDED" for each in last)
     if not failures:
         return "SUCCEEDED"
     return "FAILED" if failures == len(last) else "PARTIAL"
+
+
+def ingestion_summary(
+    run: JobRun, attempts: Sequence[Attempt], *, tickers: Sequence[str] = (), given_up: str | None = None
+) -> dict[str, Any]:
+    """What the attempts of an ingestion run add up to, for RunEngine.close. `run` is the run as it ended.
+
+    Each attempt counts only what it added itself, so the counts are sums over all attempts. `given_up` is the reason
+    why the run was closed before its work was done. Such a run is FAILED if no worker began it, else PARTIAL.
+    """
+    last = last_of_each(attempts)
+    errors = [f"{each.subject}: {each.error_message or each.error_type}" for each in last if each.status == "FAILED"]
+    changes: dict[str, Any] = {}
+    if given_up is not None:
+        errors.insert(0, given_up)
+        changes["status"] = "PARTIAL" if run.running_since else "FAILED"
+    return changes | {
+        "metrics": _collision_metrics(run, attempts),
+        "progress": len(last),
+        "sources_queried": tuple(sorted({each.subject for each in last})),
+        "tickers_processed": tuple(tickers),
+        "errors": tuple(errors[:MOST_ERRORS_KEPT]),
+    }
+
+
+def recounted_ingestion(run: JobRun, attempts: Sequence[Attempt]) -> dict[str, Any]:
+    """As `ingestion_summary`, of a run that has ended, after the counts of an attempt were corrected. Its status and
+    its errors stay as they were recorded."""
+    return {"status": run.status, "metrics": _collision_metrics(run, attempts)}
+
+
+def _collision_metrics(run: JobRun, attempts: Sequence[Attempt]) -> CollisionMetrics:
+    fetched: Counter[str] = Counter()
+    for each in attempts:
+        # A worker may die after it has stored articles, and before it has recorded how many it found.
+        added = (each.articles_stored or 0) + (each.collisions_detected or 0)
+        fetched[each.subject] += max(each.articles_found or 0, added)
+    return CollisionMetrics(
+        invocation_id=run.invocation_id or run.run_id,
+        timestamp=run.running_since or run.started_at,
+        articles_fetched=dict(fetched),
+        articles_stored=sum(each.articles_stored or 0 for each in attempts),
+        collisions_detected=sum(each.collisions_detected or 0 for each in attempts),
+        duration_ms=run.duration_ms,
+    )

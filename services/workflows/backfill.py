@@ -18,12 +18,12 @@ from services.figures.entries import Generations
 from services.mentions.understanding import detect
 from services.mentions.writing import MentionWriter, WriteReport
 from services.ports import Document, Query, Store, Where
+from services.runs.driver import PageResult
 from services.store.containers import ARTICLES
 from services.tools.catalog import Catalog, Watchlist
 from services.tools.detector import Detector
 from services.tools.form import changed_tool
 from services.tools.names import owns
-from services.workflows.driver import PageResult
 
 LOOKED_BACK = timedelta(days=30)
 PAGE = 200

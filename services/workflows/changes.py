@@ -1,7 +1,7 @@
-"""Changes that people make to tools and feeds, each with the run that brings stored articles and mentions up to date.
+"""Changes that people make to feeds, tools and articles, each with the run that brings stored figures up to date.
 
-The run is stored before the change is made. If the process dies between the two, `clean_up` sends the run, which does
-no harm without the change. The caller sends the message of every run that is returned.
+The run is stored before the change is made. If the process dies between the two, `clean_up` sends the message of the
+run, and the run changes nothing without the change. The caller sends the message of every run that is returned.
 """
 
 from __future__ import annotations
@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from models.errors import NotFound
 from models.feed import Feed
 from models.run import JobRun
 from models.tool import Tool
+from services.articles.reading import Articles
 from services.feeds.registry import FeedRegistry
+from services.mentions.handler import AnalysisFailed
 from services.mentions.writing import MentionWriter
+from services.runs.driver import BACKFILL, DELETE, MERGE, PRIORITIZE, REANALYZE, PageResult, Workflows
 from services.tools.catalog import Catalog
 from services.tools.form import NewTool
-from services.workflows.driver import BACKFILL, MERGE, PRIORITIZE, REANALYZE, Workflows
 from services.workflows.merging import mergeable
 
 
@@ -71,3 +74,30 @@ class ToolChanges:
     def is_reanalysis_offered(self, tool: Tool) -> bool:
         """Whether another analyzer, or another version of it, scored some of the tool's mentions than scores now."""
         return tool.scored_by is not None and tool.scored_by != self._writer.scored_by
+
+
+class Deletion:
+    """The workflow that deletes an article, in one page: `subject` is the article."""
+
+    def __init__(self, articles: Articles, writer: MentionWriter) -> None:
+        self._articles = articles
+        self._writer = writer
+
+    async def page(self, run: JobRun) -> PageResult:
+        source_id = run.subject or ""
+        try:
+            await self._articles.delete(source_id)
+        except NotFound:
+            return PageResult(None, 1)  # the article has expired since
+        written = await self._writer.write([source_id])
+        for reason in written.failed.values():
+            # The deletion is not done while a figure still counts the article.
+            raise AnalysisFailed(f"article {source_id}: {reason}")
+        return PageResult(None, 1, {"removed": written.removed})
+
+
+async def delete_article(articles: Articles, workflows: Workflows, article_id: str) -> None:
+    """Deletes the article while the caller waits: afterwards no figure counts it, and its text is gone. Deleting again
+    changes nothing. Raises NotFound if the article never existed."""
+    run = await workflows.accept(DELETE, await articles.source_id_of(article_id))
+    await workflows.advance(run.run_id)

@@ -25,10 +25,10 @@ from services.mentions.dirty_hours import mark_hours
 from services.mentions.understanding import removed
 from services.mentions.writing import UNREADABLE_MENTION, MentionWriter
 from services.ports import Clock, Create, Page, Query, Replace, Store, listed
+from services.runs.driver import PageResult, RunImpossible
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.tools.catalog import Catalog
 from services.tools.names import TRIES
-from services.workflows.driver import PageResult, RunImpossible
 
 PAGE = 200
 ROUNDS = 20

@@ -18,8 +18,8 @@ from services.articles.article_documents import Moment
 from services.mentions.understanding import fingerprint
 from services.mentions.writing import MentionWriter, WriteReport
 from services.ports import Clock, Document, Query, Replace, Store, Where
+from services.runs.driver import PageResult
 from services.store.containers import ARTICLES, FEEDS
-from services.workflows.driver import PageResult
 
 PAGE = 200
 ROUNDS = 20

@@ -10,9 +10,9 @@ from services.figures.entries import Generations
 from services.figures.recount import Recount
 from services.mentions.writing import MentionWriter
 from services.ports import Clock, Query, Store
+from services.runs.driver import PageResult, RunImpossible
 from services.store.containers import MENTIONS
 from services.tools.catalog import Catalog
-from services.workflows.driver import PageResult, RunImpossible
 
 PAGE = 200
 

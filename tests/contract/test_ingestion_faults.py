@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from models.errors import ToolpulseError
-from services.feeds.messages import IngestMessage
+from services.feeds.claims import IngestMessage
 from services.store.cosmos import CosmosStore
 from tests.contract.conftest import ensured
 from tests.contract.cosmos_server import CosmosServer

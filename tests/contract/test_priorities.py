@@ -13,10 +13,10 @@ from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.handler import AnalysisHandler
 from services.mentions.writing import MentionWriter
 from services.ports import Store
+from services.runs.driver import PRIORITIZE, Workflows
 from services.runs.engine import RunEngine
 from services.tools.catalog import Catalog, Watchlist
 from services.workflows.changes import FeedChanges
-from services.workflows.driver import PRIORITIZE, Workflows
 from services.workflows.priorities import Priorities
 from tests.functional.articles.world import SettableClock, World, item
 from tests.unit.feeds.stores import hesitant

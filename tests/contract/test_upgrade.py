@@ -17,7 +17,7 @@ from models.values import parse_time
 from services.articles.overdue import Waiting
 from services.operations.migrations.runner import known, run_pending
 from services.ports import Store
-from services.runs.reading import Runs
+from services.runs.engine import RunEngine
 from tests.contract.conftest import SettableClock
 from tests.functional.articles.world import START, World, item
 from tests.functional.articles.world import SettableClock as WorldClock
@@ -71,11 +71,11 @@ async def test_an_unchanged_feed_stays_known(world: World) -> None:
 
 
 async def test_runs_and_attempts_are_listed_and_open_ones_are_closed(world: World) -> None:
-    runs = Runs(world.store)
+    runs = RunEngine(world.store, world.clock, lambda: "none")
     page = await runs.page(100, None)
     assert (len(page.items), page.unreadable) == (13, ())
     for run in page.items:
-        assert (await runs.attempts(run)).unreadable == ()
+        assert (await runs.listed_attempts(run.run_id)).unreadable == ()
     world.clock.forward(minutes=40)
     await world.worker.overdue.runs(Waiting(0, 0), world.clock.now)
     left = [each for each in (await runs.page(100, None)).items if not each.is_finished]

@@ -9,7 +9,7 @@ import pytest
 from models.feed import Feed
 from models.values import parse_time
 from services.container import Container
-from services.feeds.messages import IngestMessage
+from services.feeds.claims import IngestMessage
 from services.store.containers import FEEDS
 from tests.documents import NOW, attempt
 from tests.functional.api.conftest import Answer, call

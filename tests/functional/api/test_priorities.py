@@ -21,9 +21,9 @@ from services.feeds.lists import apply_yaml
 from services.feeds.registry import FeedRegistry
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.writing import MentionWriter
+from services.runs.driver import PRIORITIZE, Workflows
 from services.runs.engine import RunEngine
 from services.workflows.changes import FeedChanges
-from services.workflows.driver import PRIORITIZE, Workflows
 from services.workflows.priorities import Priorities
 from tests.functional.api.conftest import Answer, call
 from tests.unit.feeds.stores import Crash, mortal, unheard
@@ -209,7 +209,7 @@ async def test_a_list_of_feeds_that_says_another_priority_has_a_run_for_each(ing
         return feed
 
     document = f"feeds: [{{url: '{url}', source_name: bad, source_priority: 2}}]".encode()
-    report = await apply_yaml(ingested.feeds, document, change)
+    report = await apply_yaml(ingested.feeds, document, ingested.clock(), change)
     assert (report.changed, [each.subject for each in runs]) == (("bad",), ["bad"])
-    assert (await apply_yaml(ingested.feeds, document, change)).known == ("bad",)
+    assert (await apply_yaml(ingested.feeds, document, ingested.clock(), change)).known == ("bad",)
     assert len(runs) == 1

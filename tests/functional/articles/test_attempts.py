@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from services.articles.overdue import Waiting
-from services.feeds.messages import IngestMessage
+from services.feeds.claims import IngestMessage
 from services.fetch.outcome import FetchRequest, FetchResult
 from tests.functional.articles.dying import Died, DiesSavingFeeds
 from tests.functional.articles.world import START, World, item

@@ -10,8 +10,8 @@ from models.errors import Conflict, InvalidInput, NotFound, Unavailable
 from models.feed import Feed
 from models.run import Attempt, IngestionBatch
 from services.articles.poll import CHECKED_EVERY
+from services.feeds.claims import ClaimedFeed, IngestMessage
 from services.feeds.form import changed_feed, feed_change
-from services.feeds.messages import ClaimedFeed, IngestMessage
 from services.feeds.outcome import MOST_ERRORS
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus
 from services.ports import BatchOutcome, Operation, Store

@@ -12,8 +12,8 @@ from models.quarantine import QuarantineItem
 from models.run import FETCH_FEED
 from services.articles.quarantine import Quarantine
 from services.articles.quarantined_batches import PART_BYTES, QuarantinedBatches
+from services.feeds.claims import IngestMessage
 from services.feeds.leases import Lease, Leases
-from services.feeds.messages import IngestMessage
 from services.ports import Document, Store
 from services.store.containers import QUARANTINE
 from tests.functional.articles.dying import Died, DyingStore
@@ -190,7 +190,7 @@ async def test_a_fetch_that_ends_after_its_feeds_batch_was_dropped_does_not_poin
     (fetching,) = await world.claimed("a")
     leases = Leases(world.store, world.clock)
     document = await world.store.read("feeds", "a", "feed")
-    lease = await leases.take_up(document, fetching.run_id, 1, FETCH_FEED)
+    lease = await leases.acquire(document, fetching.run_id, 1, FETCH_FEED)
     assert isinstance(lease, Lease)
     await quarantine(world).review(held.quarantine_id, "CLEARED_TERMINAL")
     assert await leases.save([(lease, lease.feed.changed(world.clock.now, fetch_count=7), None)]) == [True]

@@ -17,7 +17,7 @@ import pytest
 from models.article import Article
 from models.errors import ToolpulseError
 from services.articles.overdue import Waiting
-from services.feeds.messages import IngestMessage
+from services.feeds.claims import IngestMessage
 from services.fetch.outcome import FetchStatus
 from services.store.containers import ARTICLES
 from tests.functional.articles.dying import Died, When

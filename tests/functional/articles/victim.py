@@ -13,7 +13,7 @@ import uuid
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from services.feeds.messages import IngestMessage
+from services.feeds.claims import IngestMessage
 from services.fetch.fetcher import Fetcher, FetcherSettings
 from services.ports import utc_now
 from services.settings import Settings

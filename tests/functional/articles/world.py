@@ -22,12 +22,10 @@ from services.articles.ingestion import Ingestion, IngestOutcome
 from services.articles.known import DocumentCache
 from services.articles.overdue import OverdueIngestion
 from services.articles.poll import FeedPoller, Fetches
-from services.feeds.budget import Budget
-from services.feeds.claims import Claims
-from services.feeds.messages import IngestMessage
+from services.feeds.claims import Claims, IngestMessage
 from services.feeds.news_apis import enabled_apis
 from services.feeds.registry import FeedRegistry
-from services.feeds.schedule import Policy
+from services.feeds.schedule import Budget, Policy
 from services.fetch.credentials import credentials_in
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus
 from services.ports import Clock, Document, Query, Store, Where

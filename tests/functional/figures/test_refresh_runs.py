@@ -18,7 +18,7 @@ from services.figures.entries import Generations
 from services.figures.messages import RefreshMessage
 from services.figures.refresh_runs import RefreshRuns
 from services.ports import Document, Query, Where
-from services.runs.reading import Runs
+from services.runs.engine import RunEngine
 from services.store.containers import CATALOG, MENTIONS, RUNS, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
@@ -423,9 +423,9 @@ async def test_a_run_that_was_under_way_when_attempts_were_introduced_is_closed_
         },
     )
     await process.cache.refresh_runs.work(second)
-    runs = Runs(store)
+    runs = RunEngine(store, watch, lambda: "none")
     run = await runs.get(begun.run_id)
-    attempts = await runs.attempts(run)
+    attempts = await runs.listed_attempts(run.run_id)
     assert ([each.subject for each in attempts.items], attempts.unreadable) == (["batch:0002"], ())
     watch.advance(minutes=15)
     await process.refresh()

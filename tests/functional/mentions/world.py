@@ -23,14 +23,13 @@ from services.mentions.analyzers.port import Judgement, NotJudged
 from services.mentions.handler import AnalysisFailed, AnalysisHandler
 from services.mentions.writing import MentionWriter
 from services.ports import Query, Store, Where
+from services.runs.driver import BACKFILL, DELETE, MERGE, REANALYZE, Workflows
 from services.runs.engine import RunEngine
 from services.store.containers import ARTICLES, MENTIONS, RUNS
 from services.tools.catalog import Catalog, Watchlist
 from services.tools.form import new_tool
 from services.workflows.backfill import Backfill
-from services.workflows.changes import ToolChanges
-from services.workflows.deletion import Deletion, delete_article
-from services.workflows.driver import BACKFILL, DELETE, MERGE, REANALYZE, Workflows
+from services.workflows.changes import Deletion, ToolChanges, delete_article
 from services.workflows.merging import Merging
 from services.workflows.reanalysis import Reanalysis
 from tests.documents import article, reading

@@ -7,8 +7,8 @@ import contextlib
 from models.cache import CacheGeneration
 from models.run import JobRun
 from models.tool import Tool
+from services.runs.driver import WorkResult
 from services.store.containers import MENTIONS, RUNS, SENTIMENT_CACHE
-from services.workflows.driver import WorkResult
 from tests.functional.mentions.world import World
 from tests.unit.feeds.stores import Crash, mortal
 

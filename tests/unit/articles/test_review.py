@@ -11,9 +11,8 @@ import pytest
 from models.errors import InvalidInput, InvalidTransition, NotFound
 from models.quarantine import quarantine_id
 from services.articles.quarantine import Quarantine
-from services.feeds.messages import IngestMessage
+from services.feeds.claims import IngestMessage
 from services.runs.engine import RunEngine
-from services.runs.reading import Runs
 from services.store.containers import QUARANTINE
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
@@ -47,7 +46,7 @@ async def test_an_approved_batch_is_queued_with_a_run_that_is_there_before_its_m
     reviewed = await gate.review(item_id, "CLEARED_RETRY_APPROVED", "a new CMS")
     assert reviewed.batch == IngestMessage("run1", quarantine_id=item_id)
     assert (reviewed.item.review_note, reviewed.item.reviewed_at) == ("a new CMS", NOW)
-    run = await Runs(store).get("run1")
+    run = await RunEngine(store, Watch(NOW), lambda: "none").get("run1")
     assert (run.status, run.subject) == ("QUEUED", "reuters-world")
 
 

@@ -13,6 +13,7 @@ from services.store.sqlite import SqliteStore
 from services.tools.catalog import Catalog
 from services.tools.form import tool_change
 from tests.builders import Watch
+from tests.documents import NOW
 
 IDS = sorted(each.id for each in OUTLETS)
 
@@ -44,7 +45,7 @@ async def test_feeds_follow_the_demo_to_another_port(registry: FeedRegistry) -> 
 
 
 async def test_without_the_demo_only_its_feeds_go(registry: FeedRegistry) -> None:
-    await registry.add(new_feed({"url": "https://example.com/", "source_name": "Mine", "id": "mine"}))
+    await registry.add(new_feed({"url": "https://example.com/", "source_name": "Mine", "id": "mine"}, NOW))
     await register(registry, "http://127.0.0.1:7072")
     await unregister(registry)
     await unregister(registry)

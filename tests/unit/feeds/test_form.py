@@ -23,8 +23,8 @@ def posted(**fields: Any) -> dict[str, Any]:
 
 
 def test_an_id_that_is_not_given_follows_from_the_url() -> None:
-    assert new_feed(posted()).feed_id == hashlib.md5(URL.encode()).hexdigest()[:16]
-    assert new_feed(posted(id="example-news")).feed_id == "example-news"
+    assert new_feed(posted(), NOW).feed_id == hashlib.md5(URL.encode()).hexdigest()[:16]
+    assert new_feed(posted(id="example-news"), NOW).feed_id == "example-news"
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,8 @@ def test_an_id_that_is_not_given_follows_from_the_url() -> None:
     ],
 )
 def test_web_urls_of_every_kind_are_taken_as_they_are(url: str) -> None:
-    new = new_feed(posted(url=url))
-    assert new.url == url.strip()
-    assert new.feed(new.feed_id, NOW).feed_url == url.strip()
+    new = new_feed(posted(url=url), NOW)
+    assert new.feed_url == url.strip()
 
 
 @pytest.mark.parametrize(
@@ -107,13 +106,13 @@ def test_web_urls_of_every_kind_are_taken_as_they_are(url: str) -> None:
 )
 def test_what_breaks_a_rule_is_refused_by_the_name_of_its_field(field: str, value: Any) -> None:
     with pytest.raises(InvalidInput) as caught:
-        new_feed(posted(**{field: value}))
+        new_feed(posted(**{field: value}), NOW)
     assert caught.value.field == field
 
 
 def test_a_secret_in_a_url_is_refused_with_a_word_on_where_it_belongs_and_is_not_repeated() -> None:
     with pytest.raises(InvalidInput, match="FEED_CREDENTIAL_") as caught:
-        new_feed(posted(url="https://me:hunter2@example.com/feed"))
+        new_feed(posted(url="https://me:hunter2@example.com/feed"), NOW)
     assert "hunter2" not in str(caught.value)
 
 
@@ -125,25 +124,24 @@ def test_a_secret_in_a_url_is_refused_with_a_word_on_where_it_belongs_and_is_not
 )
 def test_whatever_is_posted_is_a_feed_that_can_be_stored_or_is_refused(fields: dict[str, Any]) -> None:
     try:
-        new = new_feed(fields)
+        new = new_feed(fields, NOW)
     except InvalidInput:
         return
-    document = new.feed(new.feed_id, NOW).to_document()
-    assert Feed.from_document(document).feed_url == new.url
+    assert Feed.from_document(new.to_document()) == new
 
 
 @given(st.text())
 def test_whatever_is_behind_the_scheme_is_a_url_that_can_be_stored_or_is_refused(rest: str) -> None:
     try:
-        new = new_feed(posted(url=f"https://{rest}"))
+        new = new_feed(posted(url=f"https://{rest}"), NOW)
     except InvalidInput:
         return
-    assert Feed.from_document(new.feed(new.feed_id, NOW).to_document()).feed_url == new.url
+    assert Feed.from_document(new.to_document()) == new
 
 
 def test_a_new_feed_is_due_at_once_and_one_that_is_added_disabled_says_why() -> None:
-    assert new_feed(posted()).feed("x", NOW).next_fetch_time == NOW
-    disabled = new_feed(posted(enabled=False)).feed("x", NOW)
+    assert new_feed(posted(), NOW).next_fetch_time == NOW
+    disabled = new_feed(posted(enabled=False), NOW)
     assert (disabled.enabled, disabled.disabled_reason, disabled.disabled_at) == (False, DISABLED_BY_HAND, NOW)
 
 

@@ -1,12 +1,19 @@
-"""Whole lists of feeds at once."""
+"""Whole lists of feeds: as other readers write them, and as we do."""
+
+from __future__ import annotations
 
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from models.errors import InvalidInput
-from services.feeds.lists import apply_yaml, import_opml
+from services.feeds.form import new_feed
+from services.feeds.lists import Outline, apply_yaml, import_opml, read_opml, write_opml
 from services.feeds.registry import FeedRegistry
+from tests.documents import NOW, feed
 
 SPECIFIED = Path(__file__).resolve().parents[3] / "config" / "feeds.yaml"
 
@@ -23,29 +30,29 @@ async def test_an_import_tells_what_is_new_what_was_known_and_what_it_refused_by
         '<outline text="%s" xmlUrl="https://c.example/"/>' % ("long " * 100),
         '<outline text="secret" xmlUrl="https://me:pw@d.example/"/>',
     )
-    report = await import_opml(registry, document)
+    report = await import_opml(registry, document, NOW)
     assert (len(report.added), report.known) == (2, report.added[:1])
     assert [each.line for each in report.refused] == [3, 6]
     assert "http:// or https://" in report.refused[0].reason
-    again = await import_opml(registry, document)
+    again = await import_opml(registry, document, NOW)
     assert (again.added, len(again.known), again.refused) == ((), 3, report.refused)
     feeds = [feed async for feed in registry.every()]
     assert sorted(feed.source_name[:9] for feed in feeds) == ["A", "long long"]
 
 
 async def test_the_specifications_list_is_applied_once_and_then_holds(registry: FeedRegistry) -> None:
-    report = await apply_yaml(registry, SPECIFIED.read_bytes())
+    report = await apply_yaml(registry, SPECIFIED.read_bytes(), NOW)
     assert sorted(report.added) == ["bloomberg-markets", "cnbc-breaking", "reuters-world"]
     assert (await registry.get("cnbc-breaking")).priority_score == 1.5
-    again = await apply_yaml(registry, SPECIFIED.read_bytes())
+    again = await apply_yaml(registry, SPECIFIED.read_bytes(), NOW)
     assert (again.added, sorted(again.known), again.changed, again.refused) == ((), sorted(report.added), (), ())
 
 
 async def test_a_known_feed_is_brought_in_line_with_what_the_list_says_and_with_nothing_else(
     registry: FeedRegistry,
 ) -> None:
-    await apply_yaml(registry, b"feeds: [{id: a, url: 'https://a.example/', source_name: A, source_priority: 7}]")
-    report = await apply_yaml(registry, b"feeds: [{url: 'https://a.example', source_name: B, enabled: false}]")
+    await apply_yaml(registry, b"feeds: [{id: a, url: 'https://a.example/', source_name: A, source_priority: 7}]", NOW)
+    report = await apply_yaml(registry, b"feeds: [{url: 'https://a.example', source_name: B, enabled: false}]", NOW)
     assert report.changed == ("a",)
     feed = await registry.get("a")
     assert (feed.source_name, feed.enabled, feed.source_priority) == ("B", False, 7)
@@ -64,7 +71,7 @@ feeds:
     source_name: C
   - 1: 2
 """
-    report = await apply_yaml(registry, document)
+    report = await apply_yaml(registry, document, NOW)
     assert len(report.added) == 1
     assert [each.line for each in report.refused] == [5, 8, 11]
     assert report.refused[0].reason.startswith("prio: no such field")
@@ -76,8 +83,86 @@ feeds:
 )
 async def test_what_is_no_list_of_feeds_is_refused_whole(registry: FeedRegistry, document: bytes) -> None:
     with pytest.raises(InvalidInput, match="feeds"):
-        await apply_yaml(registry, document)
+        await apply_yaml(registry, document, NOW)
 
 
 async def test_an_empty_list_is_a_list(registry: FeedRegistry) -> None:
-    assert (await apply_yaml(registry, b"feeds:\n")).added == ()
+    assert (await apply_yaml(registry, b"feeds:\n", NOW)).added == ()
+
+
+NESTED = b"""<?xml version="1.0" encoding="ISO-8859-1"?>
+<opml version="1.0">
+  <head><title>Mine</title></head>
+  <body>
+    <outline text="News">
+      <outline text="World" title="The World &amp; more" type="rss" xmlUrl="https://a.example/rss?x=1&amp;y=2"/>
+      <outline text="deeper"><outline text="Caf\xe9" XMLURL=" https://b.example/ "/></outline>
+    </outline>
+    <outline xmlUrl="https://c.example/feed"/>
+    <outline text="no feed" htmlUrl="https://d.example/"/>
+  </body>
+</opml>
+"""
+
+
+def test_feeds_are_found_at_any_depth_with_their_lines_and_best_titles() -> None:
+    assert read_opml(NESTED) == [
+        Outline(6, "https://a.example/rss?x=1&y=2", "The World & more"),
+        Outline(7, "https://b.example/", "Café"),
+        Outline(9, "https://c.example/feed", "c.example"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        b"",
+        b"not xml",
+        b"<html><body/></html>",
+        b"<opml><body><outline></body></opml>",
+        b'<?xml version="1.0" encoding="no-such"?><opml/>',
+        b'<!DOCTYPE opml SYSTEM "https://evil.example/x.dtd"><opml/>',
+        b'<!DOCTYPE opml [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><opml><body><outline text="&b;"/></body></opml>',
+        b"\x00\xff" * 100,
+    ],
+)
+def test_what_is_no_opml_or_has_a_document_type_is_refused_whole(document: bytes) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        read_opml(document)
+    assert caught.value.field == "body"
+
+
+def test_ten_thousand_levels_are_no_trouble() -> None:
+    deep = b"<opml><body>" + b"<outline>" * 10_000 + b'<outline xmlUrl="https://a.example/"/>'
+    assert len(read_opml(deep + b"</outline>" * 10_000 + b"</body></opml>")) == 1
+
+
+@given(st.binary(max_size=200))
+def test_whatever_the_bytes_are_it_is_a_list_or_refused(document: bytes) -> None:
+    try:
+        read_opml(b"<opml>" + document)
+    except InvalidInput:
+        return
+
+
+@given(st.text(min_size=1, max_size=60))
+def test_any_name_comes_back_as_it_was_written(name: str) -> None:
+    try:
+        new = new_feed({"url": "https://a.example/?a=1&b=<2>".replace("<2>", "2"), "source_name": name}, NOW)
+    except InvalidInput:
+        return
+    assert [(each.url, each.title) for each in read_opml(write_opml([new], NOW))] == [(new.feed_url, new.source_name)]
+
+
+def test_what_we_write_is_opml_2_with_a_title_a_date_and_one_outline_for_each_feed() -> None:
+    tree = ElementTree.fromstring(write_opml([feed(source_name='"A" & <B>'), feed(feed_id="b")], NOW))
+    assert (tree.tag, tree.get("version")) == ("opml", "2.0")
+    assert tree.findtext("head/dateCreated") == "Sat, 21 Feb 2026 20:00:00 GMT"
+    first, second = tree.findall("body/outline")
+    assert first.attrib == {
+        "type": "rss",
+        "text": '"A" & <B>',
+        "title": '"A" & <B>',
+        "xmlUrl": "https://www.reuters.com/rssFeed/worldNews",
+    }
+    assert second.get("text") == "Reuters"

@@ -9,7 +9,7 @@ import pytest
 from models.errors import Conflict, NotFound, ToolpulseError
 from models.feed import Feed, FeedSeen
 from models.feed_address import FeedAddress
-from services.feeds.form import NewFeed, new_feed
+from services.feeds.form import new_feed
 from services.feeds.registry import Added, FeedRegistry
 from services.ports import Query, Store
 from services.store.containers import FEEDS
@@ -23,8 +23,8 @@ URL = "https://example.com/feed"
 SPELLINGS = [URL, "http://example.com/feed", "https://EXAMPLE.com:443/feed/", "https://example.com/feed?utm_source=x"]
 
 
-def wanted(url: str = URL, **fields: Any) -> NewFeed:
-    return new_feed({"url": url, "source_name": "Example", **fields})
+def wanted(url: str = URL, **fields: Any) -> Feed:
+    return new_feed({"url": url, "source_name": "Example", **fields}, NOW)
 
 
 async def feeds_in(store: Store) -> list[Feed]:
@@ -46,7 +46,7 @@ async def test_feeds_that_are_here_already_are_found_in_two_reads(store: Store) 
     again = await FeedRegistry(counting, lambda: NOW).add_all(lines)
     assert counting.operations == 2
     assert [(each.feed.feed_url, each.is_new) for each in again if isinstance(each, Added)] == [
-        (line.url, False) for line in lines
+        (line.feed_url, False) for line in lines
     ]
 
 

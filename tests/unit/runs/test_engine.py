@@ -1,4 +1,4 @@
-"""Runs and attempts as they are written: by several workers at once, after a death, and again after the end."""
+"""Runs and attempts as they are written: by several workers, after a death, after the end; and as they are read."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from typing import Any
 
 import pytest
 
-from models.errors import ChangedMeanwhile
+from models.errors import ChangedMeanwhile, NotFound
 from models.run import Attempt, IngestionBatch, JobRun
 from models.values import parse_time
 from services.runs import rules
 from services.runs.engine import LOST_AFTER, STUCK_AFTER, Begun, RunEngine
-from services.runs.ingestion import summary
+from services.runs.rules import ingestion_summary as summary
 from services.store.containers import RUNS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
-from tests.documents import attempt
+from tests.documents import NOW, attempt, ingestion_batch, run
 from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.dying import Died, DyingStore
+from tests.unit.conftest import Put
 from tests.unit.feeds.stores import hesitant
 
 
@@ -360,3 +361,53 @@ async def test_runs_are_overdue_when_their_message_was_lost_or_their_worker_died
     watch.advance(days=2)
     assert await overdue() == []
     assert (timedelta(minutes=5), timedelta(minutes=15)) == (LOST_AFTER, STUCK_AFTER)
+
+
+async def test_runs_are_listed_newest_first_without_their_attempts(engine: RunEngine, put: Put) -> None:
+    for n in range(5):
+        at = NOW + timedelta(minutes=n)
+        await put(
+            run(run_id=f"r{n}", started_at=at),
+            *(attempt(run_id=f"r{n}", subject=f"f{m}", started_at=at) for m in range(3)),
+        )
+    first = await engine.page(3, None)
+    rest = await engine.page(3, first.next)
+    assert [each.run_id for each in first.items + rest.items] == ["r4", "r3", "r2", "r1", "r0"]
+    assert rest.next is None
+
+
+async def test_a_run_has_its_attempts_in_order_and_a_batch_its_specified_names(engine: RunEngine, put: Put) -> None:
+    await put(
+        ingestion_batch(run_id="r"),
+        attempt(run_id="r", subject="b", attempt_no=2, started_at=NOW + timedelta(seconds=5)),
+        attempt(run_id="r", subject="b"),
+        attempt(run_id="r", subject="a"),
+        attempt(run_id="other"),
+    )
+    found = await engine.get("r")
+    attempts = await engine.attempts("r")
+    assert [(each.subject, each.attempt_no) for each in attempts] == [("a", 1), ("b", 1), ("b", 2)]
+    fields = found.shown()
+    assert (fields["batch_id"], fields["completed_at"]) == ("r", "2026-02-21T20:00:02Z")
+    assert fields["metrics"]["collision_rate"] == 0.2
+
+
+async def test_a_feeds_history_is_its_attempts_over_all_runs_newest_first(engine: RunEngine, put: Put) -> None:
+    for n in range(5):
+        at = NOW + timedelta(minutes=n)
+        await put(
+            run(run_id=f"r{n}", subject="a", started_at=at),
+            attempt(run_id=f"r{n}", subject="a", started_at=at),
+            attempt(run_id=f"r{n}", subject="b", started_at=at),
+        )
+    first = await engine.history("a", 2, None)
+    second = await engine.history("a", 2, first.next)
+    third = await engine.history("a", 2, second.next)
+    assert [each.run_id for each in first.items + second.items + third.items] == ["r4", "r3", "r2", "r1", "r0"]
+    assert third.next is None
+
+
+@pytest.mark.parametrize("run_id", ["nobody", "", "x" * 3000, "a/b"])
+async def test_no_such_run_is_not_found(engine: RunEngine, run_id: str) -> None:
+    with pytest.raises(NotFound):
+        await engine.get(run_id)

@@ -1,12 +1,14 @@
-"""Long work, accepted at once and done page by page: after any crash it resumes from the checkpoint of its run.
+"""Carries out workflows: long work that is accepted at once and done page by page, and resumes after a crash.
 
-A workflow is a sequence of pages, each of which can be done again. The modules beside this one say what a page does;
-this one says when to stop and where to resume, and records each try of a page as an attempt of the run.
+A workflow is a sequence of pages, each of which can be done again; services/workflows has the workflows. The driver
+decides when to stop and where to resume. It records each try of a page as an attempt of the run, together with the
+checkpoint that the page led to.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import time
 from collections import Counter
@@ -15,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from models.errors import ChangedMeanwhile, ToolpulseError, Unavailable
+from models.errors import ChangedMeanwhile, InvalidInput, ToolpulseError, Unavailable
 from models.run import MOST_ERRORS_KEPT, Attempt, JobRun
 from models.states import RunStatus
 from services.logs import log_event
@@ -32,13 +34,14 @@ DELETE = "delete_article"
 PRIORITIZE = "apply_source_priority"
 
 TIME_PER_MESSAGE = timedelta(minutes=2)
-"""How long one message works on a run before it sends the next. The page under way then may take as long again:
-host.json's functionTimeout is longer than both, and a test holds it to that."""
+"""How long one message works on a run before the next message is sent. The page under way then may take as long again:
+a test checks that host.json's functionTimeout is longer than both."""
 LAST_DELIVERY = 5
+_PAGE = "page:"
 
 
 class RunImpossible(ToolpulseError):
-    """What was accepted can no longer be done: the run fails for good, with this reason."""
+    """The work of the run can no longer be done: the run fails for good, with this reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class PageResult:
     """`checkpoint` is where the next page begins; None after the last page.
 
     `failed` has the reason by article: such an article stays as it was. `changed_tools` are the tools whose figures
-    have changed: their cache entries are to go after the run's last page.
+    have changed: their cache entries are deleted after the run's last page.
     """
 
     checkpoint: Mapping[str, Any] | None
@@ -64,7 +67,7 @@ class Workflow(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WorkResult:
-    """`send_again`: the run has more pages, and its message is to be sent once more. `changed_tools` as in PageResult,
+    """`send_again`: the run has more pages, and its message must be sent once more. `changed_tools` as in PageResult,
     when the run is done."""
 
     send_again: bool = False
@@ -72,7 +75,7 @@ class WorkResult:
 
 
 class _Overtaken(Exception):
-    """Another delivery of the message has taken the run over."""
+    """Another delivery of the message has taken over the run."""
 
 
 class Workflows:
@@ -111,30 +114,30 @@ class Workflows:
         await self._engine.withdraw(run)
 
     async def overdue(self, now: datetime) -> list[str]:
-        """The runs whose messages are to be sent again."""
+        """The runs whose messages must be sent again."""
         return [run.run_id for run in await self._engine.overdue(tuple(self._workflows), now)]
 
     async def advance(self, run_id: str, delivery: int = 1, invocation_id: str | None = None) -> WorkResult:
         """Works on the run for TIME_PER_MESSAGE. Of a run that is done, only the result is returned once more.
 
-        Another worker that is at work on the run is overtaken, and stops at its next page: the worker of a message that
-        is delivered again is dead as a rule.
+        A message that is delivered again takes over the run: the worker of the earlier delivery is dead as a rule. If
+        that worker lives, it stops at its next page.
         """
         run = await self._engine.find(run_id)
         if run is None:
             return WorkResult()
         attempts = [] if run.status == "QUEUED" else await self._engine.attempts(run_id)
         if run.status in ("SUCCEEDED", "PARTIAL"):
-            # The worker that finished it may have died before its messages were sent.
+            # The worker that finished the run may have died before it sent its messages.
             return WorkResult(changed_tools=changed_tools(run, attempts))
         try:
             return await self._work(run, attempts, delivery, invocation_id)
         except _Overtaken:
             # The other worker has a message of its own.
             log_event(log, logging.INFO, "run_overtaken", run_id=run_id, workflow=run.workflow_name)
-            return WorkResult()
         except RunImpossible:
-            return WorkResult()
+            pass  # recorded in the run
+        return WorkResult()
 
     async def _work(
         self, run: JobRun, attempts: Sequence[Attempt], delivery: int, invocation_id: str | None
@@ -147,11 +150,10 @@ class Workflows:
             try:
                 result = await workflow.page(run)
             except Exception as error:
-                took = round((self._seconds() - began) * 1000)
-                await self._record_failure(run, known[:-1], page, error, took, delivery)
+                await self._record_failure(run, known[:-1], page, error, self._milliseconds(began), delivery)
                 raise
             now = self._clock()
-            known[-1] = _finished(page, result, round((self._seconds() - began) * 1000), now)
+            known[-1] = _finished(page, result, self._milliseconds(began), now)
             if result.checkpoint is None:
                 return await self._end(run, known, now)
             is_over = now >= until
@@ -162,47 +164,50 @@ class Workflows:
                 return WorkResult(send_again=True)
             known += following
 
+    def _milliseconds(self, began: float) -> int:
+        return round((self._seconds() - began) * 1000)
+
     async def _take_over(
         self, run: JobRun, attempts: Sequence[Attempt], invocation_id: str | None
     ) -> tuple[JobRun, list[Attempt]]:
-        """The run as RUNNING, and its attempts, the last of which is the one that begins now."""
+        """The run as RUNNING, and its attempts. The last of them is the one that begins now."""
         now = self._clock()
-        died = [rules.worker_died(each, now) for each in attempts if each.status == "STARTED"]
         earlier = [] if attempts else counted_without_attempts(run, now)
-        known = [*earlier, *died, *(each for each in attempts if each.status != "STARTED")]
+        died, known = rules.without_open_ends([*earlier, *attempts], now)
         page = next_page(run, known, now)
         begun = rules.begun(run, invocation_id, now).changed(now, invocation_id=invocation_id, **summary(known))
         return await self._save(begun, [*earlier, *died, page]), [*known, page]
 
     async def _end(self, run: JobRun, known: Sequence[Attempt], now: datetime) -> WorkResult:
-        """PARTIAL: articles that failed are as they were, and all others are done."""
-        says = summary(known)
-        status: RunStatus = "PARTIAL" if says["metrics"]["failed"] else "SUCCEEDED"
-        run = await self._save(rules.ended(run, status, now).changed(now, **says), [known[-1]])
+        """PARTIAL: the articles that failed are as they were, and all others are done."""
+        figures = summary(known)
+        status: RunStatus = "PARTIAL" if figures["metrics"]["failed"] else "SUCCEEDED"
+        run = await self._save(rules.ended(run, status, now).changed(now, **figures), [known[-1]])
         level = logging.WARNING if status == "PARTIAL" else logging.INFO
         fields = {"run_id": run.run_id, "workflow": run.workflow_name, "status": status}
-        log_event(log, level, "run_ended", **fields, **says["metrics"])
+        log_event(log, level, "run_ended", **fields, **figures["metrics"])
         return WorkResult(changed_tools=changed_tools(run, known))
 
     async def _record_failure(
-        self, run: JobRun, others: Sequence[Attempt], page: Attempt, error: Exception, took: int, delivery: int
+        self, run: JobRun, others: Sequence[Attempt], page: Attempt, error: Exception, duration_ms: int, delivery: int
     ) -> None:
-        """A page that fails at the last delivery, or cannot be done, fails the run. Another failure is tried again by
-        the next delivery. What cannot be recorded now is recorded by the next worker: the attempt has no end."""
+        """A page that fails at the last delivery, or cannot be done, fails the run. After another failure the next
+        delivery tries the page again. If the failure cannot be recorded, the next worker finds an attempt without an
+        end, and records that."""
         now = self._clock()
-        why = None
+        reason = None
         if isinstance(error, RunImpossible):
-            why = str(error)
+            reason = str(error)
         elif delivery >= LAST_DELIVERY:
-            why = f"{type(error).__name__}: gave up after {delivery} deliveries"
+            reason = f"{type(error).__name__}: gave up after {delivery} deliveries"
         after = run.changed(now)
-        if why is not None:
-            errors = (*summary(others)["errors"][: MOST_ERRORS_KEPT - 1], why)
+        if reason is not None:
+            errors = (*summary(others)["errors"][: MOST_ERRORS_KEPT - 1], reason)
             after = rules.ended(run, "FAILED", now).changed(now, errors=errors)
         with contextlib.suppress(ToolpulseError):
-            await self._save(after, [rules.failed(page, error, took, now)])
-            if why is not None:
-                log_event(log, logging.ERROR, "run_failed", run_id=run.run_id, workflow=run.workflow_name, why=why)
+            await self._save(after, [rules.failed(page, error, duration_ms, now)])
+            if reason is not None:
+                log_event(log, logging.ERROR, "run_failed", run_id=run.run_id, workflow=run.workflow_name, why=reason)
 
     async def _save(self, run: JobRun, attempts: Sequence[Attempt]) -> JobRun:
         try:
@@ -212,14 +217,13 @@ class Workflows:
 
 
 def summary(attempts: Iterable[Attempt]) -> dict[str, Any]:
-    """What a run has done so far: the sums over its pages that succeeded. A page counts once, however often a worker
-    died over it."""
+    """The sums over the pages that succeeded. A page counts once, however many workers died at it."""
     pages = [each for each in attempts if each.status == "SUCCEEDED"]
     counts: Counter[str] = Counter()
     for page in pages:
         counts.update(page.counts)
     failed = counts.pop("failed", 0)
-    errors = [error for page in sorted(pages, key=_place) for error in page.errors]
+    errors = [error for page in sorted(pages, key=_page_and_try) for error in page.errors]
     return {
         "progress": sum(page.progress or 0 for page in pages),
         "metrics": {**counts, "failed": failed},
@@ -228,23 +232,23 @@ def summary(attempts: Iterable[Attempt]) -> dict[str, Any]:
 
 
 def changed_tools(run: JobRun, attempts: Iterable[Attempt]) -> tuple[str, ...]:
-    """The tools whose figures the run has changed. Runs that ended before there were attempts have a list of them."""
+    """The tools whose figures the run has changed. A run that ended before there were attempts has a list of them."""
     listed = run.parameters.get("changed")
     found = [str(each) for each in listed] if isinstance(listed, list) else []
-    found += [tool_id for page in sorted(attempts, key=_place) for tool_id in page.tool_ids]
+    found += [tool_id for page in sorted(attempts, key=_page_and_try) for tool_id in page.tool_ids]
     return tuple(dict.fromkeys(found))
 
 
 def next_page(run: JobRun, attempts: Sequence[Attempt], now: datetime) -> Attempt:
-    """The attempt at the page after those that succeeded: its first one, or one more."""
-    done = [_place(each)[0] for each in attempts if each.status == "SUCCEEDED"]
+    """The next attempt at the first page that has not succeeded."""
+    done = [_page_and_try(each)[0] for each in attempts if each.status == "SUCCEEDED"]
     subject = f"{_PAGE}{max(done, default=0) + 1:04}"
-    task = run.workflow_name
-    return rules.started(run.run_id, task, subject, rules.next_number(attempts, task, subject), now)
+    number = rules.next_number(attempts, run.workflow_name, subject)
+    return rules.started(run.run_id, run.workflow_name, subject, number, now)
 
 
 def counted_without_attempts(run: JobRun, now: datetime) -> list[Attempt]:
-    """A run that was under way when the program was updated has counts and no attempts: they become its page 0."""
+    """A run that was under way when attempts were introduced has counts and no attempts: they become its page 0."""
     counts = {name: count for name, count in (run.metrics or {}).items() if isinstance(count, int)}
     if not run.progress and not counts:
         return []
@@ -252,23 +256,50 @@ def counted_without_attempts(run: JobRun, now: datetime) -> list[Attempt]:
     return [rules.succeeded(page, 0, now, progress=run.progress, counts=counts, errors=run.errors)]
 
 
-_PAGE = "page:"
+def _page_and_try(attempt: Attempt) -> tuple[int, int]:
+    number = attempt.subject.removeprefix(_PAGE)
+    return int(number) if number.isdecimal() else 0, attempt.attempt_no
 
 
-def _place(page: Attempt) -> tuple[int, int]:
-    """By number of the page, then of the try."""
-    number = page.subject.removeprefix(_PAGE)
-    return int(number) if number.isdecimal() else 0, page.attempt_no
-
-
-def _finished(page: Attempt, result: PageResult, took: int, now: datetime) -> Attempt:
+def _finished(page: Attempt, result: PageResult, duration_ms: int, now: datetime) -> Attempt:
     errors = [f"{source_id}: {why}" for source_id, why in sorted(result.failed.items())]
     return rules.succeeded(
         page,
-        took,
+        duration_ms,
         now,
         progress=result.progress,
         counts={**result.counts, "failed": len(result.failed)},
         errors=tuple(errors[:MOST_ERRORS_KEPT]),
         tool_ids=tuple(result.changed_tools),
     )
+
+
+def run_message(run_id: str) -> str:
+    """For the queue `reanalyze-tools`: work on the run, whatever its workflow."""
+    return json.dumps({"run_id": run_id}, separators=(",", ":"))
+
+
+def run_id_of(text: str) -> str:
+    """The run that a message of `reanalyze-tools` names. Raises InvalidInput."""
+    return _field(text, "run_id")
+
+
+def completed_message(tool_id: str, run_id: str) -> str:
+    """For the queue `reanalysis-completed`: the tool's generation was raised, and its cache entries can be deleted."""
+    return json.dumps({"tool_id": tool_id, "run_id": run_id}, separators=(",", ":"))
+
+
+def completed_tool_of(text: str) -> str:
+    """The tool that a message of `reanalysis-completed` names. Raises InvalidInput."""
+    return _field(text, "tool_id")
+
+
+def _field(text: str, name: str) -> str:
+    try:
+        message = json.loads(text)
+    except ValueError:
+        message = None
+    value = message.get(name) if isinstance(message, dict) else None
+    if not isinstance(value, str) or not value:
+        raise InvalidInput("message", f"must be a JSON object with {name}")
+    return value

@@ -1,4 +1,4 @@
-"""What the attempts of a paged run add up to, and which page comes next."""
+"""What the attempts of a run of pages add up to, which page comes next, and the messages of runs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,18 @@ from typing import Any
 
 import pytest
 
+from models.errors import InvalidInput
 from models.run import Attempt
-from services.workflows.driver import changed_tools, counted_without_attempts, next_page, summary
+from services.runs.driver import (
+    changed_tools,
+    completed_message,
+    completed_tool_of,
+    counted_without_attempts,
+    next_page,
+    run_id_of,
+    run_message,
+    summary,
+)
 from tests.documents import NOW, attempt, feed, run
 
 
@@ -83,3 +93,18 @@ def test_a_run_that_has_counted_nothing_has_no_page_before_its_first() -> None:
     (counted,) = counted_without_attempts(run(progress=2, metrics={"removed": 1}, errors=("odd",)), NOW)
     assert (counted.subject, counted.status, counted.progress) == ("page:0000", "SUCCEEDED", 2)
     assert (counted.counts, counted.errors) == ({"removed": 1}, ("odd",))
+
+
+def test_messages_are_read_as_they_are_written() -> None:
+    assert run_id_of(run_message("r")) == "r"
+    assert completed_tool_of(completed_message("t", "r")) == "t"
+    assert completed_message("t", "r") == '{"tool_id":"t","run_id":"r"}'
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"run_id": 1, "tool_id": 1}', '{"run_id": "", "tool_id": ""}', '"r"']
+)
+def test_what_is_no_message_is_refused(text: str) -> None:
+    for read in (run_id_of, completed_tool_of):
+        with pytest.raises(InvalidInput):
+            read(text)

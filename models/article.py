@@ -1,18 +1,18 @@
 """An article: one piece of news, with every source that published it and the canonical reading.
 
-Which entries are one article (models/headline.py has the key) and which reading is canonical is decided in
-services/articles.
+services/articles decides which entries are one article (identity.py, matching.py) and which reading is canonical
+(merge.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, Self, TypedDict
 
 from pydantic import Field, JsonValue, model_validator
 
-from models.headline import source_id
 from models.raw_item import PublishedFlag
 from models.states import ARTICLE, ArticleStatus, Machine
 from models.stored import StoredDocument, StoredFields
@@ -34,6 +34,12 @@ from models.values import (
 )
 
 LOWEST_PRIORITY = 999
+ARTICLE_KEPT = timedelta(days=30)
+
+
+def source_id(dedup_key: str) -> str:
+    """The article's id across all sources."""
+    return f"dedup:{dedup_key}"
 
 
 class AttributionDocument(TypedDict, total=False):
@@ -155,7 +161,7 @@ class Article(StoredDocument):
     ID: ClassVar[str] = "article"
 
     entity_type: Literal["Article"] = "Article"
-    ttl_timestamp: UnixSeconds = lives(days=30)
+    ttl_timestamp: UnixSeconds = lives(days=ARTICLE_KEPT.days)
     dedup_key: Hex32
     timestamp: Time
     published_flag: PublishedFlag | None = None

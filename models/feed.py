@@ -220,7 +220,7 @@ class Feed(StoredDocument):
 class FeedSeen(StoredDocument):
     """The entries that a feed had lately, newest last, so that polling the feed unchanged reads nothing per entry.
 
-    `hashes` is 16 hexadecimal characters (8 bytes) for each hash, one after the other. services/articles/known.py
+    `hashes` is 16 hexadecimal characters (8 bytes) for each hash, one after the other. services/articles/matching.py
     decides what is hashed.
     """
 

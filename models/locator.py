@@ -1,18 +1,18 @@
-"""Which article an identity at a source means, and which entries were seen: the authority on duplicates.
+"""Which article a source's identity of an entry means, and which entries were seen: the authority on duplicates.
 
-Locator identities are written by services/articles, which knows how URLs are normalised.
+Locator identities are written by services/articles, which knows how URLs are normalized.
 """
 
 from __future__ import annotations
 
 import hashlib
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import ClassVar, Literal, Self
 
 from pydantic import model_validator
 
-from models.stored import StoredDocument
-from models.values import IdPart, Sha256, SourceKey, Text, UnixSeconds, lives, unix_seconds
+from models.stored import StoredDocument, StoredFields
+from models.values import IdPart, Sha256, SourceKey, Text, UnixSeconds, lives
 
 ALIAS_KEPT = timedelta(days=30)
 HASH_KEPT = timedelta(days=7)
@@ -30,24 +30,37 @@ def seen_key(source: str, content_hash: str) -> str:
     return f"seen:{source}:{content_hash[:32]}"
 
 
+class AliasDocument(StoredFields, total=False):
+    """LocatorAlias as it is stored."""
+
+    locator: str
+    provider: str
+    locator_identity: str
+    source_id: str
+
+
+class SeenHashDocument(StoredFields, total=False):
+    """SeenHash as it is stored."""
+
+    locator: str
+    source: str
+    content_hash: str
+    revision: str
+    source_id: str
+
+
 class _Locator(StoredDocument):
     CONTAINER: ClassVar[str] = "locators"
     PARTITION_FIELD: ClassVar[str] = "locator"
-    KEPT: ClassVar[timedelta]
 
     @property
     def partition(self) -> str:
         return self.id
 
-    def seen_again(self, now: datetime) -> Self:
-        """Kept for another lifetime from `now` on."""
-        return self.changed(now, ttl_timestamp=unix_seconds(now + self.KEPT))
-
 
 class LocatorAlias(_Locator):
-    """(provider, locator identity) → article. Claimed before the article is written, so it may dangle after a crash."""
-
-    KEPT: ClassVar[timedelta] = ALIAS_KEPT
+    """(provider, locator identity) → article. Claimed before the article is written, so a crash may leave an alias
+    without an article."""
 
     entity_type: Literal["LocatorAlias"] = "LocatorAlias"
     ttl_timestamp: UnixSeconds | None = lives(days=ALIAS_KEPT.days)
@@ -70,9 +83,7 @@ class LocatorAlias(_Locator):
 
 
 class SeenHash(_Locator):
-    """An entry of a source that was taken in: in this revision, as part of this article."""
-
-    KEPT: ClassVar[timedelta] = HASH_KEPT
+    """An entry that was ingested: its source, its form (`revision`), and its article."""
 
     entity_type: Literal["SeenHash"] = "SeenHash"
     ttl_timestamp: UnixSeconds | None = lives(days=HASH_KEPT.days)

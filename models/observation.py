@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import ClassVar, Literal
 
-from models.article import LOWEST_PRIORITY
+from models.article import ARTICLE_KEPT, LOWEST_PRIORITY
 from models.raw_item import PublishedFlag
 from models.stored import StoredDocument, StoredFields
 from models.values import (
@@ -18,13 +17,8 @@ from models.values import (
     Time,
     UnixSeconds,
     WebUrl,
-    day_key,
     lives,
 )
-
-
-def observation_id(source: str, observed_at: datetime) -> str:
-    return f"obs:{source}:{day_key(observed_at)}"
 
 
 def attempt_key(run_id: str, feed_id: str, attempt_no: int) -> str:
@@ -71,7 +65,7 @@ class Observation(StoredDocument):
     PARTITION_FIELD: ClassVar[str] = "source_id"
 
     entity_type: Literal["Observation"] = "Observation"
-    ttl_timestamp: UnixSeconds | None = lives(days=30)
+    ttl_timestamp: UnixSeconds | None = lives(days=ARTICLE_KEPT.days)
     source_id: IdPart
     source: SourceKey
     source_priority: Count = LOWEST_PRIORITY

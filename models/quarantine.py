@@ -1,4 +1,4 @@
-"""What is held back until a person has looked: a feed's suspicious batch, or a document that fits no profile."""
+"""What waits until a person has reviewed it: a suspicious batch of a feed, or a document that fits no profile."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from models.stored import StoredDocument
 from models.values import Count, IdPart, Text, Time, unix_seconds
 
 KEPT_AFTER_REVIEW = timedelta(days=30)
-HeldKind = Literal["BATCH", "DOCUMENT"]
+QuarantineKind = Literal["BATCH", "DOCUMENT"]
 
 
-def quarantine_id(kind: HeldKind, subject: str, what: str) -> str:
-    """The same for the same thing held again; `what` (a body's hash, a revision) may be any text."""
-    return f"{kind}:{subject}:{hashlib.sha256(what.encode()).hexdigest()[:16]}"
+def quarantine_id(kind: QuarantineKind, subject: str, content: str) -> str:
+    """The same for the same content quarantined again; `content` (a body's hash, a revision) may be any text."""
+    return f"{kind}:{subject}:{hashlib.sha256(content.encode()).hexdigest()[:16]}"
 
 
 class QuarantineItem(StoredDocument):
-    """One held thing, alone in its partition. `subject` is the feed or the article; `payload` is what is held.
+    """One quarantined batch or document. `subject` is the feed or the article; `payload` is what is quarantined.
 
-    CLEARED_RETRY_APPROVED lets it in, CLEARED_TERMINAL drops it. Until then it does not expire. Of a batch,
-    `payload` is a sample and the whole is in `parts` beside it; `released_at` is when it was let in.
+    CLEARED_RETRY_APPROVED releases the item, CLEARED_TERMINAL drops it. Until then it does not expire. Of a batch,
+    `payload` is a sample; the entries are in `parts` QuarantineParts in the same partition, and `released_at` is when
+    they were ingested.
     """
 
     CONTAINER: ClassVar[str] = "quarantine"
@@ -35,7 +36,7 @@ class QuarantineItem(StoredDocument):
 
     entity_type: Literal["QuarantineItem"] = "QuarantineItem"
     quarantine_id: IdPart
-    kind: HeldKind
+    kind: QuarantineKind
     subject: IdPart
     reason_code: QuarantineReason | Literal["FLOOD"]
     reason: Text
@@ -55,8 +56,12 @@ class QuarantineItem(StoredDocument):
     def id(self) -> str:
         return self.quarantine_id
 
+    @property
+    def waits_for_ingestion(self) -> bool:
+        return self.manual_review_status == "CLEARED_RETRY_APPROVED" and self.released_at is None
+
     def reviewed(self, now: datetime, decision: ReviewStatus, note: str | None = None) -> Self:
-        """Decided by a person; raises InvalidTransition if it was before."""
+        """The item with a person's decision. Raises InvalidTransition if another one was made before."""
         REVIEW.step(self.manual_review_status, decision)
         return self.changed(
             now,
@@ -70,12 +75,13 @@ class QuarantineItem(StoredDocument):
     def _is_kept_until_reviewed(self) -> Self:
         pending = self.manual_review_status == "PENDING"
         if pending != (self.ttl_timestamp is None) or pending != (self.reviewed_at is None):
-            raise ValueError("reviewed_at and ttl_timestamp must be there if, and only if, it was reviewed")
+            raise ValueError("reviewed_at and ttl_timestamp must be set if, and only if, the item was reviewed")
         return self
 
 
 class QuarantinePart(StoredDocument):
-    """A piece of what a QuarantineItem holds, in the item's partition; gone once the item is let in or dropped."""
+    """Some entries of a quarantined batch, in the partition of its item; deleted once the batch is ingested or
+    dropped."""
 
     CONTAINER: ClassVar[str] = "quarantine"
 

@@ -22,7 +22,7 @@ from models.version import VERSION
 from services import logs
 from services.articles.entries import EntryIngestion
 from services.articles.ingestion import Ingestion
-from services.articles.known import DocumentCache
+from services.articles.matching import DocumentCache
 from services.articles.overdue import OverdueIngestion
 from services.articles.poll import FeedPoller
 from services.articles.quarantine import Quarantine

@@ -11,7 +11,6 @@ from models.cache import CacheCounters, CacheGeneration, CacheMetadata, RefreshA
 from models.coverage import CoveredHour
 from models.document import CreatedBy, DocumentProduct, FileObject, Locator
 from models.feed import Feed, FeedSeen
-from models.headline import dedup_key, normalize_headline
 from models.heartbeat import Heartbeat
 from models.locator import LocatorAlias, SeenHash
 from models.mention import Match, SentimentScore
@@ -23,6 +22,7 @@ from models.run import Attempt, CollisionMetrics, IngestionBatch, JobRun
 from models.stored import StoredDocument
 from models.timeline import DirtyHour, HourTable, Tally, Timeline, WindowTables
 from models.tool import CatalogVersion, NameRule, Reference, Tool, ToolName, ToolReference
+from services.articles.identity import dedup_key, normalize_headline
 
 NOW = datetime(2026, 2, 21, 20, 0, 0, tzinfo=UTC)
 TOOL_ID = "877eb2d8-661b-4643-ae62-cfc49e74c31e"

@@ -4,7 +4,7 @@ import azure.functions as func
 
 from models.errors import InvalidInput, NotFound
 from services import container
-from services.articles.analysis_messages import article_messages
+from services.articles.messages import article_messages
 from services.container import Container
 from services.operations.metrics import MEDIA_TYPE
 from services.topology import ANALYZE_ARTICLES, QUEUES

@@ -2,7 +2,7 @@
 
 import azure.functions as func
 
-from services.articles.analysis_messages import article_messages, source_ids_of
+from services.articles.messages import article_messages, source_ids_of
 from services.container import Container
 from services.feeds.claims import IngestMessage
 from services.figures.messages import RefreshMessage

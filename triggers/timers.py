@@ -2,7 +2,7 @@
 
 import azure.functions as func
 
-from services.articles.analysis_messages import article_messages
+from services.articles.messages import article_messages
 from services.container import Container
 from services.runs.driver import run_message
 from services.topology import (

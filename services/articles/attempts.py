@@ -1,39 +1,75 @@
-"""The record of an attempt at a feed. Pure."""
+"""What an attempt at a feed did: the articles that it added, its record, its log lines, its share of the metrics.
+
+No counter is kept in step with the writes: an observation names the attempt that added it, and the figures of attempts,
+runs and feeds are counted from these names, also those of an attempt whose worker died.
+"""
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
-from models.run import Attempt
-from services.articles.counting import AddedArticles
+from models.feed import Feed, FeedAttempt
+from models.metrics import IngestionTotals, within
+from models.observation import attempt_key
+from models.run import FETCH_FEED, Attempt, attempt_id
+from models.values import format_time
 from services.articles.entries import Ingested
 from services.feeds.leases import Lease
-from services.feeds.outcome import Failure
+from services.feeds.outcome import Counted, Failure
 from services.fetch.outcome import FetchResult
+from services.logs import log_event
+from services.ports import Query, Store, Where, query_all
+from services.runs import rules
+from services.runs.engine import RunEngine
+from services.store.containers import ARTICLES, CATALOG, RUNS
+
+log = logging.getLogger("toolpulse.ingest")
+
+CLOCKS_DIFFER = timedelta(minutes=1)
+"""At most, between the workers of one app."""
+
+SLOW_MS = 5_000
+_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class AddedArticles:
+    """`new` articles were new to the feed; the attempt created `created` of them and joined the others."""
+
+    new: int = 0
+    created: int = 0
+
+    @property
+    def joined(self) -> int:
+        return self.new - self.created
+
+
+async def added_by(store: Store, run_id: str, feed_id: str, attempt_no: int) -> AddedArticles:
+    mine = Where("added_by_attempt", "eq", attempt_key(run_id, feed_id, attempt_no))
+    new = await store.count(ARTICLES.name, (mine,))
+    created = await store.count(ARTICLES.name, (mine, Where("created_article", "eq", True))) if new else 0
+    return AddedArticles(new, created)
 
 
 def attempt_record(
-    lease: Lease,
-    task_name: str,
-    ingested: Ingested,
-    added: AddedArticles,
-    *,
-    result: FetchResult | None = None,
-    failure: Failure | None = None,
+    lease: Lease, task_name: str, ingested: Ingested, added: AddedArticles, end: FetchResult | Failure | None
 ) -> Attempt:
-    """`result` is of a successful fetch; a batch released from quarantine has neither `result` nor `failure`."""
+    """`end` is how the fetch ended; a batch released from quarantine was not fetched."""
     outcome: dict[str, Any] = {"status": "SUCCEEDED", "duration_ms": 0}
-    if failure is not None:
-        outcome = {
+    if end is not None:
+        outcome |= {"duration_ms": end.duration_ms, "status_code": end.status_code}
+    if isinstance(end, Failure):
+        outcome |= {
             "status": "FAILED",
-            "duration_ms": failure.duration_ms,
-            "status_code": failure.status_code,
-            "error_type": failure.kind,
-            "error_message": failure.error,
-            "error_fingerprint": failure.fingerprint,
+            "error_type": end.kind,
+            "error_message": end.error,
+            "error_fingerprint": end.fingerprint,
         }
-    elif result is not None:
-        outcome |= {"duration_ms": result.duration_ms, "status_code": result.status_code}
     return Attempt(
         created_at=lease.started_at,
         updated_at=lease.started_at,
@@ -42,10 +78,112 @@ def attempt_record(
         subject=lease.feed.feed_id,
         attempt_no=lease.attempt_no,
         started_at=lease.started_at,
-        articles_found=max(ingested.found, added.new),
+        articles_found=max(ingested.entries, added.new),
         articles_new=added.new,
         articles_stored=added.created,
-        articles_held=len(ingested.matched.held),
+        articles_held=len(ingested.written.flood),
         collisions_detected=added.joined,
         **outcome,
     )
+
+
+async def count_interrupted(store: Store, engine: RunEngine, feed: Feed, now: datetime) -> Counted:
+    """Counts what interrupted attempts added since they were last counted, and corrects their records and their runs.
+
+    An attempt that another one took over from may go on for a while, so it is counted at each save for an hour.
+    """
+    more = 0
+    counted: list[FeedAttempt] = []
+    for each in feed.interrupted_attempts:
+        added = await added_by(store, each.run_id, feed.feed_id, each.attempt_no)
+        if added.new != each.counted:
+            await record_interrupted(store, engine, feed.feed_id, each, added, now)
+        more += added.new - (each.counted or 0)
+        counted.append(each.model_copy(update={"counted": added.new}))
+    return Counted(by_interrupted=more, interrupted_attempts=tuple(counted))
+
+
+async def record_interrupted(
+    store: Store, engine: RunEngine, feed_id: str, each: FeedAttempt, added: AddedArticles, now: datetime
+) -> None:
+    """Records an attempt of which nothing is known but that it began, or corrects the counts of its record."""
+    name = attempt_id(each.task_name, feed_id, each.attempt_no, each.started_at)
+    document = await store.read(RUNS.name, each.run_id, name)
+    if document is not None:
+        attempt = Attempt.from_document(document)
+    else:
+        attempt = rules.worker_died(
+            rules.started(each.run_id, each.task_name, feed_id, each.attempt_no, each.started_at), now
+        )
+    corrected = attempt.changed(
+        now,
+        articles_found=max(attempt.articles_found or 0, added.new),
+        articles_new=added.new,
+        articles_stored=added.created,
+        collisions_detected=added.joined,
+    )
+    await engine.record(each.run_id, [corrected])
+    run = await engine.find(each.run_id)
+    if run is not None and run.is_finished:
+        await engine.close(each.run_id, rules.recounted_ingestion)
+
+
+async def due_since(store: Store, feed_ids: Collection[str], since: datetime) -> list[str]:
+    """The articles of these feeds whose analysis became due since then, and is still due: their message may be lost."""
+    where = (
+        Where("analysis_due_since", "ge", format_time(since - CLOCKS_DIFFER)),
+        Where("deleted_at", "missing"),
+    )
+    found = await query_all(store, ARTICLES.name, Query(where, order="by_analysis_due", limit=_PAGE))
+    return [each["source_id"] for each in found if not set(feed_ids).isdisjoint(each["sources"])]
+
+
+def log_outcome(before: Feed, feed: Feed, attempt: Attempt, ingested: Ingested, tries: int) -> None:
+    """Logs how the attempt ended, and each thing that people should know."""
+
+    def event(level: int, name: str, **fields: Any) -> None:
+        log_event(log, level, name, feed_id=feed.feed_id, **fields)
+
+    took = attempt.duration_ms or 0
+    if attempt.status == "SUCCEEDED":
+        found, new = attempt.articles_found, attempt.articles_new
+        status = attempt.status_code
+        event(
+            logging.INFO, "feed_fetched", duration_ms=took, articles_found=found, articles_new=new, status_code=status
+        )
+    else:
+        kind, error = attempt.error_type, attempt.error_message
+        event(logging.ERROR, "feed_fetch_failed", duration_ms=took, error_type=kind, error=error, attempt=tries)
+    if took > SLOW_MS:
+        event(logging.WARNING, "slow_fetch_detected", duration_ms=took, threshold_ms=SLOW_MS)
+    if ingested.quarantine_id is not None:
+        flood = len(ingested.written.flood)
+        event(logging.WARNING, "flood_quarantined", quarantine_id=ingested.quarantine_id, articles=flood)
+    if before.enabled and not feed.enabled:
+        event(logging.ERROR, "feed_disabled", reason=feed.disabled_reason)
+    elif attempt.status == "FAILED":
+        retry = format_time(feed.next_fetch_time)
+        event(logging.WARNING, "feed_error_retry_scheduled", error_count=feed.consecutive_errors, next_retry=retry)
+
+
+def totals_of(attempts: Iterable[Attempt]) -> dict[str, int]:
+    """By how much the attempts raise the counters of IngestionTotals."""
+    counted: Counter[str] = Counter()
+    for attempt in attempts:
+        found, stored = attempt.articles_found or 0, attempt.articles_stored or 0
+        counted["articles_inserted"] += stored
+        counted["articles_deduplicated"] += max(0, found - stored - (attempt.articles_held or 0))
+        counted["fetch_errors"] += attempt.status == "FAILED"
+        if attempt.task_name == FETCH_FEED:  # a released batch was parsed when it was fetched
+            took = attempt.duration_ms or 0
+            counted["articles_parsed"] += found
+            counted["fetches"] += 1
+            counted["fetch_milliseconds"] += took
+            counted.update(within(took, IngestionTotals.BOUNDS_MS))
+    return {name: number for name, number in counted.items() if number}
+
+
+async def add_totals(store: Store, attempts: Iterable[Attempt], now: datetime) -> None:
+    """Raises the counters that `GET metrics` serves; services/operations/metrics.py reads them."""
+    if amounts := totals_of(attempts):
+        await store.increment(CATALOG.name, IngestionTotals.at(now).to_document(), amounts)

@@ -1,8 +1,8 @@
-"""Ingests what a message names: polls its feeds, stores what is new, saves the feeds, and closes the run.
+"""Does the work of one message: polls its feeds, stores what is new, saves the feeds, and closes the run.
 
-The feeds of a message are worked on side by side. A feed that fails is part of the report; a fault in one feed never
-keeps another from being saved. Everything from a document is stored before the attempt, the attempt before the feed
-with its `seen` document. What a crash leaves undone is therefore met undone by the next attempt.
+The feeds of a message are polled at the same time. A fault in one feed never keeps another from being saved. The
+articles of a feed are stored before the attempt, and the attempt before the feed with its `seen` document. So the next
+attempt finds the feed unsaved if a crash left something undone.
 """
 
 from __future__ import annotations
@@ -10,22 +10,26 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from models.errors import ToolpulseError
 from models.feed import Feed
 from models.quarantine import QuarantineItem
-from models.run import FETCH_FEED, RELEASE_BATCH, JobRun
-from models.run import Attempt as AttemptRecord
-from services.articles.article_documents import Moment
-from services.articles.attempts import attempt_record
-from services.articles.counting import AddedArticles, added_by, count_interrupted, due_since
+from models.run import FETCH_FEED, RELEASE_BATCH, Attempt, JobRun
+from services.articles.attempts import (
+    AddedArticles,
+    add_totals,
+    added_by,
+    attempt_record,
+    count_interrupted,
+    due_since,
+    log_outcome,
+)
 from services.articles.entries import EntryIngestion, Ingested
-from services.articles.merge import Attempt
 from services.articles.poll import FeedPoller
-from services.articles.quarantined_batches import QuarantinedBatches
-from services.articles.reporting import add_totals, log_outcome
+from services.articles.quarantine import QuarantinedBatches
+from services.articles.writing import Written
 from services.feeds.claims import ClaimedFeed, IngestMessage
 from services.feeds.coverage import Coverage
 from services.feeds.leases import AtWork, Lease, Leases
@@ -56,15 +60,19 @@ class IngestOutcome:
 
 @dataclass(frozen=True, slots=True)
 class _Worked:
-    """A feed that was worked on, and what is still to be saved of it."""
+    """An attempt whose articles are stored, and the feed as it is to be saved."""
 
     lease: Lease
     after: Feed
-    record: AttemptRecord
-    ingested: Ingested = field(default_factory=Ingested)
-    due: frozenset[str] = frozenset()
-    released: QuarantineItem | None = None
+    record: Attempt
+    ingested: Ingested
     tries: int = 0
+    released: QuarantineItem | None = None
+
+    @property
+    def uncounted_since(self) -> list[datetime]:
+        """When the interrupted attempts began that nobody has counted before."""
+        return [each.started_at for each in self.lease.feed.interrupted_attempts if each.counted is None]
 
 
 _Result = _Worked | AtWork | None
@@ -116,11 +124,14 @@ class Ingestion:
         if errors:
             raise _worst_of(errors)
         await self._close(begun, [each.result() for each in work], saved)
-        due = dict.fromkeys(name for each in saved for name in sorted(each.due))
+        due = dict.fromkeys(name for each in saved for name in sorted(each.ingested.written.due))
+        # The worker of an earlier attempt may have stored articles and died before its output was sent.
+        since = [began for each in saved for began in each.uncounted_since]
         if delivery > 1:
-            # The earlier delivery may have stored articles and died before its output was sent.
-            feeds = [each.feed_id for each in message.feeds] or [each.lease.feed.feed_id for each in saved]
-            due |= dict.fromkeys(await due_since(self._store, feeds, _since(begun.run)))
+            since.append(begun.run.running_since or begun.run.started_at)
+        if since:
+            feeds = {each.feed_id for each in message.feeds} | {each.lease.feed.feed_id for each in saved}
+            due |= dict.fromkeys(await due_since(self._store, feeds, min(since)))
         return IngestOutcome(message.run_id, tuple(due))
 
     async def _fetch(self, claim: ClaimedFeed, document: Document | None, delivery: int) -> _Result:
@@ -129,7 +140,14 @@ class Ingestion:
             if not isinstance(lease, Lease):
                 return lease
             try:
-                return await self._polled(lease)
+                ingested = Ingested()
+                async with self._poller.polled(lease.feed, lease.started_at) as polled:
+                    if polled.document is not None:
+                        ingested = await self._entries.ingest(lease, polled.document)
+                failure = failure_of(polled)
+                if failure is not None:
+                    return await self._failed(lease, failure, ingested)
+                return await self._succeeded(lease, polled, ingested)
             except ToolpulseError:
                 raise
             except Exception as error:
@@ -137,31 +155,22 @@ class Ingestion:
                     raise
                 log.exception("feed_breaks_ingestion feed_id=%s", claim.feed_id)
                 name = type(error).__name__
-                return await self._failed(lease, Failure("internal_error", name, name), Ingested())
+                stored_some = Ingested(written=Written(any_matched=True))  # perhaps, before the error
+                return await self._failed(lease, Failure("internal_error", name, name), stored_some)
 
-    async def _polled(self, lease: Lease) -> _Worked:
-        feed, now = lease.feed, Moment(lease.started_at)
-        ingested = Ingested()
-        async with self._poller.polled(feed, now.at) as polled:
-            if polled.document is not None:
-                attempt = Attempt(lease.run_id, lease.attempt_no)
-                ingested = await self._entries.ingest(feed, polled.document, attempt, now)
-        failure = failure_of(polled)
-        if failure is not None:
-            return await self._failed(lease, failure, ingested)
+    async def _succeeded(self, lease: Lease, polled: PollResult, ingested: Ingested) -> _Worked:
         added, counted = await self._counted(lease, ingested)
         after = after_success(
-            feed,
+            lease.feed,
             _with_ingested(polled, ingested, added),
             counted,
-            ingested.matched.published,
-            now.at,
+            ingested.written.published,
+            lease.started_at,
             await self._budget.policy(),
             self._chance(),
             quarantine_id=ingested.quarantine_id,
         )
-        record = attempt_record(lease, FETCH_FEED, ingested, added, result=polled.result)
-        return _Worked(lease, after, record, ingested, await self._due(lease, ingested))
+        return _Worked(lease, after, attempt_record(lease, FETCH_FEED, ingested, added, polled.result), ingested)
 
     async def _failed(self, lease: Lease, failure: Failure, ingested: Ingested) -> _Worked:
         added, counted = await self._counted(lease, ingested)
@@ -172,10 +181,10 @@ class Ingestion:
             lease.started_at,
             await self._budget.policy(),
             self._chance(),
-            in_part=ingested.found > 0,
+            in_part=ingested.entries > 0,
         )
-        record = attempt_record(lease, FETCH_FEED, ingested, added, failure=failure)
-        return _Worked(lease, after, record, ingested, await self._due(lease, ingested), tries=failure.tries)
+        record = attempt_record(lease, FETCH_FEED, ingested, added, failure)
+        return _Worked(lease, after, record, ingested, failure.tries)
 
     async def _release(self, message: IngestMessage, quarantine_id: str, delivery: int) -> _Result:
         """Ingests a batch that a person released from quarantine, under the feed's claim as every attempt."""
@@ -186,34 +195,24 @@ class Ingestion:
         if document is None:
             await self._quarantined.finish(item, self._clock())  # the feed is gone, and its batch with it
             return None
-        # A claim of this run does not say that no attempt has saved the feed: `claim_for` claims the feed again.
+        # `claim_for` claims the feed again after an attempt of this run has saved it, so the numbers must go on.
         recorded = [each.attempt_no for each in await self._engine.attempts(message.run_id)]
-        number = max(delivery, *(each + 1 for each in recorded)) if recorded else delivery
+        number = max([delivery, *(each + 1 for each in recorded)])
         lease = await self._leases.acquire(document, message.run_id, number, RELEASE_BATCH, even_disabled=True)
         if not isinstance(lease, Lease):
             return lease
-        attempt, now = Attempt(lease.run_id, lease.attempt_no), Moment(lease.started_at)
-        items = await self._quarantined.items(item)
-        ingested = await self._entries.ingest_released(lease.feed, items, attempt, now)
+        ingested = await self._entries.ingest_released(lease, await self._quarantined.items(item))
         added, counted = await self._counted(lease, ingested)
-        after = after_release(lease.feed, counted, now.at, quarantine_id)
-        record = attempt_record(lease, RELEASE_BATCH, ingested, added)
-        return _Worked(lease, after, record, ingested, await self._due(lease, ingested), released=item)
+        after = after_release(lease.feed, counted, lease.started_at, quarantine_id)
+        record = attempt_record(lease, RELEASE_BATCH, ingested, added, None)
+        return _Worked(lease, after, record, ingested, released=item)
 
     async def _counted(self, lease: Lease, ingested: Ingested) -> tuple[AddedArticles, Counted]:
         added = AddedArticles()
-        if ingested.matched.any_written:
+        if ingested.written.any_matched:
             added = await added_by(self._store, lease.run_id, lease.feed.feed_id, lease.attempt_no)
         interrupted = await count_interrupted(self._store, self._engine, lease.feed, self._clock())
         return added, replace(interrupted, new=added.new)
-
-    async def _due(self, lease: Lease, ingested: Ingested) -> frozenset[str]:
-        """With what an interrupted attempt stored, though its entry may have left the feed since."""
-        due = set(ingested.matched.due)
-        uncounted = [each.started_at for each in lease.feed.interrupted_attempts if each.counted is None]
-        if uncounted:
-            due.update(await due_since(self._store, [lease.feed.feed_id], min(uncounted)))
-        return frozenset(due)
 
     async def _save_all(self, work: Sequence[asyncio.Future[_Result]]) -> tuple[list[_Worked], list[BaseException]]:
         """What came of all the work, saved as it ends, and what went wrong."""
@@ -252,7 +251,7 @@ class Ingestion:
         await self._note([each.record for each in saved])
         return saved, [result for result in results if isinstance(result, BaseException)]
 
-    async def _note(self, records: Sequence[AttemptRecord]) -> None:
+    async def _note(self, records: Sequence[Attempt]) -> None:
         """For coverage and metrics. Neither is worth doing the work again."""
         now = self._clock()
         try:
@@ -274,19 +273,15 @@ class Ingestion:
         attempts = records if known else await self._engine.attempts(begun.run.run_id)
         tickers = await self._poller.tickers(each.subject for each in attempts)
 
-        def summary(run: JobRun, found: Sequence[AttemptRecord]) -> dict[str, object]:
+        def summary(run: JobRun, found: Sequence[Attempt]) -> dict[str, object]:
             return rules.ingestion_summary(run, found, tickers=tickers)
 
         await self._engine.close(begun.run.run_id, summary, known=known)
 
 
-def _since(run: JobRun) -> datetime:
-    return run.running_since or run.started_at
-
-
 def _with_ingested(polled: PollResult, ingested: Ingested, added: AddedArticles) -> PollResult:
     """The result with the entries that were refused after parsing; a server lied only if its body had news."""
-    lied = polled.lied and bool(added.new or ingested.matched.due)
+    lied = polled.lied and bool(added.new or ingested.written.due)
     document = polled.document
     if document is not None and ingested.refused:
         document = replace(document, skipped={**document.skipped, "refused": ingested.refused})

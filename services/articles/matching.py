@@ -1,99 +1,144 @@
-"""Finds the article of each entry that the feed does not know: stored hashes, then locator aliases, then the dedup key.
+"""Which entries are new to their feed, which of these are a flood, and which article an entry matches. Pure.
 
-Entries that look like a flood are held back. What an entry changes in its article is decided in merge.py and written in
-writing.py; when the feed's own memory is saved is decided in ingestion.py.
+What an entry changes in its article is decided in merge.py; writing.py reads and writes what these decisions need.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from models.article import LOWEST_PRIORITY
-from models.feed import Feed
-from models.locator import seen_key
+from models.article import ARTICLE_KEPT, ArticleDocument
+from models.feed import HASH_LENGTH, FeedSeen
 from models.values import parse_time
-from services.articles.article_documents import ALIAS_SECONDS, ARTICLE_SECONDS
-from services.articles.identity import Candidate, examined
-from services.articles.known import KnownEntries
-from services.articles.merge import Match, Merged
-from services.articles.writing import ArticleWriter
+from services.articles.identity import Candidate, Entry, ShortHash, Source, candidate_of, shared_url_hash
+from services.parse.urls import normalize_url
 from services.ports import Document
-from services.store.containers import FEEDS, LOCATORS
 
-NEARLY = timedelta(hours=1)
-"""An alias this close to the end of its article's lifetime belongs to an article that has expired, not to one that a
-crash kept from being written."""
+HASHES = 4
+GROUP = HASHES * HASH_LENGTH
+"""The hashes of one entry: of its present form, its identity, its URL and its headline. The form answers "unchanged?",
+the identity "known, but changed?", URL and headline "a new id over something known?" (a flood)."""
+
+KEPT_PER_ENTRY = 4
+FEWEST_KEPT = 100
+MOST_KEPT = 2_000
+"""Entries. The present document is kept whole; what is left of this is for entries that have left the feed."""
 
 FLOOD_MINIMUM = 10
 FLOOD_SHARE = 0.5
 
+ABOUT_TO_EXPIRE = timedelta(hours=1)
+"""An alias this close to the end of its article's lifetime belongs to an article that has expired, not to one that a
+crash kept from being written."""
 
-@dataclass(slots=True)
-class Matched:
-    """What became of a document's entries. `due` are the ids of articles whose analysis is due.
 
-    `any_written` says that the attempt may have written articles. `published` are the publication times of the entries
-    that are new to the source, as far as the source gives them. `held` are the entries of a flood.
+class KnownEntries:
+    """The contents of one `seen` document. Immutable; `with_entries` gives the next one.
+
+    With `trusted` False an interrupted attempt may have stored another form of an entry since, so no form is known.
     """
 
-    due: set[str] = field(default_factory=set)
-    any_written: bool = False
-    published: list[datetime] = field(default_factory=list)
-    held: list[Candidate] = field(default_factory=list)
+    __slots__ = ("_groups", "_others", "_trusted")
 
-    def add(self, source_id: str, merged: Merged) -> None:
-        if merged.makes_analysis_due:
-            self.due.add(source_id)
-        if merged.is_new_to_source:
-            first = merged.matches[0].candidate
-            if first.flag is None:
-                self.published.append(first.published)
+    def __init__(self, hashes: str = "", *, trusted: bool = True) -> None:
+        self._trusted = trusted
+        self._groups = {hashes[at : at + HASH_LENGTH]: hashes[at : at + GROUP] for at in range(0, len(hashes), GROUP)}
+        self._others: frozenset[str] | None = None
+
+    def has_form(self, form_hash: ShortHash) -> bool:
+        """Whether the feed had an entry in just this form."""
+        return self._trusted and form_hash in self._groups
+
+    def has(self, short_hash: ShortHash) -> bool:
+        """Whether the feed had an entry with this identity, URL or headline."""
+        if self._others is None:
+            self._others = frozenset(
+                group[at : at + HASH_LENGTH]
+                for group in self._groups.values()
+                for at in range(HASH_LENGTH, GROUP, HASH_LENGTH)
+            )
+        return short_hash in self._others
+
+    def group(self, form_hash: ShortHash) -> str | None:
+        """All hashes of the entry in this form, to be kept in the next document."""
+        return self._groups.get(form_hash)
+
+    def with_entries(self, groups: Iterable[str]) -> str:
+        """The hashes with the entries of the present document as the newest, and older entries as far as they are kept.
+
+        An older form of a present entry is dropped: should the entry return to that form, it has changed.
+        """
+        newest = {group[:HASH_LENGTH]: group for group in groups}
+        present = {_identity(group) for group in newest.values()}
+        most = min(max(KEPT_PER_ENTRY * len(newest), FEWEST_KEPT), max(MOST_KEPT, len(newest)))
+        older = [group for group in self._groups.values() if _identity(group) not in present]
+        kept = most - len(newest)
+        return "".join([*(older[-kept:] if kept else ()), *newest.values()])
 
 
-class _Found(NamedTuple):
-    """A candidate that goes on to the articles, with the alias of its locator."""
-
-    candidate: Candidate
-    alias: Document | None
+def _identity(group: str) -> str:
+    return group[HASH_LENGTH : 2 * HASH_LENGTH]
 
 
-async def match_and_write(
-    writer: ArticleWriter, candidates: Sequence[Candidate], known: KnownEntries, *, trust_hashes: bool
-) -> Matched:
-    """Stores what is new or changed among the candidates. Each must be another form of an entry.
+def seen_document(feed_id: str, hashes: str, now: str) -> Document:
+    """FeedSeen as it is stored."""
+    common = {"entity_type": "FeedSeen", "schema_version": "1", "created_at": now, "updated_at": now}
+    return {"id": FeedSeen.ID, "feed_id": feed_id, **common, "hashes": hashes}
 
-    Without `trust_hashes` stored hashes are not read: an interrupted attempt may have stored another form since.
+
+class DocumentCache:
+    """This process's cache of each feed's last document, with at most `size` entries. The feed that was saved least
+    recently goes first.
+
+    A document here counts only for the body that the feed was last saved with, whichever process saved it. The cache
+    saves reads; nothing relies on it.
     """
-    matched = Matched()
-    written: list[Match] = []
-    waiting = list(candidates)
-    while waiting:
-        # Two entries under one locator are one article: the second one must meet what the first one wrote.
-        turn: dict[str, Candidate] = {}
-        for each in waiting:
-            turn.setdefault(each.locator_id, each)
-        later = [each for each in waiting if turn[each.locator_id] is not each]
-        found, renewed = await _without_stored_hash(writer, list(turn.values()), known, trust_hashes)
-        held = flood_of([each.candidate for each in found if each.alias is None], known)
-        matched.held += held
-        held_forms = {each.entry.form_hash for each in held}
-        matches = [
-            _match(each, writer)
-            for each in found
-            if each.candidate.entry.form_hash not in held_forms and not _is_outlived(each, known)
-        ]
-        written += await _write(writer, matches, renewed, matched)
-        waiting = later
-    await _apply_changed_priority(writer, written, matched)
-    return matched
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._entries = 0
+        self._documents: OrderedDict[str, tuple[str, frozenset[ShortHash]]] = OrderedDict()
+
+    def has_all(self, feed_id: str, body_hash: str | None, form_hashes: Iterable[ShortHash]) -> bool:
+        """Whether all these forms were in the document with `body_hash`, the feed's last one."""
+        known = self._documents.get(feed_id)
+        return known is not None and known[0] == body_hash and known[1].issuperset(form_hashes)
+
+    def keep(self, feed_id: str, body_hash: str, form_hashes: Iterable[ShortHash]) -> None:
+        """Call this only after the feed was saved with this body."""
+        self._forget(feed_id)
+        document = frozenset(form_hashes)
+        self._documents[feed_id] = (body_hash, document)
+        self._entries += len(document)
+        while self._entries > self._size:
+            self._forget(next(iter(self._documents)))
+
+    def _forget(self, feed_id: str) -> None:
+        known = self._documents.pop(feed_id, None)
+        self._entries -= len(known[1]) if known is not None else 0
+
+
+def candidates_of(entries: Iterable[Entry], source: Source, now: datetime, known: KnownEntries) -> list[Candidate]:
+    """Each form once, without the entries whose URL identifies nothing."""
+    candidates = []
+    for entry in {each.form_hash: each for each in entries}.values():
+        try:
+            candidate = candidate_of(entry, source, now)
+        except ValueError:
+            continue
+        if entry.item.article_id is None and known.has(shared_url_hash(source, candidate.url)):
+            shared = entry._replace(item=entry.item._replace(url_shared=True))
+            candidate = candidate_of(shared, source, now)
+        candidates.append(candidate)
+    return candidates
 
 
 def flood_of(unknown: Sequence[Candidate], known: KnownEntries) -> list[Candidate]:
-    """The candidates to hold back, of those that no locator knows: all that have a new id, if there are many and most
-    of them have a URL or headline that the feed had lately.
+    """The flood among candidates that no locator knows: all that have a new id, if there are many and most of them have
+    a URL or headline that the feed had lately.
 
     A feed whose ids all change (http to https, a new publishing system) would otherwise be ingested a second time.
     """
@@ -104,71 +149,102 @@ def flood_of(unknown: Sequence[Candidate], known: KnownEntries) -> list[Candidat
     return new if had_lately >= FLOOD_SHARE * len(new) else []
 
 
-async def _apply_changed_priority(writer: ArticleWriter, written: list[Match], matched: Matched) -> None:
-    """Writes the articles again if the source's priority was changed while they were written.
+class Match(NamedTuple):
+    """A candidate and the article that it matches.
 
-    The workflow that applies a changed priority searches for the source's articles after the change. An article that
-    is written later is found here instead.
+    `claimed`: the candidate's locator names the article already. `certain`: the article follows from the locator or
+    the URL, so no other article comes into question. `outlived`: a missing article is not to be created, since it has
+    reached the end of its time.
     """
-    while written:
-        source = writer.source
-        (feed,) = await writer.store.read_many(FEEDS.name, [(source.key, Feed.ID)])
-        if feed is None or feed.get("source_priority", LOWEST_PRIORITY) == source.priority:
-            return
-        writer = replace(writer, source=replace(source, priority=int(feed["source_priority"])))
-        written = await _write(writer, written, [], matched)
+
+    candidate: Candidate
+    source_id: str
+    certain: bool = False
+    claimed: bool = False
+    outlived: bool = False
 
 
-async def _without_stored_hash(
-    writer: ArticleWriter, candidates: list[Candidate], known: KnownEntries, trust_hashes: bool
-) -> tuple[list[_Found], list[Document]]:
-    """The candidates whose present form has no stored hash; and the hashes and aliases of the others, to be renewed.
+Groups = dict[str, list[Match]]
+"""Matches by article."""
 
-    A hash is not enough for an entry that the feed knows in another form: the entry has returned to an earlier form.
+
+def matches_of(
+    candidates: Sequence[Candidate], aliases: Mapping[str, Document], source: Source, now: datetime
+) -> list[Match]:
+    """The article of each candidate: the one that its locator's alias names, else the one with its dedup key. `aliases`
+    are by locator.
+
+    Of candidates with one locator, the later ones match the article of the first.
     """
-    now, kept = writer.now, writer.hashes_kept_seconds
-    keys = [each.locator_id for each in candidates]
-    if trust_hashes:
-        keys += [seen_key(writer.source.key, each.entry.content_hash) for each in candidates]
-    stored = await writer.store.read_many(LOCATORS.name, [(key, key) for key in keys])
-    aliases = stored[: len(candidates)]
-    hashes = stored[len(candidates) :] or [None] * len(candidates)
-    found: list[_Found] = []
-    renewed: list[Document] = []
-    for candidate, hashed, alias in zip(candidates, hashes, aliases, strict=True):
-        if hashed is None or hashed["revision"] != candidate.entry.form_hash or known.has(candidate.id_hash):
-            found.append(_Found(candidate, alias))
-        elif hashed["ttl_timestamp"] - now.seconds < kept // 2:
-            renewed.append({**hashed, "ttl_timestamp": now.seconds + kept})
-            if alias is not None:
-                renewed.append({**alias, "ttl_timestamp": now.seconds + ALIAS_SECONDS})
-    return found, renewed
+    found: list[Match] = []
+    first: dict[str, Match] = {}
+    for candidate in candidates:
+        alias = aliases.get(candidate.locator_id)
+        if alias is not None:
+            match = _match_of_alias(candidate, alias, source, now)
+        elif (earlier := first.get(candidate.locator_id)) is not None:
+            match = Match(candidate, earlier.source_id, certain=True, claimed=True)
+        else:
+            match = first[candidate.locator_id] = Match(candidate, candidate.source_id())
+        found.append(match)
+    return found
 
 
-async def _write(writer: ArticleWriter, matches: list[Match], renewed: list[Document], matched: Matched) -> list[Match]:
-    """The matches that changed their article."""
-    written: list[Match] = []
-    matched.any_written |= bool(matches)
-    for source_id, merged in (await writer.write(matches, renewed)).items():
-        matched.add(source_id, merged)
-        if merged.article is not None:
-            written += [each._replace(certain=True, claimed=True) for each in merged.matches]
-    return written
-
-
-def _is_outlived(found: _Found, known: KnownEntries) -> bool:
-    """Whether the entry has outlived its article: the alias has expired while the feed kept showing the entry."""
-    return found.alias is None and known.has(found.candidate.id_hash)
-
-
-def _match(found: _Found, writer: ArticleWriter) -> Match:
-    candidate, alias, now = found.candidate, found.alias, writer.now
-    if alias is None:
-        return Match(candidate, candidate.source_id())
+def _match_of_alias(candidate: Candidate, alias: Document, source: Source, now: datetime) -> Match:
+    aliased_at = parse_time(alias["created_at"])
     if candidate.flag is not None:
         # The entry has no usable date of its own: it was first seen when its alias was created.
-        first_seen = min(now.at, parse_time(alias["created_at"]))
-        candidate = examined(candidate.entry, writer.source, now.at, first_seen)
-    age = now.at - parse_time(alias["created_at"])
-    outlived = age > timedelta(seconds=ARTICLE_SECONDS) - NEARLY
+        candidate = candidate_of(candidate.entry, source, min(now, aliased_at))
+    outlived = now - aliased_at > ARTICLE_KEPT - ABOUT_TO_EXPIRE
     return Match(candidate, alias["source_id"], certain=True, claimed=True, outlived=outlived)
+
+
+def grouped(matches: Iterable[Match]) -> Groups:
+    groups: Groups = {}
+    for match in matches:
+        groups.setdefault(match.source_id, []).append(match)
+    return groups
+
+
+def separated(groups: Groups, articles: Mapping[str, ArticleDocument | None], source: Source) -> Groups:
+    """The groups, with each match that must be an article of its own under the article that its URL identifies."""
+    own = {
+        match.candidate.locator_id: match.candidate.source_id(with_url=True)
+        for key, group in groups.items()
+        for match in _own_articles(articles[key], group, source)
+    }
+    if not own:
+        return groups
+    return grouped(
+        match._replace(source_id=own[match.candidate.locator_id], certain=True)
+        if match.candidate.locator_id in own
+        else match
+        for group in groups.values()
+        for match in group
+    )
+
+
+def _own_articles(article: ArticleDocument | None, group: Sequence[Match], source: Source) -> list[Match]:
+    """The matches that must be articles of their own: their source has another entry in this article, under another id
+    and another URL. Merging the wrong articles is worse than missing a duplicate."""
+    if article is None and len(group) == 1:
+        return []  # nearly always: the entry creates the article
+    if article is not None and article.get("deleted_at"):
+        return []
+    own = article["source_attribution"].get(source.key) if article is not None else None
+    known = (own["article_id"], _normalized(own["url"])) if own is not None else None
+    found = []
+    for match in group:
+        candidate = match.candidate
+        if known is None:
+            known = (candidate.article_id, candidate.url)
+        elif not match.certain and known[0] != candidate.article_id and known[1] != candidate.url:
+            found.append(match)
+    return found
+
+
+def _normalized(url: str) -> str:
+    try:
+        return normalize_url(url)
+    except ValueError:
+        return url

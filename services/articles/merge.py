@@ -2,48 +2,64 @@
 
 `merge` takes an article as it is stored, or None, with the entries of one source; it returns the documents to write.
 When another worker wrote the article meanwhile, the caller reads the article again and calls `merge` again.
+
+Documents are built as dicts, in the shape of models/article.py, models/observation.py and models/locator.py (a test
+compares them): validating sixty models at each fetch would cost more than storing them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from models.article import ArticleDocument
+from models.article import (
+    ARTICLE_KEPT,
+    LOWEST_PRIORITY,
+    Article,
+    ArticleDocument,
+    AttributionDocument,
+    ReadingDocument,
+)
+from models.locator import ALIAS_KEPT, AliasDocument, SeenHashDocument, seen_key
 from models.observation import ObservationDocument, attempt_key
-from services.articles import article_documents as documents
-from services.articles.article_documents import Moment
+from models.stored import StoredFields
+from models.values import format_time
 from services.articles.identity import Candidate, Source
-from services.parse.urls import normalize_url
+from services.articles.matching import Match
+from services.parse.text import one_line
+
+MOST_TAGS = 100
+LONGEST_DATE = 200
+ARTICLE_SECONDS = int(ARTICLE_KEPT.total_seconds())
+ALIAS_SECONDS = int(ALIAS_KEPT.total_seconds())
 
 Change = Literal["create", "join", "edit", "priority", "none"]
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
-    """The attempt that writes, for the record of what it added."""
+class SourceAttempt:
+    """One attempt to ingest entries of one source. All documents that it writes carry its time.
 
-    run_id: str
-    number: int
-
-    def key(self, source: Source) -> str:
-        return attempt_key(self.run_id, source.key, self.number)
-
-
-class Match(NamedTuple):
-    """A candidate and the article that it matches.
-
-    `claimed`: the candidate's locator names the article already. `certain`: the article follows from the locator or
-    the URL, so no other article comes into question. `outlived`: a missing article is not to be created, since it has
-    reached the end of its time.
+    `at` is later than that of every earlier attempt at the source. `time` and `seconds` are `at` as documents have it.
     """
 
-    candidate: Candidate
-    source_id: str
-    certain: bool = False
-    claimed: bool = False
-    outlived: bool = False
+    source: Source
+    run_id: str
+    attempt_no: int
+    at: datetime
+    time: str = field(init=False)
+    seconds: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "time", format_time(self.at))
+        object.__setattr__(self, "seconds", int(self.at.timestamp()))
+
+    @property
+    def key(self) -> str:
+        return attempt_key(self.run_id, self.source.key, self.attempt_no)
 
 
 class Merged(NamedTuple):
@@ -55,104 +71,306 @@ class Merged(NamedTuple):
 
     before: ArticleDocument | None
     article: ArticleDocument | None
-    observations: tuple[ObservationDocument, ...]
+    observation: ObservationDocument | None
     matches: tuple[Match, ...]
     is_new_to_source: bool = False
     text_in: str | None = None
 
     @property
     def makes_analysis_due(self) -> bool:
-        if self.article is None:
-            return False
-        return self.before is None or not documents.analysed_alike(self.before, self.article)
+        return self.article is not None and (self.before is None or not analysed_alike(self.before, self.article))
 
 
-def other_articles(article: ArticleDocument | None, matches: Sequence[Match], source: Source) -> list[Match]:
-    """The matches that must be articles of their own: their source has another entry in this article, under another id
-    and another URL. Merging the wrong articles is worse than missing a duplicate."""
-    if article is None and len(matches) == 1:
-        return []  # nearly always: the entry creates the article
-    own = article["source_attribution"].get(source.key) if article is not None else None
-    if article is not None and article.get("deleted_at"):
-        return []
-    known = (own["article_id"], _normalized(own["url"])) if own is not None else None
-    found = []
+def merge(
+    article: ArticleDocument | None,
+    stored: ObservationDocument | None,
+    matches: Sequence[Match],
+    attempt: SourceAttempt,
+) -> Merged:
+    """`stored` is the source's observation of this article of the present day, if an entry may replace it."""
+    before, source = article, attempt.source
+    observed: ObservationDocument | None = None
+    is_new_to_source = False
     for match in matches:
         candidate = match.candidate
-        if known is None:
-            known = (candidate.article_id, candidate.url)
-        elif not match.certain and known[0] != candidate.article_id and known[1] != candidate.url:
-            found.append(match)
-    return found
+        change = change_of(match, article, attempt)
+        if change == "none":
+            continue
+        if article is None:
+            article = _new_article(candidate, match.source_id, attempt)
+        else:
+            own = article["source_attribution"].get(source.key)
+            if change == "priority" and own is not None:
+                own = {**own, "source_priority": source.priority}
+                article = _with_entry(article, candidate, attempt, own)
+                continue
+            article = _with_entry(article, candidate, attempt, _attribution(candidate, attempt, own))
+        observed = _observation(article, candidate, attempt, observed or stored)
+        if change in ("create", "join"):
+            is_new_to_source = True
+            observed["added_by_attempt"] = attempt.key
+            observed["created_article"] = change == "create"
+    written = None if article is before else article
+    text_in = None if written is None else _observation_with_text(before, written, source)
+    return Merged(before, written, observed, tuple(matches), is_new_to_source, text_in)
 
 
-def change_of(match: Match, article: ArticleDocument | None, source: Source, now: Moment) -> Change:
+def change_of(match: Match, article: ArticleDocument | None, attempt: SourceAttempt) -> Change:
     """What one entry does to the article that it matches."""
     if article is None:
         return "none" if match.outlived else "create"
     if article.get("deleted_at"):
         return "none"
-    own = article["source_attribution"].get(source.key)
+    own = article["source_attribution"].get(attempt.source.key)
     if own is None:
         return "join"
     if own.get("revision") != match.candidate.revision:
         # A later attempt may have taken the feed over from this one and stored a later revision.
-        return "none" if own.get("scraped_at", "") > now.text else "edit"
-    return "none" if documents.priority_in(article, source.key) == source.priority else "priority"
+        return "none" if own.get("scraped_at", "") > attempt.time else "edit"
+    return "none" if priority_of(own) == attempt.source.priority else "priority"
 
 
-def merge(
-    article: ArticleDocument | None,
-    stored_observations: Mapping[str, ObservationDocument],
-    matches: Sequence[Match],
-    source: Source,
-    attempt: Attempt,
-    now: Moment,
-) -> Merged:
-    """`stored_observations` are the source's observations of this article of the present day, by id."""
-    before = article
-    observations: dict[str, ObservationDocument] = {}
-    is_new_to_source = False
-    for match in matches:
-        change = change_of(match, article, source, now)
-        if change == "none":
-            continue
-        article = _changed(change, article, match, source, attempt, now)
-        if change == "priority":
-            continue
-        is_new_to_source |= change in ("create", "join")
-        name = documents.observation_id(source.key, article["source_attribution"][source.key]["scraped_at"])
-        earlier = observations.get(name) or stored_observations.get(name)
-        observed = documents.observation(article, match.candidate, source, now, earlier)
-        if change in ("create", "join"):
-            observed["added_by_attempt"] = attempt.key(source)
-            observed["created_article"] = change == "create"
-        observations[name] = observed
-    written = None if article is before else article
-    return Merged(
-        before,
-        written,
-        tuple(observations.values()),
-        tuple(matches),
-        is_new_to_source,
-        None if written is None else documents.observation_with_text(before, written, source),
-    )
+def with_priority(article: ArticleDocument, key: str, priority: int, time: str) -> ArticleDocument:
+    """The article with another priority of one source. Where this makes another source's reading the canonical one,
+    the caller must fetch that source's text."""
+    own: AttributionDocument = {**article["source_attribution"][key], "source_priority": priority}
+    return _with_attribution(article, key, own, time)
 
 
-def _changed(
-    change: Change, article: ArticleDocument | None, match: Match, source: Source, attempt: Attempt, now: Moment
+def priority_of(attribution: AttributionDocument) -> int:
+    priority = attribution.get("source_priority")
+    return LOWEST_PRIORITY if priority is None else priority
+
+
+def analysed_alike(before: ArticleDocument, after: ArticleDocument) -> bool:
+    """Whether an analysis of `after` would read the same as one of `before`."""
+    if any(before["canonical"].get(name) != after["canonical"].get(name) for name in ("headline", "revision")):
+        return False
+    return all(before.get(name) == after.get(name) for name in ("text_for_analysis", "matched_tickers", "tags"))
+
+
+def chosen_source(attributions: Mapping[str, AttributionDocument]) -> str:
+    """The source of the canonical reading: the lowest priority number, then the revision that was first seen last,
+    then the highest observation id."""
+
+    def rank(key: str) -> tuple[int, str, str]:
+        scraped_at = _scraped_at(attributions[key])
+        return -priority_of(attributions[key]), scraped_at, observation_id(key, scraped_at)
+
+    return max(attributions, key=rank)
+
+
+@lru_cache(maxsize=1024)
+def observation_id(source: str, scraped_at: str) -> str:
+    return f"obs:{source}:{scraped_at[:4]}{scraped_at[5:7]}{scraped_at[8:10]}"
+
+
+def alias(candidate: Candidate, source_id: str, attempt: SourceAttempt) -> AliasDocument:
+    """The locator alias that says which article the entry's identity means."""
+    document: AliasDocument = {
+        "id": candidate.locator_id,
+        "locator": candidate.locator_id,
+        "provider": attempt.source.key,
+        "locator_identity": candidate.locator,
+        "source_id": source_id,
+    }
+    _stamp(document, "LocatorAlias", attempt, ALIAS_SECONDS)
+    return document
+
+
+def seen_hash(candidate: Candidate, source_id: str, attempt: SourceAttempt, kept_seconds: int) -> SeenHashDocument:
+    """The stored content hash of an ingested entry."""
+    name = seen_key(attempt.source.key, candidate.entry.content_hash)
+    document: SeenHashDocument = {
+        "id": name,
+        "locator": name,
+        "source": attempt.source.key,
+        "content_hash": candidate.entry.content_hash,
+        "revision": candidate.entry.form_hash,
+        "source_id": source_id,
+    }
+    _stamp(document, "SeenHash", attempt, kept_seconds)
+    return document
+
+
+def _stamp(document: StoredFields, entity_type: str, attempt: SourceAttempt, kept_seconds: int) -> None:
+    """Sets the fields that all documents have."""
+    document["entity_type"] = entity_type
+    document["schema_version"] = "1"
+    document["created_at"] = document["updated_at"] = attempt.time
+    document["ttl_timestamp"] = attempt.seconds + kept_seconds
+
+
+def _new_article(candidate: Candidate, source_id: str, attempt: SourceAttempt) -> ArticleDocument:
+    item, source = candidate.entry.item, attempt.source
+    key = source_id.removeprefix("dedup:")
+    attribution = _attribution(candidate, attempt, None)
+    article: ArticleDocument = {
+        "id": Article.ID,
+        "source_id": source_id,
+        "dedup_key": key,
+        "timestamp": attribution["published_at"],
+        "headline": item.headline,
+        "normalized_headline": candidate.normalized_headline,
+        # A locator alias without an article, left by a crash, may name a key that this headline no longer gives.
+        "url_in_key": not candidate.normalized_headline or key != candidate.plain_key,
+        "sources": [source.key],
+        "source_attribution": {source.key: attribution},
+        "canonical": _reading(source.key, attribution),
+        "created_by_run": attempt.run_id,
+        "status": "pending",
+        "analysis_due_since": attempt.time,
+        "analysis_attempts": 0,
+        "matched_tickers": list(item.tickers),
+        "detected_tool_ids": [],
+        "tags": list(item.tags),
+    }
+    _stamp(article, "Article", attempt, ARTICLE_SECONDS)
+    if candidate.flag is not None:
+        article["published_flag"] = candidate.flag
+    if candidate.text:
+        article["text_for_analysis"] = candidate.text
+    return article
+
+
+def _with_entry(
+    article: ArticleDocument, candidate: Candidate, attempt: SourceAttempt, own: AttributionDocument
 ) -> ArticleDocument:
-    if article is None:
-        return documents.new_article(match.candidate, source, match.source_id, attempt.run_id, now)
-    if change == "join":
-        return documents.with_source(article, match.candidate, source, attempt.run_id, now)
-    if change == "edit":
-        return documents.with_edit(article, match.candidate, source, now)
-    return documents.with_candidate_priority(article, match.candidate, source, now)
+    """The article with the candidate as what its source publishes now, and with `own` as the source's attribution."""
+    item, key = candidate.entry.item, attempt.source.key
+    after = _with_attribution(article, key, own, attempt.time)
+    after["matched_tickers"] = _union(article.get("matched_tickers", ()), item.tickers)
+    after["tags"] = _union(article.get("tags", ()), item.tags)
+    if after["canonical"]["source"] == key:
+        after["text_for_analysis"] = candidate.text or None
+    return _with_analysis_due(article, after, attempt.time)
 
 
-def _normalized(url: str) -> str:
-    try:
-        return normalize_url(url)
-    except ValueError:
-        return url
+def _with_attribution(article: ArticleDocument, key: str, own: AttributionDocument, time: str) -> ArticleDocument:
+    """The article with this attribution of one source, and the reading that is canonical then."""
+    attributions = {**article["source_attribution"], key: own}
+    chosen = chosen_source(attributions)
+    after = article.copy()
+    after["updated_at"] = max(article["updated_at"], time)
+    after["source_attribution"] = attributions
+    after["canonical"] = _reading(chosen, attributions[chosen])
+    if key not in article["sources"]:  # of two with the same crawl time, the earlier one stays first
+        by_crawl_time = sorted((*article["sources"], key), key=lambda each: attributions[each]["crawl_timestamp"])
+        after["sources"] = by_crawl_time
+    return after
+
+
+def _with_analysis_due(before: ArticleDocument, after: ArticleDocument, time: str) -> ArticleDocument:
+    """Makes the analysis of `after` due if it would read other than one of `before`."""
+    if not analysed_alike(before, after):
+        after.setdefault("analysis_due_since", time)
+        if before["status"] == "error":
+            after["status"], after["analysis_attempts"] = "pending", 0
+    return after
+
+
+def _observation_with_text(before: ArticleDocument | None, after: ArticleDocument, source: Source) -> str | None:
+    """The id of the observation that has the text of the canonical reading, if neither the article nor the source's
+    entry has that text."""
+    canonical = after["canonical"]["source"]
+    if before is None or canonical in (source.key, before["canonical"]["source"]):
+        return None
+    return after["canonical"]["observation_id"]
+
+
+def _observation(
+    article: ArticleDocument, candidate: Candidate, attempt: SourceAttempt, earlier: ObservationDocument | None
+) -> ObservationDocument:
+    """What the source publishes now, filed under the day on which it first published this revision.
+
+    `earlier` is the document that is stored under this id: an earlier revision of the same day.
+    """
+    item, source = candidate.entry.item, attempt.source
+    own = article["source_attribution"][source.key]
+    scraped_at = own["scraped_at"]
+    document: ObservationDocument = {
+        "id": observation_id(source.key, scraped_at),
+        "source_id": article["source_id"],
+        "source": source.key,
+        "source_priority": source.priority,
+        "observed_day": scraped_at[:10],
+        "scraped_at": scraped_at,
+        "article_id": candidate.article_id,
+        "url": item.url,
+        "headline": item.headline,
+        "published_at": own["published_at"],
+        "tags": list(item.tags),
+        "tickers": list(item.tickers),
+        "revision": candidate.revision,
+        "parse_warnings": [*item.mended, *([f"date_{candidate.flag}"] if candidate.flag is not None else [])],
+    }
+    _stamp(document, "Observation", attempt, ARTICLE_SECONDS)
+    if candidate.text:
+        document["text"] = candidate.text
+    if item.publisher:
+        document["publisher"] = item.publisher
+    if candidate.flag is not None:
+        document["published_flag"] = candidate.flag
+        if raw_value := one_line(item.date_text[:LONGEST_DATE]):
+            document["raw_value"] = raw_value
+    if earlier is not None:
+        document["created_at"], document["ttl_timestamp"] = earlier["created_at"], earlier["ttl_timestamp"]
+        if "added_by_attempt" in earlier:
+            document["added_by_attempt"] = earlier["added_by_attempt"]
+        if "created_article" in earlier:
+            document["created_article"] = earlier["created_article"]
+    return document
+
+
+def _attribution(
+    candidate: Candidate, attempt: SourceAttempt, earlier: AttributionDocument | None
+) -> AttributionDocument:
+    """What the source publishes now. `earlier` is what an edit replaces: it says when the source first published the
+    article, and which run added the source to it."""
+    item = candidate.entry.item
+    attribution: AttributionDocument = {
+        "article_id": candidate.article_id,
+        "url": item.url,
+        "crawl_timestamp": attempt.time,
+        "original_headline": item.headline,
+        "source_priority": attempt.source.priority,
+        "published_at": candidate.published_at,
+        "scraped_at": attempt.time,
+        "revision": candidate.revision,
+    }
+    if item.publisher:
+        attribution["source_name"] = item.publisher
+    if earlier is None:
+        attribution["added_by_run"] = attempt.run_id
+        return attribution
+    attribution["crawl_timestamp"] = earlier["crawl_timestamp"]
+    if earlier.get("published_at"):
+        attribution["published_at"] = earlier["published_at"]
+    if "added_by_run" in earlier:
+        attribution["added_by_run"] = earlier["added_by_run"]
+    return attribution
+
+
+def _reading(key: str, attribution: AttributionDocument) -> ReadingDocument:
+    scraped_at = _scraped_at(attribution)
+    reading: ReadingDocument = {
+        "source": key,
+        "source_priority": priority_of(attribution),
+        "observation_id": observation_id(key, scraped_at),
+        "headline": attribution["original_headline"],
+        "url": attribution["url"],
+        "published_at": attribution["published_at"],
+        "scraped_at": scraped_at,
+        "revision": attribution["revision"],
+    }
+    if attribution.get("source_name"):
+        reading["publisher"] = attribution["source_name"]
+    return reading
+
+
+def _scraped_at(attribution: AttributionDocument) -> str:
+    return attribution.get("scraped_at") or attribution["crawl_timestamp"]
+
+
+def _union(known: Iterable[str], more: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys((*known, *more)))[:MOST_TAGS]

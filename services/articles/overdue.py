@@ -16,7 +16,7 @@ from models.errors import ChangedMeanwhile
 from models.feed import Feed
 from models.run import INGEST_FEEDS, JobRun
 from models.values import format_time
-from services.articles.counting import added_by, record_interrupted
+from services.articles.attempts import added_by, record_interrupted
 from services.feeds.claims import IngestMessage
 from services.ports import Document, Query, Store, Where
 from services.runs import rules

@@ -1,27 +1,160 @@
-"""Quarantine: what is held until a person reviews it, and the review.
+"""Quarantine: batches of entries that wait for a person, and the review of what is in quarantine.
 
-Floods are held in entries.py; a released batch is ingested in ingestion.py.
+entries.py finds the floods that are quarantined; ingestion.py ingests the batches that a person released.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, get_args
 
 from models.errors import ChangedMeanwhile, InvalidInput, NotFound
-from models.quarantine import QuarantineItem
+from models.feed import Feed
+from models.quarantine import QuarantineItem, QuarantinePart, quarantine_id
+from models.raw_item import RawItem
 from models.run import INGEST_FEEDS
 from models.states import ReviewStatus
-from services.articles.quarantined_batches import QuarantinedBatches
+from models.values import format_time, parse_time
+from services.articles.identity import Candidate
+from services.articles.merge import LONGEST_DATE
 from services.feeds.claims import IngestMessage
-from services.ports import Clock, Listed, Query, Store, Where, listed
+from services.parse.text import one_line
+from services.ports import Clock, Delete, Document, Listed, Query, Replace, Store, Where, listed, query_all
 from services.runs.engine import RunEngine
-from services.store.containers import QUARANTINE
+from services.store.containers import FEEDS, QUARANTINE
 
+PART_BYTES = 1_500_000
+SAMPLES = 20
 STATUSES: tuple[ReviewStatus, ...] = get_args(ReviewStatus)
 DECISIONS = tuple(status for status in STATUSES if status != "PENDING")
 _LONGEST_NOTE = 2000
 _TRIES = 8
+_ITEMS = Where("entity_type", "eq", "QuarantineItem")
+_PARTS = Where("entity_type", "eq", "QuarantinePart")
+
+
+class QuarantinedBatches:
+    """Batches of entries. Each is an item that people review, and its parts: the entries, in the item's partition."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def add(self, feed_id: str, flood: Sequence[Candidate], now: datetime) -> str:
+        """Stores the batch, once however often it is added. Its id."""
+        name = quarantine_id("BATCH", feed_id, "|".join(sorted(each.id_hash for each in flood)))
+        if await self._store.read(QUARANTINE.name, name, name) is not None:
+            return name
+        items = [each.entry.item for each in flood]
+        parts = [
+            QuarantinePart(created_at=now, updated_at=now, quarantine_id=name, number=number, items=tuple(some))
+            for number, some in enumerate(parts_of(items), start=1)
+        ]
+        # The parts first: an item that people can see can be released.
+        await self._store.write_many(QUARANTINE.name, [part.to_document() for part in parts])
+        item = QuarantineItem(
+            created_at=now,
+            updated_at=now,
+            quarantine_id=name,
+            kind="BATCH",
+            subject=feed_id,
+            reason_code="FLOOD",
+            reason=f"{len(items)} new ids, most of them with URLs or headlines that the feed had lately",
+            item_count=len(items),
+            parts=len(parts),
+            payload={"samples": [{"url": each.url, "headline": each.headline} for each in items[:SAMPLES]]},
+        )
+        await self._store.create_many(QUARANTINE.name, [item.to_document()])
+        return name
+
+    async def released(self, name: str) -> QuarantineItem | None:
+        """The batch, if a person released it and it was not ingested since."""
+        document = await self._store.read(QUARANTINE.name, name, name)
+        item = QuarantineItem.from_document(document) if document else None
+        return item if item is not None and item.waits_for_ingestion else None
+
+    async def items(self, item: QuarantineItem) -> list[RawItem]:
+        parts = await self._parts(item.quarantine_id)
+        return [item_of(each) for part in parts for each in part["items"]]
+
+    async def finish(self, item: QuarantineItem, now: datetime) -> None:
+        """Records that the batch was ingested, and deletes its parts."""
+        await self._without_parts(item.changed(now, released_at=now).to_document(), item.stored_etag or "")
+
+    async def clean_up(self) -> None:
+        """Deletes the parts of batches that a person dropped."""
+        dropped = Where("manual_review_status", "eq", "CLEARED_TERMINAL")
+        where = (Where("kind", "eq", "BATCH"), Where("parts", "gt", 0), dropped)
+        page = await self._store.query(QUARANTINE.name, Query(where))
+        for document in page.items:
+            await self.forget_in_feed(document["subject"], document["pk"])
+            try:
+                await self._without_parts(document, document["_etag"])
+            except ChangedMeanwhile:
+                continue  # another worker does it
+
+    async def forget_in_feed(self, feed_id: str, name: str) -> None:
+        """Removes the batch from the feed's document. A fetch that is under way keeps its own changes."""
+        for _ in range(_TRIES):
+            feed = await self._store.read(FEEDS.name, feed_id, Feed.ID)
+            if feed is None or feed.get("quarantine_id") != name:
+                return
+            without = {field: value for field, value in feed.items() if field != "quarantine_id"}
+            try:
+                await self._store.replace(FEEDS.name, without, feed["_etag"])
+            except ChangedMeanwhile:
+                continue
+            return
+
+    async def _without_parts(self, document: Document, etag: str) -> None:
+        parts = [Delete(part["id"]) for part in await self._parts(document["pk"])]
+        await self._store.batch(QUARANTINE.name, document["pk"], [Replace({**document, "parts": 0}, etag), *parts])
+
+    async def _parts(self, name: str) -> list[Document]:
+        return await query_all(self._store, QUARANTINE.name, Query((_PARTS,), partition=name, limit=10))
+
+
+def parts_of(items: Iterable[RawItem]) -> Iterator[list[dict[str, Any]]]:
+    """The items as JSON, in parts that fit into a document."""
+    part: list[dict[str, Any]] = []
+    size = 0
+    for item in items:
+        written = json_of(item)
+        length = len(json.dumps(written, ensure_ascii=False).encode())
+        if part and size + length > PART_BYTES:
+            yield part
+            part, size = [], 0
+        part.append(written)
+        size += length
+    if part:
+        yield part
+
+
+def json_of(item: RawItem) -> dict[str, Any]:
+    return {
+        "article_id": item.article_id,
+        "url": item.url,
+        "headline": item.headline,
+        "published": format_time(item.published) if item.published else None,
+        "published_flag": item.published_flag,
+        "summary_html": item.summary_html,
+        "content_html": item.content_html,
+        "tags": list(item.tags),
+        "tickers": list(item.tickers),
+        "publisher": item.publisher,
+        "date_text": one_line(item.date_text[:LONGEST_DATE]),
+        "mended": list(item.mended),
+        "url_shared": item.url_shared,
+    }
+
+
+def item_of(written: dict[str, Any]) -> RawItem:
+    """The item of which `json_of` gave `written`, also in an earlier version of this app."""
+    published = written["published"]
+    lists = {name: tuple(written.get(name, ())) for name in ("tags", "tickers", "mended")}
+    return RawItem(**{**written, **lists, "published": parse_time(published) if published else None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +166,8 @@ class Reviewed:
 
 
 class Quarantine:
+    """The review: a person decides once what is ingested and what is dropped."""
+
     def __init__(self, store: Store, engine: RunEngine, clock: Clock) -> None:
         self._store = store
         self._engine = engine
@@ -40,8 +175,8 @@ class Quarantine:
 
     async def page(self, status: str | None, limit: int, after: str | None) -> Listed[QuarantineItem]:
         """Newest first."""
-        where = [_ITEMS] + ([Where("manual_review_status", "eq", status)] if status else [])
-        query = Query(tuple(where), order="by_created", reverse=True, limit=limit, after=after)
+        where = (_ITEMS, Where("manual_review_status", "eq", status)) if status else (_ITEMS,)
+        query = Query(where, order="by_created", reverse=True, limit=limit, after=after)
         page = await self._store.query(QUARANTINE.name, query)
         return listed(page, QuarantineItem.from_document, "quarantine_id")
 
@@ -56,20 +191,14 @@ class Quarantine:
             raise InvalidInput("note", f"text of 1 to {_LONGEST_NOTE} characters")
         for _ in range(_TRIES):
             item = await self._get(quarantine_id)
-            if item.manual_review_status == decision:
-                return await self._followed(item)
-            decided = item.reviewed(self._clock(), decision, note)
-            try:
-                stored = await self._store.replace(QUARANTINE.name, decided.to_document(), item.stored_etag or "")
-            except ChangedMeanwhile:
-                continue
-            return await self._followed(QuarantineItem.from_document(stored))
+            if item.manual_review_status != decision:
+                item = item.reviewed(self._clock(), decision, note)
+                try:
+                    await self._store.replace(QUARANTINE.name, item.to_document(), item.stored_etag or "")
+                except ChangedMeanwhile:
+                    continue
+            return Reviewed(item, await self._consequence(item))
         raise ChangedMeanwhile(f"quarantine item {quarantine_id} keeps changing: try again")
-
-    async def _followed(self, item: QuarantineItem) -> Reviewed:
-        if item.kind == "BATCH" and item.manual_review_status == "CLEARED_TERMINAL":
-            await QuarantinedBatches(self._store).forget_in_feed(item.subject, item.quarantine_id)
-        return Reviewed(item, await self._to_queue(item))
 
     async def _get(self, quarantine_id: str) -> QuarantineItem:
         try:
@@ -80,12 +209,13 @@ class Quarantine:
             raise NotFound(f"quarantine: there is nothing with the id {quarantine_id!r}")
         return QuarantineItem.from_document(found)
 
-    async def _to_queue(self, item: QuarantineItem) -> IngestMessage | None:
-        """The message of a run of its own. The run is stored first, so that a lost message is noticed."""
-        if item.kind != "BATCH" or item.manual_review_status != "CLEARED_RETRY_APPROVED":
+    async def _consequence(self, item: QuarantineItem) -> IngestMessage | None:
+        """Drops a batch, or gives a released one a run of its own. The run is stored before its message is sent, so
+        that a lost message is noticed."""
+        if item.kind != "BATCH":
+            return None
+        if item.manual_review_status == "CLEARED_TERMINAL":
+            await QuarantinedBatches(self._store).forget_in_feed(item.subject, item.quarantine_id)
             return None
         run = await self._engine.accept(INGEST_FEEDS, item.subject, {"held": item.quarantine_id})
         return IngestMessage(run.run_id, quarantine_id=item.quarantine_id)
-
-
-_ITEMS = Where("entity_type", "eq", "QuarantineItem")

@@ -2,68 +2,155 @@
 
 An article and its observations are one atomic batch. A crash between the three steps leaves a state from which the same
 entries end up the same: an alias without an article is completed, an article without hashes is found by its alias.
-Which article an entry matches is decided in matching.py, what changes in it in merge.py.
+matching.py decides which article an entry matches, merge.py what changes in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import cast
 
-from models.article import Article, ArticleDocument
+from models.article import LOWEST_PRIORITY, Article, ArticleDocument
 from models.errors import Unavailable
+from models.feed import Feed
+from models.locator import seen_key
 from models.observation import ObservationDocument
-from services.articles import article_documents as documents
-from services.articles.article_documents import Moment
-from services.articles.identity import Source
-from services.articles.merge import Attempt, Match, Merged, merge, other_articles
+from services.articles.identity import Candidate
+from services.articles.matching import Groups, KnownEntries, Match, flood_of, grouped, matches_of, separated
+from services.articles.merge import (
+    ALIAS_SECONDS,
+    Merged,
+    SourceAttempt,
+    alias,
+    merge,
+    observation_id,
+    seen_hash,
+)
 from services.ports import Create, Document, Operation, Replace, Store, Upsert
-from services.store.containers import ARTICLES, LOCATORS
+from services.store.containers import ARTICLES, FEEDS, LOCATORS
 
 ROUNDS = 20
 """Tries to write an article that other workers write too. In each round, one of the workers has written."""
 
-Groups = dict[str, list[Match]]
+Articles = dict[str, ArticleDocument | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of candidates. `due` are the ids of articles whose analysis is due.
+
+    `any_matched`: a candidate matched an article, so articles may have been written. `published` are the publication
+    times of the entries that are new to the source, as far as the source gives them. `flood` are the candidates that
+    are to be quarantined.
+    """
+
+    due: frozenset[str] = frozenset()
+    any_matched: bool = False
+    published: tuple[datetime, ...] = ()
+    flood: tuple[Candidate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ArticleWriter:
-    """Writes the entries of one source within one attempt.
+    """Writes the entries of one attempt.
 
     `after_interruption`: an interrupted attempt may have written articles and not their hashes.
     """
 
     store: Store
-    source: Source
-    attempt: Attempt
-    now: Moment
+    attempt: SourceAttempt
     hashes_kept_seconds: int
     after_interruption: bool = False
 
-    async def write(self, matches: Iterable[Match], renewed: Sequence[Document]) -> dict[str, Merged]:
-        """Writes the matches, and the `renewed` locators as they are. What became of each article, by its id.
+    async def write(self, candidates: Sequence[Candidate], known: KnownEntries, *, trust_hashes: bool) -> Written:
+        """Stores what is new or changed among the candidates. Each must be another form of an entry.
 
-        No two matches may have the same locator.
+        Without `trust_hashes` stored hashes are not read: an interrupted attempt may have stored another form since.
         """
-        groups = _grouped(matches)
+        changed, aliases, renewed = await self._without_stored_hash(candidates, known, trust_hashes)
+        unknown = [each for each in changed if each.locator_id not in aliases]
+        flood = flood_of(unknown, known)
+        # An entry that the feed knows has outlived its article if its alias has expired.
+        dropped = {each.locator_id for each in (*flood, *(each for each in unknown if known.has(each.id_hash)))}
+        wanted = [each for each in changed if each.locator_id not in dropped]
+        matches = matches_of(wanted, aliases, self.attempt.source, self.attempt.at)
+        merged = await self._write(matches, renewed)
+        merged += await self._with_changed_priority(merged)
+        new = [each.matches[0].candidate for each in merged if each.is_new_to_source]
+        return Written(
+            frozenset(each.matches[0].source_id for each in merged if each.makes_analysis_due),
+            bool(matches),
+            tuple(each.published for each in new if each.flag is None),
+            tuple(flood),
+        )
+
+    async def _without_stored_hash(
+        self, candidates: Sequence[Candidate], known: KnownEntries, trust_hashes: bool
+    ) -> tuple[list[Candidate], dict[str, Document], list[Document]]:
+        """The candidates whose present form has no stored hash, the aliases of all by locator, and the hashes and
+        aliases of the others, to be renewed.
+
+        A hash is not enough for an entry that the feed knows in another form: the entry has returned to an earlier
+        form.
+        """
+        now, kept = self.attempt.seconds, self.hashes_kept_seconds
+        locators = list(dict.fromkeys(each.locator_id for each in candidates))
+        keys = [seen_key(self.attempt.source.key, each.entry.content_hash) for each in candidates]
+        stored = await self.store.read_many(
+            LOCATORS.name, [(key, key) for key in (locators + keys if trust_hashes else locators)]
+        )
+        aliases = {key: found for key, found in zip(locators, stored, strict=False) if found is not None}
+        hashes = stored[len(locators) :] or [None] * len(candidates)
+        changed: list[Candidate] = []
+        renewed: list[Document] = []
+        for candidate, hashed in zip(candidates, hashes, strict=True):
+            if hashed is None or hashed["revision"] != candidate.entry.form_hash or known.has(candidate.id_hash):
+                changed.append(candidate)
+            elif hashed["ttl_timestamp"] - now < kept // 2:
+                renewed.append({**hashed, "ttl_timestamp": now + kept})
+                if candidate.locator_id in aliases:
+                    renewed.append({**aliases[candidate.locator_id], "ttl_timestamp": now + ALIAS_SECONDS})
+        return changed, aliases, renewed
+
+    async def _with_changed_priority(self, merged: Sequence[Merged]) -> list[Merged]:
+        """Writes the changed articles again if the source's priority was changed while they were written.
+
+        The workflow that applies a changed priority searches for the source's articles after the change. An article
+        that is written later is found here instead.
+        """
+        again = [match._replace(certain=True, claimed=True) for one in merged if one.article for match in one.matches]
+        if not again:
+            return []
+        source = self.attempt.source
+        feed = await self.store.read(FEEDS.name, source.key, Feed.ID)
+        if feed is None or feed.get("source_priority", LOWEST_PRIORITY) == source.priority:
+            return []
+        changed = replace(source, priority=int(feed["source_priority"]))
+        writer = replace(self, attempt=replace(self.attempt, source=changed))
+        written = await writer._write(again, [])
+        return written + await writer._with_changed_priority(written)
+
+    async def _write(self, matches: Iterable[Match], renewed: Sequence[Document]) -> list[Merged]:
+        """Writes the matches, and the `renewed` locators as they are. What became of each article."""
+        groups = grouped(matches)
         articles = await self._read(groups)
-        apart = [each for key, group in groups.items() for each in other_articles(articles[key], group, self.source)]
-        groups = await self._claimed(_moved(groups, apart))
+        groups = await self._claimed(separated(groups, articles, self.attempt.source))
         articles |= await self._read(groups.keys() - articles.keys())
         merged = await self._merged_and_written(groups, articles)
         # No hash of an entry that changed nothing: a publication time that drifts would leave one at every poll.
         hashes = [
-            self._hash(key, match)
-            for key, one in merged.items()
-            if one.before is None or one.observations or self.after_interruption
+            seen_hash(match.candidate, match.source_id, self.attempt, self.hashes_kept_seconds)
+            for one in merged
+            if one.before is None or one.observation or self.after_interruption
             for match in one.matches
         ]
         if hashes or renewed:
             await self.store.write_many(LOCATORS.name, [*hashes, *renewed])
         return merged
 
-    async def _read(self, source_ids: Iterable[str]) -> dict[str, ArticleDocument | None]:
+    async def _read(self, source_ids: Iterable[str]) -> Articles:
         wanted = list(source_ids)
         if not wanted:
             return {}
@@ -75,99 +162,69 @@ class ArticleWriter:
         wanted = [match for group in groups.values() for match in group if not match.claimed]
         if not wanted:
             return groups
-        aliases = [documents.alias(each.candidate, self.source, each.source_id, self.now) for each in wanted]
+        aliases = [alias(each.candidate, each.source_id, self.attempt) for each in wanted]
         created = await self.store.create_many(LOCATORS.name, aliases)
         lost = [alias["id"] for alias, won in zip(aliases, created, strict=True) if not won]
         if not lost:
             return groups
         theirs = await self.store.read_many(LOCATORS.name, [(each, each) for each in lost])
-        claimed = {name: alias["source_id"] for name, alias in zip(lost, theirs, strict=True) if alias is not None}
-        return _grouped(
+        claimed = {name: found["source_id"] for name, found in zip(lost, theirs, strict=True) if found is not None}
+        return grouped(
             match._replace(source_id=claimed.get(match.candidate.locator_id, match.source_id))
             for group in groups.values()
             for match in group
         )
 
-    async def _merged_and_written(
-        self, groups: Groups, articles: Mapping[str, ArticleDocument | None]
-    ) -> dict[str, Merged]:
-        done: dict[str, Merged] = {}
+    async def _merged_and_written(self, groups: Groups, articles: Articles) -> list[Merged]:
+        done: list[Merged] = []
         for _ in range(ROUNDS):
             observations = await self._observations_of_today(groups, articles)
             merged = {
-                key: merge(articles[key], observations.get(key, {}), group, self.source, self.attempt, self.now)
-                for key, group in groups.items()
+                key: merge(articles[key], observations.get(key), group, self.attempt) for key, group in groups.items()
             }
             raced = await self._written(merged)
-            done |= {key: one for key, one in merged.items() if key not in raced}
+            done += [one for key, one in merged.items() if key not in raced]
             if not raced:
                 return done
             groups = {key: groups[key] for key in raced}
             articles = await self._read(raced)
         raise Unavailable(f"{len(groups)} articles kept changing", retry_after=1.0)
 
-    async def _observations_of_today(
-        self, groups: Groups, articles: Mapping[str, ArticleDocument | None]
-    ) -> dict[str, dict[str, ObservationDocument]]:
-        """The stored observations that an edit would replace, by article and id."""
-        name = documents.observation_id(self.source.key, self.now.text)
+    async def _observations_of_today(self, groups: Groups, articles: Articles) -> dict[str, ObservationDocument]:
+        """The stored observations that an edit would replace, by article."""
+        source, today = self.attempt.source.key, self.attempt.time[:10]
         keys = []
         for key, group in groups.items():
             article = articles[key]
-            own = article["source_attribution"].get(self.source.key) if article is not None else None
-            if own is None or own.get("scraped_at", "")[:10] != self.now.text[:10]:
+            own = article["source_attribution"].get(source) if article is not None else None
+            if own is None or own.get("scraped_at", "")[:10] != today:
                 continue
             if any(own.get("revision") != match.candidate.revision for match in group):
-                keys.append((key, name))
+                keys.append((key, observation_id(source, today)))
         if not keys:
             return {}
         found = cast("list[ObservationDocument | None]", await self.store.read_many(ARTICLES.name, keys))
-        return {key: {name: stored} for (key, _), stored in zip(keys, found, strict=True) if stored is not None}
+        return {key: stored for (key, _), stored in zip(keys, found, strict=True) if stored is not None}
 
     async def _written(self, merged: Mapping[str, Merged]) -> set[str]:
         """Writes the changed articles; the ids of those that another worker wrote since they were read."""
-        changed = await self._with_texts({key: one for key, one in merged.items() if one.article is not None})
+        texts = await self._texts(merged)
         batches: list[tuple[str, list[Operation]]] = []
-        for key, article in changed.items():
-            one = merged[key]
+        for key, one in merged.items():
+            if one.article is None:
+                continue
+            article = one.article if key not in texts else {**one.article, "text_for_analysis": texts[key]}
             first = Create(article) if one.before is None else Replace(article, one.before["_etag"])
-            batches.append((key, [first, *map(Upsert, one.observations)]))
+            batches.append((key, [first] if one.observation is None else [first, Upsert(one.observation)]))
         if not batches:
             return set()
         results = await self.store.batch_many(ARTICLES.name, batches)
         return {key for (key, _), result in zip(batches, results, strict=True) if isinstance(result, Exception)}
 
-    async def _with_texts(self, changed: Mapping[str, Merged]) -> dict[str, ArticleDocument]:
-        """The changed articles, each with the text of its canonical reading. Where another source's reading became the
-        canonical one, the text is in that source's observation."""
-        articles = {key: one.article for key, one in changed.items() if one.article is not None}
-        wanted = [(key, one.text_in) for key, one in changed.items() if one.text_in is not None]
-        if wanted:
-            found = await self.store.read_many(ARTICLES.name, wanted)
-            for (key, _), stored in zip(wanted, found, strict=True):
-                articles[key] = {**articles[key], "text_for_analysis": stored.get("text") if stored else None}
-        return articles
-
-    def _hash(self, source_id: str, match: Match) -> Document:
-        return documents.seen_hash(match.candidate, self.source, source_id, self.now, self.hashes_kept_seconds)
-
-
-def _grouped(matches: Iterable[Match]) -> Groups:
-    groups: Groups = {}
-    for match in matches:
-        groups.setdefault(match.source_id, []).append(match)
-    return groups
-
-
-def _moved(groups: Groups, apart: Sequence[Match]) -> Groups:
-    """The groups, with each of `apart` under the article that its URL identifies."""
-    if not apart:
-        return groups
-    moving = {each.candidate.entry.form_hash for each in apart}
-    return _grouped(
-        match._replace(source_id=match.candidate.source_id(with_url=True), certain=True)
-        if match.candidate.entry.form_hash in moving
-        else match
-        for group in groups.values()
-        for match in group
-    )
+    async def _texts(self, merged: Mapping[str, Merged]) -> dict[str, str | None]:
+        """The texts of the articles whose canonical reading became another source's, which is in that source's
+        observation."""
+        wanted = [(key, one.text_in) for key, one in merged.items() if one.text_in is not None]
+        found = await self.store.read_many(ARTICLES.name, wanted) if wanted else []
+        texts = zip(wanted, found, strict=True)
+        return {key: stored.get("text") if stored else None for (key, _), stored in texts}

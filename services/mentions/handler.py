@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from models.article import Article
 from models.errors import ChangedMeanwhile, ToolpulseError
 from models.values import format_time
-from services.articles.analysis_messages import article_messages
+from services.articles.messages import article_messages
 from services.logs import log_event
 from services.mentions.understanding import fingerprint
 from services.mentions.writing import MentionWriter

@@ -14,7 +14,7 @@ from datetime import datetime
 from models.cache import CacheMetadata
 from models.values import unix_seconds
 from services.articles.overdue import OverdueIngestion, Waiting
-from services.articles.quarantined_batches import QuarantinedBatches
+from services.articles.quarantine import QuarantinedBatches
 from services.feeds.claims import IngestMessage
 from services.feeds.schedule import Budget
 from services.logs import log_event
@@ -58,7 +58,7 @@ class Upkeep:
         self._store = store
         self._clock = clock
         self._overdue = overdue
-        self._held = QuarantinedBatches(store)
+        self._quarantined = QuarantinedBatches(store)
         self._second_chances = second_chances
         self._overdue_runs = overdue_runs
         self._budget = budget
@@ -69,7 +69,7 @@ class Upkeep:
         waits = {depth.name: depth.messages for depth in depths}
         waiting = Waiting(articles=waits[ANALYZE_ARTICLES], feeds=waits[INGEST_FEEDS])
         log_event(log, logging.INFO, "refresh_age", seconds=await self._refresh_age(now))
-        await self._held.sweep()
+        await self._quarantined.clean_up()
         if self._budget is not None:
             await self._budget.correct(now)
         report = UpkeepReport(

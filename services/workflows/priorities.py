@@ -13,8 +13,8 @@ from models.article import Article, ArticleDocument
 from models.errors import Unavailable, UnreadableDocument
 from models.feed import Feed
 from models.run import JobRun
-from services.articles import article_documents
-from services.articles.article_documents import Moment
+from models.values import format_time
+from services.articles.merge import priority_of, with_priority
 from services.mentions.understanding import fingerprint
 from services.mentions.writing import MentionWriter, WriteReport
 from services.ports import Clock, Document, Query, Replace, Store, Where
@@ -67,7 +67,7 @@ class Priorities:
     ) -> tuple[list[Document], dict[str, str]]:
         """The articles as they are stored with this priority; and those that could not be rewritten, with the
         reasons."""
-        now = Moment(self._clock())
+        now = format_time(self._clock())
         done: list[Document] = []
         failed: dict[str, str] = {}
         waiting = list(articles)
@@ -112,14 +112,14 @@ class Priorities:
         }
 
 
-def _with_priority(article: Document, feed_id: str, priority: int, now: Moment) -> Document:
+def _with_priority(article: Document, feed_id: str, priority: int, now: str) -> Document:
     """The same object if there is nothing to change. Raises UnreadableDocument, and KeyError if a source lacks a field
     that choosing a reading takes."""
     read = Article.from_document(article)
     before = cast(ArticleDocument, article)
-    if read.deleted_at is not None or article_documents.priority_in(before, feed_id) == priority:
+    if read.deleted_at is not None or priority_of(before["source_attribution"][feed_id]) == priority:
         return article
-    return cast(Document, article_documents.with_priority(before, feed_id, priority, now))
+    return cast(Document, with_priority(before, feed_id, priority, now))
 
 
 def _has_outdated_figures(article: Document) -> bool:

@@ -15,10 +15,10 @@ from models.feed import FeedSeen
 from models.locator import LocatorAlias, SeenHash
 from models.observation import Observation
 from models.raw_item import RawItem
-from services.articles.analysis_messages import MOST_ARTICLES, article_messages
-from services.articles.article_documents import chosen_source
-from services.articles.identity import ShortHash, Source, entry_of, examined, is_weak
-from services.articles.known import GROUP, MOST_KEPT, DocumentCache, KnownEntries
+from services.articles.identity import ShortHash, Source, candidate_of, entry_of, is_weak
+from services.articles.matching import GROUP, MOST_KEPT, DocumentCache, KnownEntries
+from services.articles.merge import chosen_source
+from services.articles.messages import MOST_ARTICLES, article_messages
 from services.store.sqlite import SqliteStore
 from tests.functional.articles.world import START, Item, SettableClock, World, item
 
@@ -135,7 +135,7 @@ def test_an_item_is_examined_or_refused_but_never_breaks(article_id: str, headli
     )
     try:
         entry = entry_of(source, raw)
-        candidate = examined(entry, source, START)
+        candidate = candidate_of(entry, source, START)
     except ValueError:
         return
     assert len(entry.form_hash) == len(candidate.id_hash) == 16

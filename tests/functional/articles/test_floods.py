@@ -1,8 +1,7 @@
 """A feed whose ids all change is held back until a person has looked; both ways out are there."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -10,11 +9,10 @@ from models.errors import ChangedMeanwhile
 from models.metrics import IngestionTotals
 from models.quarantine import QuarantineItem
 from models.run import FETCH_FEED
-from services.articles.quarantine import Quarantine
-from services.articles.quarantined_batches import PART_BYTES, QuarantinedBatches
+from services.articles.quarantine import PART_BYTES, Quarantine, QuarantinedBatches
 from services.feeds.claims import IngestMessage
 from services.feeds.leases import Lease, Leases
-from services.ports import Document, Store
+from services.ports import Operation, Store
 from services.store.containers import QUARANTINE
 from tests.functional.articles.dying import Died, DyingStore
 from tests.functional.articles.turns import NEVER
@@ -124,16 +122,16 @@ async def test_an_approved_batch_comes_in_once_and_counts_once(world: World) -> 
     assert len(await world.articles()) == 2 * MANY
 
 
-class DiesSayingThatItIsIn(DyingStore):
-    """The batch is in, and its feed saved."""
+class DiesFinishingTheBatch(DyingStore):
+    """The batch is ingested, and its feed saved."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store, NEVER, "before")
 
-    async def replace(self, container: str, document: Mapping[str, Any], etag: str) -> Document:
+    async def batch(self, container: str, partition: str, operations: Sequence[Operation]) -> list[str | None]:
         if container == QUARANTINE.name:
             raise Died
-        return await super().replace(container, document, etag)
+        return await super().batch(container, partition, operations)
 
 
 async def test_a_batch_that_came_in_before_its_worker_died_is_in_the_figures_of_its_run(world: World) -> None:
@@ -142,7 +140,7 @@ async def test_a_batch_that_came_in_before_its_worker_died_is_in_the_figures_of_
     batch = (await quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")).batch
     assert batch is not None
     with pytest.raises(Died):
-        await world.new_worker(DiesSayingThatItIsIn(world.store)).ingestion.ingest(batch)
+        await world.new_worker(DiesFinishingTheBatch(world.store)).ingestion.ingest(batch)
     world.clock.forward(minutes=1)
     await world.new_worker().ingestion.ingest(batch, 2)
     assert (await held_batch(world)).released_at is not None
@@ -155,7 +153,7 @@ async def test_a_dropped_batch_stays_out_and_its_pieces_go(world: World) -> None
     dropped = await quarantine(world).review(held.quarantine_id, "CLEARED_TERMINAL")
     assert dropped.batch is None
     assert await QuarantinedBatches(world.store).released(held.quarantine_id) is None
-    await QuarantinedBatches(world.store).sweep()
+    await QuarantinedBatches(world.store).clean_up()
     assert [each["entity_type"] for each in await world.all("quarantine")] == ["QuarantineItem"]
     world.publish("a", [*FLOOD, item(700)])
     await world.poll("a", world.new_worker())
@@ -172,7 +170,7 @@ async def test_a_dropped_batch_is_no_longer_what_its_feed_points_to_though_the_r
     feed = await world.feed("a")
     assert (feed.quarantine_id, feed.total_articles_fetched) == (None, MANY)
     await world.store.replace("feeds", pointing.to_document(), feed.stored_etag or "")
-    await QuarantinedBatches(world.store).sweep()
+    await QuarantinedBatches(world.store).clean_up()
     assert (await world.feed("a")).quarantine_id is None
 
 

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 from models.observation import Observation
 from models.quarantine import QuarantineItem
-from services.articles.identity import Source, entry_of, examined
-from services.articles.quarantined_batches import QuarantinedBatches
+from services.articles.identity import Source, candidate_of, entry_of
+from services.articles.quarantine import QuarantinedBatches
 from services.feeds.news_apis import enabled_apis
 from services.fetch.outcome import FetchRequest, FetchResult
 from services.parse.feed import parse
@@ -98,7 +98,7 @@ async def test_a_batch_that_was_held_says_what_it_would_have_said(world: World) 
     source = Source("a", "a", 999)
     batches = QuarantinedBatches(world.store)
     now = world.clock.now
-    name = await batches.hold("a", [examined(entry_of(source, each), source, now) for each in items], now)
+    name = await batches.add("a", [candidate_of(entry_of(source, each), source, now) for each in items], now)
     held = await world.store.read("quarantine", name, name)
     assert held is not None
     assert tuple(await batches.items(QuarantineItem.from_document(held))) == items

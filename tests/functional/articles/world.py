@@ -19,7 +19,7 @@ from xml.sax.saxutils import escape
 from models.feed import Feed
 from services.articles.entries import EntryIngestion
 from services.articles.ingestion import Ingestion, IngestOutcome
-from services.articles.known import DocumentCache
+from services.articles.matching import DocumentCache
 from services.articles.overdue import OverdueIngestion
 from services.articles.poll import FeedPoller, Fetches
 from services.feeds.claims import Claims, IngestMessage

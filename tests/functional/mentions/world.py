@@ -15,7 +15,7 @@ from models.run import JobRun
 from models.timeline import Tally, Timeline
 from models.tool import Tool
 from models.values import hour_key
-from services.articles.analysis_messages import source_ids_of
+from services.articles.messages import source_ids_of
 from services.articles.reading import Articles
 from services.figures.entries import Generations
 from services.figures.recount import Recount

@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from models.cache import percentages
-from models.headline import normalize_headline
 from models.timeline import MILLIONTHS, Tally
 from models.tool import normalize_name
+from services.articles.identity import normalize_headline
 
 COUNT = st.integers(0, 10**9)
 MENTION = st.tuples(st.sampled_from(["positive", "negative", "neutral"]), st.floats(-1, 1))

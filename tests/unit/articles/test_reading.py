@@ -7,7 +7,7 @@ import pytest
 
 from models.article import Article
 from models.errors import InvalidInput, NotFound
-from models.headline import dedup_key, normalize_headline
+from services.articles.identity import dedup_key, normalize_headline
 from services.articles.reading import REDACTED, Articles, article_filter, tombstone
 from services.ports import Listed
 from services.store.containers import ARTICLES

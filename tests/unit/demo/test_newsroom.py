@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from models.headline import normalize_headline
 from scripts.demo.formats import FORMATS
 from scripts.demo.newsroom import OUTLETS, SHOWN, STORY_EVERY, Outlet, entries, is_failing, story
+from services.articles.identity import normalize_headline
 from services.parse.feed import parse
 
 NOW = datetime(2026, 2, 21, 20, 0, 7, tzinfo=UTC)

@@ -8,7 +8,7 @@ import pytest
 
 from models.errors import InvalidInput
 from models.metrics import CacheTotals, IngestionTotals
-from services.articles.reporting import totals_of
+from services.articles.attempts import totals_of
 from services.figures.messages import RefreshMessage, refresh_messages
 from services.operations.metrics import of_cache, of_feeds, of_ingestion
 from tests.documents import attempt, feed

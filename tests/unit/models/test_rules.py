@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import itertools
 import re
 from collections.abc import Callable
-from datetime import date, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -15,13 +14,13 @@ import pytest
 from models.document import Locator
 from models.errors import InvalidInput, InvalidTransition, UnreadableDocument
 from models.feed import feed_id_of
-from models.headline import content_hash, dedup_key, normalize_headline, source_id
 from models.locator import locator_key, seen_key
 from models.run import attempt_id
 from models.stored import StoredDocument
 from models.timeline import Tally
 from models.tool import Reference, name_key, normalize_name
 from models.values import parse_time
+from services.articles.identity import content_hash
 from services.store.containers import CONTAINERS
 from tests import documents
 from tests.documents import (
@@ -214,30 +213,9 @@ def test_these_do_not_expire_by_themselves(build: Build) -> None:
     assert build().ttl_timestamp is None
 
 
-def test_locators_and_hashes_live_on_when_they_are_seen_again() -> None:
-    assert documents.alias().seen_again(LATER).ttl_timestamp == int(LATER.timestamp()) + 30 * 86400
-    assert documents.seen_hash().seen_again(LATER).ttl_timestamp == int(LATER.timestamp()) + 7 * 86400
-
-
 def test_times_come_in_any_offset_and_are_kept_in_utc_without_fractions() -> None:
     plus_seven = datetime(2026, 2, 22, 3, 0, 0, 999_999, tzinfo=timezone(timedelta(hours=7)))
     assert parse_time(plus_seven) == parse_time("2026-02-22T03:00:00.5+07:00") == NOW
-
-
-def test_the_specification_of_headlines_step_by_step() -> None:
-    assert normalize_headline("  Apple   Reports\tQ4\nEarnings-Beat!  ") == "apple reports q4 earningsbeat"
-    assert normalize_headline("Apple's “Q4” — beat…") == "apples q4 beat"
-    assert normalize_headline("Привет, мир!") == "привет мир"
-    assert normalize_headline("हिन्दी की ख़बर") != normalize_headline("हनद क खबर")
-    assert normalize_headline("日本語、見出し。") == "日本語見出し"
-    assert normalize_headline("🚀🔥 ❤️") == ""
-
-
-def test_the_dedup_key_is_the_hash_of_headline_and_day() -> None:
-    expected = hashlib.sha256(b"apple reports q4 earnings beat|2025-12-21").hexdigest()[:32]
-    assert dedup_key("apple reports q4 earnings beat", date(2025, 12, 21)) == expected
-    assert dedup_key("apple reports q4 earnings beat", date(2025, 12, 21), "https://a.org/1") != expected
-    assert source_id(expected) == f"dedup:{expected}" == article(dedup_key=expected).partition
 
 
 def test_ids_follow_the_design() -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from models.headline import normalize_headline
+from services.articles.identity import normalize_headline
 from services.parse.collected import MAX_ITEMS
 from services.parse.news_apis import NEWS_APIS, NewsApi
 from services.parse.publishers import strip_publisher

@@ -4,7 +4,7 @@ ran at each stage: modules, functions, and how often a call went from one module
     python -m benchmarks.walk             the table
     python -m benchmarks.walk --modules   and the modules of each stage, in the order in which they were entered
 
-docs/architecture.md describes the same walk; tests/unit/benchmarks/test_walk.py holds the page to what this prints.
+docs/architecture.md describes the same walk; tests/unit/benchmarks/test_walk.py compares the page with these modules.
 """
 
 from __future__ import annotations
@@ -133,6 +133,7 @@ class App:
     def __init__(self) -> None:
         import function_app
 
+        function_app.app.functions_bindings = None  # else the functions can be listed once in a process only
         self._functions = {
             str(each.get_function_name()): each.get_user_function() for each in function_app.app.get_functions()
         }

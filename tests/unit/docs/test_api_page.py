@@ -1,11 +1,13 @@
 """docs/api.md lists every endpoint and every field that the API serves."""
 
 import inspect
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any
 
+import azure.functions as func
 import pytest
 
 from models.article import CanonicalReading, SourceAttribution
@@ -14,6 +16,7 @@ from models.mention import Match
 from models.metrics import CacheTotals, IngestionTotals
 from models.run import CollisionMetrics
 from models.stored import StoredDocument
+from services import container
 from services.fetch.outcome import READABLE, FetchStatus
 from services.figures.counters import Counters
 from services.figures.reader import shown_entry
@@ -102,15 +105,53 @@ def test_the_page_lists_every_kind_of_failed_fetch() -> None:
     assert {str(status) for status in FetchStatus if status not in READABLE} <= set(re.findall(r"`(\w+)`", row))
 
 
-def test_the_page_lists_every_endpoint_and_marks_those_of_management() -> None:
+@pytest.fixture
+async def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[dict[str, list[dict[str, Any]]]]:
+    """By endpoint, the answers to a request with an unknown parameter: without the management key, and with it.
+
+    Health is left out: it ignores parameters, and asks the queues.
+    """
+    for name, value in {
+        "STORE": "sqlite",
+        "DATA_DIR": str(tmp_path),
+        "AzureWebJobsStorage": "UseDevelopmentStorage=true",
+        "MANAGEMENT_KEY": "sesame",
+    }.items():
+        monkeypatch.setenv(name, value)
+
     import function_app
 
-    registered = {}
+    function_app.app.functions_bindings = None  # else the functions can be listed once in a process only
+    found: dict[str, list[dict[str, Any]]] = {}
     for function in function_app.app.get_functions():
         trigger: Any = function.get_trigger()
-        if trigger.type == "httpTrigger":
-            (method,) = trigger.methods
-            source = inspect.getsource(inspect.unwrap(function.get_user_function()))
-            registered[f"{method.value} {trigger.route.removeprefix('v1/')}"] = "require_management(req" in source
+        if trigger.type != "httpTrigger" or trigger.route == "v1/health":
+            continue
+        (method,) = trigger.methods
+        handler = function.get_user_function()
+        given = dict.fromkeys(inspect.signature(handler).parameters)
+        requests = [
+            func.HttpRequest(method.value, "/?unknown=1", params={"unknown": "1"}, headers=headers, body=b"")
+            for headers in ({}, {"X-Management-Key": "sesame"})
+        ]
+        name = f"{method.value} {trigger.route.removeprefix('v1/')}"
+        found[name] = [json.loads((await handler(**{**given, "req": each})).get_body()) for each in requests]
+    yield found
+    await container.close()
+
+
+async def test_the_page_lists_every_endpoint_and_marks_those_that_need_the_management_key(
+    answers: dict[str, list[dict[str, Any]]],
+) -> None:
     documented = re.findall(r"^\| `((?:GET|POST|PATCH|DELETE) \S+)`( ●)? \|", PAGE, re.MULTILINE)
-    assert sorted(documented) == sorted((route, " ●" if managed else "") for route, managed in registered.items())
+    served = [(name, " ●" if without_key["status"] == 401 else "") for name, (without_key, _) in answers.items()]
+    assert sorted(documented) == sorted([*served, ("GET health", "")])
+
+
+async def test_the_page_names_every_query_parameter(answers: dict[str, list[dict[str, Any]]]) -> None:
+    undocumented: set[str] = set()
+    for _, with_key in answers.values():
+        assert with_key["field"] == "unknown"
+        parameters = re.findall(r"\w+", with_key["allowed"].partition("there are ")[2])
+        undocumented.update(name for name in parameters if f"`{name}`" not in PAGE and f"?{name}=" not in PAGE)
+    assert undocumented == set()

@@ -31,7 +31,7 @@ from services.feeds.claims import Claims
 from services.feeds.news_apis import EnabledApi, enabled_apis
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Budget, Policy
-from services.fetch.credentials import credentials_in
+from services.fetch.outcome import credentials_in
 from services.figures.figures import Figures
 from services.mentions.handler import AnalysisHandler
 from services.mentions.writing import MentionWriter

@@ -16,12 +16,11 @@ from typing import Protocol
 from models.errors import InvalidInput
 from models.feed import Feed
 from models.raw_item import ParsedDocument
-from services.articles.desk import Desk
 from services.feeds.news_apis import EnabledApi, is_refused_alone, merged, nothing_asked, together
 from services.feeds.outcome import PollResult
 from services.fetch.addresses import checked_url
+from services.fetch.limits import BodyBudget, ParsingBudget
 from services.fetch.outcome import Credential, FetchRequest, FetchResult, FetchStatus
-from services.fetch.room import Room
 from services.parse.feed import discover, parse
 from services.parse.unreadable import Unreadable
 
@@ -55,9 +54,9 @@ class FeedPoller:
     """`credentials` finds what a private feed's setting holds: InvalidInput if it is missing or says nothing usable.
 
     `watched` gives the tickers that news APIs are asked about besides those of the settings, `registered` the id of the
-    feed that is at a URL. An answer is read when
-    there is room for it on the `desk`, and has its place there until whoever asked is through with it. What is read, or
-    waits for that, is within the `room`: whoever is at the desk never waits for it, or nobody might go on.
+    feed that is at a URL. A body counts in the body budget from its first byte and in the parsing budget from its last,
+    until its feed is ingested. A feed in the parsing budget never waits for the body budget, or feeds could wait for
+    each other.
     """
 
     def __init__(
@@ -66,43 +65,41 @@ class FeedPoller:
         apis: Mapping[str, EnabledApi],
         credentials: Callable[[str], Credential],
         watched: Callable[[], Awaitable[Sequence[str]]] = _nobodys,
-        desk: Desk | None = None,
-        room: Room | None = None,
         registered: Callable[[str], Awaitable[str | None]] = _nobody,
     ) -> None:
         self._fetcher = fetcher
         self._apis = apis
         self._credentials = credentials
         self._watched = watched
-        self._desk = desk or Desk()
-        self._room = room or Room()
+        self._parsing = ParsingBudget()
+        self._bodies = BodyBudget()
         self._registered = registered
 
     @asynccontextmanager
     async def polled(self, feed: Feed, now: datetime) -> AsyncIterator[PollResult]:
         """The answer, while it is looked at."""
-        async with AsyncExitStack() as places:
-            yield await (self._ask_api(feed, now) if feed.is_of_news_api else self._ask_feed(feed, places))
+        async with AsyncExitStack() as budgets:
+            yield await (self._ask_api(feed, now) if feed.is_of_news_api else self._ask_feed(feed, budgets))
 
     async def tickers(self, feeds: Iterable[str]) -> tuple[str, ...]:
         """What the news APIs among these feeds are asked about."""
         api = next((self._apis[feed] for feed in feeds if feed in self._apis), None)
         return (await self._with_watched(api)).tickers if api is not None else ()
 
-    async def _ask_feed(self, feed: Feed, places: AsyncExitStack) -> PollResult:
+    async def _ask_feed(self, feed: Feed, budgets: AsyncExitStack) -> PollResult:
         try:
             credential = self._credentials(feed.credential) if feed.credential else None
         except InvalidInput as error:
             result = FetchResult(FetchStatus.UNAUTHORIZED, feed.feed_url, error=str(error), fingerprint="credential")
             return PollResult(result)
         request = request_for(feed, credential)
-        answer = await self._at_desk(request, places)
+        answer = await self._fetch_and_parse(request, budgets)
         if answer.problem is not None and answer.problem.kind == "html" and _may_be_page(feed):
             links = await asyncio.to_thread(discover, answer.result.body or b"", answer.result.url)
             answer = replace(answer, result=replace(answer.result, body=None))
             if links:
-                await places.aclose()
-                answer = await self._named_by(feed, answer, replace(request, url=links[0].url), places)
+                await budgets.aclose()
+                answer = await self._named_by(feed, answer, replace(request, url=links[0].url), budgets)
         unconditional = request.etag is None and request.last_modified is None
         moved = _moved(feed, answer)
         if moved and (twin := await self._twin(feed, moved, "it has moved to a feed that")):
@@ -140,15 +137,15 @@ class FeedPoller:
     async def _with_watched(self, api: EnabledApi) -> EnabledApi:
         return replace(api, tickers=tuple(dict.fromkeys((*api.tickers, *await self._watched()))))
 
-    async def _at_desk(self, request: FetchRequest, places: AsyncExitStack) -> PollResult:
-        place = places.enter_context(self._room.place())
-        result = await self._fetcher.fetch(replace(request, place=place))
+    async def _fetch_and_parse(self, request: FetchRequest, budgets: AsyncExitStack) -> PollResult:
+        reservation = budgets.enter_context(self._bodies.reservation())
+        result = await self._fetcher.fetch(replace(request, reservation=reservation))
         if result.body is not None:
-            await places.enter_async_context(self._desk.place(len(result.body)))
+            await budgets.enter_async_context(self._parsing.reserve(len(result.body)))
         return await _read(result)
 
     async def _named_by(
-        self, feed: Feed, page: PollResult, request: FetchRequest, places: AsyncExitStack
+        self, feed: Feed, page: PollResult, request: FetchRequest, budgets: AsyncExitStack
     ) -> PollResult:
         """What the feed says that a web page names as its own; the page itself if that is none.
 
@@ -156,7 +153,7 @@ class FeedPoller:
         """
         if twin := await self._twin(feed, request.url, _OF_PAGE):
             return twin
-        found = await self._at_desk(replace(request, etag=None, last_modified=None, body_hash=None), places)
+        found = await self._fetch_and_parse(replace(request, etag=None, last_modified=None, body_hash=None), budgets)
         if found.document is None:
             return page
         found_at = found.result.moved_to or request.url
@@ -174,7 +171,7 @@ class FeedPoller:
         """Whether the server would have called this body, which is not the last one, unmodified."""
         if feed.etag is not None and result.etag == feed.etag:
             return True
-        conditional = replace(request, etag=feed.etag, last_modified=feed.last_modified, read=False)
+        conditional = replace(request, etag=feed.etag, last_modified=feed.last_modified, read_body=False)
         again = await self._fetcher.fetch(conditional)
         return again.status is FetchStatus.NOT_MODIFIED
 

@@ -16,7 +16,8 @@ from models.errors import InvalidInput
 from models.feed import Feed, feed_id_of
 from models.values import is_web_url
 from services.feeds.leases import RELEASED
-from services.fetch import addresses, credentials
+from services.fetch import addresses
+from services.fetch.outcome import CREDENTIAL_NAME
 from services.parse.news_apis import NEWS_APIS
 from services.parse.urls import normalize_url
 
@@ -175,7 +176,7 @@ def _checked_flag(value: Any) -> bool:
 
 
 def _checked_credential(value: Any) -> str:
-    if not isinstance(value, str) or not credentials.NAME.fullmatch(value):
+    if not isinstance(value, str) or not CREDENTIAL_NAME.fullmatch(value):
         raise InvalidInput("credential", "must be the name of a setting: FEED_CREDENTIAL_ and capitals, digits or _")
     return value
 

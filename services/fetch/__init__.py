@@ -1,1 +1,1 @@
-"""What the fetcher is made of: rules that are pure, and one adapter (wire) that talks HTTP."""
+"""Fetching over HTTP: pure rules, and one adapter (transport) that connects."""

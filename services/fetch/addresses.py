@@ -1,7 +1,7 @@
-"""Which URLs may be asked for and which addresses may be connected to. Pure; who connects must ask for each address.
+"""Which URLs may be fetched and which addresses may be connected to. Pure.
 
-The check of the URL is about form only. What protects the inside is the check of the address that is really connected
-to: names, redirects and odd notations all end there.
+The check of a URL is about its form only. Private networks are protected by the check of each address at the moment of
+connecting: names, redirects and odd notations all end there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _networks(*texts: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Networ
     return tuple(ipaddress.ip_network(text) for text in texts)
 
 
-NEVER = _networks(
+NEVER_ALLOWED = _networks(
     "169.254.169.254/32",  # instance metadata of most clouds
     "168.63.129.16/32",  # Azure's wire server, in a public range
     "100.100.100.200/32",
@@ -30,9 +30,9 @@ NEVER = _networks(
     "255.255.255.255/32",
     "ff00::/8",
 )
-"""Refused also where private addresses are allowed: no feed is there, and much harm is."""
+"""Refused also where private addresses are allowed: these serve no feeds, but secrets."""
 
-INSIDE = _networks(
+PRIVATE_V4 = _networks(
     "0.0.0.0/8",
     "10.0.0.0/8",
     "100.64.0.0/10",
@@ -48,9 +48,9 @@ INSIDE = _networks(
     "203.0.113.0/24",
     "240.0.0.0/4",
 )
-OUTSIDE_V6 = _networks("2000::/3")
-INSIDE_V6 = _networks("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
-"""Written out, since what `is_global` says differs between the patch releases of Python."""
+PUBLIC_V6 = _networks("2000::/3")
+PRIVATE_V6 = _networks("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
+"""Written out, because `is_global` differs between patch releases of Python."""
 
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
 COMPATIBLE = ipaddress.ip_network("::/96")
@@ -58,29 +58,30 @@ COMPATIBLE = ipaddress.ip_network("::/96")
 _ENDS_IN_A_NUMBER = re.compile(r"(^|\.)(\d+|0[xX][0-9a-fA-F]*)\.?$")
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
 _HOST = re.compile(r"[0-9A-Fa-f:.]+|[^\s\[\]:]+")
-"""As yarl has it, without brackets. A zone (`fe80::1%eth0`) is a name within one machine, and no feed's."""
+"""In yarl's form, without brackets. A zone (`fe80::1%eth0`) has a meaning within one machine only."""
 
 
 def refused_address(text: str, allow_private: bool) -> str | None:
-    """Why the address that is about to be connected to is refused; None if it is not."""
+    """Why an address must not be connected to; None if it may be."""
     try:
         address: Address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return "not an address"
-    meant = _embedded(address)
-    if any(_within(each, NEVER) for each in (address, *meant)):
+    embedded = _embedded(address)
+    if any(_within(each, NEVER_ALLOWED) for each in (address, *embedded)):
         return "metadata, broadcast or multicast address"
     if allow_private:
         return None
-    # A way in through a relay or gateway: public form, private end.
-    if meant:
-        return None if all(map(_is_public, meant)) and _may_translate(address) else "private address within another"
+    # A public address that a relay or gateway leads to a private one.
+    if embedded:
+        allowed = all(map(_is_public, embedded)) and _may_embed(address)
+        return None if allowed else "private address within another"
     return None if _is_public(address) else "private, loopback or reserved address"
 
 
-@lru_cache(maxsize=1024)  # a feed is asked again and again
+@lru_cache(maxsize=1024)  # feeds are fetched again and again
 def checked_url(text: str) -> URL | str:
-    """The URL to ask for, or why it is none."""
+    """The URL to fetch, or why it cannot be fetched."""
     text = text.strip()
     try:
         url = parsed(text).with_fragment(None)
@@ -89,18 +90,18 @@ def checked_url(text: str) -> URL | str:
         return "not a URL"
     faults = (
         (len(text) > LONGEST_URL, f"longer than {LONGEST_URL} characters"),
-        (_CONTROL.search(text), "holds spaces or control characters"),
+        (_CONTROL.search(text), "contains spaces or control characters"),
         (url.scheme not in ("http", "https"), "must begin with http:// or https://"),
-        (not url.raw_host, "names no host"),
-        (not _HOST.fullmatch(url.raw_host or "-"), "names a host that cannot be"),
-        (url.raw_user is not None or url.raw_password is not None, "must not hold a user name or password"),
+        (not url.raw_host, "has no host"),
+        (not _HOST.fullmatch(url.raw_host or "-"), "has an impossible host"),
+        (url.raw_user is not None or url.raw_password is not None, "must not contain a user name or password"),
         (port is not None and port < 1, "port must be 1 or more"),
     )
     return next((fault for found, fault in faults if found), url)
 
 
 def parsed(text: str) -> URL:
-    """yarl's reading of a URL. ValueError for what is none, also where yarl itself stumbles: `http://][@/`."""
+    """The URL as yarl parses it. Raises ValueError also where yarl raises IndexError: `http://][@/`."""
     try:
         return URL(text)
     except IndexError:
@@ -108,7 +109,7 @@ def parsed(text: str) -> URL:
 
 
 def odd_address(url: URL) -> bool:
-    """A host such as 127.1, 0x7f.1 or 2130706433, that some would read as an address and others as a name."""
+    """Whether the host is such as 127.1, 0x7f.1 or 2130706433: an address to some programs and a name to others."""
     return _is_odd(url.raw_host or "")
 
 
@@ -124,7 +125,7 @@ def _is_odd(host: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def is_loopback(host: str) -> bool:
-    """This machine, said outright. A name that happens to lead here is somebody's name."""
+    """Whether the host is `localhost` or a loopback address. Names that resolve to one do not count."""
     if not host.startswith("127.") and ":" not in host:
         return host == "localhost"
     try:
@@ -137,8 +138,8 @@ def same_origin(one: URL, other: URL) -> bool:
     return one.origin() == other.origin()
 
 
-def shown(url: URL | str) -> str:
-    """The URL for messages: where it is, without query or user."""
+def without_query(url: URL | str) -> str:
+    """The URL for messages, without its query, fragment and user."""
     try:
         url = parsed(url) if isinstance(url, str) else url
         return str(url.with_user(None).with_query(None).with_fragment(None))[:200]
@@ -147,7 +148,7 @@ def shown(url: URL | str) -> str:
 
 
 def _embedded(address: Address) -> list[ipaddress.IPv4Address]:
-    """The IPv4 addresses that an IPv6 address stands for or leads to."""
+    """The IPv4 addresses that an IPv6 address contains or leads to."""
     if address.version == 4:
         return []
     found = [each for each in (address.ipv4_mapped, address.sixtofour, *(address.teredo or ())) if each is not None]
@@ -158,15 +159,15 @@ def _embedded(address: Address) -> list[ipaddress.IPv4Address]:
     return found
 
 
-def _may_translate(address: Address) -> bool:
-    """Whether an address that embeds another is a form in real use: mapped by the system, or NAT64 of a v6-only net."""
+def _may_embed(address: Address) -> bool:
+    """Whether the IPv6 form is in real use: mapped by the system, or NAT64 of a network without IPv4."""
     return address.version == 6 and (address.ipv4_mapped is not None or address in NAT64)
 
 
 def _is_public(address: Address) -> bool:
     if address.version == 4:
-        return not _within(address, INSIDE) and not _within(address, NEVER)
-    return _within(address, OUTSIDE_V6) and not _within(address, INSIDE_V6)
+        return not _within(address, PRIVATE_V4) and not _within(address, NEVER_ALLOWED)
+    return _within(address, PUBLIC_V6) and not _within(address, PRIVATE_V6)
 
 
 def _within(address: Address, networks: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]) -> bool:

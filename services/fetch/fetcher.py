@@ -1,7 +1,7 @@
 """Fetches one document over HTTP, politely and within bounds. Every outcome is a value; only bugs are exceptions.
 
-It follows redirects, retries what may pass, keeps hosts from being crowded, and says what to save for next time. It
-parses nothing, stores nothing and logs nothing. docs/adr/0007-fetching.md says why it is as it is.
+Follows redirects, retries what may succeed, limits the requests to each host, and returns what to save for the next
+fetch. Parses, stores and logs nothing. docs/adr/0007-fetching.md gives the reasons.
 """
 
 from __future__ import annotations
@@ -19,38 +19,28 @@ from dataclasses import dataclass, replace
 import httpx
 from yarl import URL
 
-from services.fetch.addresses import checked_url, is_loopback, odd_address, parsed, same_origin, shown
-from services.fetch.headers import max_age_seconds, retry_after_seconds, validator
-from services.fetch.hosts import Breaker, Turns
-from services.fetch.outcome import (
-    BasicCredential,
-    Credential,
-    Failure,
-    FetchRequest,
-    FetchResult,
-    FetchStatus,
-)
-from services.fetch.transport import AbstractResolver, CheckedTransport
-from services.fetch.wire import Answer, Wire
+from services.fetch.addresses import checked_url, is_loopback, odd_address, parsed, same_origin, without_query
+from services.fetch.limits import Breaker, HostLimits
+from services.fetch.outcome import BasicCredential, Credential, FetchRequest, FetchResult, FetchStatus
+from services.fetch.response import max_age_seconds, retry_after_seconds, validator
+from services.fetch.transport import AbstractResolver, CheckedTransport, Failure, HttpClient, Response
 from services.ports import Clock, utc_now
-
-__all__ = ["FetchRequest", "FetchResult", "FetchStatus", "Fetcher", "FetcherSettings"]
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 PERMANENT_REDIRECTS = frozenset({301, 308})
 
 _STATUSES = {
-    401: (FetchStatus.UNAUTHORIZED, "it wants a login"),
-    403: (FetchStatus.UNAUTHORIZED, "it does not let us in"),
+    401: (FetchStatus.UNAUTHORIZED, "it needs a login"),
+    403: (FetchStatus.UNAUTHORIZED, "access is forbidden"),
     404: (FetchStatus.NOT_FOUND, "there is nothing at this address"),
-    407: (FetchStatus.UNAUTHORIZED, "a proxy wants a login"),
+    407: (FetchStatus.UNAUTHORIZED, "a proxy needs a login"),
     408: (FetchStatus.TIMEOUT, "the server timed the request out"),
     410: (FetchStatus.GONE, "gone for good"),
     429: (FetchStatus.RATE_LIMITED, "asked too often"),
 }
 POLITE_PER_HOST = 2
 _HOST_FAILS = frozenset({FetchStatus.TIMEOUT, FetchStatus.DNS, FetchStatus.CONNECTION})
-_RETRIED = frozenset({FetchStatus.TIMEOUT, FetchStatus.DNS, FetchStatus.CONNECTION, FetchStatus.SERVER_ERROR})
+_RETRIED = _HOST_FAILS | {FetchStatus.SERVER_ERROR}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +48,7 @@ class FetcherSettings:
     """`timeout_seconds` is for one attempt with all its redirects; `most_bytes` is after decompression.
 
     The wait before attempt n+1 is `backoff_base`^(n-1) seconds, shortened by up to half at random.
-    `concurrent_per_host` holds for every host; 0 is two for other people's, and any number for this machine.
+    `concurrent_per_host` is for every host; 0 means two, and no limit for this machine.
     """
 
     user_agents: Sequence[str]
@@ -75,9 +65,9 @@ class FetcherSettings:
 
 
 class Fetcher:
-    """One per worker: it owns the connections, the turns and the breaker, until `close`.
+    """One per worker: owns the connections, the limits and the breaker, until `close`.
 
-    A `transport` stands in for the network: no address is then checked, and `tls` and `resolver` are not used.
+    A `transport` replaces the network in tests: no address is then checked, and `tls` and `resolver` are not used.
     """
 
     def __init__(
@@ -98,7 +88,7 @@ class Fetcher:
         self._sleep = sleep
         self._chance = chance
         self._agents = itertools.cycle(settings.user_agents)
-        self._turns = Turns(settings.concurrent, settings.concurrent_per_host or POLITE_PER_HOST)
+        self._limits = HostLimits(settings.concurrent, settings.concurrent_per_host or POLITE_PER_HOST)
         self._breaker = Breaker(settings.breaker_threshold, settings.breaker_cooldown_seconds)
         transport = transport or CheckedTransport(
             connections=settings.concurrent,
@@ -106,44 +96,46 @@ class Fetcher:
             tls=tls,
             resolver=resolver,
         )
-        self._wire = Wire(transport, settings.most_bytes)
+        self._http = HttpClient(transport, settings.most_bytes)
 
     async def fetch(self, request: FetchRequest) -> FetchResult:
-        """What came of it. Cancelling it leaves nothing behind."""
+        """Cancelling it leaves nothing behind."""
         agent = next(self._agents)
         spent, attempt = 0.0, 0
         failed: FetchResult | None = None
         while True:
-            trip = _Trip(request, agent, self._settings.timeout_seconds)
-            result = await self._travel(trip)
-            spent += trip.spent
+            hops = _Hops(request, agent)
+            result = await self._follow(hops)
+            spent += hops.spent_seconds
             if failed is not None and result.status is FetchStatus.BREAKER_OPEN:
-                # Not asked again: what it failed of says more.
-                return replace(failed, attempts=attempt, duration_ms=round(spent * 1000))
-            attempt += 1
-            if attempt >= self._settings.attempts or not _may_pass(result):
-                return replace(result, attempts=attempt, duration_ms=round(spent * 1000))
-            if request.place is not None:
-                request.place.leave()
-            failed = result
-            wait: float = self._settings.backoff_base ** (attempt - 1)
-            await self._sleep(wait * (1 - self._chance() / 2))
+                # The failure that opened the breaker says more.
+                result = failed
+            else:
+                attempt += 1
+                if attempt < self._settings.attempts and result.status in _RETRIED and result.retry_after is None:
+                    if request.reservation is not None:
+                        request.reservation.release()
+                    failed = result
+                    wait: float = self._settings.backoff_base ** (attempt - 1)
+                    await self._sleep(wait * (1 - self._chance() / 2))
+                    continue
+            return replace(result, attempts=attempt, duration_ms=round(spent * 1000))
 
     async def close(self) -> None:
-        await self._wire.close()
+        await self._http.close()
 
-    async def _travel(self, trip: _Trip) -> FetchResult:
-        """One attempt: from the URL over its redirects to an answer."""
-        request = trip.request
-        target = trip.step_to(request.url)
+    async def _follow(self, hops: _Hops) -> FetchResult:
+        """One attempt: from the URL over its redirects to a response."""
+        request = hops.request
+        target = hops.to(request.url)
         while isinstance(target, URL):
-            answer = await self._ask(target, trip)
-            if isinstance(answer, Failure):
-                target = answer
-            elif answer.status_code in REDIRECTS:
-                target = trip.redirected(answer, self._settings.most_redirects)
+            response = await self._send(target, hops)
+            if isinstance(response, Failure):
+                target = response
+            elif response.status_code in REDIRECTS:
+                target = hops.redirected(response, self._settings.most_redirects)
             else:
-                return self._read(answer, target, trip)
+                return self._result(response, target, hops)
         return FetchResult(
             target.status,
             request.url,
@@ -155,91 +147,93 @@ class Fetcher:
             fingerprint=target.fingerprint,
         )
 
-    async def _ask(self, url: URL, trip: _Trip) -> Answer | Failure:
-        """One hop, in turn, past the breaker."""
-        host = f"{url.raw_host}:{url.port}"
-        unbounded = not self._settings.concurrent_per_host and is_loopback(url.raw_host or "")
-        async with self._turns.turn(None if unbounded else host):
+    async def _send(self, url: URL, hops: _Hops) -> Response | Failure:
+        """One hop, within the limits of its host."""
+        host, reservation = f"{url.raw_host}:{url.port}", hops.request.reservation
+        unlimited = not self._settings.concurrent_per_host and is_loopback(url.raw_host or "")
+        async with self._limits.slot(None if unlimited else host):
             pause = self._breaker.admit(host, self._monotonic())
             if pause is not None:
-                text = f"{url.raw_host} fails too often just now"
+                text = f"{url.raw_host} keeps failing"
                 return Failure(FetchStatus.BREAKER_OPEN, text, "breaker_open", retry_after=pause)
             started = self._monotonic()
-            waited = trip.request.place.waited_seconds if trip.request.place else 0.0
+            waited = reservation.waited_seconds if reservation else 0.0
             reported = False
             try:
-                left = max(trip.timeout - trip.spent, 0.001)
-                answer = await self._wire.get(url, trip.headers, left, trip.request.place, read=trip.request.read)
-                self._report(host, answer)
+                left = max(self._settings.timeout_seconds - hops.spent_seconds, 0.001)
+                read_body = hops.request.read_body
+                response = await self._http.get(url, hops.headers, left, reservation, read_body=read_body)
+                self._report(host, response)
                 reported = True
-                return answer
+                return response
             finally:
-                # Waiting for room is no time of the server's.
-                waited = trip.request.place.waited_seconds - waited if trip.request.place else 0.0
-                trip.spent += max(self._monotonic() - started - waited, 0.0)
+                # Time that the reservation waited is not the server's.
+                waited = reservation.waited_seconds - waited if reservation else 0.0
+                hops.spent_seconds += max(self._monotonic() - started - waited, 0.0)
                 if not reported:
                     self._breaker.abandoned(host)
 
-    def _report(self, host: str, answer: Answer | Failure) -> None:
-        if isinstance(answer, Answer) and answer.status_code == 429:
-            asked = retry_after_seconds(answer.headers, self._clock()) or 0.0
+    def _report(self, host: str, response: Response | Failure) -> None:
+        if isinstance(response, Response) and response.status_code == 429:
+            asked = retry_after_seconds(response.headers, self._clock()) or 0.0
             self._breaker.failed(host, self._monotonic(), asked)
-        elif isinstance(answer, Failure) and answer.status in _HOST_FAILS and not answer.answered:
-            self._breaker.failed(host, self._monotonic())
-        elif isinstance(answer, Answer) or answer.answered:
+        elif isinstance(response, Response) or response.responded:
             self._breaker.succeeded(host)
+        elif response.status in _HOST_FAILS:
+            self._breaker.failed(host, self._monotonic())
         else:
             self._breaker.abandoned(host)
 
-    def _read(self, answer: Answer, url: URL, trip: _Trip) -> FetchResult:
-        request, headers, now = trip.request, answer.headers, self._clock()
+    def _result(self, response: Response, url: URL, hops: _Hops) -> FetchResult:
+        request, headers, now = hops.request, response.headers, self._clock()
         result = FetchResult(
             FetchStatus.FETCHED,
             str(url),
-            status_code=answer.status_code,
+            status_code=response.status_code,
             content_type=headers.get("Content-Type"),
             etag=request.etag,
             last_modified=request.last_modified,
             body_hash=request.body_hash,
-            received_bytes=answer.received_bytes,
+            received_bytes=response.received_bytes,
         )
-        if answer.status_code == 304 and (request.etag or request.last_modified):
+        if response.status_code == 304 and (request.etag or request.last_modified):
             return replace(
                 result,
                 status=FetchStatus.NOT_MODIFIED,
                 etag=validator(headers.get("ETag")) or request.etag,
                 last_modified=validator(headers.get("Last-Modified")) or request.last_modified,
                 max_age=max_age_seconds(headers, now),
-                moved_to=trip.moved_to,
+                moved_to=hops.moved_to,
             )
-        if answer.body is None or answer.status_code == 206:
-            status, text = _judged(answer.status_code)
-            error = f"{answer.status_code} from {shown(url)}: {text}"
-            wait = retry_after_seconds(headers, now)
+        if response.body is None or response.status_code == 206:
+            status, text = _failed_status(response.status_code)
             return replace(
-                result, status=status, retry_after=wait, error=error, fingerprint=f"{status}:{answer.status_code}"
+                result,
+                status=status,
+                retry_after=retry_after_seconds(headers, now),
+                error=f"{response.status_code} from {without_query(url)}: {text}",
+                fingerprint=f"{status}:{response.status_code}",
             )
-        body_hash = hashlib.sha256(answer.body).hexdigest()
+        body_hash = hashlib.sha256(response.body).hexdigest()
         unchanged = body_hash == request.body_hash
         return replace(
             result,
             status=FetchStatus.UNCHANGED if unchanged else FetchStatus.FETCHED,
-            body=None if unchanged else answer.body,
+            body=None if unchanged else response.body,
             body_hash=body_hash,
             etag=validator(headers.get("ETag")),
             last_modified=validator(headers.get("Last-Modified")),
             max_age=max_age_seconds(headers, now),
-            moved_to=trip.moved_to,
+            moved_to=hops.moved_to,
         )
 
 
-class _Trip:
-    """One attempt on its way: where it has been, what it still may send, the time it used."""
+class _Hops:
+    """The hops of one attempt: the URLs so far, the headers for the next, and the time spent with servers."""
 
-    def __init__(self, request: FetchRequest, agent: str, timeout: float) -> None:
+    def __init__(self, request: FetchRequest, agent: str) -> None:
         self.request = request
-        self.timeout = timeout
-        self.spent = 0.0
+        self.spent_seconds = 0.0
         self.moved_to: str | None = None
         self.headers = {"User-Agent": agent, "Accept": request.accept, "Accept-Encoding": "gzip, deflate"}
         if etag := validator(request.etag):
@@ -249,57 +243,53 @@ class _Trip:
         self._secret = request.credential and _credential_header(request.credential)
         if self._secret:
             self.headers.update([self._secret])
-        self._seen: list[URL] = []
+        self._urls: list[URL] = []
         self._all_permanent = True
 
-    def step_to(self, text: str) -> URL | Failure:
+    def to(self, text: str) -> URL | Failure:
+        """The URL of the next hop, or why there is none."""
         url = checked_url(text)
         if isinstance(url, str):
-            return Failure(FetchStatus.INVALID_URL, f"{shown(text)}: {url}", "invalid_url")
+            return Failure(FetchStatus.INVALID_URL, f"{without_query(text)}: {url}", "invalid_url")
         if odd_address(url):
-            return Failure(
-                FetchStatus.REFUSED_ADDRESS, f"{url.raw_host}: address in an odd notation", "refused_address"
-            )
-        if url in self._seen:
-            return Failure(FetchStatus.REDIRECT_LOOP, f"{shown(url)} redirects in a circle", "redirect_loop")
-        if self._secret and self._seen and not same_origin(url, self._seen[0]):
-            # For good: whoever sent us abroad may not choose where at home the secret is shown next.
+            error = f"{url.raw_host}: address in an odd notation"
+            return Failure(FetchStatus.REFUSED_ADDRESS, error, "refused_address")
+        if url in self._urls:
+            return Failure(FetchStatus.REDIRECT_LOOP, f"{without_query(url)} redirects in a circle", "redirect_loop")
+        if self._secret and self._urls and not same_origin(url, self._urls[0]):
+            # For good: another origin must not choose the path at home to which the secret goes next.
             del self.headers[self._secret[0]]
             self._secret = None
-        self._seen.append(url)
+        self._urls.append(url)
         return url
 
-    def redirected(self, answer: Answer, most: int) -> URL | Failure:
-        here = self._seen[-1]
-        location = answer.location.strip()
+    def redirected(self, response: Response, most: int) -> URL | Failure:
+        here = self._urls[-1]
+        location = response.headers.get("Location", "").strip()
         if not location:
-            text = f"{shown(here)} redirects ({answer.status_code}) without saying where"
+            text = f"{without_query(here)} redirects ({response.status_code}) without a Location"
             return Failure(FetchStatus.BAD_RESPONSE, text, "bad_response:no_location")
-        if len(self._seen) > most:
+        if len(self._urls) > most:
             return Failure(FetchStatus.REDIRECT_LOOP, f"more than {most} redirects", "redirect_loop:too_many")
         try:
             target = str(here.join(parsed(location)))
         except ValueError:
-            return Failure(FetchStatus.INVALID_URL, f"{shown(here)} redirects to what is not a URL", "invalid_url")
-        step = self.step_to(target)
-        self._all_permanent = self._all_permanent and answer.status_code in PERMANENT_REDIRECTS
-        self.moved_to = str(step) if self._all_permanent and isinstance(step, URL) else None
-        return step
+            error = f"{without_query(here)} redirects to what is not a URL"
+            return Failure(FetchStatus.INVALID_URL, error, "invalid_url")
+        url = self.to(target)
+        self._all_permanent = self._all_permanent and response.status_code in PERMANENT_REDIRECTS
+        self.moved_to = str(url) if self._all_permanent and isinstance(url, URL) else None
+        return url
 
 
-def _judged(status_code: int) -> tuple[FetchStatus, str]:
+def _failed_status(status_code: int) -> tuple[FetchStatus, str]:
     if status_code in _STATUSES:
         return _STATUSES[status_code]
     if status_code >= 500:
         return FetchStatus.SERVER_ERROR, "the server has a problem"
     if status_code >= 400:
         return FetchStatus.CLIENT_ERROR, "it does not accept the request"
-    return FetchStatus.BAD_RESPONSE, "no answer to what was asked"
-
-
-def _may_pass(result: FetchResult) -> bool:
-    """Whether trying again at once makes sense: not where the server said when to come back."""
-    return result.status in _RETRIED and result.retry_after is None
+    return FetchStatus.BAD_RESPONSE, "not a response to this request"
 
 
 def _credential_header(credential: Credential) -> tuple[str, str]:

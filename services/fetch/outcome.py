@@ -1,11 +1,14 @@
-"""What is asked of the fetcher and what it answers. Values only; no rule is decided here."""
+"""What the fetcher is asked for and what it returns, and the credentials of private feeds."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from services.fetch.room import Place
+from models.errors import InvalidInput
+from services.fetch.limits import BodyReservation
 
 FEED_TYPES = (
     "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml, "
@@ -14,10 +17,10 @@ FEED_TYPES = (
 
 
 class FetchStatus(StrEnum):
-    """What came of a fetch; the comment says what the feed should make of it."""
+    """The outcome of a fetch; a comment gives its meaning for the feed."""
 
     FETCHED = "fetched"
-    UNCHANGED = "unchanged"  # a 200 with the bytes of last time: nothing to parse
+    UNCHANGED = "unchanged"  # a 200 with the bytes of the last fetch: nothing to parse
     NOT_MODIFIED = "not_modified"
     GONE = "gone"  # 410, disables
     NOT_FOUND = "not_found"  # 404, disables
@@ -34,12 +37,18 @@ class FetchStatus(StrEnum):
     CONNECTION = "connection"
     REFUSED_ADDRESS = "refused_address"
     INVALID_URL = "invalid_url"
-    DUPLICATE = "duplicate"  # its page names, or it has moved to, another feed here: disables
-    BREAKER_OPEN = "breaker_open"  # not asked: the host fails too often just now
+    DUPLICATE = "duplicate"  # its page names, or it has moved to, another registered feed: disables
+    BREAKER_OPEN = "breaker_open"  # no request was sent, because the host keeps failing
 
 
 READABLE = frozenset({FetchStatus.FETCHED, FetchStatus.UNCHANGED, FetchStatus.NOT_MODIFIED})
 PERMANENT = frozenset({FetchStatus.GONE, FetchStatus.NOT_FOUND, FetchStatus.DUPLICATE})
+
+CREDENTIAL_NAME = re.compile(r"FEED_CREDENTIAL_[A-Z0-9_]{1,80}")
+"""Only settings of this kind, or a feed could send out any other secret of the app."""
+
+_BASIC = re.compile(r"basic\s+([^:\s]+):(.+)", re.IGNORECASE)
+_HEADER = re.compile(r"header\s+([A-Za-z0-9!#$%&'*+.^_`|~-]+):\s*([\x20-\x7e]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +66,30 @@ class HeaderCredential:
 Credential = BasicCredential | HeaderCredential
 
 
+def credentials_in(environment: Mapping[str, str]) -> Callable[[str], Credential]:
+    """A function that reads the credential in a setting. It raises InvalidInput, which never quotes the value, for a
+    setting that is missing or malformed. On Azure such a setting is a Key Vault reference."""
+
+    def credential(name: str) -> Credential:
+        # The form checks the name, too; but a feed's document may have been written without the form.
+        text = environment.get(name, "").strip() if CREDENTIAL_NAME.fullmatch(name) else ""
+        if basic := _BASIC.fullmatch(text):
+            return BasicCredential(basic[1], basic[2])
+        if header := _HEADER.fullmatch(text):
+            return HeaderCredential(header[1], header[2])
+        allowed = "must be a setting FEED_CREDENTIAL_…, with the value `basic user:password` or `header Name: value`"
+        raise InvalidInput(name, allowed)
+
+    return credential
+
+
 @dataclass(frozen=True, slots=True)
 class FetchRequest:
-    """`etag` and `last_modified` make it conditional; `body_hash` is what an unchanged body is told by.
+    """`etag` and `last_modified` make the request conditional; `body_hash` is the hash of the last body.
 
-    The credential goes to the URL's own origin and never beyond it. The repr holds no URL: a query may be a secret.
-    `place` is where a large body is kept until whoever asked is through with it. One that is not to be `read` is called
-    a bad response: only whether it is another status is asked.
+    The credential goes to the URL's own origin only. The repr has no URL, whose query may be a secret. `reservation` is
+    the body's share of the memory for bodies. With `read_body` false a 2xx is a BAD_RESPONSE: only another status is of
+    interest.
     """
 
     url: str = field(repr=False)
@@ -72,20 +98,19 @@ class FetchRequest:
     body_hash: str | None = None
     credential: Credential | None = field(default=None, repr=False)
     accept: str = FEED_TYPES
-    place: Place | None = field(default=None, repr=False, compare=False)
-    read: bool = True
+    reservation: BodyReservation | None = field(default=None, repr=False, compare=False)
+    read_body: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class FetchResult:
-    """What came of a fetch, and what to save of it.
+    """The outcome of a fetch, with what to save of it.
 
-    `etag`, `last_modified` and `body_hash` are those to save, whatever came of it: a 304 or an error keeps the ones
-    that were asked with, a body brings its own. `max_age` is what this answer said: a 304 that says nothing leaves it
-    None. `moved_to` is where permanent redirects, and only such, led: to be kept once the body has proved to be a feed.
-    BREAKER_OPEN is no failure of the feed, which was not asked; `retry_after` says when the host may be again.
-    `duration_ms` is time spent with servers, without waiting for a turn or between attempts. `error` names no query and
-    no secret; `fingerprint` is one of few, for counting.
+    `etag`, `last_modified` and `body_hash` are to be saved after any outcome: a 304 or an error keeps those of the
+    request, a body has its own. `max_age` is this response's; None from a 304 without one. `moved_to` is set if all
+    redirects were permanent; save it once the body has proved to be a feed. BREAKER_OPEN is no failure of the feed;
+    `retry_after` is then when the host may be asked again. `duration_ms` is time spent with servers, without waiting
+    for a slot or between attempts. `error` has no query and no secret; `fingerprint` is one of few, for counting.
     """
 
     status: FetchStatus
@@ -108,14 +133,3 @@ class FetchResult:
     @property
     def ok(self) -> bool:
         return self.status in READABLE
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """What one step came to instead of an answer. `answered`: the host did speak HTTP, so it is not to be avoided."""
-
-    status: FetchStatus
-    error: str
-    fingerprint: str
-    retry_after: float | None = None
-    answered: bool = False

@@ -1,8 +1,8 @@
-"""httpx over aiohttp's connections. For requests without a body; it keeps no time, since whoever calls it does.
+"""One GET within bounds of size and time, through httpx over aiohttp's connections. Neither retries nor redirects.
 
-Every connection is made by a socket factory that checks the address it is about to connect to, so there is no time
-between the check and the connection in which a name could come to mean something else. What fails is told apart: each
-error is one of httpx's, with the system's own as its cause. docs/adr/0007-fetching.md says why not httpx's own pool.
+Every connection is made by a socket factory that checks the address it is about to connect to, so that no name can
+change its meaning between the check and the connection. Each failure has its own status: errors are httpx's, with the
+system's own as their cause. docs/adr/0007-fetching.md says why this is not httpx's own pool.
 """
 
 from __future__ import annotations
@@ -11,35 +11,185 @@ import asyncio
 import errno
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
 
 import aiohttp
 import httpx
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
-from services.fetch.addresses import refused_address
+from services.fetch.addresses import refused_address, without_query
+from services.fetch.limits import BodyReservation
+from services.fetch.outcome import FetchStatus
+from services.fetch.response import BoundedDecoder, Problem
 
-__all__ = ["AbstractResolver", "CheckedTransport", "LookupFailed", "RefusedAddress"]
+__all__ = ["AbstractResolver", "CheckedTransport", "Failure", "HttpClient", "Response"]
 
 DNS_THREADS = 16
 DNS_CACHE_SECONDS = 60
 KEEP_ALIVE_SECONDS = 15.0
 
-_NOTHING_SET = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None)
+_NO_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None)
+_NO_BODY = httpx.ByteStream(b"")
+_TOO_LARGE_HEADERS = ("Got more than", "Too many headers")
+"""How aiohttp's messages begin: it has no type for them. With another wording the failure is `bad_response:http`."""
+
+_CONNECTION_ERRORS = {
+    errno.ECONNREFUSED: ("refused", "the connection was refused"),
+    errno.ECONNRESET: ("reset", "the server broke the connection off"),
+    errno.EPIPE: ("reset", "the server broke the connection off"),
+    errno.EHOSTUNREACH: ("unreachable", "no way to the host"),
+    errno.ENETUNREACH: ("unreachable", "no way to the host's network"),
+    errno.EADDRNOTAVAIL: ("unreachable", "no way to the address"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """`body` is set for a 2xx whose body was to be read."""
+
+    status_code: int
+    headers: Mapping[str, str]
+    body: bytes | None = None
+    received_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The outcome of a step that has no response. `responded`: the host did speak HTTP, so that it is not at fault."""
+
+    status: FetchStatus
+    error: str
+    fingerprint: str
+    retry_after: float | None = None
+    responded: bool = False
+
+
+class HttpClient:
+    """Owns the transport, and closes it. Not httpx.AsyncClient, which would keep cookies and follow redirects."""
+
+    def __init__(self, transport: httpx.AsyncBaseTransport, most_bytes: int) -> None:
+        self._transport = transport
+        self._most_bytes = most_bytes
+
+    async def get(
+        self,
+        url: URL,
+        headers: Mapping[str, str],
+        seconds: float,
+        reservation: BodyReservation | None = None,
+        *,
+        read_body: bool = True,
+    ) -> Response | Failure:
+        """The response within `seconds`, from looking up the name to the last byte. Waiting for the reservation to grow
+        does not count."""
+        responded = False
+        try:
+            request = _request(url, headers)
+            async with asyncio.timeout(seconds) as deadline:
+                response = await self._transport.handle_async_request(request)
+                responded = True
+                try:
+                    if not response.is_success or not read_body:
+                        return Response(response.status_code, response.headers)
+                    return await self._read(response, reservation, deadline)
+                finally:
+                    await response.aclose()
+        except (TimeoutError, httpx.TimeoutException):
+            late = "the body took longer than" if responded else "no response within"
+            text = f"{late} {seconds:.3g} s from {without_query(url)}"
+            return Failure(FetchStatus.TIMEOUT, text, "timeout", responded=responded)
+        except httpx.InvalidURL:
+            return Failure(FetchStatus.INVALID_URL, f"{without_query(url)}: not a URL", "invalid_url")
+        except httpx.TransportError as error:
+            return _failure(error, url, responded)
+
+    async def close(self) -> None:
+        await self._transport.aclose()
+
+    async def _read(
+        self, response: httpx.Response, reservation: BodyReservation | None, deadline: asyncio.Timeout
+    ) -> Response | Failure:
+        encoding = response.headers.get("Content-Encoding", "")
+        announced = response.headers.get("Content-Length", "")
+        if announced.isdecimal() and int(announced[:20]) > self._most_bytes:
+            return self._unread("too_large", encoding)
+        decoder = BoundedDecoder(encoding, self._most_bytes)
+        async for chunk in response.aiter_raw():
+            for size in decoder.feed(chunk):
+                if reservation is not None and size > reservation.granted_bytes:
+                    await _grow(reservation, size, deadline)
+            if decoder.problem:
+                return self._unread(decoder.problem, encoding)
+        body = decoder.finish()
+        if body is None:
+            return self._unread(decoder.problem or "corrupt", encoding)
+        return Response(response.status_code, response.headers, body, decoder.received_bytes)
+
+    def _unread(self, problem: Problem, encoding: str) -> Failure:
+        if problem == "too_large":
+            text = f"larger than {self._most_bytes / 1e6:.3g} MB, or compressed beyond belief"
+            return Failure(FetchStatus.TOO_LARGE, text, "too_large", responded=True)
+        text = f"the body cannot be decoded (Content-Encoding: {encoding[:40] or 'none'})"
+        return Failure(FetchStatus.BAD_RESPONSE, text, f"bad_response:{problem}", responded=True)
+
+
+async def _grow(reservation: BodyReservation, size: int, deadline: asyncio.Timeout) -> None:
+    """Stops the deadline while the reservation waits."""
+    now, until = asyncio.get_running_loop().time, deadline.when()
+    assert until is not None
+    left = until - now()
+    deadline.reschedule(None)
+    await reservation.grow(size)
+    deadline.reschedule(now() + left)
+
+
+def _request(url: URL, headers: Mapping[str, str]) -> httpx.Request:
+    # With a stream, though an empty one, httpx adds no headers of its own.
+    return httpx.Request(
+        "GET", _as_httpx(str(url)), headers=[(n.encode(), v.encode()) for n, v in headers.items()], stream=_NO_BODY
+    )
+
+
+_as_httpx = lru_cache(maxsize=1024)(httpx.URL)  # feeds are fetched again and again
+
+
+def _failure(error: httpx.TransportError, url: URL, responded: bool) -> Failure:
+    cause, host = error.__cause__, url.raw_host or ""
+    if isinstance(cause, RefusedAddress):
+        return Failure(FetchStatus.REFUSED_ADDRESS, f"{host}: {cause.strerror}", "refused_address")
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        text = f"{host}: the certificate is not accepted: {cause.verify_message}"
+        return Failure(FetchStatus.TLS, text, f"tls:certificate_{cause.verify_code}")
+    if isinstance(cause, ssl.SSLError):
+        reason = (cause.reason or "handshake failed").lower().replace("_", " ")
+        return Failure(FetchStatus.TLS, f"{host}: no TLS: {reason}", f"tls:{reason.replace(' ', '_')}"[:60])
+    number = getattr(cause, "errno", None)
+    if isinstance(error, LookupFailed):
+        again = number == socket.EAI_AGAIN
+        text = "the name could not be looked up just now" if again else "no such name"
+        return Failure(FetchStatus.DNS, f"{host}: {text}", "dns:try_again" if again else "dns:unknown_name")
+    if isinstance(error, httpx.RemoteProtocolError):
+        large = str(getattr(cause, "message", "")).startswith(_TOO_LARGE_HEADERS)
+        kind, text = ("headers", "its headers are too large") if large else ("http", "the response is not HTTP")
+        return Failure(FetchStatus.BAD_RESPONSE, f"{host}: {text}", f"bad_response:{kind}")
+    kind, text = _CONNECTION_ERRORS.get(number or 0, ("closed", "the connection ended early"))
+    return Failure(FetchStatus.CONNECTION, f"{host}: {text}", f"connection:{kind}", responded=responded)
 
 
 class RefusedAddress(OSError):
-    """Raised in the middle of connecting, where only an OSError ends one address and goes on to the next."""
+    """Raised while connecting. Only after an OSError does aiohttp try the next address."""
 
 
 class LookupFailed(httpx.ConnectError):
-    """There is no address for the name, or none can be had now. httpx has no class of its own for that."""
+    """The name has no address, or none can be found now. httpx has no class of its own for that."""
 
 
 class Resolver(AbstractResolver):
-    """Names to addresses in threads of its own: lookups that hang must not hold up everybody else's threads."""
+    """Looks names up in its own threads, so that lookups that hang do not block other work in threads."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(DNS_THREADS, thread_name_prefix="dns")
@@ -69,7 +219,8 @@ class Resolver(AbstractResolver):
 
 
 class CheckedTransport(httpx.AsyncBaseTransport):
-    """Owns the connections. `tls` and `resolver` stand in for the system's in tests."""
+    """Owns the connections. For requests without a body, and without a timeout of its own. `tls` and `resolver` replace
+    the system's in tests."""
 
     def __init__(
         self,
@@ -90,12 +241,12 @@ class CheckedTransport(httpx.AsyncBaseTransport):
         headers = [(name.decode(), value.decode()) for name, value in request.headers.raw]
         url = URL(str(request.url), encoded=True)
         try:
-            response = await self._opened().request(request.method, url, headers=headers, allow_redirects=False)
+            received = await self._open_session().request(request.method, url, headers=headers, allow_redirects=False)
         except (aiohttp.ClientError, ssl.SSLError) as error:
-            raise _named(error) from _reason(error)
-        answer = httpx.Response(response.status, headers=_readable(response.raw_headers), stream=_Body(response))
-        answer.headers.encoding = "utf-8"
-        return answer
+            raise _as_httpx_error(error) from _system_error(error)
+        response = httpx.Response(received.status, headers=_headers(received.raw_headers), stream=_Body(received))
+        response.headers.encoding = "utf-8"
+        return response
 
     async def aclose(self) -> None:
         self._closed = True
@@ -106,8 +257,9 @@ class CheckedTransport(httpx.AsyncBaseTransport):
         if resolver is not None:
             await resolver.close()
 
-    def _opened(self) -> aiohttp.ClientSession:
-        """Made inside the loop, at the first use; not for a late retry, whose connections nobody would close."""
+    def _open_session(self) -> aiohttp.ClientSession:
+        """The session, made inside the loop at the first use. A retry after `aclose` gets none: its connections would
+        never be closed."""
         if self._closed:
             raise RuntimeError("this transport is closed")
         if self._session is None:
@@ -119,17 +271,17 @@ class CheckedTransport(httpx.AsyncBaseTransport):
                     ttl_dns_cache=DNS_CACHE_SECONDS,
                     keepalive_timeout=KEEP_ALIVE_SECONDS,
                     ssl=self._tls or True,  # the default context, made when aiohttp was imported
-                    socket_factory=self._socket,
+                    socket_factory=self._checked_socket,
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 auto_decompress=False,
                 trust_env=False,
-                timeout=_NOTHING_SET,
+                timeout=_NO_TIMEOUT,
                 skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding"),
             )
         return self._session
 
-    def _socket(self, target: aiohttp.AddrInfoType) -> socket.socket:
+    def _checked_socket(self, target: aiohttp.AddrInfoType) -> socket.socket:
         family, kind, protocol, _, address = target
         if reason := refused_address(str(address[0]), self._allow_private):
             raise RefusedAddress(errno.EACCES, reason)
@@ -137,7 +289,7 @@ class CheckedTransport(httpx.AsyncBaseTransport):
 
 
 class _Body(httpx.AsyncByteStream):
-    """The bytes as they come. Closed before its end, it closes the connection, which else would have to be read out."""
+    """The bytes as they arrive. Closing it early closes the connection, which would otherwise have to be read out."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
@@ -147,22 +299,22 @@ class _Body(httpx.AsyncByteStream):
             async for chunk in self._response.content.iter_any():
                 yield chunk
         except (aiohttp.ClientError, ssl.SSLError) as error:
-            raise _named(error) from _reason(error)
+            raise _as_httpx_error(error) from _system_error(error)
 
     async def aclose(self) -> None:
         self._response.release()
 
 
-def _readable(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The first of each name, since httpx joins them and two dates are none; in UTF-8, since httpx else guesses."""
+def _headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """The first of each name, since httpx would join two; in UTF-8, since httpx would guess the encoding."""
     first: dict[bytes, bytes] = {}
     for name, value in headers:
         first.setdefault(name.lower(), value if value.isascii() else value.decode("utf-8", "replace").encode())
     return list(first.items())
 
 
-def _named(error: Exception) -> httpx.TransportError | httpx.InvalidURL:
-    # Without the error's own text, which may hold a URL with its query.
+def _as_httpx_error(error: Exception) -> httpx.TransportError | httpx.InvalidURL:
+    # Without the error's own text, which may have a URL with its query.
     text = type(error).__name__
     if isinstance(error, aiohttp.InvalidURL):
         return httpx.InvalidURL(text)
@@ -175,7 +327,7 @@ def _named(error: Exception) -> httpx.TransportError | httpx.InvalidURL:
     return httpx.ReadError(text)
 
 
-def _reason(error: Exception) -> Exception:
-    """The system's own error, where aiohttp's is wrapped around one."""
+def _system_error(error: Exception) -> Exception:
+    """The system's own error, where aiohttp's wraps one."""
     reason: Exception | None = getattr(error, "certificate_error", None) or getattr(error, "os_error", None)
     return reason or error

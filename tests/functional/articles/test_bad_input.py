@@ -86,7 +86,7 @@ REFUSED: dict[str, tuple[bytes | Handler, str, str]] = {
     "no gzip": (response(body=gzip.compress(MANY)[:-9], Content_Encoding="gzip"), "bad_response:corrupt", "decoded"),
     "a redirect loop": (response(302, b"", Location="/feed"), "redirect_loop", "in a circle"),
     "one byte a second": (one_byte_a_second, "timeout", "the body took longer than 1.5 s"),
-    "no answer": (never, "timeout", "no answer within 1.5 s"),
+    "no answer": (never, "timeout", "no response within 1.5 s"),
     "an error for people": (response(500, b"<html>oops"), "server_error:500", "has a problem"),
 }
 STORY = "A story as it is told"

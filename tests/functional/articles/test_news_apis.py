@@ -12,9 +12,8 @@ from models.article import Article
 from models.run import IngestionBatch
 from services.articles.poll import FeedPoller
 from services.feeds.news_apis import enabled_apis
-from services.fetch.credentials import credentials_in
 from services.fetch.fetcher import Fetcher, FetcherSettings
-from services.fetch.outcome import FetchResult, FetchStatus
+from services.fetch.outcome import FetchResult, FetchStatus, credentials_in
 from services.settings import ApiAccess, Settings
 from services.store.sqlite import SqliteStore
 from tests.functional.articles.standins import NewsStandIns

@@ -26,8 +26,7 @@ from services.feeds.claims import Claims, IngestMessage
 from services.feeds.news_apis import enabled_apis
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Budget, Policy
-from services.fetch.credentials import credentials_in
-from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus
+from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus, credentials_in
 from services.ports import Clock, Document, Query, Store, Where
 from services.runs.engine import RunEngine
 from services.settings import Settings

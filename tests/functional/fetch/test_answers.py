@@ -5,8 +5,7 @@ import logging
 
 import pytest
 
-from services.fetch.fetcher import FetchRequest, FetchStatus
-from services.fetch.outcome import BasicCredential, HeaderCredential
+from services.fetch.outcome import BasicCredential, FetchRequest, FetchStatus, HeaderCredential
 from tests.functional.fetch.conftest import Make, Server, response
 
 FEED = b"<rss version='2.0'><channel/></rss>"

@@ -9,8 +9,8 @@ import zlib
 
 import pytest
 
-from services.fetch.fetcher import FetchRequest, FetchStatus
-from services.fetch.room import FREE_BYTES, Room
+from services.fetch.limits import FREE_BYTES, BodyBudget, BodyReservation
+from services.fetch.outcome import FetchRequest, FetchStatus
 from tests.functional.fetch.conftest import Make, Names, Request, Server, response
 
 FEED = b"<rss version='2.0'>" + b"<item>news</item>" * 200 + b"</rss>"
@@ -187,35 +187,35 @@ async def test_a_cancelled_fetch_gives_its_turn_back(server: Server, make: Make)
     assert (await asyncio.wait_for(fetcher.fetch(FetchRequest(server.url(host="one.test"))), 2)).ok
 
 
-async def test_large_bodies_wait_for_room_without_running_out_of_time_and_small_ones_do_not_wait(
+async def test_large_bodies_wait_for_the_budget_without_running_out_of_time_and_small_ones_do_not_wait(
     server: Server, make: Make
 ) -> None:
     large = b"<rss>" + os.urandom(1_500_000).hex().encode() + b"</rss>"
     server.answers |= {"/large": response(body=large), "/small": response()}
-    room, fetcher = Room(4_000_000), make(timeout_seconds=0.5)
-    with room.place() as first:
-        held = await fetcher.fetch(FetchRequest(server.url("/large"), place=first))
-        with room.place() as second:
-            waiting = asyncio.create_task(fetcher.fetch(FetchRequest(server.url("/large"), place=second)))
-            small = await fetcher.fetch(FetchRequest(server.url("/small"), place=room.place()))
+    budget, fetcher = BodyBudget(4_000_000), make(timeout_seconds=0.5)
+    with budget.reservation() as first:
+        held = await fetcher.fetch(FetchRequest(server.url("/large"), reservation=first))
+        with budget.reservation() as second:
+            waiting = asyncio.create_task(fetcher.fetch(FetchRequest(server.url("/large"), reservation=second)))
+            small = await fetcher.fetch(FetchRequest(server.url("/small"), reservation=BodyReservation(budget)))
             await asyncio.sleep(0.8)
             assert (held.ok, small.ok, waiting.done()) == (True, True, False)
-            assert room.taken_bytes <= room.most_bytes
-            first.leave()
+            assert budget.taken_bytes <= budget.most_bytes
+            first.release()
             result = await waiting
             assert result.body == large
-            assert result.duration_ms < 800, "waiting for room is no time of the server's"
-    assert room.taken_bytes == 0
+            assert result.duration_ms < 800, "waiting for the budget is no time of the server's"
+    assert budget.taken_bytes == 0
 
 
-async def test_a_bomb_holds_no_more_than_its_place_while_it_waits(server: Server, make: Make) -> None:
+async def test_a_bomb_takes_no_more_than_its_reservation_while_it_waits(server: Server, make: Make) -> None:
     bomb = gzip.compress(os.urandom(60_000) + b"\0" * 5_000_000, mtime=0)
     server.answers["/bomb"] = response(body=bomb, Content_Encoding="gzip")
-    room, fetcher = Room(1_000_000), make()
-    first = room.place()
+    budget, fetcher = BodyBudget(1_000_000), make()
+    first = BodyReservation(budget)
     await first.grow(1_200_000)
-    with room.place() as second:
-        waiting = asyncio.create_task(fetcher.fetch(FetchRequest(server.url("/bomb"), place=second)))
+    with budget.reservation() as second:
+        waiting = asyncio.create_task(fetcher.fetch(FetchRequest(server.url("/bomb"), reservation=second)))
         await asyncio.sleep(0.3)
         assert (waiting.done(), second.granted_bytes) == (False, FREE_BYTES)
         waiting.cancel()
@@ -223,5 +223,5 @@ async def test_a_bomb_holds_no_more_than_its_place_while_it_waits(server: Server
 
 async def test_a_body_that_is_not_to_be_read_is_left_where_it_is(server: Server, make: Make) -> None:
     server.answers["/feed"] = response(body=b"x" * 100)
-    result = await make().fetch(FetchRequest(server.url(), read=False))
+    result = await make().fetch(FetchRequest(server.url(), read_body=False))
     assert (result.status, result.body, result.attempts) == (FetchStatus.BAD_RESPONSE, None, 1)

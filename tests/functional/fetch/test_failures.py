@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from services.fetch.fetcher import FetchRequest, FetchStatus
+from services.fetch.outcome import FetchRequest, FetchStatus
 from tests.functional.fetch.conftest import Make, Names, Request, Server, response
 
 
@@ -31,7 +31,7 @@ async def test_a_connection_that_is_refused_is_retried_and_named(make: Make) -> 
     waits: list[float] = []
     result = await make(waits).fetch(FetchRequest(f"http://127.0.0.1:{closed_port()}/?q=secret", etag='"1"'))
     assert (result.status, result.attempts, waits) == (FetchStatus.CONNECTION, 3, [1.0, 2.0])
-    assert (result.error, result.fingerprint) == ("127.0.0.1: nobody listens there", "connection:refused")
+    assert (result.error, result.fingerprint) == ("127.0.0.1: the connection was refused", "connection:refused")
     assert result.etag == '"1"'
 
 
@@ -98,7 +98,7 @@ async def test_a_connection_that_breaks_off_is_retried(server: Server, make: Mak
 @pytest.mark.parametrize(
     ("garbage", "what"),
     [
-        (b"SSH-2.0-OpenSSH_9\r\n\r\n", "what it answers is not HTTP"),
+        (b"SSH-2.0-OpenSSH_9\r\n\r\n", "the response is not HTTP"),
         (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 99_999 + b"\r\n\r\n", "its headers are too large"),
         (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 5_000 + b"\r\n", "its headers are too large"),
     ],

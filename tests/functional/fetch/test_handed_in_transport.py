@@ -5,7 +5,7 @@ import gzip
 import httpx
 import pytest
 
-from services.fetch.fetcher import FetchRequest, FetchStatus
+from services.fetch.outcome import FetchRequest, FetchStatus
 from tests.functional.fetch.conftest import Make
 
 FEED = b"<rss/>"

@@ -2,8 +2,7 @@
 
 import pytest
 
-from services.fetch.fetcher import FetchRequest, FetchStatus
-from services.fetch.outcome import BasicCredential, HeaderCredential
+from services.fetch.outcome import BasicCredential, FetchRequest, FetchStatus, HeaderCredential
 from tests.functional.fetch.conftest import Make, Names, Server, response
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.fetch.fetcher import FetchRequest, FetchStatus
+from services.fetch.outcome import FetchRequest, FetchStatus
 from tests.functional.fetch.conftest import Make, Names, Server, response
 
 HOSTS = [

@@ -45,7 +45,6 @@ ADAPTERS: dict[str, set[str]] = {
     "services/fetch/fetcher.py": {"httpx", "yarl"},
     "services/fetch/addresses.py": {"yarl"},
     "services/fetch/transport.py": {"aiohttp", "httpx", "yarl"},
-    "services/fetch/wire.py": {"httpx", "yarl"},
     "services/mentions/analyzers/azure_language.py": {"azure.ai", "azure.core"},
     "services/queues/storage.py": {"azure.storage", "azure.core", "aiohttp"},
 }

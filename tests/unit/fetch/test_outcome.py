@@ -3,8 +3,7 @@
 import pytest
 
 from models.errors import InvalidInput
-from services.fetch.credentials import credentials_in
-from services.fetch.outcome import BasicCredential, HeaderCredential
+from services.fetch.outcome import BasicCredential, HeaderCredential, credentials_in
 
 find = credentials_in(
     {

@@ -1,0 +1,170 @@
+"""What a response says: when to come back, with which validators, and its body, decoded within bounds. Pure.
+
+Dates are compared with the server's own Date where it sends one, so that a wrong clock on either side cancels out.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Literal
+
+LONGEST_VALIDATOR = 1024
+MOST_SECONDS = 10 * 365 * 86400.0
+
+_MAX_AGE = re.compile(r"(?:^|[,\s])max-age\s*=\s*\"?([0-9]{1,12})", re.IGNORECASE)
+_MUST_ASK = re.compile(r"(?:^|[,\s])no-(?:store|cache)(?:$|[,\s])", re.IGNORECASE)
+_SENDABLE = re.compile(r"[\x20-\x7e\x80-\xff]+")
+
+Problem = Literal["too_large", "corrupt", "unknown_encoding"]
+
+STEP_BYTES = 256 * 1024
+RATIO_FROM_BYTES = 1024 * 1024
+MOST_RATIO = 100
+"""A feed compresses to a tenth or twentieth, a bomb to a thousandth. Bodies of up to RATIO_FROM_BYTES may compress to
+anything."""
+MOST_MEMBERS = 64
+
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+def retry_after_seconds(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Retry-After in seconds from now, never negative; None without one that can be read."""
+    value = headers.get("Retry-After", "").strip()
+    seconds = _seconds(value)
+    return _seconds_until(value, headers, now) if seconds is None else seconds
+
+
+def max_age_seconds(headers: Mapping[str, str], now: datetime) -> float | None:
+    """For how long the response stays fresh, less the time that it spent in caches; None if it does not say."""
+    control = headers.get("Cache-Control", "")
+    if _MUST_ASK.search(control):
+        return None
+    if found := _MAX_AGE.search(control):
+        age = _seconds(headers.get("Age", "").strip()) or 0.0
+        return max(0.0, min(float(found[1]), MOST_SECONDS) - age)
+    return _seconds_until(headers.get("Expires", "").strip(), headers, now)
+
+
+def validator(value: str | None) -> str | None:
+    """An ETag or Last-Modified that can be sent back; None for any other."""
+    if value is None or len(value) > LONGEST_VALIDATOR or not _SENDABLE.fullmatch(value):
+        return None
+    return value.strip() or None
+
+
+def _seconds(value: str) -> float | None:
+    return min(float(value[:12]), MOST_SECONDS) if value.isascii() and value.isdigit() else None
+
+
+def _seconds_until(value: str, headers: Mapping[str, str], now: datetime) -> float | None:
+    moment = _http_date(value)
+    if moment is None:
+        return None
+    seconds = (moment - (_http_date(headers.get("Date", "")) or now)).total_seconds()
+    return min(max(0.0, seconds), MOST_SECONDS)
+
+
+def _http_date(value: str) -> datetime | None:
+    if not value or len(value) > 64:
+        return None
+    try:
+        moment = parsedate_to_datetime(value)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+class BoundedDecoder:
+    """Decodes one body step by step, so that a bomb is noticed before it has cost memory or time.
+
+    Some servers name a wrong Content-Encoding: a body that is called gzip but is not stays as it is, and a body that is
+    gzip without being called so is decompressed. After a `problem` nothing more is read.
+    """
+
+    def __init__(self, encoding: str, most_bytes: int) -> None:
+        self.problem: Problem | None = None
+        self.received_bytes = 0
+        self._encoding = encoding.strip().lower()
+        self._most = most_bytes
+        self._decoded = bytearray()
+        self._head: bytes | None = b""
+        self._inflater: zlib._Decompress | None = None
+        self._members = 0
+        if self._encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
+            self.problem = "unknown_encoding"
+
+    def feed(self, chunk: bytes) -> Iterator[int]:
+        """Decodes a chunk while it is iterated over, and yields the size of the body after each step."""
+        if self.problem:
+            return
+        self.received_bytes += len(chunk)
+        if self.received_bytes > self._most:
+            self.problem = "too_large"
+            return
+        if self._head is not None:
+            chunk = self._head + chunk
+            if len(chunk) < 2:
+                self._head = chunk
+                return
+            self._begin(chunk)
+        yield from self._decode(chunk)
+
+    def finish(self) -> bytes | None:
+        """The whole body, or None with the `problem`."""
+        if self.problem is None and self._head:
+            self._keep(self._head)
+        if self.problem is None and self._inflater is not None and not self._inflater.eof:
+            self.problem = "corrupt"
+        return None if self.problem else bytes(self._decoded)
+
+    def _begin(self, start: bytes) -> None:
+        self._head = None
+        if start.startswith(GZIP_MAGIC):
+            self._inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        elif self._encoding == "deflate":
+            # RFC 9110 means zlib's format, but many servers send the bare stream.
+            wrapped = start[0] & 0x0F == 8 and (start[0] << 8 | start[1]) % 31 == 0
+            self._inflater = zlib.decompressobj(zlib.MAX_WBITS if wrapped else -zlib.MAX_WBITS)
+
+    def _decode(self, chunk: bytes) -> Iterator[int]:
+        if self._inflater is None:
+            self._keep(chunk)
+            yield len(self._decoded)
+            return
+        while self.problem is None:
+            if self._inflater.eof and not self._next_member(chunk):
+                return
+            try:
+                decoded = self._inflater.decompress(chunk, STEP_BYTES)
+            except zlib.error:
+                self.problem = "corrupt"
+                return
+            self._keep(decoded)
+            yield len(self._decoded)
+            chunk = self._inflater.unused_data if self._inflater.eof else self._inflater.unconsumed_tail
+            # zlib may have read all input and still have output left: only a step that was not full was the last.
+            if not chunk and len(decoded) < STEP_BYTES:
+                return
+
+    def _next_member(self, rest: bytes) -> bool:
+        """Whether `rest`, after the end of one gzip member, begins another. Anything else there is padding."""
+        if not rest.startswith(GZIP_MAGIC):
+            return False
+        self._members += 1
+        if self._members > MOST_MEMBERS:
+            self.problem = "corrupt"
+            return False
+        self._inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        return True
+
+    def _keep(self, decoded: bytes) -> None:
+        size = len(self._decoded) + len(decoded)
+        if size > self._most or size > max(RATIO_FROM_BYTES, self.received_bytes * MOST_RATIO):
+            self.problem = "too_large"
+            self._decoded.clear()
+            return
+        self._decoded += decoded

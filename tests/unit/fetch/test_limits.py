@@ -1,0 +1,297 @@
+"""Limits of requests and of bytes: hosts that keep failing, requests to one host, bodies in memory, bodies parsed."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from services.fetch.limits import (
+    FREE_BYTES,
+    LEAST_PARSED_BYTES,
+    MOST_FAILING_HOSTS,
+    STEP_BYTES,
+    BodyBudget,
+    BodyReservation,
+    Breaker,
+    HostLimits,
+    ParsingBudget,
+)
+
+MEGABYTE = STEP_BYTES
+
+
+async def other_tasks_ran() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+def broken(threshold: int = 3, cooldown: float = 60.0) -> Breaker:
+    breaker = Breaker(threshold, cooldown)
+    for _ in range(threshold):
+        breaker.failed("host", 0.0)
+    return breaker
+
+
+def test_it_opens_at_the_threshold_and_for_that_host_only() -> None:
+    breaker = Breaker(3, 60)
+    for _ in range(2):
+        breaker.failed("host", 0.0)
+    assert breaker.admit("host", 0.0) is None
+    breaker.failed("host", 0.0)
+    assert breaker.admit("host", 20.0) == 40
+    assert breaker.admit("other", 20.0) is None
+
+
+def test_one_success_forgets_all_failures() -> None:
+    breaker = Breaker(3, 60)
+    for _ in range(10):
+        breaker.failed("host", 0.0)
+        breaker.succeeded("host")
+    assert breaker.admit("host", 0.0) is None
+
+
+def test_after_the_pause_one_may_probe_and_the_others_wait() -> None:
+    breaker = broken()
+    assert breaker.admit("host", 60.0) is None
+    assert breaker.admit("host", 60.0) == 60
+    breaker.succeeded("host")
+    assert breaker.admit("host", 60.0) is None
+
+
+def test_a_probe_that_fails_doubles_the_pause_up_to_ten_minutes() -> None:
+    breaker, now = broken(), 0.0
+    pauses = []
+    for _ in range(6):
+        pause = breaker.admit("host", now)
+        assert pause is not None
+        pauses.append(pause)
+        now += pause
+        assert breaker.admit("host", now) is None
+        breaker.failed("host", now)
+    assert pauses == [60, 120, 240, 480, 600, 600]
+
+
+def test_a_probe_that_was_cancelled_lets_the_next_one_try() -> None:
+    breaker = broken()
+    assert breaker.admit("host", 60.0) is None
+    breaker.abandoned("host")
+    assert breaker.admit("host", 60.0) is None
+
+
+def test_failures_of_fetches_that_were_under_way_do_not_prolong_the_pause() -> None:
+    breaker = broken()
+    breaker.failed("host", 30.0)
+    assert breaker.admit("host", 59.0) == 1
+
+
+def test_what_the_host_asked_for_is_kept_to_within_bounds() -> None:
+    breaker = Breaker(1, 60)
+    breaker.failed("host", 0.0, at_least_seconds=300)
+    assert breaker.admit("host", 0.0) == 300
+    breaker.failed("other", 0.0, at_least_seconds=1e9)
+    assert breaker.admit("other", 0.0) == 600
+
+
+def test_it_remembers_only_so_many_hosts() -> None:
+    breaker = Breaker(1, 60)
+    for index in range(MOST_FAILING_HOSTS + 1):
+        breaker.failed(f"host{index}", 0.0)
+    assert breaker.admit("host0", 0.0) is None
+    assert breaker.admit(f"host{MOST_FAILING_HOSTS}", 0.0) == 60
+
+
+async def in_flight(limits: HostLimits, *hosts: str | None) -> list[int]:
+    """Which of these requests, begun in this order, have a slot."""
+    have: list[int] = []
+
+    async def request(number: int, host: str | None) -> None:
+        async with limits.slot(host):
+            have.append(number)
+            await asyncio.Event().wait()
+
+    tasks = [asyncio.create_task(request(number, host)) for number, host in enumerate(hosts)]
+    await other_tasks_ran()
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return have
+
+
+async def test_requests_that_wait_for_their_host_take_no_slot_from_other_hosts() -> None:
+    limits = HostLimits(overall=4, per_host=2)
+    assert await in_flight(limits, "a", "a", "a", "a", "b", "c", "c") == [0, 1, 4, 5]
+    assert await in_flight(limits, "a", "a", "a") == [0, 1], "cancelled requests give their slots back"
+
+
+async def test_without_a_host_only_the_overall_limit_counts() -> None:
+    assert await in_flight(HostLimits(overall=3, per_host=1), None, None, None, None) == [0, 1, 2]
+
+
+async def test_small_bodies_take_nothing_and_never_wait() -> None:
+    budget = BodyBudget(0)
+    with budget.reservation() as reservation:
+        await reservation.grow(FREE_BYTES)
+        assert budget.taken_bytes == 0
+
+
+async def test_a_body_takes_its_bytes_in_whole_steps_beyond_those_that_are_free() -> None:
+    budget = BodyBudget()
+    with budget.reservation() as reservation:
+        await reservation.grow(FREE_BYTES + 1)
+        assert (budget.taken_bytes, reservation.granted_bytes) == (STEP_BYTES, FREE_BYTES + STEP_BYTES)
+        await reservation.grow(FREE_BYTES + STEP_BYTES)
+        assert budget.taken_bytes == STEP_BYTES
+        await reservation.grow(FREE_BYTES + STEP_BYTES + 1)
+        assert budget.taken_bytes == 2 * STEP_BYTES
+    assert budget.taken_bytes == 0
+
+
+async def test_a_body_waits_until_another_is_gone() -> None:
+    budget = BodyBudget(3 * MEGABYTE)
+    first, second = BodyReservation(budget), BodyReservation(budget)
+    await first.grow(FREE_BYTES + 2 * MEGABYTE)
+    waiting = asyncio.create_task(second.grow(FREE_BYTES + 2 * MEGABYTE))
+    await other_tasks_ran()
+    assert not waiting.done()
+    first.release()
+    await waiting
+    assert budget.taken_bytes == 2 * MEGABYTE
+    second.release()
+    second.release()
+    assert (budget.taken_bytes, second.granted_bytes) == (0, FREE_BYTES)
+
+
+async def test_when_all_bodies_wait_the_one_that_began_first_goes_on() -> None:
+    budget = BodyBudget(4 * MEGABYTE)
+    most_taken = 0
+    done: list[int] = []
+
+    async def body(number: int) -> None:
+        nonlocal most_taken
+        with budget.reservation() as reservation:
+            for size in range(1, 11):
+                await reservation.grow(size * MEGABYTE)
+                most_taken = max(most_taken, budget.taken_bytes)
+                await asyncio.sleep(0)
+        done.append(number)
+
+    async with asyncio.timeout(5):
+        await asyncio.gather(*(body(number) for number in range(20)))
+    assert done[0] == 0
+    assert sorted(done) == list(range(20))
+    assert most_taken <= (4 + 10) * MEGABYTE
+    assert budget.taken_bytes == 0
+
+
+@pytest.mark.parametrize("taken", [0, 1])
+async def test_a_body_that_gives_up_waiting_blocks_no_other(taken: int) -> None:
+    budget = BodyBudget(2 * MEGABYTE)
+
+    async def body() -> None:
+        with budget.reservation() as reservation:
+            await reservation.grow(FREE_BYTES + taken * MEGABYTE)
+            await reservation.grow(FREE_BYTES + 2 * MEGABYTE)
+
+    first = BodyReservation(budget)
+    await first.grow(FREE_BYTES + (2 - taken) * MEGABYTE)
+    giving_up = asyncio.create_task(body())
+    await other_tasks_ran()
+    giving_up.cancel()
+    await asyncio.gather(giving_up, return_exceptions=True)
+    assert budget.taken_bytes == (2 - taken) * MEGABYTE
+    await first.grow(FREE_BYTES + 10 * MEGABYTE)
+
+
+class Bodies:
+    """Bodies that are parsed within a budget, by their size, each until it is done."""
+
+    def __init__(self, budget: ParsingBudget) -> None:
+        self._budget = budget
+        self._done: dict[int, asyncio.Event] = {}
+        self._begun: dict[int, asyncio.Event] = {}
+        self.parsed: list[int] = []
+
+    async def arrives(self, size: int) -> asyncio.Task[None]:
+        self._done[size], self._begun[size] = asyncio.Event(), asyncio.Event()
+        task = asyncio.create_task(self._parse(size))
+        await other_tasks_ran()
+        return task
+
+    async def is_done(self, size: int) -> None:
+        self._done[size].set()
+        await other_tasks_ran()
+
+    async def begins(self, size: int) -> None:
+        async with asyncio.timeout(5):
+            await self._begun[size].wait()
+
+    async def _parse(self, size: int) -> None:
+        async with self._budget.reserve(size):
+            self.parsed.append(size)
+            self._begun[size].set()
+            await self._done[size].wait()
+        self.parsed.remove(size)
+
+
+async def test_as_many_bodies_are_parsed_at_once_as_the_budget_has_bytes() -> None:
+    bodies = Bodies(ParsingBudget(10 * LEAST_PARSED_BYTES))
+    for size in (6 * LEAST_PARSED_BYTES, 1, 2, 3, 4):
+        await bodies.arrives(size)
+    assert bodies.parsed == [6 * LEAST_PARSED_BYTES, 1, 2, 3, 4]
+    await bodies.arrives(5)
+    assert 5 not in bodies.parsed
+
+
+async def test_bodies_that_had_to_wait_begin_together_once_most_of_the_budget_is_free() -> None:
+    bodies = Bodies(ParsingBudget(4 * LEAST_PARSED_BYTES, batch_seconds=60))
+    for size in range(1, 9):
+        await bodies.arrives(size)
+    await bodies.is_done(1)
+    await bodies.is_done(2)
+    assert bodies.parsed == [3, 4]
+    await bodies.is_done(3)
+    assert bodies.parsed == [4, 5, 6, 7]
+
+
+async def test_a_slow_body_keeps_no_other_waiting_for_which_there_are_bytes() -> None:
+    bodies = Bodies(ParsingBudget(4 * LEAST_PARSED_BYTES, batch_seconds=0.01))
+    for size in range(1, 6):
+        await bodies.arrives(size)
+    await bodies.is_done(1)
+    assert 5 not in bodies.parsed
+    await bodies.begins(5)
+    assert bodies.parsed == [2, 3, 4, 5]
+
+
+async def test_however_long_it_takes_no_body_begins_for_which_there_are_no_bytes() -> None:
+    bodies = Bodies(ParsingBudget(4 * LEAST_PARSED_BYTES, batch_seconds=0.01))
+    for size in range(1, 6):
+        await bodies.arrives(size)
+    await asyncio.sleep(0.05)
+    assert bodies.parsed == [1, 2, 3, 4]
+    await bodies.is_done(1)
+    assert bodies.parsed == [2, 3, 4, 5]
+
+
+async def test_a_large_body_goes_before_small_ones_that_came_later_and_is_parsed_alone() -> None:
+    bodies = Bodies(ParsingBudget(10 * LEAST_PARSED_BYTES))
+    await bodies.arrives(1)
+    await bodies.arrives(99 * LEAST_PARSED_BYTES)
+    await bodies.arrives(2)
+    assert bodies.parsed == [1]
+    await bodies.is_done(1)
+    assert bodies.parsed == [99 * LEAST_PARSED_BYTES]
+    await bodies.is_done(99 * LEAST_PARSED_BYTES)
+    assert bodies.parsed == [2]
+
+
+async def test_a_body_that_leaves_the_queue_blocks_no_other() -> None:
+    bodies = Bodies(ParsingBudget(10 * LEAST_PARSED_BYTES))
+    await bodies.arrives(1)
+    large = await bodies.arrives(10 * LEAST_PARSED_BYTES)
+    await bodies.arrives(2)
+    large.cancel()
+    await asyncio.gather(large, return_exceptions=True)
+    await bodies.arrives(3)
+    assert bodies.parsed == [1, 2, 3]

@@ -1,0 +1,149 @@
+"""Response headers say when to come back, and bodies are decoded within bounds."""
+
+import gzip
+import itertools
+import random
+import zlib
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.fetch.response import (
+    STEP_BYTES,
+    BoundedDecoder,
+    max_age_seconds,
+    retry_after_seconds,
+    validator,
+)
+
+NOW = datetime(2026, 2, 18, 10, 0, tzinfo=UTC)
+SERVERS_NOW = "Wed, 18 Feb 2026 12:00:00 GMT"  # two hours ahead
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"Retry-After": "120"}, 120),
+        ({"Retry-After": " 0 "}, 0),
+        ({"Retry-After": "-5"}, None),
+        ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "٣"}, None),
+        ({"Retry-After": "9" * 400}, 10 * 365 * 86400),
+        ({"Retry-After": "Wed, 18 Feb 2026 10:02:00 GMT"}, 120),
+        ({"Retry-After": "Wed, 18 Feb 2026 12:02:00 GMT", "Date": SERVERS_NOW}, 120),
+        ({"Retry-After": "Wed, 18 Feb 2026 11:02:00 GMT", "Date": SERVERS_NOW}, 0),
+        ({"Retry-After": "Wednesday, 18-Feb-26 10:02:00 GMT"}, 120),
+        ({"Retry-After": "Wed, 99 Feb 2026 10:02:00 GMT"}, None),
+    ],
+)
+def test_retry_after_in_seconds_or_as_a_date(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after_seconds(headers, NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"Cache-Control": "max-age=300"}, 300),
+        ({"Cache-Control": 'private, MAX-AGE="300", x'}, 300),
+        ({"Cache-Control": "s-maxage=300"}, None),
+        ({"Cache-Control": "s-maxage=9,max-age=300", "Age": "100"}, 200),
+        ({"Cache-Control": "max-age=300", "Age": "1000"}, 0),
+        ({"Cache-Control": "max-age=300, no-cache"}, None),
+        ({"Cache-Control": "no-store", "Expires": "Wed, 18 Feb 2026 11:00:00 GMT"}, None),
+        ({"Cache-Control": "max-age=-1"}, None),
+        ({"Cache-Control": "public", "Expires": "Wed, 18 Feb 2026 12:05:00 GMT", "Date": SERVERS_NOW}, 300),
+        ({"Expires": "Wed, 18 Feb 2026 09:00:00 GMT"}, 0),
+        ({"Expires": "0"}, None),
+        ({"Expires": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0),
+    ],
+)
+def test_freshness_from_max_age_or_expires(headers: dict[str, str], seconds: float | None) -> None:
+    assert max_age_seconds(headers, NOW) == seconds
+
+
+@given(st.fixed_dictionaries({name: st.text() for name in ("Retry-After", "Cache-Control", "Expires", "Date", "Age")}))
+def test_no_header_is_too_odd_to_be_read(headers: dict[str, str]) -> None:
+    for seconds in (retry_after_seconds(headers, NOW), max_age_seconds(headers, NOW)):
+        assert seconds is None or 0 <= seconds <= 10 * 365 * 86400
+
+
+@pytest.mark.parametrize("value", [None, "", "  ", "a\nb", "\x00", "日", "x" * 1025])
+def test_a_validator_that_cannot_be_sent_back_is_none(value: str | None) -> None:
+    assert validator(value) is None
+
+
+def test_a_validator_is_kept_as_it_came() -> None:
+    assert validator('W/"caf\xe9"') == 'W/"caf\xe9"'
+
+
+MOST = 3_000_000
+
+
+def decoded(encoding: str, *chunks: bytes, most: int = MOST) -> bytes | str:
+    decoder = BoundedDecoder(encoding, most)
+    for chunk in chunks:
+        for _ in decoder.feed(chunk):
+            pass
+        if decoder.problem:
+            break
+    body = decoder.finish()
+    return str(decoder.problem) if body is None else body
+
+
+def packed(encoding: str, body: bytes) -> bytes:
+    if encoding == "gzip":
+        return gzip.compress(body)
+    return zlib.compress(body) if encoding == "deflate" else body
+
+
+@given(st.sampled_from(["gzip", "deflate", ""]), st.binary(max_size=2000), st.lists(st.integers(0, 400), max_size=8))
+def test_a_body_is_the_same_however_it_is_cut(encoding: str, body: bytes, cuts: list[int]) -> None:
+    if encoding == "" and body.startswith(b"\x1f\x8b"):
+        return
+    whole = packed(encoding, body)
+    edges = [0, *sorted(cuts), len(whole)]
+    assert decoded(encoding, *(whole[a:b] for a, b in itertools.pairwise(edges))) == body
+
+
+@pytest.mark.parametrize("size", [STEP_BYTES - 1, STEP_BYTES, STEP_BYTES + 1, 4 * STEP_BYTES])
+def test_a_body_of_whole_steps_is_read_to_its_end(size: int) -> None:
+    body = random.Random(1).randbytes(size // 64) * 64
+    body += b"x" * (size - len(body))
+    assert decoded("gzip", gzip.compress(body)) == body
+
+
+def test_members_follow_each_other_across_chunks_and_padding_is_passed_over() -> None:
+    one, two = gzip.compress(b"one"), gzip.compress(b"two")
+    assert decoded("gzip", one, two, b"\0" * 100, b"\0" * 100) == b"onetwo"
+    assert decoded("gzip", one + two[:7], two[7:]) == b"onetwo"
+
+
+def test_endless_empty_members_are_no_body() -> None:
+    assert decoded("gzip", gzip.compress(b"") * 1000) == "corrupt"
+
+
+def test_the_cap_is_on_what_comes_out_and_on_what_goes_in() -> None:
+    body = random.Random(1).randbytes(5000)
+    assert decoded("", body, most=5000) == body
+    assert decoded("", body, most=4999) == "too_large"
+    assert decoded("gzip", gzip.compress(b"a" * 5001), most=5000) == "too_large"
+    assert decoded("gzip", gzip.compress(b"a"), *[b"\0" * 100] * 60, most=5000) == "too_large"
+
+
+def test_a_bomb_is_known_by_its_ratio_long_before_the_cap() -> None:
+    assert decoded("gzip", gzip.compress(b"\0" * 5_000_000), most=10**9) == "too_large"
+    assert decoded("gzip", gzip.compress(b"\0" * 900_000), most=10**9) == b"\0" * 900_000
+
+
+@given(st.sampled_from(["gzip", "deflate", "br", "", "x, y"]), st.lists(st.binary(max_size=50)))
+def test_any_bytes_are_a_body_or_a_problem(encoding: str, chunks: list[bytes]) -> None:
+    assert isinstance(decoded(encoding, *chunks), bytes | str)
+
+
+def test_nothing_at_all_is_an_empty_body() -> None:
+    assert decoded("gzip") == b""
+    assert decoded("gzip", b"\x1f") == b"\x1f"

@@ -6,13 +6,12 @@ The recount deletes a mark together with the counts that it writes (services/fig
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
 from models.timeline import DirtyHour, DirtyHourDocument
 from models.values import hour_key
-from services.ports import Operation, Query, Store, Upsert, Where
+from services.ports import Operation, Query, Store, Upsert, Where, query_all
 from services.store.containers import CATALOG
 
 MARKS_AT_ONCE = 100
@@ -34,39 +33,36 @@ async def mark_hours_of(store: Store, moments: Mapping[str, Iterable[datetime]],
         hours = {hour_key(moment): moment for moment in moments[tool_id]}
         marks = [Upsert(DirtyHour.mark(tool_id, hours[hour], now).to_document()) for hour in sorted(hours)]
         batches += [(tool_id, marks[start : start + MARKS_AT_ONCE]) for start in range(0, len(marks), MARKS_AT_ONCE)]
-    if batches:
-        await store.batch_many(CATALOG.name, batches)
+    await store.batch_many(CATALOG.name, batches)
 
 
 async def marks_of(store: Store, tool_id: str) -> list[DirtyHourDocument]:
     """The tool's marks with their ETags, by hour."""
-    return (await _by_tool(store, Query(_ONLY_MARKS, partition=tool_id, limit=_PAGE))).get(tool_id, [])
+    return await _marks(store, Query(_ONLY_MARKS, partition=tool_id, limit=_PAGE))
 
 
 async def marked_tools(store: Store) -> list[str]:
     """The ids of all tools with marks."""
-    return list(await _by_tool(store, Query(order="by_mark", limit=_PAGE)))
+    return list(dict.fromkeys(mark["pk"] for mark in await _marks(store, Query(order="by_mark", limit=_PAGE))))
 
 
 async def marks_of_tools(store: Store, tool_ids: Sequence[str]) -> dict[str, list[DirtyHourDocument]]:
     """The marks of those of these tools (100 at most) that have any."""
     if len(tool_ids) == 1:
         marks = await marks_of(store, tool_ids[0])
-        return {tool_ids[0]: marks} if marks else {}
-    # With these conditions, the embedded store reads the marks of these tools alone. With a condition on `marked_hour`
-    # it would read those of all tools, with one on the partition alone all documents of these tools.
-    where = (Where(CATALOG.partition_key, "in", tuple(tool_ids)), *_ONLY_MARKS)
-    return await _by_tool(store, Query(where, order="by_mark", limit=_PAGE)) if tool_ids else {}
-
-
-async def _by_tool(store: Store, query: Query) -> dict[str, list[DirtyHourDocument]]:
-    """All pages: the first fetch of a feed marks the hours of years."""
+    elif tool_ids:
+        # With these conditions, the embedded store reads the marks of these tools alone. With a condition on
+        # `marked_hour` it would read those of all tools, with one on the partition alone all documents of these tools.
+        where = (Where(CATALOG.partition_key, "in", tuple(tool_ids)), *_ONLY_MARKS)
+        marks = await _marks(store, Query(where, order="by_mark", limit=_PAGE))
+    else:
+        marks = []
     found: dict[str, list[DirtyHourDocument]] = {}
-    after: str | None = None
-    while True:
-        page = await store.query(CATALOG.name, replace(query, after=after))
-        for mark in cast("list[DirtyHourDocument]", page.items):
-            found.setdefault(mark["pk"], []).append(mark)
-        after = page.next
-        if after is None:
-            return found
+    for mark in marks:
+        found.setdefault(mark["pk"], []).append(mark)
+    return found
+
+
+async def _marks(store: Store, query: Query) -> list[DirtyHourDocument]:
+    """From all pages: the first fetch of a feed marks the hours of years."""
+    return cast("list[DirtyHourDocument]", await query_all(store, CATALOG.name, query))

@@ -6,7 +6,6 @@ its fifth delivery becomes an error that can be seen. `clean_up` retries errors 
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from services.articles.messages import article_messages
 from services.logs import log_event
 from services.mentions.understanding import fingerprint
 from services.mentions.writing import MentionWriter
-from services.ports import Clock, Document, Query, Store, Where
+from services.ports import Clock, Document, Query, Replace, Store, Where
 from services.store.containers import ARTICLES
 
 log = logging.getLogger("toolpulse.analysis")
@@ -95,8 +94,8 @@ class AnalysisHandler:
         page = await self._store.query(ARTICLES.name, Query(where, order="by_status", limit=limit))
         changes = {name: format_time(now) for name in ("updated_at", "resent_at", "analysis_due_since")}
         changes |= {"status": "pending", **more}
-        done = await asyncio.gather(*(self._replaced(each, changes) for each in page.items))
-        return [each["source_id"] for each, replaced in zip(page.items, done, strict=True) if replaced]
+        replaced = await self._replace(page.items, changes)
+        return [each["source_id"] for each, is_replaced in zip(page.items, replaced, strict=True) if is_replaced]
 
     async def _note_failure(self, source_id: str, why: str | None, *, last: bool, permanent: bool = False) -> None:
         """Counts the attempt; after the `last` of a message, the article becomes an error.
@@ -116,17 +115,17 @@ class AnalysisHandler:
                 is_error = document.get("status") != "analyzed"
                 changes |= {"status": "error"} if is_error else {}
                 changes |= {"analysis_due_since": None} if is_error or attempts >= MOST_ATTEMPTS else {}
-            if await self._replaced(document, changes):
+            if await self._replace([document], changes) == [True]:
                 if last:
                     log_event(log, logging.ERROR, "article_given_up", source_id=source_id, attempts=attempts)
                 return
         raise ChangedMeanwhile(f"article {source_id} keeps changing")
 
-    async def _replaced(self, document: Document, changes: Document) -> bool:
-        """False if another writer was first. By field, so that a document that is no valid article is written too."""
-        after = {name: value for name, value in {**document, **changes}.items() if value is not None}
-        try:
-            await self._store.replace(ARTICLES.name, after, document["_etag"])
-        except ChangedMeanwhile:
-            return False
-        return True
+    async def _replace(self, documents: Sequence[Document], changes: Document) -> list[bool]:
+        """False for an article that another writer changed first. By field, so that a document that is no valid
+        article is written too; a field that changes to None is removed."""
+        batches = []
+        for each in documents:
+            after = {name: value for name, value in {**each, **changes}.items() if value is not None}
+            batches.append((each["source_id"], [Replace(after, each["_etag"])]))
+        return [isinstance(outcome, list) for outcome in await self._store.batch_many(ARTICLES.name, batches)]

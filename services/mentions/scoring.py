@@ -13,8 +13,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 from typing import Literal
 
 from models.values import Sentiment
@@ -67,21 +68,11 @@ class Scores:
     tools: Mapping[str, Judgement | NotJudged]
 
 
-@dataclass(slots=True)
-class _Texts:
-    """Different texts, numbered in the order of their first use."""
-
-    numbers: dict[str, int] = field(default_factory=dict)
-
-    def number(self, text: str) -> int:
-        return self.numbers.setdefault(text, len(self.numbers))
-
-
 def ask(headline: str, text: str, detected: Mapping[str, Detected]) -> Questions:
     """`detected` are the tools that the article names."""
     text = text[:LONGEST_TEXT]
     sentences = split_sentences(text, [span for each in detected.values() for span in each.text_spans])
-    texts = _Texts()
+    texts: dict[str, int] = {}
     article = _weighed(texts, headline, text, sentences, {}, {})
     headline_sides = _sides(headline, {tool: each.headline_spans for tool, each in detected.items()})
     text_sides = _sides(text, {tool: each.text_spans for tool, each in detected.items()})
@@ -90,7 +81,7 @@ def ask(headline: str, text: str, detected: Mapping[str, Detected]) -> Questions
         naming = sentences_naming(sentences, [span for span in each.text_spans if span.end <= len(text)])
         head = headline if each.headline_spans or not naming else ""
         tools[tool] = _weighed(texts, head, text, naming, headline_sides.get(tool, {}), text_sides.get(tool, {}))
-    return Questions(tuple(texts.numbers), article, tools)
+    return Questions(tuple(texts), article, tools)
 
 
 def conclude(questions: Questions, judgements: Sequence[Judgement | NotJudged]) -> Scores:
@@ -123,27 +114,28 @@ def combine(weighed: Sequence[Weighed], judgements: Sequence[Judgement | NotJudg
 
 
 def _weighed(
-    texts: _Texts,
+    texts: dict[str, int],
     headline: str,
     text: str,
     sentences: Sequence[Span],
     headline_sides: Mapping[int, Side],
     text_sides: Mapping[int, Side],
 ) -> tuple[Weighed, ...]:
+    """The headline, if there is one, and the first sentences. `texts` numbers different texts by their first use."""
     counted = sentences[:MOST_SENTENCES]
     found = []
     if headline.strip():
         share = len(counted) * HEADLINE_SHARE / (1 - HEADLINE_SHARE)
         side: Side = next(iter(headline_sides.values()), 0)
-        found.append(Weighed(texts.number(headline), max(HEADLINE_WEIGHT, share), side))
+        found.append(Weighed(texts.setdefault(headline, len(texts)), max(HEADLINE_WEIGHT, share), side))
     for start, end in counted:
-        side = next((side for place, side in text_sides.items() if start <= place < end), 0)
-        found.append(Weighed(texts.number(text[start:end]), 1.0, side))
+        side = next((side for name, side in text_sides.items() if start <= name < end), 0)
+        found.append(Weighed(texts.setdefault(text[start:end], len(texts)), 1.0, side))
     return tuple(found)
 
 
 def _sides(text: str, names: Mapping[str, Sequence[Span]]) -> dict[str, dict[int, Side]]:
-    """The side of each tool where it is compared directly with another ("X beats Y"), by the place of its name."""
+    """The side of each tool where it is compared directly with another ("X beats Y"), by where its name begins."""
     all_names = sorted((span.start, span.end, tool) for tool, spans in names.items() for span in spans)
     found: dict[str, dict[int, Side]] = {}
     for (start, end, tool), (other_start, other_end, other) in pairwise(all_names):
@@ -192,13 +184,14 @@ def _probabilities(judgement: Judgement) -> tuple[float, float, float]:
 _END = re.compile(
     r"(?<![.!?\u2026])[.!?\u2026]+[\"'\u201d\u2019)\]]*(?=\s|$)|[\u3002\uff01\uff1f]+|\n\s*\n|\n(?=\s*[-*\u2022])"
 )
-_SPACE = re.compile(r"\s*")
+_FOLLOWING = re.compile(r"\s*(\S?)")
 _ABBREVIATED = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|sr|jr|inc|corp|co|ltd|vs|no|nos|vol|fig|approx|est|dept|gov|sen|rep|gen|u\.s|u\.k|e\.g|i\.e"
     r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)|\b[A-Z])$",
     re.I,
 )
 _LONGEST_ABBREVIATION = 8
+_start_of = itemgetter(0)
 
 
 def split_sentences(text: str, names: Iterable[Span] = ()) -> list[Span]:
@@ -206,48 +199,35 @@ def split_sentences(text: str, names: Iterable[Span] = ()) -> list[Span]:
 
     No sentence ends inside one of `names` ("Yahoo! Finance"), after an abbreviation, or before a small letter.
     """
-    kept = sorted(names)
-    starts = [span.start for span in kept]
-    found: list[Span] = []
-    start = _skip_space(text, 0)
-    for match in _END.finditer(text):
-        stop = match.end()
-        if match.start() < start or _inside(stop, kept, starts) or _goes_on(text, match):
-            continue
-        end = stop - len(text[start:stop]) + len(text[start:stop].rstrip())
-        if end > start:
-            found.append(Span(start, end))
-        start = _skip_space(text, stop)
-    end = len(text.rstrip())
-    if end > start:
-        found.append(Span(start, end))
+    names = sorted(names)
+    ends = [match.end() for match in _END.finditer(text) if not (_inside(match.end(), names) or _goes_on(text, match))]
+    found = []
+    for start, end in pairwise((0, *ends, len(text))):
+        sentence = text[start:end].strip()
+        if sentence:
+            begin = text.index(sentence, start)
+            found.append(Span(begin, begin + len(sentence)))
     return found
 
 
 def sentences_naming(sentences: Sequence[Span], names: Iterable[Span]) -> list[Span]:
     """The sentences in which one of `names` begins."""
-    starts = [sentence.start for sentence in sentences]
-    places = {bisect_right(starts, name.start) - 1 for name in names}
-    return [sentences[place] for place in sorted(places) if place >= 0]
+    numbers = {bisect_right(sentences, name.start, key=_start_of) - 1 for name in names}
+    return [sentences[number] for number in sorted(numbers) if number >= 0]
+
+
+def _inside(index: int, names: Sequence[Span]) -> bool:
+    nearest = bisect_right(names, index - 1, key=_start_of) - 1
+    return nearest >= 0 and names[nearest].start < index < names[nearest].end
 
 
 def _goes_on(text: str, match: re.Match[str]) -> bool:
     """Whether the sentence goes on behind this full stop."""
     if not match[0].startswith("."):
         return False
-    place = _skip_space(text, match.end())
-    following = text[place : place + 1]
-    if following.islower():
+    following = _FOLLOWING.match(text, match.end())
+    letter = following[1] if following else ""
+    if letter.islower():
         return True
     before = text[max(0, match.start() - _LONGEST_ABBREVIATION) : match.start()]
-    return bool(match[0] == "." and following and _ABBREVIATED.search(before))
-
-
-def _inside(place: int, names: Sequence[Span], starts: Sequence[int]) -> bool:
-    nearest = bisect_right(starts, place - 1) - 1
-    return nearest >= 0 and names[nearest].start < place < names[nearest].end
-
-
-def _skip_space(text: str, place: int) -> int:
-    match = _SPACE.match(text, place)
-    return match.end() if match else place
+    return bool(match[0] == "." and letter and _ABBREVIATED.search(before))

@@ -52,15 +52,15 @@ class ArticleAnalysis:
 
 
 def understand(document: Document, detector: Detector, only: frozenset[str] | None = None) -> ArticleAnalysis:
-    """With `only`, of these tools only. Raises ValueError for a document that is no article."""
+    """With `only`, of these tools only. Raises UnreadableDocument for a document that is no article."""
     article = Article.from_document(document)
-    is_alive = article.deleted_at is None
-    detected = detect(article, detector) if is_alive else {}
+    is_deleted = article.deleted_at is not None
+    detected = {} if is_deleted else detect(article, detector)
     tool_ids = frozenset({*detected, *article.detected_tool_ids, *article.tool_ids_ever_detected})
     if only is not None:
         detected = {tool_id: each for tool_id, each in detected.items() if tool_id in only}
         tool_ids &= only
-    questions = ask(article.canonical.headline, article.text_for_analysis or "", detected) if is_alive else None
+    questions = None if is_deleted else ask(article.canonical.headline, article.text_for_analysis or "", detected)
     return ArticleAnalysis(article, detected, tool_ids, questions)
 
 
@@ -105,25 +105,18 @@ def first_references(
     found: dict[str, tuple[Tool, ToolReference]] = {}
     for tool_id, tool in tools.items():
         naming = {each.source_id: each.article for each in analyses if tool_id in each.detected}
+        after = tool
         if naming and tool.discovery_reference is None:
             first = min(naming.values(), key=lambda article: (published_at(article), article.source_id))
             day = published_at(first).date().isoformat()
-            says = {"discovery_reference": first.source_id, "discovery_date": day, "scored_by": scored_by}
-            found[tool_id] = tool.changed(now, **says), _reference(tool_id, first, now)
-        elif tool.discovery_reference in naming:
-            found[tool_id] = tool, _reference(tool_id, naming[tool.discovery_reference], now)
+            after = tool.changed(now, discovery_reference=first.source_id, discovery_date=day, scored_by=scored_by)
+        if after.discovery_reference in naming:
+            found[tool_id] = after, _first_reference(tool_id, naming[after.discovery_reference], now)
     return found
 
 
-def _reference(tool_id: str, article: Article, now: datetime) -> ToolReference:
+def _first_reference(tool_id: str, article: Article, now: datetime) -> ToolReference:
     reading = article.canonical
-    reference = Reference(
-        reference_id=article.source_id,
-        source=reading.source,
-        source_identifier=article.source_attribution[reading.source].article_id,
-        published_at=published_at(article),
-        title=reading.headline,
-    )
     return ToolReference(
         created_at=now,
         updated_at=now,
@@ -131,7 +124,13 @@ def _reference(tool_id: str, article: Article, now: datetime) -> ToolReference:
         reference_id=article.source_id,
         role="DISCOVERY",
         added_by_workflow="analyze_articles",
-        reference=reference,
+        reference=Reference(
+            reference_id=article.source_id,
+            source=reading.source,
+            source_identifier=article.source_attribution[reading.source].article_id,
+            published_at=published_at(article),
+            title=reading.headline,
+        ),
     )
 
 
@@ -159,14 +158,9 @@ def mention(analysis: ArticleAnalysis, tool: Tool, analyzer: Version, now: datet
     judgement = analysis.scores.tools[tool.tool_id]
     if isinstance(judgement, NotJudged):
         judgement = analysis.scores.article
-    assert isinstance(judgement, Judgement), "an article that cannot be judged has failed before"
-    says: dict[str, Any] = {
+    fields: dict[str, Any] = {
+        **_judged(judgement, analyzer),
         "role": role_of(tool, article, detected),
-        "sentiment": judgement.sentiment,
-        "score": judgement.score,
-        "polarity": judgement.polarity,
-        "analyzer": analyzer[0],
-        "analyzer_version": analyzer[1],
         "revision": reading.revision,
         "matches": detected.matches,
         "source": reading.source,
@@ -176,16 +170,16 @@ def mention(analysis: ArticleAnalysis, tool: Tool, analyzer: Version, now: datet
         "event_id": article.event_id,
         "removed_at": None,
     }
-    if stored is None:
-        return SentimentScore(
-            created_at=now,
-            updated_at=now,
-            tool_id=tool.tool_id,
-            source_id=article.source_id,
-            published_at=published_at(article),
-            **says,
-        )
-    return stored if _has(stored, says) else stored.changed(now, **says)
+    if stored is not None:
+        return stored if _has(stored, fields) else stored.changed(now, **fields)
+    return SentimentScore(
+        created_at=now,
+        updated_at=now,
+        tool_id=tool.tool_id,
+        source_id=article.source_id,
+        published_at=published_at(article),
+        **fields,
+    )
 
 
 def role_of(tool: Tool, article: Article, detected: Detected) -> ReferenceRole:
@@ -207,30 +201,27 @@ def finished(analysis: ArticleAnalysis, analyzer: Version, now: datetime, *, who
     article = analysis.article
     others = [each for each in article.detected_tool_ids if each not in analysis.tool_ids]
     counting = [tool_id for tool_id, mention in analysis.wanted.items() if mention.counts]
-    says: dict[str, Any] = {"detected_tool_ids": tuple(sorted({*others, *counting}))}
+    fields: dict[str, Any] = {"detected_tool_ids": tuple(sorted({*others, *counting}))}
     if whole:
-        says["analysis_due_since"] = None
-    if whole and analysis.scores is not None and isinstance(analysis.scores.article, Judgement):
-        says |= _analyzed(analysis, analysis.scores.article, analyzer)
-    if _has(article, says):
+        fields["analysis_due_since"] = None
+    if whole and analysis.scores is not None:
+        fields |= _analyzed(analysis, analysis.scores.article, analyzer)
+    if _has(article, fields):
         return article
-    if "status" in says:
-        says["analyzed_at"] = now
+    if "status" in fields:
+        fields["analyzed_at"] = now
         if article.status == "error":
             article = article.changed(now, status="pending")
-    return article.changed(now, **says)
+    return article.changed(now, **fields)
 
 
-def _analyzed(analysis: ArticleAnalysis, judgement: Judgement, analyzer: Version) -> dict[str, Any]:
+def _analyzed(analysis: ArticleAnalysis, judgement: Judgement | NotJudged, analyzer: Version) -> dict[str, Any]:
+    """The fields of an article that was analysed."""
     sourced = source_tickers(analysis.article)
     tickers = dict.fromkeys(one for each in analysis.detected.values() for one in each.tickers if one not in sourced)
     return {
+        **_judged(judgement, analyzer),
         "status": "analyzed",
-        "sentiment": judgement.sentiment,
-        "score": judgement.score,
-        "polarity": judgement.polarity,
-        "analyzer": analyzer[0],
-        "analyzer_version": analyzer[1],
         "analyzed_revision": analysis.article.canonical.revision,
         "matched_tickers": (*sourced, *tickers),
         "detected_tickers": tuple(tickers),
@@ -239,8 +230,21 @@ def _analyzed(analysis: ArticleAnalysis, judgement: Judgement, analyzer: Version
     }
 
 
-def _has(document: Article | SentimentScore, says: Mapping[str, Any]) -> bool:
-    return all(getattr(document, name) == value for name, value in says.items())
+def _judged(judgement: Judgement | NotJudged, analyzer: Version) -> dict[str, Any]:
+    """The fields that mentions and articles have in common."""
+    assert isinstance(judgement, Judgement), "an article that cannot be judged has failed before"
+    name, version = analyzer
+    return {
+        "sentiment": judgement.sentiment,
+        "score": judgement.score,
+        "polarity": judgement.polarity,
+        "analyzer": name,
+        "analyzer_version": version,
+    }
+
+
+def _has(document: Article | SentimentScore, fields: Mapping[str, Any]) -> bool:
+    return all(getattr(document, name) == value for name, value in fields.items())
 
 
 def fingerprint(what: str) -> str:

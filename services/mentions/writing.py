@@ -17,6 +17,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 
 from models.article import Article
 from models.errors import Unavailable
@@ -174,12 +175,9 @@ class MentionWriter:
         """The analyzer judges the texts of all articles in one call."""
         asked = [(each, each.questions) for each in analyses if each.questions is not None]
         texts = [text for _, questions in asked for text in questions.texts]
-        judgements = await self._analyzer.analyze(texts) if texts else []
-        begin = 0
+        judgements = iter(await self._analyzer.analyze(texts) if texts else ())
         for each, questions in asked:
-            end = begin + len(questions.texts)
-            each.scores = conclude(questions, judgements[begin:end])
-            begin = end
+            each.scores = conclude(questions, list(islice(judgements, len(questions.texts))))
             if isinstance(each.scores.article, NotJudged):
                 report.failed[each.source_id] = fingerprint(each.scores.article.reason)
                 report.permanent.add(each.source_id)
@@ -190,7 +188,7 @@ class MentionWriter:
     ) -> list[ArticleAnalysis]:
         """An article fails if one of its mentions cannot be read."""
         keys = [(tool_id, each.source_id) for each in analyses for tool_id in sorted(each.tool_ids)]
-        found = await self._store.read_many(MENTIONS.name, keys) if keys else []
+        found = await self._store.read_many(MENTIONS.name, keys)
         page = listed(Page([each for each in found if each is not None]), SentimentScore.from_document, "id")
         report.failed |= dict.fromkeys(page.unreadable, UNREADABLE_MENTION)
         by_id = {each.source_id: each for each in analyses}
@@ -209,7 +207,7 @@ class MentionWriter:
             if tool is not tools[tool_id]:
                 operations.append(Replace(tool.to_document(), tool.stored_etag or ""))
             batches.append((tool_id, operations))
-        results = await self._store.batch_many(CATALOG.name, batches) if batches else []
+        results = await self._store.batch_many(CATALOG.name, batches)
         changed = set()
         for (tool_id, (tool, _)), result in zip(found.items(), results, strict=True):
             if isinstance(result, list):
@@ -231,7 +229,7 @@ class MentionWriter:
             for start in range(0, len(mentions), MENTIONS_AT_ONCE)
         ]
         batches = [(tool_id, [_writing(mention) for mention in portion]) for tool_id, portion in portions]
-        results = await self._store.batch_many(MENTIONS.name, batches) if batches else []
+        results = await self._store.batch_many(MENTIONS.name, batches)
         lost: set[str] = set()
         for (_, portion), result in zip(portions, results, strict=True):
             if isinstance(result, list):
@@ -261,10 +259,9 @@ class MentionWriter:
         """
         changing = [(each, after) for each, after in articles if after is not each.article]
         batches = [(each.source_id, [_writing(after)]) for each, after in changing]
-        results = await self._store.batch_many(ARTICLES.name, batches) if batches else []
+        results = await self._store.batch_many(ARTICLES.name, batches)
         same = [each for each, after in articles if after is each.article and each.tool_ids]
-        keys = [(each.source_id, Article.ID) for each in same]
-        found = await self._store.read_many(ARTICLES.name, keys) if keys else []
+        found = await self._store.read_many(ARTICLES.name, [(each.source_id, Article.ID) for each in same])
         overtaken: set[str] = set()
         for (each, after), result in zip(changing, results, strict=True):
             if isinstance(result, list):

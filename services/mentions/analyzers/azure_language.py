@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 BATCH = 10
 LONGEST_TEXT = 5120
 API_VERSION = "2023-04-01"
+LANGUAGE = "en"
+TIMEOUT_SECONDS = 10.0
 _REFUSED = (400, 413)
 
 
@@ -41,8 +43,6 @@ class AzureLanguageAnalyzer:
         key: str | None = None,
         credential: AsyncTokenCredential | None = None,
         model_version: str = "latest",
-        language: str = "en",
-        timeout_seconds: float = 10.0,
         budget_seconds: float = 60.0,
         retries: int = 3,
         retry_delay_seconds: float = 0.8,
@@ -56,8 +56,6 @@ class AzureLanguageAnalyzer:
         self._key = key
         self._credential = credential
         self._model_version = model_version
-        self._language = language
-        self._timeout_seconds = timeout_seconds
         self._budget_seconds = budget_seconds
         self._retries = retries
         self._retry_delay_seconds = retry_delay_seconds
@@ -82,7 +80,7 @@ class AzureLanguageAnalyzer:
             # The SDK retries and obeys Retry-After, however long: the budget bounds all tries together.
             async with asyncio.timeout(self._budget_seconds):
                 results = await self._opened().analyze_sentiment(
-                    texts, language=self._language, model_version=self._model_version, disable_service_logs=True
+                    texts, language=LANGUAGE, model_version=self._model_version, disable_service_logs=True
                 )
         except HttpResponseError as error:
             if error.status_code not in _REFUSED:
@@ -99,18 +97,14 @@ class AzureLanguageAnalyzer:
             from azure.ai.textanalytics.aio import TextAnalyticsClient
             from azure.core.credentials import AzureKeyCredential
 
-            if self._credential is not None:
-                credential: AzureKeyCredential | AsyncTokenCredential = self._credential
-            else:
-                credential = AzureKeyCredential(self._key or "")
             self._client = TextAnalyticsClient(
                 self._endpoint,
-                credential,
+                self._credential or AzureKeyCredential(self._key or ""),
                 api_version=API_VERSION,
                 retry_total=self._retries,
                 retry_backoff_factor=self._retry_delay_seconds,
-                connection_timeout=self._timeout_seconds,
-                read_timeout=self._timeout_seconds,
+                connection_timeout=TIMEOUT_SECONDS,
+                read_timeout=TIMEOUT_SECONDS,
             )
         return self._client
 

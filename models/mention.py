@@ -1,4 +1,4 @@
-"""What one article says about one tool: the SentimentScore that every figure rests on."""
+"""The mention of one tool by one article, with its sentiment: every figure is counted from mentions."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from models.tool import ReferenceRole
 from models.values import IdPart, Polarity, Sentiment, Share, SourceKey, Text, Time, UnixSeconds, Value, WebUrl, lives
 
 MatchKind = Literal["NAME", "ALIAS", "TICKER", "KEYWORD", "SOURCE_TAG"]
-MatchPlace = Literal["HEADLINE", "TEXT", "TAGS"]
+MatchPart = Literal["HEADLINE", "TEXT", "TAGS"]
 
 
 class Match(Value):
-    """Why the tool was recognised: the name as written, its kind, and where in the article it stands."""
+    """Why the tool was detected: the name as written, its kind, and the part of the article that has it."""
 
     name: Text
     kind: MatchKind
-    where: MatchPlace
+    where: MatchPart
 
 
 class SentimentScore(StoredDocument):
-    """One mention. `published_at` is fixed at the first score, and decides the windows that count it.
+    """One mention. `published_at` is fixed at the first score, and decides the windows that count the mention.
 
-    `removed_at` makes it a tombstone, which counts nowhere and stays until its hour was recounted.
+    A mention with `removed_at` is a tombstone: no window counts it, and it stays until its hour was recounted.
     """
 
     CONTAINER: ClassVar[str] = "mentions"

@@ -20,8 +20,8 @@ from models.values import Day, Flag, IdPart, Text, Time, Value
 
 def normalize_name(name: str) -> str:
     """The same for names that differ in case or space only. Punctuation counts: C, C# and C++ are three tools."""
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return " ".join(folded.split())
+    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return " ".join(plain.split())
 
 
 def name_key(normalized_name: str) -> str:

@@ -34,7 +34,7 @@ from services.settings import Settings
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
 from services.tools.catalog import Catalog, Watchlist
-from services.tools.form import NewTool
+from services.tools.form import ToolFields
 from tests.builders import MemoryQueues
 from tests.documents import mention
 from tests.functional.articles.world import Item, SettableClock, Worker, World
@@ -220,7 +220,7 @@ async def _ingestion(bench: Bench) -> None:
 
 async def _analysis(bench: Bench) -> None:
     for number in range(TOOLS):
-        await bench.catalog.add(NewTool(f"Widget{number}x", (f"Widget {number} Professional",)))
+        await bench.catalog.add(ToolFields(primary_name=f"Widget{number}x", aliases=(f"Widget {number} Professional",)))
     with bench.step("know all tools anew: each tool", TOOLS):
         await bench.watchlist.detector(anew=True)
     await bench.writer.write(await _ingested(bench, "first", TOOLS, 1))  # a tool's first article costs more

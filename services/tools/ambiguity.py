@@ -97,10 +97,10 @@ def has_version(original: str, end: int) -> bool:
     return bool(_VERSION.match(original[end : end + 24]))
 
 
-def is_near(context: tuple[str, ...], folded: str, start: int, end: int) -> bool:
-    """Whether one of the context words stands near the name, outside of the name itself."""
+def is_near(context: tuple[str, ...], text: str, start: int, end: int) -> bool:
+    """Whether one of the context words stands near the name in normalized text, outside of the name itself."""
     # Cut by `endpos` and not by slicing, so that the word at the left edge keeps its boundary.
-    window = _any_of(context).finditer(folded, max(0, start - NEAR), min(len(folded), end + NEAR))
+    window = _any_of(context).finditer(text, max(0, start - NEAR), min(len(text), end + NEAR))
     return any(word.end() <= start or end <= word.start() for word in window)
 
 

@@ -7,18 +7,17 @@ Who owns a name is decided in names.py; merging two tools is a workflow.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 
 from models.errors import ChangedMeanwhile, Conflict, NotFound
-from models.tool import CatalogVersion, Tool, ToolName, is_tool_id, normalize_name
+from models.tool import CatalogVersion, Tool, is_tool_id, normalize_name
 from services.ports import Clock, Listed, Page, Query, Store, Where, listed
 from services.store.containers import CATALOG
 from services.tools.detector import Detector
-from services.tools.form import NewTool, changed_tool, detects_alike, without_name
+from services.tools.form import ToolFields, changed_tool, detects_alike, without_name
 from services.tools.names import TRIES, Kind, NameClaims, name_taken, owns
 
 ONLY_TOOLS = Where("entity_type", "eq", "Tool")
@@ -76,33 +75,34 @@ class Catalog:
 
     async def known(self, tool_ids: list[str]) -> Listed[Tool]:
         """The stored tools with these ids."""
-        found = await self._store.read_many(CATALOG.name, [(each, Tool.ID) for each in tool_ids]) if tool_ids else []
+        found = await self._store.read_many(CATALOG.name, [(each, Tool.ID) for each in tool_ids])
         stored = Page([document for document in found if document is not None])
         return listed(stored, Tool.from_document, CATALOG.partition_key)
 
-    async def add(self, new: NewTool) -> Tool:
-        """Raises Conflict if another tool owns one of the names.
+    async def add(self, new: ToolFields) -> Tool:
+        """The new tool; `new_tool` checked its fields. Raises Conflict if another tool owns one of the names.
 
         The claim of the first name decides the id. Of two callers that add the same tool, or of one that adds it again
         after a crash, the store therefore lets only one create the tool.
         """
-        own_id = self._new_id()
+        name, own_id = new["primary_name"], self._new_id()
         for _ in range(TRIES):
-            claim = await self.names.find_or_create(new.name, "PRIMARY", own_id)
+            claim = await self.names.find_or_create(name, "PRIMARY", own_id)
             holder = await self.names.tool(claim.tool_id)
-            if owns(holder, new.name):
-                raise name_taken(new.name, claim.tool_id)
+            if owns(holder, name):
+                raise name_taken(name, claim.tool_id)
             if holder is not None:
                 # A change of that tool left the claim behind.
-                await self.names.claim(new.name, "PRIMARY", own_id)
+                await self.names.claim(name, "PRIMARY", own_id)
                 continue
-            tool = await self._create(new, claim)
+            now = self._clock()
+            tool = await self._create(Tool(created_at=now, updated_at=now, tool_id=claim.tool_id, **new))
             if tool is not None:
                 await self.announce()
                 return tool
-        raise ChangedMeanwhile(f"name: {new.name} keeps changing hands: try again")
+        raise ChangedMeanwhile(f"name: {name} keeps changing hands: try again")
 
-    async def change(self, text: str, change: Mapping[str, Any]) -> tuple[Tool, bool]:
+    async def change(self, text: str, change: ToolFields) -> tuple[Tool, bool]:
         """The tool after `change`, which `tool_change` checked, and whether other articles name it now.
 
         Raises NotFound, and Conflict if another tool owns one of the names.
@@ -162,30 +162,28 @@ class Catalog:
             return before, Tool.from_document(stored)
         raise ChangedMeanwhile(f"tool {tool_id} keeps changing: try again")
 
-    async def _create(self, new: NewTool, claim: ToolName) -> Tool | None:
-        """None if another caller created the tool of that claim first."""
-        tool_id = claim.tool_id
-        tool = new.tool(tool_id, self._clock())
-        claimed = []
+    async def _create(self, tool: Tool) -> Tool | None:
+        """Creates the tool, whose first name is claimed; None if another caller created it by that claim first."""
+        claimed = [tool.primary_name]
         try:
-            for alias in new.aliases:
-                await self.names.claim(alias, "ALIAS", tool_id)
+            for alias in tool.aliases:
+                await self.names.claim(alias, "ALIAS", tool.tool_id)
                 claimed.append(alias)
         except Conflict:
-            await self._release((new.name, *claimed), tool_id)
+            await self._release(claimed, tool.tool_id)
             raise
         try:
             stored = await self._store.create(CATALOG.name, tool.to_document())
         except Conflict:
-            await self._release(claimed, tool_id)
+            await self._release(tool.aliases, tool.tool_id)
             return None
         try:
             for name in tool.names:
-                await self.names.claim(name, _kind_of(name, tool), tool_id)
+                await self.names.claim(name, _kind_of(name, tool), tool.tool_id)
         except Conflict:
             # Creating the tool took so long that another tool took over a claim as abandoned.
-            await self._store.delete(CATALOG.name, tool_id, Tool.ID, stored["_etag"])
-            await self._release(tool.names, tool_id)
+            await self._store.delete(CATALOG.name, tool.tool_id, Tool.ID, stored["_etag"])
+            await self._release(tool.names, tool.tool_id)
             raise
         return Tool.from_document(stored)
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from models.mention import Match, MatchKind, MatchPlace
+from models.mention import Match, MatchKind, MatchPart
 from models.tool import Tool, normalize_name
 from services.tools.ambiguity import MatchRule, has_version, is_near, is_proper_noun, match_rule
-from services.tools.matching import Folded, Phrase, Span, fold, has_unspaced, tokens, without_urls
+from services.tools.matching import NormalizedText, Phrase, Span, has_unspaced, normalize, tokens, without_urls
 
 MOST_MATCHES = 20
 MOST_OCCURRENCES = 1000
@@ -24,6 +24,7 @@ MOST_OCCURRENCES = 1000
 LONGEST_SHOWN = 120
 SEPARATOR = " \x00 "
 """Between headline and text; no name contains it."""
+NO_ANCHOR = ""
 
 EXCHANGES = (
     "amex|asx|bats|bit|bme|bse|bvmf|cboe|cse|cve|epa|etr|euronext|fra|hkex|hkg|jse|kosdaq|krx|lon|lse|nasdaq|neo|nse|"
@@ -43,7 +44,7 @@ class Reason(NamedTuple):
 
     name: str
     kind: MatchKind
-    where: MatchPlace
+    where: MatchPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class Detector:
     def __init__(self, tools: Iterable[Tool]) -> None:
         self.tools = {tool.tool_id: tool for tool in tools}
         names = [name for tool in self.tools.values() for name in _names(tool)]
-        self._anchored, self._unanchored = _anchored(names)
+        self._anchored = _anchored(names)
         self._anchors = frozenset(self._anchored)
         self._unspaced = any(map(has_unspaced, self._anchors))
         self._tickers: defaultdict[str, list[str]] = defaultdict(list)
@@ -114,31 +115,31 @@ class Detector:
     ) -> dict[str, Detected]:
         """What the article names, by tool. `tickers` are those that the sources gave."""
         whole = f"{headline}{SEPARATOR}{text}" if text else headline
-        folded = fold(whole)
-        hits = _longest(self._named(folded), len(folded.text)) + self._tickers_in(folded.original)
+        article = normalize(whole)
+        hits = _longest(self._named(article), len(article.text)) + self._tickers_in(article.original)
         tagged = self._in_tags(tags, tickers)
         if not hits and not tagged:
             return {}
-        found: dict[str, list[_Hit]] = {}
-        for hit in sorted(hits, key=_by_place):
-            found.setdefault(hit.tool_id, []).append(hit)
+        found: defaultdict[str, list[_Hit]] = defaultdict(list)
+        for hit in sorted(hits, key=lambda each: (each.start, -each.end)):
+            found[hit.tool_id].append(hit)
         return {
-            tool_id: _detected(found.get(tool_id, ()), tagged.get(tool_id, ()), folded, len(headline))
+            tool_id: _detected(found.get(tool_id, ()), tagged.get(tool_id, ()), article, len(headline))
             for tool_id in dict.fromkeys((*found, *tagged))
-            if not self._is_excluded(tool_id, folded.text)
+            if not self._is_excluded(tool_id, article.text)
         }
 
-    def _named(self, folded: Folded) -> list[_Hit]:
-        candidates = list(self._unanchored)
-        for anchor in self._anchors.intersection(tokens(folded.text, unspaced=self._unspaced)):
+    def _named(self, article: NormalizedText) -> list[_Hit]:
+        candidates = list(self._anchored.get(NO_ANCHOR, ()))
+        for anchor in self._anchors.intersection(tokens(article.text, unspaced=self._unspaced)):
             candidates += self._anchored[anchor]
         hits: list[_Hit] = []
         for name in candidates:
-            excluded = self._excluded_spans(name.tool_id, folded.text)
+            excluded = self._excluded_spans(name.tool_id, article.text)
             hits += [
                 _Hit(name.tool_id, name.kind, start, end)
-                for start, end in islice(name.phrase.occurrences(folded.text), MOST_OCCURRENCES)
-                if _is_meant(name, folded, start, end)
+                for start, end in islice(name.phrase.occurrences(article.text), MOST_OCCURRENCES)
+                if _is_meant(name, article, start, end)
                 and not any(first < end and start < last for first, last in excluded)
             ]
         return hits
@@ -168,48 +169,43 @@ class Detector:
         ]
 
     def _in_tags(self, tags: Sequence[str], tickers: Sequence[str]) -> dict[str, list[Reason]]:
-        found: dict[str, list[Reason]] = {}
+        found: defaultdict[str, list[Reason]] = defaultdict(list)
         for ticker in tickers:
             for tool_id in self._tickers.get(ticker.upper(), ()):
-                found.setdefault(tool_id, []).append(_tagged_with(ticker))
+                found[tool_id].append(_tagged_with(ticker))
         for tag in tags:
-            forms = (_CASHTAG.fullmatch(tag), _EXCHANGE_TAG.fullmatch(tag))
-            for tool_id in (each for form in forms if form for each in self._tickers.get(form[1].upper(), ())):
-                found.setdefault(tool_id, []).append(_tagged_with(tag))
+            for form in (_CASHTAG.fullmatch(tag), _EXCHANGE_TAG.fullmatch(tag)):
+                for tool_id in self._tickers.get(form[1].upper(), ()) if form else ():
+                    found[tool_id].append(_tagged_with(tag))
             for name in self._tagged.get(normalize_name(tag), ()):
                 # A tag is no sentence: a word in a tag is the name, unless a rule wants another spelling.
                 if not name.rule.case_sensitive or not name.rule.context or tag.strip() == name.exact:
-                    found.setdefault(name.tool_id, []).append(_tagged_with(tag))
+                    found[name.tool_id].append(_tagged_with(tag))
         return found
 
 
-def _detected(hits: Sequence[_Hit], tagged: Sequence[Reason], folded: Folded, headline_length: int) -> Detected:
+def _detected(
+    hits: Sequence[_Hit], tagged: Sequence[Reason], article: NormalizedText, headline_length: int
+) -> Detected:
     reasons: dict[Reason, None] = {}
-    in_headline: list[Span] = []
-    in_text: list[Span] = []
     tickers: dict[str, None] = {}
-    text_begins = headline_length + len(SEPARATOR)
+    spans: dict[MatchPart, list[Span]] = {"HEADLINE": [], "TEXT": []}
     for hit in hits:
-        start, end = (hit.start, hit.end) if hit.kind == "TICKER" else folded.place(hit.start, hit.end)
-        written = folded.original[start:end]
-        if hit.kind == "TICKER":
+        is_ticker = hit.kind == "TICKER"  # found in the original
+        start, end = (hit.start, hit.end) if is_ticker else article.original_span(hit.start, hit.end)
+        written = article.original[start:end]
+        if is_ticker:
             tickers[_ticker_in(written)] = None
-        if start < headline_length:
-            in_headline.append(Span(start, end))
-        else:
-            in_text.append(Span(start - text_begins, end - text_begins))
-        where: MatchPlace = "HEADLINE" if start < headline_length else "TEXT"
-        reasons[Reason(" ".join(written.split())[:LONGEST_SHOWN], hit.kind, where)] = None
+        part: MatchPart = "HEADLINE" if start < headline_length else "TEXT"
+        offset = 0 if part == "HEADLINE" else headline_length + len(SEPARATOR)
+        spans[part].append(Span(start - offset, end - offset))
+        reasons[Reason(" ".join(written.split())[:LONGEST_SHOWN], hit.kind, part)] = None
     reasons.update(dict.fromkeys(tagged))
-    return Detected(tuple(reasons)[:MOST_MATCHES], tuple(in_headline), tuple(in_text), tuple(tickers))
+    return Detected(tuple(reasons)[:MOST_MATCHES], tuple(spans["HEADLINE"]), tuple(spans["TEXT"]), tuple(tickers))
 
 
 def _ticker_in(written: str) -> str:
     return re.split(r"[:$]", written)[-1].strip().upper().rstrip(".-")
-
-
-def _by_place(hit: _Hit) -> tuple[int, int]:
-    return hit.start, -hit.end
 
 
 def _tagged_with(tag: str) -> Reason:
@@ -229,19 +225,19 @@ def _names(tool: Tool) -> list[_Name]:
     return found
 
 
-def _is_meant(name: _Name, folded: Folded, start: int, end: int) -> bool:
+def _is_meant(name: _Name, article: NormalizedText, start: int, end: int) -> bool:
     """Whether the occurrence is the name and not the plain word."""
     rule = name.rule
     if not rule.case_sensitive and not rule.context:
         return True
-    first, last = folded.place(start, end)
-    if rule.case_sensitive and " ".join(folded.original[first:last].split()) != name.exact:
+    first, last = article.original_span(start, end)
+    if rule.case_sensitive and " ".join(article.original[first:last].split()) != name.exact:
         return False
-    if not rule.context or (rule.version_suffices and has_version(folded.original, last)):
+    if not rule.context or (rule.version_suffices and has_version(article.original, last)):
         return True
-    if rule.proper_noun_suffices and is_proper_noun(folded.original, first, last):
+    if rule.proper_noun_suffices and is_proper_noun(article.original, first, last):
         return True
-    return is_near(rule.context, folded.text, start, end)
+    return is_near(rule.context, article.text, start, end)
 
 
 def _exclusion(tool: Tool) -> _Exclusion:
@@ -253,18 +249,15 @@ def _exclusion(tool: Tool) -> _Exclusion:
     return exclusion
 
 
-def _anchored(names: Iterable[_Name]) -> tuple[dict[str, list[_Name]], list[_Name]]:
-    """The names by their rarest word, and the names that contain no word."""
-    words = [(name, tokens(normalize_name(name.exact))) for name in names]
-    shared = Counter(word for _, each in words for word in each)
-    found: defaultdict[str, list[_Name]] = defaultdict(list)
-    without = []
+def _anchored(names: Iterable[_Name]) -> Mapping[str, list[_Name]]:
+    """The names by their rarest word; those that contain no word, by NO_ANCHOR."""
+    words = [(name, tokens(name.phrase.plain)) for name in names]
+    uses = Counter(word for _, each in words for word in each)
+    found: dict[str, list[_Name]] = {}
     for name, each in words:
-        if each:
-            found[min(each, key=lambda word: (-min(len(word), 4), shared[word], -len(word), word))].append(name)
-        else:
-            without.append(name)
-    return dict(found), without
+        rarest = min(each, key=lambda word: (-min(len(word), 4), uses[word], -len(word), word), default=NO_ANCHOR)
+        found.setdefault(rarest, []).append(name)
+    return found
 
 
 def _longest(hits: list[_Hit], length: int) -> list[_Hit]:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from models.errors import InvalidInput
+from models.states import ToolStatus
 from models.tool import NameRule, Tool, normalize_name
 
 FIELDS = ("name", "aliases", "tickers", "keywords", "excluded", "name_rules")
@@ -25,65 +25,48 @@ MOST_NAMES = 100
 
 _TEXT = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+")
 _TICKER = re.compile(r"[A-Z0-9][A-Z0-9.\-]{0,14}")
-_STORED = {"name": "primary_name"}
-DETECTED_BY = ("primary_name", "aliases", "tickers", "keywords", "excluded", "name_rules")
+DETECTED_BY = ("primary_name", "aliases", "tickers", "keywords", "excluded", "name_rules", "status")
 """The fields that detection depends on."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewTool:
-    """A tool to be added, its form checked."""
+class ToolFields(TypedDict, total=False):
+    """Fields of a tool that were entered and checked, by their stored names."""
 
-    name: str
-    aliases: tuple[str, ...] = ()
-    tickers: tuple[str, ...] = ()
-    keywords: tuple[str, ...] = ()
-    excluded: tuple[str, ...] = ()
-    name_rules: Mapping[str, NameRule] = field(default_factory=dict)
-
-    def tool(self, tool_id: str, now: datetime) -> Tool:
-        return Tool(
-            created_at=now,
-            updated_at=now,
-            tool_id=tool_id,
-            primary_name=self.name,
-            aliases=self.aliases,
-            tickers=self.tickers,
-            keywords=self.keywords,
-            excluded=self.excluded,
-            name_rules=dict(self.name_rules),
-        )
+    primary_name: str
+    aliases: tuple[str, ...]
+    tickers: tuple[str, ...]
+    keywords: tuple[str, ...]
+    excluded: tuple[str, ...]
+    name_rules: dict[str, NameRule]
+    status: ToolStatus
 
 
-def new_tool(fields: Mapping[str, Any]) -> NewTool:
-    """The tool to add, from the fields of a request. Raises InvalidInput."""
-    _refuse_unknown(fields, FIELDS)
-    if fields.get("name") is None:
+def new_tool(fields: Mapping[str, Any]) -> ToolFields:
+    """The fields of a tool to add: at least its `primary_name`. Raises InvalidInput."""
+    given = {name: value for name, value in fields.items() if value is not None}
+    if "name" not in given:
         raise InvalidInput("name", "is needed")
-    wanted = NewTool(**{name: _CHECKS[name](value) for name, value in fields.items() if value is not None})
-    _check_together((wanted.name, *wanted.aliases), wanted.name_rules)
+    wanted = _checked(given, FIELDS)
+    _check_together((wanted["primary_name"], *wanted.get("aliases", ())), wanted.get("name_rules", {}))
     return wanted
 
 
-def tool_change(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields to change, by their stored names. Raises InvalidInput."""
-    _refuse_unknown(fields, CHANGEABLE)
-    return {_STORED.get(name, name): _CHECKS[name](value) for name, value in fields.items()}
+def tool_change(fields: Mapping[str, Any]) -> ToolFields:
+    """The fields to change. Raises InvalidInput."""
+    return _checked(fields, CHANGEABLE)
 
 
-def changed_tool(tool: Tool, change: Mapping[str, Any], now: datetime) -> Tool:
+def changed_tool(tool: Tool, change: ToolFields, now: datetime) -> Tool:
     """`tool` after `change`, which `tool_change` checked; the same object if `change` changes nothing.
 
     The rule of a removed name is removed, unless `change` has rules of its own. Raises InvalidInput.
     """
-    wanted = {name: value for name, value in change.items() if getattr(tool, name) != value}
-    if not wanted:
+    if all(getattr(tool, name) == value for name, value in change.items()):
         return tool
-    names = (wanted.get("primary_name", tool.primary_name), *wanted.get("aliases", tool.aliases))
-    if "name_rules" not in change:
-        wanted["name_rules"] = {name: rule for name, rule in tool.name_rules.items() if name in names}
-    _check_together(names, wanted.get("name_rules", tool.name_rules))
-    return tool.changed(now, **wanted)
+    names = (change.get("primary_name", tool.primary_name), *change.get("aliases", tool.aliases))
+    rules = change.get("name_rules", {name: rule for name, rule in tool.name_rules.items() if name in names})
+    _check_together(names, rules)
+    return tool.changed(now, **{**change, "name_rules": rules})
 
 
 def without_name(tool: Tool, name: str, now: datetime) -> Tool:
@@ -96,7 +79,7 @@ def without_name(tool: Tool, name: str, now: datetime) -> Tool:
 
 def detects_alike(before: Tool, after: Tool) -> bool:
     """Whether both versions of the tool are found in the same articles."""
-    return before.status == after.status and all(getattr(before, one) == getattr(after, one) for one in DETECTED_BY)
+    return all(getattr(before, name) == getattr(after, name) for name in DETECTED_BY)
 
 
 def checked_name(value: Any, field: str = "name") -> str:
@@ -108,7 +91,7 @@ def checked_name(value: Any, field: str = "name") -> str:
     return name
 
 
-def _check_together(names: Iterable[str], rules: Mapping[str, NameRule]) -> None:
+def _check_together(names: Sequence[str], rules: Mapping[str, NameRule]) -> None:
     seen: set[str] = set()
     for name in names:
         if normalize_name(name) in seen:
@@ -120,23 +103,22 @@ def _check_together(names: Iterable[str], rules: Mapping[str, NameRule]) -> None
 
 
 def _names(field: str) -> Callable[[Any], tuple[str, ...]]:
-    def check(value: Any) -> tuple[str, ...]:
-        if not isinstance(value, list | tuple) or len(value) > MOST_NAMES:
-            raise InvalidInput(field, f"must be a list of at most {MOST_NAMES}")
-        return tuple(dict.fromkeys(checked_name(each, field) for each in value))
-
-    return check
+    return lambda value: tuple(dict.fromkeys(checked_name(each, field) for each in _list(field, value)))
 
 
 def _tickers(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or len(value) > MOST_NAMES:
-        raise InvalidInput("tickers", f"must be a list of at most {MOST_NAMES}")
-    tickers = [each.strip().lstrip("$").upper() if isinstance(each, str) else "" for each in value]
+    tickers = [each.strip().lstrip("$").upper() if isinstance(each, str) else "" for each in _list("tickers", value)]
     if not all(_TICKER.fullmatch(each) for each in tickers):
         raise InvalidInput(
             "tickers", "must be tickers such as AAPL or BRK.B, of up to 15 letters, digits, dots or hyphens"
         )
     return tuple(dict.fromkeys(tickers))
+
+
+def _list(field: str, value: Any) -> Sequence[Any]:
+    if not isinstance(value, list | tuple) or len(value) > MOST_NAMES:
+        raise InvalidInput(field, f"must be a list of at most {MOST_NAMES}")
+    return value
 
 
 def _rules(value: Any) -> dict[str, NameRule]:
@@ -151,11 +133,10 @@ def _rule(value: Any) -> NameRule:
     allowed = 'must be such as {"case_sensitive": true, "context": ["language", "compiler"]}'
     if not isinstance(value, Mapping) or not value.keys() <= set(RULE_FIELDS):
         raise InvalidInput("name_rules", allowed)
-    case_sensitive = value.get("case_sensitive", False)
+    case_sensitive, context = value.get("case_sensitive", False), value.get("context", ())
     if not isinstance(case_sensitive, bool):
         raise InvalidInput("name_rules", allowed)
-    context = _names("name_rules")(value.get("context", ()))
-    return NameRule(case_sensitive=case_sensitive, context=context)
+    return NameRule(case_sensitive=case_sensitive, context=_names("name_rules")(context))
 
 
 def _status(value: Any) -> str:
@@ -175,7 +156,10 @@ _CHECKS: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-def _refuse_unknown(fields: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    for name in fields:
+def _checked(fields: Mapping[str, Any], known: tuple[str, ...]) -> ToolFields:
+    checked: dict[str, Any] = {}
+    for name, value in fields.items():
         if name not in known:
             raise InvalidInput(str(name), f"no such field; there are {', '.join(known)}")
+        checked["primary_name" if name == "name" else name] = _CHECKS[name](value)
+    return cast("ToolFields", checked)

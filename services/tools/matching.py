@@ -1,15 +1,14 @@
-"""Text in the form in which names are compared, and finding a phrase in such text, in any script.
+"""Normalizes text as names are normalized, and finds phrases in normalized text, in any script.
 
-Folding makes case, compatibility forms and runs of spaces alike, and keeps the way back to places in the original.
+Case, compatibility forms and runs of spaces become alike; each span can be mapped back to the original.
 What a match means is for detector.py to decide.
 """
 
 from __future__ import annotations
 
-import functools
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -46,15 +45,16 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
-    """`origins[n]` is the place in `original` of the folded character n; None if the places are the same in both."""
+class NormalizedText:
+    """`origins[n]` is the index in `original` of the character n of `text`; None if both have the same indexes."""
 
     original: str
     text: str
     origins: Sequence[int] | None
 
-    def place(self, start: int, end: int) -> Span:
-        """The same span in the original. It ends right behind its last character, so that no space is included."""
+    def original_span(self, start: int, end: int) -> Span:
+        """The span of the original that became this one. It ends right behind its last character, so that no space is
+        included."""
         if self.origins is None:
             return Span(start, end)
         last = self.origins[end - 1]
@@ -66,24 +66,20 @@ def without_urls(text: str) -> str:
     return _URL.sub(lambda found: " " * len(found[0]), text) if "://" in text else text
 
 
-def fold(original: str) -> Folded:
-    """The text without its URLs, folded as models.tool.normalize_name folds a name."""
+def normalize(original: str) -> NormalizedText:
+    """The text without its URLs, normalized as models.tool.normalize_name normalizes a name."""
     bare = without_urls(original)
-    if original.isascii():
-        text = bare.lower()
-        return _squeezed(original, text, None) if _has_any(_ODD_ASCII_SPACES, text) else Folded(original, text, None)
-    text, origins = bare.casefold(), None
-    if len(text) != len(original) or not unicodedata.is_normalized("NFKC", bare):
-        text, origins = _normalized(bare)
-    return _squeezed(original, text, origins) if _has_any(_ODD_SPACES, text) else Folded(original, text, origins)
+    is_ascii = original.isascii()
+    text, origins = bare.lower() if is_ascii else bare.casefold(), None
+    if not is_ascii and (len(text) != len(original) or not unicodedata.is_normalized("NFKC", bare)):
+        text, origins = _casefolded(bare)
+    # Faster than one regular expression.
+    if any(space in text for space in (_ODD_ASCII_SPACES if is_ascii else _ODD_SPACES)):
+        text, origins = _squeezed(text, origins)
+    return NormalizedText(original, text, origins)
 
 
-def _has_any(parts: Iterable[str], text: str) -> bool:
-    """Faster than one regular expression for all parts."""
-    return any(part in text for part in parts)
-
-
-def _normalized(bare: str) -> tuple[str, list[int]]:
+def _casefolded(bare: str) -> tuple[str, list[int]]:
     parts: list[str] = []
     origins: list[int] = []
     for cluster in _CLUSTER.finditer(bare):
@@ -91,26 +87,26 @@ def _normalized(bare: str) -> tuple[str, list[int]]:
             parts.append(cluster[0].lower())
             origins += range(*cluster.span())
             continue
-        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", cluster[0]).casefold())
-        parts.append(folded)
-        origins += [cluster.start()] * len(folded)
+        normalized = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", cluster[0]).casefold())
+        parts.append(normalized)
+        origins += [cluster.start()] * len(normalized)
     origins.append(len(bare))
     return "".join(parts), origins
 
 
-def _squeezed(original: str, text: str, origins: Sequence[int] | None) -> Folded:
+def _squeezed(text: str, origins: Sequence[int] | None) -> tuple[str, list[int]]:
     """With one space for each run of spaces of any kind, as in names."""
-    places = origins if origins is not None else range(len(text) + 1)
+    origins = origins if origins is not None else range(len(text) + 1)
     kept: list[int] = []
     parts: list[str] = []
-    at = 0
+    start = 0
     for run in _SPACES.finditer(text):
-        parts += (text[at : run.start()], " ")
-        kept.extend(places[at : run.start() + 1])
-        at = run.end()
-    parts.append(text[at:])
-    kept.extend(places[at:])
-    return Folded(original, "".join(parts), kept)
+        parts += (text[start : run.start()], " ")
+        kept.extend(origins[start : run.start() + 1])
+        start = run.end()
+    parts.append(text[start:])
+    kept.extend(origins[start:])
+    return "".join(parts), kept
 
 
 def has_unspaced(text: str) -> bool:
@@ -118,15 +114,15 @@ def has_unspaced(text: str) -> bool:
     return _UNSPACED_RUN.search(text) is not None
 
 
-def tokens(folded: str, *, unspaced: bool = True) -> set[str]:
+def tokens(text: str, *, unspaced: bool = True) -> set[str]:
     """The words of the text: a name whose words are not all among them cannot be in the text.
 
     Of scripts without spaces, if `unspaced`: every character, and every two adjacent ones.
     """
-    if folded.isascii():
-        return set(folded.translate(_ASCII_WORDS).split())
-    found = set(_SPACED_WORD.findall(folded))
-    for run in _UNSPACED_RUN.findall(folded) if unspaced else ():
+    if text.isascii():
+        return set(text.translate(_ASCII_WORDS).split())
+    found = set(_SPACED_WORD.findall(text))
+    for run in _UNSPACED_RUN.findall(text) if unspaced else ():
         found.update(run)
         found.update(run[n : n + 2] for n in range(len(run) - 1))
     return found
@@ -144,25 +140,25 @@ _PLAIN_AFTER = frozenset(" ,;!?)")
 class Phrase:
     """A name, or any other phrase, with the patterns of what may stand before and after it.
 
-    `plain` is normalised by models.tool.normalize_name.
+    `plain` is normalized by models.tool.normalize_name.
     """
 
     plain: str
-    left: str
-    right: str
+    left: re.Pattern[str]
+    right: re.Pattern[str]
 
     @classmethod
     def of(cls, plain: str) -> Phrase:
-        return cls(plain, _left(plain), _right(plain))
+        return cls(plain, re.compile(_left(plain)), re.compile(_right(plain)))
 
     def occurrences(self, text: str) -> Iterator[tuple[int, int]]:
-        """The spans of the phrase in folded text."""
+        """The spans of the phrase in normalized text."""
         plain, length = self.plain, len(self.plain)
         start = text.find(plain)
         while start >= 0:
             end = start + length
-            begins = not start or text[start - 1] == " " or _edge(self.left).match(text, start)
-            if begins and (end == len(text) or text[end] in _PLAIN_AFTER or _edge(self.right).match(text, end)):
+            begins = not start or text[start - 1] == " " or self.left.match(text, start)
+            if begins and (end == len(text) or text[end] in _PLAIN_AFTER or self.right.match(text, end)):
                 yield start, end
             start = text.find(plain, start + 1)
 
@@ -170,19 +166,11 @@ class Phrase:
         return any(True for _ in self.occurrences(text))
 
 
-@functools.lru_cache(maxsize=64)
-def _edge(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
-
-
 def _left(plain: str) -> str:
     first = plain[0]
-    if not first.isascii():
-        if re.match(f"[{RUNNING}]", first):
-            return ""
-        for script in (KATAKANA, HANGUL):
-            if re.match(f"[{script}]", first):
-                return f"(?<![{script}])"
+    script = _unspaced_script(first)
+    if script:
+        return "" if script == RUNNING else f"(?<![{script}])"
     if len(plain) == 1:
         return rf"(?<!{_one_of_words('&.')})(?<!\w[{_APOSTROPHES}\-])"
     # Not within a domain, an address, or a longer dotted name.
@@ -191,13 +179,10 @@ def _left(plain: str) -> str:
 
 def _right(plain: str) -> str:
     last = plain[-1]
-    if not last.isascii():
-        if re.match(f"[{RUNNING}]", last):
-            return ""
-        if re.match(f"[{KATAKANA}]", last):
-            return f"(?![{KATAKANA}])"
-        if re.match(f"[{HANGUL}]", last):
-            return f"(?=(?:{_KOREAN_ENDINGS})?(?![{HANGUL}]))"
+    script = _unspaced_script(last)
+    if script:
+        particle = rf"(?:{_KOREAN_ENDINGS})?" if script == HANGUL else ""
+        return "" if script == RUNNING else f"(?={particle}(?![{script}]))"
     if not _is_word(last):
         # A version may follow directly: C++20.
         return rf"(?!(?!\d)(?:{_WORD})|[+#])"
@@ -206,9 +191,16 @@ def _right(plain: str) -> str:
     return rf"(?!{_WORD}|[+#]+(?!\w)|\.[^\W\d])"
 
 
+def _unspaced_script(character: str) -> str:
+    """The script without spaces to which the character belongs, if any."""
+    if character.isascii():
+        return ""
+    return next((script for script in (RUNNING, KATAKANA, HANGUL) if re.match(f"[{script}]", character)), "")
+
+
 def _one_of_words(more: str) -> str:
     return rf"[^\W{UNSPACED}]|[{MARKS}{re.escape(more)}]"
 
 
 def _is_word(character: str) -> bool:
-    return bool(re.match(r"\w", character)) or bool(re.match(f"[{MARKS}]", character))
+    return re.match(rf"\w|[{MARKS}]", character) is not None

@@ -4,7 +4,7 @@ those that no longer match. Also previews what new aliases would add, without ch
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -22,7 +22,7 @@ from services.runs.driver import PageResult
 from services.store.containers import ARTICLES
 from services.tools.catalog import Catalog, Watchlist
 from services.tools.detector import Detector
-from services.tools.form import changed_tool
+from services.tools.form import ToolFields, changed_tool
 from services.tools.names import owns
 
 LOOKED_BACK = timedelta(days=30)
@@ -103,7 +103,7 @@ class Preview:
 
 
 async def preview(
-    store: Store, catalog: Catalog, watchlist: Watchlist, tool: Tool, change: Mapping[str, Any], now: datetime
+    store: Store, catalog: Catalog, watchlist: Watchlist, tool: Tool, change: ToolFields, now: datetime
 ) -> Preview:
     """Which articles of the last 30 days `tool` would gain by the aliases and rules of `change`, the newest first."""
     result = Preview()

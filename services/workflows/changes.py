@@ -19,7 +19,7 @@ from services.mentions.handler import AnalysisFailed
 from services.mentions.writing import MentionWriter
 from services.runs.driver import BACKFILL, DELETE, MERGE, PRIORITIZE, REANALYZE, PageResult, Workflows
 from services.tools.catalog import Catalog
-from services.tools.form import NewTool
+from services.tools.form import ToolFields
 from services.workflows.merging import mergeable
 
 
@@ -43,12 +43,12 @@ class ToolChanges:
         self._workflows = workflows
         self._writer = writer
 
-    async def add(self, new: NewTool) -> tuple[Tool, JobRun]:
+    async def add(self, new: ToolFields) -> tuple[Tool, JobRun]:
         """The new tool, and the run that searches the last 30 days for it. Raises Conflict."""
-        async with self._workflows.accepted_for(BACKFILL, None, tools=[new.name]) as run:
+        async with self._workflows.accepted_for(BACKFILL, None, tools=[new["primary_name"]]) as run:
             return await self._catalog.add(new), run
 
-    async def change(self, text: str, change: Mapping[str, Any]) -> tuple[Tool, JobRun | None]:
+    async def change(self, text: str, change: ToolFields) -> tuple[Tool, JobRun | None]:
         """The changed tool, and a run if other articles name the tool now. Raises NotFound, Conflict."""
         tool_id = (await self._catalog.get(text)).tool_id
         async with self._workflows.accepted_for(BACKFILL, tool_id, tools=[tool_id]) as run:

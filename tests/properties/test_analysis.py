@@ -20,7 +20,7 @@ from services.mentions.understanding import published_at, source_tickers
 from services.runs.engine import LOST_AFTER, STUCK_AFTER
 from services.store.sqlite import SqliteStore
 from services.tools.detector import Detector
-from services.tools.form import tool_change
+from services.tools.form import ToolFields, tool_change
 from services.tools.names import ABANDONED_AFTER
 from tests.builders import Watch
 from tests.documents import NOW
@@ -93,7 +93,7 @@ class Newsroom(RuleBasedStateMachine):
         change = tool_change({"aliases": sorted(aliases)})
         self.attempt(death, lambda worker: self.changed(worker, name, change))
 
-    async def changed(self, worker: Worker, name: str, change: dict[str, Any]) -> None:
+    async def changed(self, worker: Worker, name: str, change: ToolFields) -> None:
         _, run = await worker.changes.change(name, change)
         if run is not None:
             await worker.workflows.advance(run.run_id)

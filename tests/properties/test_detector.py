@@ -12,7 +12,7 @@ from models.errors import InvalidInput
 from models.tool import NameRule, Tool, normalize_name
 from services.tools.detector import Detector
 from services.tools.form import checked_name
-from services.tools.matching import fold, tokens
+from services.tools.matching import normalize, tokens
 from tests.documents import NOW
 
 # Letters of many scripts, marks, compatibility forms, signs, spaces of every kind.
@@ -56,9 +56,9 @@ def test_a_name_that_stands_alone_is_found_unless_a_longer_one_holds_it(names: l
 
 
 @given(ANY | MIXED)
-def test_folding_twice_is_folding_once_and_places_go_up(text: str) -> None:
-    folded = fold(text)
-    places = [folded.place(n, n + 1)[0] for n in range(len(folded.text))]
-    assert places == sorted(places)
-    assert all(0 <= place < len(text) for place in places)
-    assert tokens(fold(folded.text).text) == tokens(folded.text)
+def test_normalizing_twice_is_normalizing_once_and_origins_go_up(text: str) -> None:
+    normalized = normalize(text)
+    origins = [normalized.original_span(n, n + 1)[0] for n in range(len(normalized.text))]
+    assert origins == sorted(origins)
+    assert all(0 <= origin < len(text) for origin in origins)
+    assert tokens(normalize(normalized.text).text) == tokens(normalized.text)

@@ -56,7 +56,7 @@ def test_a_wrong_field_is_named(fields: dict[str, Any], field: str) -> None:
 
 def test_names_are_trimmed_and_tickers_written_as_exchanges_do() -> None:
     new = new_tool({"name": "  Visual  Studio ", "aliases": ["VS", "VS"], "tickers": ["$msft", "brk.b"]})
-    assert (new.name, new.aliases, new.tickers) == ("Visual Studio", ("VS",), ("MSFT", "BRK.B"))
+    assert new == {"primary_name": "Visual Studio", "aliases": ("VS",), "tickers": ("MSFT", "BRK.B")}
 
 
 def test_status_may_be_changed_but_not_to_merged() -> None:
@@ -74,7 +74,7 @@ def test_a_rule_goes_with_its_name() -> None:
 def test_the_longest_forms_are_allowed() -> None:
     names = [str(number) for number in range(100)]
     new = new_tool({"name": "x" * 120, "aliases": names, "tickers": ["x" * 15], "excluded": names, "keywords": names})
-    assert (len(new.name), len(new.aliases), new.tickers) == (120, 100, ("X" * 15,))
+    assert (len(new["primary_name"]), len(new["aliases"]), new["tickers"]) == (120, 100, ("X" * 15,))
 
 
 def test_an_error_says_what_is_allowed() -> None:
@@ -92,25 +92,27 @@ def test_an_error_says_what_is_allowed() -> None:
         tool_change({"status": "GONE"})
 
 
-def test_the_fields_of_a_new_tool_become_the_tool() -> None:
-    new = new_tool(
-        {
-            "name": "A",
-            "aliases": ["B"],
-            "tickers": ["C"],
-            "keywords": ["D"],
-            "excluded": ["E"],
-            "name_rules": {"A": {"case_sensitive": True, "context": ["F"]}},
-        }
-    )
-    made = new.tool(TOOL_ID, NOW)
-    assert (made.tool_id, made.primary_name, made.aliases, made.tickers) == (TOOL_ID, "A", ("B",), ("C",))
-    assert (made.keywords, made.excluded, made.created_at, made.updated_at) == (("D",), ("E",), NOW, NOW)
-    assert made.name_rules == {"A": NameRule(case_sensitive=True, context=("F",))}
+def test_the_fields_of_a_new_tool_have_their_stored_names() -> None:
+    fields = {
+        "name": "A",
+        "aliases": ["B"],
+        "tickers": ["C"],
+        "keywords": ["D"],
+        "excluded": ["E"],
+        "name_rules": {"A": {"case_sensitive": True, "context": ["F"]}, "B": {}},
+    }
+    assert new_tool(fields) == {
+        "primary_name": "A",
+        "aliases": ("B",),
+        "tickers": ("C",),
+        "keywords": ("D",),
+        "excluded": ("E",),
+        "name_rules": {"A": NameRule(case_sensitive=True, context=("F",)), "B": NameRule()},
+    }
 
 
 def test_a_null_field_of_a_new_tool_is_absent() -> None:
-    assert new_tool({"name": "A", "aliases": None}).aliases == ()
+    assert new_tool({"name": "A", "aliases": None, "name_rules": None}) == {"primary_name": "A"}
 
 
 def test_a_change_is_by_stored_names_and_checked() -> None:

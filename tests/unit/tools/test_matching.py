@@ -1,14 +1,14 @@
-"""Text is folded as names are, with the way back to the original, and a phrase counts between its boundaries only."""
+"""Text is normalized as names are, spans lead back to the original, and a phrase counts between its boundaries only."""
 
 import unicodedata
 
 import pytest
 
-from services.tools.matching import Phrase, Span, fold, has_unspaced, tokens, without_urls
+from services.tools.matching import Phrase, Span, has_unspaced, normalize, tokens, without_urls
 
 
 @pytest.mark.parametrize(
-    ("original", "folded"),
+    ("original", "normalized"),
     [
         ("Go… and REST", "go... and rest"),
         ("e\u0301a Cafe\u0301\u00a0AU lait", "éa café au lait"),
@@ -17,17 +17,19 @@ from services.tools.matching import Phrase, Span, fold, has_unspaced, tokens, wi
         ("Go\u0308", "gö"),
     ],
 )
-def test_a_text_with_odd_characters_folds_as_each_alone_and_every_place_leads_back(original: str, folded: str) -> None:
-    found = fold(original)
-    assert found.text == folded
-    for place, character in enumerate(folded):
-        start, end = found.place(place, place + 1)
+def test_a_text_with_odd_characters_is_normalized_as_each_alone_and_every_span_leads_back(
+    original: str, normalized: str
+) -> None:
+    found = normalize(original)
+    assert found.text == normalized
+    for index, character in enumerate(normalized):
+        start, end = found.original_span(index, index + 1)
         piece = unicodedata.normalize("NFKC", original[start:end]).casefold()
-        assert character in unicodedata.normalize("NFC", piece) or character == " ", (place, original[start:end])
+        assert character in unicodedata.normalize("NFC", piece) or character == " ", (index, original[start:end])
 
 
 @pytest.mark.parametrize(
-    ("original", "folded"),
+    ("original", "normalized"),
     [
         ("Visual  Studio\tCode", "visual studio code"),
         ("a\x1cb\x85c\u2028d\u3000e\u00a0f", "a b c d e f"),
@@ -36,8 +38,8 @@ def test_a_text_with_odd_characters_folds_as_each_alone_and_every_place_leads_ba
         ("İ", "i\u0307"),
     ],
 )
-def test_case_forms_and_spaces_fold_as_in_names(original: str, folded: str) -> None:
-    assert fold(original).text == folded
+def test_case_forms_and_spaces_are_normalized_as_in_names(original: str, normalized: str) -> None:
+    assert normalize(original).text == normalized
 
 
 def test_urls_are_blanked_and_keep_their_length() -> None:
@@ -46,11 +48,11 @@ def test_urls_are_blanked_and_keep_their_length() -> None:
     assert without_urls("no go.dev here") == "no go.dev here"
 
 
-def test_a_place_ends_behind_its_last_character() -> None:
-    found = fold("a  b")
-    assert (found.text, found.place(0, 1), found.place(2, 3)) == ("a b", Span(0, 1), Span(3, 4))
-    assert fold("plain").place(1, 3) == Span(1, 3)
-    assert fold("ﬁne").place(0, 2) == Span(0, 1), "one character of the original folds to two"
+def test_a_span_ends_behind_its_last_character() -> None:
+    found = normalize("a  b")
+    assert (found.text, found.original_span(0, 1), found.original_span(2, 3)) == ("a b", Span(0, 1), Span(3, 4))
+    assert normalize("plain").original_span(1, 3) == Span(1, 3)
+    assert normalize("ﬁne").original_span(0, 2) == Span(0, 1), "one character of the original becomes two"
 
 
 @pytest.mark.parametrize(

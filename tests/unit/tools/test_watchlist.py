@@ -7,6 +7,7 @@ from services.store.sqlite import SqliteStore
 from services.tools.catalog import REBUILT_AFTER, Catalog, Watchlist
 from services.tools.form import new_tool, tool_change
 from tests.builders import Watch
+from tests.documents import tool
 
 
 async def test_a_change_elsewhere_is_known_at_the_next_call_and_nothing_is_built_without_one(
@@ -14,9 +15,9 @@ async def test_a_change_elsewhere_is_known_at_the_next_call_and_nothing_is_built
 ) -> None:
     ours, theirs = Watchlist(catalog_on(store), watch), catalog_on(store)
     assert (await ours.detector()).tools == {}
-    tool = await theirs.add(new_tool({"name": "Quorvia", "tickers": ["QRVA", "AQ"]}))
+    added = await theirs.add(new_tool({"name": "Quorvia", "tickers": ["QRVA", "AQ"]}))
     detector = await ours.detector()
-    assert list(detector.tools) == [tool.tool_id]
+    assert list(detector.tools) == [added.tool_id]
     assert await ours.detector() is detector
     assert await ours.tickers() == ("AQ", "QRVA")
     await theirs.change("Quorvia", tool_change({"status": "DEPRECATED"}))
@@ -28,14 +29,11 @@ async def test_a_change_that_was_never_announced_is_known_after_a_minute_or_when
 ) -> None:
     watchlist = Watchlist(catalog, watch)
     await watchlist.detector()
-    tool = new_tool({"name": "Quorvia"}).tool("00000000-0000-4000-8000-000000000777", watch.now)
-    await store.create("catalog", tool.to_document())
+    await store.create("catalog", tool(tool_id="00000000-0000-4000-8000-000000000777").to_document())
     assert (await watchlist.detector()).tools == {}
     assert (await watchlist.detector(anew=True)).tools
     other = Watchlist(catalog, watch)
     await other.detector()
-    await store.create(
-        "catalog", new_tool({"name": "B"}).tool("00000000-0000-4000-8000-000000000778", watch.now).to_document()
-    )
+    await store.create("catalog", tool(tool_id="00000000-0000-4000-8000-000000000778").to_document())
     watch.advance(seconds=REBUILT_AFTER.total_seconds())
     assert len((await other.detector()).tools) == 2

@@ -29,7 +29,7 @@ from services.figures.tables import (
 )
 from services.figures.windows import Edges, Windows, windows_in
 from services.ports import BatchOutcome, Create, Delete, Document, Operation, Replace, Upsert
-from services.store.batch_rules import MAXIMUM_OPERATIONS
+from services.store.rules import MAXIMUM_OPERATIONS
 
 _COLUMN = {"positive": 0, "negative": 1, "neutral": 2}
 

@@ -1,8 +1,7 @@
 """The store on Azure Cosmos DB.
 
-This module implements the port. cosmos_requests.py sends requests, cosmos_connection.py retries them, and
-cosmos_batches.py does batches. Creates and replaces carry a random `_write`, by which a retry recognises that an
-earlier try was done and its response lost.
+Creates and replaces carry a random `_write`, by which a retry recognises that an earlier try was done and its response
+lost. cosmos_connection.py makes the retries, cosmos_batches.py does batches.
 """
 
 from __future__ import annotations
@@ -14,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, Unavailable
 from services.ports import BatchOutcome, Clock, Document, Operation, Page, Query, Where
-from services.store import batch_rules, cosmos_batches, cosmos_items, cosmos_sql, plans, rules
+from services.store import cosmos_batches, cosmos_items, plans, rules
 from services.store.containers import CONTAINERS, DEFAULT_TTL, Container
-from services.store.cosmos_connection import Answer, Connection, Counters
-from services.store.cosmos_requests import MOST_CONNECTIONS, Requests, result_of
+from services.store.cosmos_connection import MOST_CONNECTIONS, Answer, Connection, Counters, result_of
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
@@ -31,6 +29,9 @@ class CosmosStore:
 
     `budget_seconds` bounds each request of an operation with all its retries.
     """
+
+    connections = MOST_CONNECTIONS
+    """The most HTTP connections that this store opens."""
 
     def __init__(
         self,
@@ -48,25 +49,19 @@ class CosmosStore:
         self._database = database
         self._clock = clock
         self._may_create = key is not None
-        signing_in: Any = key if key is not None else credential
+        sign_in: Any = key if key is not None else credential
         self._connection = Connection(
             endpoint,
             database,
-            signing_in,
+            sign_in,
             use_proxy_environment=use_proxy_environment,
             budget_seconds=budget_seconds,
         )
-        self._requests = Requests(self._connection)
 
     @property
     def counters(self) -> dict[str, Counters]:
         """By container, since this store was made."""
         return self._connection.counters
-
-    @property
-    def connections(self) -> int:
-        """The most HTTP connections that this store opens."""
-        return MOST_CONNECTIONS
 
     async def ensure_containers(self) -> list[str]:
         """With a key, creates the containers that are missing, and returns their names. An identity may not create
@@ -74,7 +69,7 @@ class CosmosStore:
         if not self._may_create:
             return []
         made = []
-        await self._connection.ask(self._create_database)
+        await self._connection.ask_account(self._create_database)
         for container in CONTAINERS.values():
             if await self.container_properties(container.name) is None:
                 answer = await self._create_container(container)
@@ -85,17 +80,17 @@ class CosmosStore:
     async def container_properties(self, container: str) -> dict[str, Any] | None:
         """How the account defines a container, or None if it is not there."""
         database = await self._connection.database()
-        answer = await self._connection.ask(database.get_container_client(container).read)
+        answer = await self._connection.ask_account(database.get_container_client(container).read)
         return dict(answer.result) if answer.status == 200 else None
 
     async def read(self, container: str, partition: str, id: str) -> Document | None:
-        rules.addressed(container, [(partition, id)])
-        stored = await self._requests.read(container, partition, id)
+        rules.check_addresses(container, [(partition, id)])
+        stored = await self._connection.read(container, partition, id)
         return None if stored is None or cosmos_items.expired(stored, self._now()) else cosmos_items.document(stored)
 
     async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
-        rules.addressed(container, keys)
-        return await self._requests.in_parallel(lambda key: self.read(container, *key), keys)
+        rules.check_addresses(container, keys)
+        return await self._connection.in_parallel(lambda key: self.read(container, *key), keys)
 
     async def create(self, container: str, document: Mapping[str, Any]) -> Document:
         return await self._create(container, rules.prepare(rules.container_named(container), document))
@@ -104,10 +99,10 @@ class CosmosStore:
         now, token = self._now(), uuid.uuid4().hex
         item = cosmos_items.item(prepared, now, token)
         for _ in range(ROUNDS):
-            answer = await self._requests.ask(container, lambda proxy: proxy.create_item(item))
+            answer = await self._connection.ask(container, lambda proxy: proxy.create_item(item))
             if answer.status == 200:
                 return cosmos_items.document(answer.result)
-            stored = await self._requests.read(container, prepared.partition, prepared.id)
+            stored = await self._connection.read(container, prepared.partition, prepared.id)
             if stored is None:
                 continue
             if cosmos_items.was_written_by(stored, token):
@@ -115,35 +110,33 @@ class CosmosStore:
             if not cosmos_items.expired(stored, now):
                 if answer.unsure:
                     raise Unavailable(f"{container}: could not tell who created {prepared.id}")
-                raise Conflict(f"{container}: {prepared.partition} / {prepared.id} is there already")
-            answer = await self._requests.replace(container, prepared.id, item, stored["_etag"])
+                raise rules.taken(container, prepared.partition, prepared.id)
+            answer = await self._connection.replace(container, prepared.id, item, stored["_etag"])
             if answer.status == 200:
                 return cosmos_items.document(answer.result)
         raise _kept_changing(container, prepared.id)
 
     async def upsert(self, container: str, document: Mapping[str, Any]) -> Document:
         item = cosmos_items.item(rules.prepare(rules.container_named(container), document), self._now())
-        answer = await self._requests.ask(container, lambda proxy: proxy.upsert_item(item))
+        answer = await self._connection.ask(container, lambda proxy: proxy.upsert_item(item))
         return cosmos_items.document(result_of(answer, container))
 
     async def replace(self, container: str, document: Mapping[str, Any], etag: str) -> Document:
         prepared = rules.prepare(rules.container_named(container), document)
         now, token = self._now(), uuid.uuid4().hex
-        changed = ChangedMeanwhile(f"{container}: {prepared.partition} / {prepared.id} has changed or is gone")
         to_match = cosmos_items.etag_to_match(etag, now)
-        if to_match is None:
-            raise changed
-        item = cosmos_items.item(prepared, now, token)
-        answer = await self._requests.replace(container, prepared.id, item, to_match)
-        if answer.status == 200:
-            return cosmos_items.document(answer.result)
-        if answer.status == 412:
-            stored = await self._requests.read(container, prepared.partition, prepared.id)
-            if stored is not None and cosmos_items.was_written_by(stored, token):
-                return cosmos_items.document(stored)
-        if answer.unsure:
-            raise Unavailable(f"{container}: could not tell who changed {prepared.id}")
-        raise changed
+        if to_match is not None:
+            item = cosmos_items.item(prepared, now, token)
+            answer = await self._connection.replace(container, prepared.id, item, to_match)
+            if answer.status == 200:
+                return cosmos_items.document(answer.result)
+            if answer.status == 412:
+                stored = await self._connection.read(container, prepared.partition, prepared.id)
+                if stored is not None and cosmos_items.was_written_by(stored, token):
+                    return cosmos_items.document(stored)
+            if answer.unsure:
+                raise Unavailable(f"{container}: could not tell who changed {prepared.id}")
+        raise rules.changed(container, prepared.partition, prepared.id)
 
     async def increment(self, container: str, seed: Mapping[str, Any], amounts: Mapping[str, int | float]) -> None:
         spec = rules.container_named(container)
@@ -152,52 +145,50 @@ class CosmosStore:
         now = self._now()
         first = {**cosmos_items.item(prepared, now), **rules.counted(prepared, amounts)}
         steps = [{"op": "incr", "path": f"/{field}", "value": amount} for field, amount in amounts.items()]
-        where, name, key = cosmos_sql.alive(now), prepared.id, prepared.partition
+        where, name, key = f"FROM c\nWHERE {cosmos_items.alive(now)}", prepared.id, prepared.partition
         for _ in range(ROUNDS):
-            answer = await self._requests.ask(
+            answer = await self._connection.ask(
                 container,
                 lambda proxy: proxy.patch_item(name, key, steps, filter_predicate=where, no_response=True),
                 refused=rules.not_a_number(" or ".join(amounts)),
             )
             if answer.status == 200:
                 return
-            stored = None if answer.status == 404 else await self._requests.read(container, key, name)
+            stored = None if answer.status == 404 else await self._connection.read(container, key, name)
             if stored is None:
-                answer = await self._requests.ask(container, lambda proxy: proxy.create_item(first))
+                answer = await self._connection.ask(container, lambda proxy: proxy.create_item(first))
             elif cosmos_items.expired(stored, now):
-                answer = await self._requests.replace(container, name, first, stored["_etag"])
+                answer = await self._connection.replace(container, name, first, stored["_etag"])
             if answer.status == 200:
                 return
         raise _kept_changing(container, name)
 
     async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
-        rules.addressed(container, [(partition, id)])
+        rules.check_addresses(container, [(partition, id)])
         now = self._now()
         to_match = None if etag is None else cosmos_items.etag_to_match(etag, now) or cosmos_batches.NO_VERSION
-        stored = await self._requests.read(container, partition, id)
+        stored = await self._connection.read(container, partition, id)
         if stored is None or cosmos_items.expired(stored, now):
             return False
-        answer = await self._requests.delete(container, partition, id, to_match)
+        answer = await self._connection.delete(container, partition, id, to_match)
         if answer.status == 412:
             raise ChangedMeanwhile(f"{container}: {partition} / {id} has changed")
         return answer.status == 200 or answer.unsure
 
     async def query(self, container: str, query: Query) -> Page:
         plan = plans.plan(rules.container_named(container), query)
-        text, parameters = cosmos_sql.select(plan, self._now())
-        found = await self._requests.query(container, text, parameters, query.partition, query.limit + 1)
+        sql = cosmos_items.select(plan, self._now())
+        found = await self._connection.query(container, sql, query.partition, query.limit + 1)
         return plan.page([cosmos_items.document(each) for each in found])
 
     async def count(self, container: str, where: tuple[Where, ...] = (), partition: str | None = None) -> int:
-        spec = rules.container_named(container)
-        plans.plan(spec, Query(where=where, partition=partition))
-        text, parameters = cosmos_sql.count(spec, where, partition, self._now())
-        return int(sum(await self._requests.query(container, text, parameters, partition, 1)))
+        plan = plans.plan(rules.container_named(container), Query(where, partition))
+        return int(sum(await self._connection.query(container, cosmos_items.count(plan, self._now()), partition, 1)))
 
     async def batch(self, container: str, partition: str, operations: Sequence[Operation]) -> list[str | None]:
         spec = rules.container_named(container)
-        steps = batch_rules.prepare(spec, partition, operations)
-        outcome = await cosmos_batches.run(self._requests, spec, partition, steps, self._now())
+        steps = rules.prepare_batch(spec, partition, operations)
+        outcome = await cosmos_batches.run(self._connection, spec, partition, steps, self._now())
         if isinstance(outcome, list):
             return outcome
         raise outcome
@@ -207,13 +198,13 @@ class CosmosStore:
     ) -> list[BatchOutcome]:
         spec, now = rules.container_named(container), self._now()
 
-        def checked() -> list[tuple[str, list[batch_rules.Step]]]:
-            return [(partition, batch_rules.prepare(spec, partition, operations)) for partition, operations in batches]
+        def checked() -> list[tuple[str, list[rules.Step]]]:
+            return [(partition, rules.prepare_batch(spec, partition, operations)) for partition, operations in batches]
 
-        async def run(batch: tuple[str, list[batch_rules.Step]]) -> BatchOutcome:
-            return await cosmos_batches.run(self._requests, spec, *batch, now)
+        async def run(batch: tuple[str, list[rules.Step]]) -> BatchOutcome:
+            return await cosmos_batches.run(self._connection, spec, *batch, now)
 
-        return await self._requests.in_parallel(run, await asyncio.to_thread(checked))
+        return await self._connection.in_parallel(run, await asyncio.to_thread(checked))
 
     async def create_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> list[bool]:
         async def create(prepared: rules.Prepared) -> bool:
@@ -223,21 +214,21 @@ class CosmosStore:
                 return False
             return True
 
-        return await self._requests.in_parallel(create, await _prepared(container, documents))
+        return await self._connection.in_parallel(create, await _prepared(container, documents))
 
     async def write_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> None:
         now = self._now()
 
         async def write(prepared: rules.Prepared) -> None:
             item = cosmos_items.item(prepared, now)
-            answer = await self._requests.ask(container, lambda proxy: proxy.upsert_item(item, no_response=True))
+            answer = await self._connection.ask(container, lambda proxy: proxy.upsert_item(item, no_response=True))
             result_of(answer, container)
 
-        await self._requests.in_parallel(write, await _prepared(container, documents))
+        await self._connection.in_parallel(write, await _prepared(container, documents))
 
     async def ping(self) -> None:
         # Any item will do: that it is not there is an answer, too.
-        await self._requests.ask(
+        await self._connection.ask(
             "catalog", lambda proxy: proxy.read_item("ping", "ping"), budget_seconds=PING_SECONDS, tries=1
         )
 
@@ -254,7 +245,7 @@ class CosmosStore:
         from azure.cosmos import PartitionKey
 
         database = await self._connection.database()
-        return await self._connection.ask(
+        return await self._connection.ask_account(
             lambda: database.create_container(
                 container.name,
                 PartitionKey(path=f"/{container.partition_key}"),

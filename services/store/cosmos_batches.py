@@ -10,61 +10,58 @@ import uuid
 from collections.abc import Sequence
 
 from models.errors import Unavailable
-from services.ports import BatchOutcome, Create, Delete, Replace
-from services.store import batch_rules, cosmos_items, cosmos_sql
-from services.store.batch_rules import Step
+from services.ports import BatchOutcome
+from services.store import cosmos_items
 from services.store.containers import Container
+from services.store.cosmos_connection import BatchRequest, Connection, FailedBatch, result_of
 from services.store.cosmos_items import Item
-from services.store.cosmos_requests import BatchRequest, FailedBatch, Requests, result_of
+from services.store.rules import Step, failed_batch
 
 ROUNDS = 8  # of a batch that meets an expired document, or one that is deleted meanwhile
 NO_VERSION = "none"
-"""An ETag that no item has: the operation fails in Cosmos, at its place among the others."""
+"""An ETag that no item has: with it, an operation fails in Cosmos like any other whose ETag does not match."""
 
 
 async def run(
-    requests: Requests, container: Container, partition: str, steps: Sequence[Step], now: int
+    connection: Connection, container: Container, partition: str, steps: Sequence[Step], now: int
 ) -> BatchOutcome:
     token = uuid.uuid4().hex
     first = [_request(step, now, token) for step in steps]
-    first = await _failing_expired_deletes(requests, container, partition, first, now)
+    first = await _failing_expired_deletes(connection, container, partition, first, now)
     wanted, unsure = first, False
     for _ in range(ROUNDS):
-        answer = await requests.batch(container.name, partition, wanted)
+        answer = await connection.batch(container.name, partition, wanted)
         unsure = unsure or answer.unsure
         result = result_of(answer, container.name)
         if not isinstance(result, FailedBatch):
             return [item and cosmos_items.etag(item) for item in result]
-        stored = await _stored(requests, container, partition, [step.id for step in steps])
+        stored = await _stored(connection, container, partition, [step.id for step in steps])
         if any(cosmos_items.was_written_by(item, token) for item in stored.values()):
             return [None if each.item is None else _own_etag(stored.get(each.id), token) for each in first]
         failed = steps[result.operation]
-        if isinstance(failed.operation, Create) and not _is_taken(stored.get(failed.id), now):
+        if failed.kind == "create" and not _is_taken(stored.get(failed.id), now):
             wanted = [_over_expired(each, stored.get(each.id), now) for each in first]
         elif unsure:
             raise Unavailable(f"{container.name}: could not tell who changed {partition} / {failed.id}")
         else:
-            return batch_rules.failure(container, partition, steps, result.operation)
+            return failed_batch(container.name, partition, steps, result.operation)
     raise Unavailable(f"{container.name}: {partition} kept changing", retry_after=1.0)
 
 
 def _request(step: Step, now: int, token: str) -> BatchRequest:
-    operation, name, prepared = step
-    kind = type(operation).__name__.lower()
-    item = None if prepared is None else cosmos_items.item(prepared, now, token)
-    if not isinstance(operation, Replace | Delete) or operation.etag is None:
-        return BatchRequest(kind, name, item, None)
-    return BatchRequest(kind, name, item, cosmos_items.etag_to_match(operation.etag, now) or NO_VERSION)
+    item = None if step.prepared is None else cosmos_items.item(step.prepared, now, token)
+    if_match = None if step.etag is None else cosmos_items.etag_to_match(step.etag, now) or NO_VERSION
+    return BatchRequest(step.kind, step.id, item, if_match)
 
 
 async def _failing_expired_deletes(
-    requests: Requests, container: Container, partition: str, wanted: list[BatchRequest], now: int
+    connection: Connection, container: Container, partition: str, wanted: list[BatchRequest], now: int
 ) -> list[BatchRequest]:
     """Makes the deletes without an ETag fail whose item has expired. Cosmos may not have purged the item yet."""
     names = [each.id for each in wanted if each.kind == "delete" and each.if_match is None]
     if not names:
         return wanted
-    stored = await _stored(requests, container, partition, names)
+    stored = await _stored(connection, container, partition, names)
     expired = {name for name, item in stored.items() if cosmos_items.expired(item, now)}
     return [each._replace(if_match=NO_VERSION) if each.id in expired else each for each in wanted]
 
@@ -80,10 +77,12 @@ def _over_expired(request: BatchRequest, stored: Item | None, now: int) -> Batch
     return request
 
 
-async def _stored(requests: Requests, container: Container, partition: str, names: Sequence[str]) -> dict[str, Item]:
+async def _stored(
+    connection: Connection, container: Container, partition: str, names: Sequence[str]
+) -> dict[str, Item]:
     """The versions of the items that are there, by id."""
-    text, parameters = cosmos_sql.versions(container, partition, names)
-    found = await requests.query(container.name, text, parameters, partition, len(names))
+    sql = cosmos_items.versions(container, partition, names)
+    found = await connection.query(container.name, sql, partition, len(names))
     return {item["id"]: item for item in found}
 
 

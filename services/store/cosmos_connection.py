@@ -1,9 +1,8 @@
-"""The connection to Azure Cosmos DB: one client per process, its retries, its errors, what it costs.
+"""Requests to Azure Cosmos DB: one client per store, retries, errors, and the cost. Knows no rules of the port.
 
-Retries are this module's alone: the SDK's own are switched off, except its three tries at reading the account when the
-client opens, which only an environment variable turns off. What the SDK would retry in another region does not arise:
-the account has one. Azure's modules are imported when the first request is made, not at a cold start. It knows nothing
-of what documents mean.
+All retries are made here: the SDK's own are switched off, except its three tries at reading the account when the client
+opens, which only an environment variable turns off. The account has one region, so there is no other to try. Azure's
+modules are imported when the first request is made, not at a cold start.
 """
 
 from __future__ import annotations
@@ -12,23 +11,31 @@ import asyncio
 import itertools
 import random
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from models.errors import InvalidInput, Unavailable
 from services.store.containers import CONTAINERS
+from services.store.cosmos_items import Item, Sql
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
     from azure.core.exceptions import AzureError
     from azure.cosmos.aio import ContainerProxy, CosmosClient, DatabaseProxy
 
+A = TypeVar("A")
+B = TypeVar("B")
+
 RETRIED = frozenset({408, 410, 429, 449, 502, 503, 504})
 NOT_DONE = frozenset({429, 449})  # of what is retried, those that surely had no effect
 ANSWERS = frozenset({404, 409, 412})
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.1, 5.0
 CONNECT_SECONDS, RESPONSE_SECONDS = 5, 10
+
+MOST_CONNECTIONS = 100  # of aiohttp's pool; the SDK does not change it
+BULK_REQUESTS = 80  # in flight for bulk calls, so that single requests find a connection
+PARALLEL = 16  # of one bulk call
 
 _CONTAINER_IN_URL = re.compile(r"/colls/([^/?]+)")
 
@@ -37,7 +44,7 @@ ItemCall = Callable[["ContainerProxy"], Awaitable[Any]]
 
 @dataclass(slots=True)
 class Counters:
-    """What one container was asked and what that cost. `request_units` and `throttles` go by HTTP response."""
+    """The requests for one container and their cost. `request_units` and `throttles` are counted by HTTP response."""
 
     operations: int = 0
     retries: int = 0
@@ -47,15 +54,37 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: 200, or one of ANSWERS. `unsure` says that an earlier try of the same may have had effect."""
+    """The status 200 or one of ANSWERS. `unsure` is true if an earlier try of the request may have had effect."""
 
     status: int
     result: Any
     unsure: bool
 
 
+class BatchRequest(NamedTuple):
+    """An operation of a transactional batch. `kind` is Cosmos's name for it; the stored ETag must be `if_match`."""
+
+    kind: str
+    id: str
+    item: Item | None
+    if_match: str | None
+
+    def operation(self) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+        """In the SDK's form."""
+        subject = self.id if self.item is None else self.item
+        arguments = (self.id, subject) if self.kind == "replace" else (subject,)
+        return self.kind, arguments, {} if self.if_match is None else {"if_match_etag": self.if_match}
+
+
+class FailedBatch(NamedTuple):
+    """The index of the operation that failed, and its status: 404, 409 or 412."""
+
+    operation: int
+    status: int
+
+
 class Connection:
-    """Asks, and asks again. `budget_seconds` bounds an operation with all its retries."""
+    """`budget_seconds` bounds a request with all its retries."""
 
     def __init__(
         self,
@@ -75,17 +104,88 @@ class Connection:
         self._client: CosmosClient | None = None
         self._containers: dict[str, ContainerProxy] = {}
         self._closed = False
+        self._bulk = asyncio.Semaphore(BULK_REQUESTS)
         self.counters: dict[str, Counters] = {name: Counters() for name in CONTAINERS}
 
-    async def items(self, container: str, call: ItemCall, **options: Any) -> Answer:
-        """Asks something of a container's items; see `ask`."""
+    async def read(self, container: str, partition: str, id: str) -> dict[str, Any] | None:
+        """The stored item, expired or not."""
+        answer = await self.ask(container, lambda proxy: proxy.read_item(id, partition))
+        return dict(answer.result) if answer.status == 200 else None
+
+    async def replace(self, container: str, id: str, item: dict[str, Any], etag: str) -> Answer:
+        from azure.core import MatchConditions
+
+        condition = MatchConditions.IfNotModified
+        return await self.ask(
+            container, lambda proxy: proxy.replace_item(id, item, etag=etag, match_condition=condition)
+        )
+
+    async def delete(self, container: str, partition: str, id: str, etag: str | None) -> Answer:
+        from azure.core import MatchConditions
+
+        condition = None if etag is None else MatchConditions.IfNotModified
+        return await self.ask(
+            container, lambda proxy: proxy.delete_item(id, partition, etag=etag, match_condition=condition)
+        )
+
+    async def query(self, container: str, sql: Sql, partition: str | None, page: int) -> list[Any]:
+        text, parameters = sql
+        scope: dict[str, Any] = {} if partition is None else {"partition_key": partition}
+
+        async def call(proxy: ContainerProxy) -> list[Any]:
+            found = proxy.query_items(text, parameters=parameters, max_item_count=page, **scope)
+            return [each async for each in found]
+
+        return list(result_of(await self.ask(container, call), container))
+
+    async def batch(self, container: str, partition: str, requests: Sequence[BatchRequest]) -> Answer:
+        """The result is the list of stored items, None for a delete; or the FailedBatch."""
+        from azure.cosmos.exceptions import CosmosBatchOperationError
+
+        async def call(proxy: ContainerProxy) -> list[Any] | FailedBatch:
+            # New operations for each try, since the SDK takes the conditions out of them.
+            operations = [each.operation() for each in requests]
+            try:
+                results = await proxy.execute_item_batch(operations, partition)
+            except CosmosBatchOperationError as error:
+                if error.status_code in ANSWERS:
+                    return FailedBatch(error.error_index, error.status_code)
+                raise
+            return [each.get("resourceBody") for each in results]
+
+        return await self.ask(container, call)
+
+    async def in_parallel(self, call: Callable[[A], Awaitable[B]], given: Sequence[A]) -> list[B]:
+        """The results of a bulk call, in the order of `given`. PARALLEL calls at a time."""
+        pending = iter(enumerate(given))
+        results: dict[int, B] = {}
+
+        async def work() -> None:
+            for place, each in pending:
+                async with self._bulk:
+                    results[place] = await call(each)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(PARALLEL, len(given))):
+                    group.create_task(work())
+        except ExceptionGroup as failures:
+            # Not `except*`: Python 3.11.2 makes a group of what is raised in it, too.
+            unavailable, others = failures.split(Unavailable)
+            if unavailable is None or others is not None:
+                raise
+            raise unavailable.exceptions[0] from None
+        return [results[place] for place in range(len(given))]
+
+    async def ask(self, container: str, call: ItemCall, **options: Any) -> Answer:
+        """Makes a request for a container's items; see `ask_account`."""
 
         async def asked() -> Any:
             return await call(await self._container(container))
 
-        return await self.ask(asked, counters=self.counters[container], **options)
+        return await self.ask_account(asked, counters=self.counters[container], **options)
 
-    async def ask(
+    async def ask_account(
         self,
         call: Callable[[], Awaitable[Any]],
         *,
@@ -94,7 +194,7 @@ class Connection:
         tries: int | None = None,
         refused: InvalidInput | None = None,
     ) -> Answer:
-        """Asks until there is an answer, the budget is spent or the error is final. `refused` is what a 400 means."""
+        """Tries until there is an answer, the budget is spent or the error is final. `refused` is what a 400 means."""
         from azure.core.exceptions import AzureError
 
         counters = counters or Counters()
@@ -196,6 +296,13 @@ class Connection:
             counters.throttles += response.http_response.status_code == 429
 
 
+def result_of(answer: Answer, container: str) -> Any:
+    """The result of a request that has no other answer than 200."""
+    if answer.status != 200:
+        raise Unavailable(f"{container}: Cosmos DB answered {answer.status}, which this request does not have")
+    return answer.result
+
+
 def _of_batch(error: AzureError) -> bool:
     """Whether an operation of a batch failed. The response itself is then a 200 or 207."""
     return hasattr(error, "operation_responses")
@@ -206,7 +313,7 @@ def _status(error: AzureError) -> tuple[int, int]:
 
 
 def _passes(error: AzureError, status: int, substatus: int) -> bool:
-    """Whether asking again may help: busy, or the line broke. 404/1002 is a replica that lags behind."""
+    """Whether another try may help: Cosmos is busy, or the connection broke. 404/1002 is a replica that lags behind."""
     from azure.core.exceptions import DecodeError, ServiceRequestError, ServiceResponseError
 
     if isinstance(error, ServiceRequestError | ServiceResponseError | DecodeError):
@@ -241,6 +348,6 @@ def _unavailable(error: AzureError, status: int, substatus: int) -> Unavailable:
     if (status, substatus) == (404, 1003):
         return Unavailable("Cosmos DB knows no such database or container: run scripts/create_cache_container.py")
     if status:
-        said = f"{status}/{substatus}" if substatus else f"{status}"
-        return Unavailable(f"Cosmos DB answered {said}", retry_after=_retry_after(error))
+        answer = f"{status}/{substatus}" if substatus else f"{status}"
+        return Unavailable(f"Cosmos DB answered {answer}", retry_after=_retry_after(error))
     return Unavailable(f"Cosmos DB could not be reached ({type(error).__name__})")

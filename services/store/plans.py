@@ -1,21 +1,45 @@
-"""How both stores read a query: checked, its order complete, its cursor opened. Pure; knows no SQL.
+"""How both stores read a query: checked, with its complete order, and with its cursor opened. Pure.
 
-A query that no index would serve in Azure is refused on a laptop, too.
+A query that no index of Cosmos DB would serve is refused by every store. A cursor is the port's own: the sort values of
+the page's last document and a fingerprint of the query. It has nothing of a store, so it outlives restarts, and one
+store reads what the other wrote.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from models.errors import InvalidInput
 from services.ports import Document, Page, Query, Scalar, Where
-from services.store import cursors
-from services.store.containers import DESCENDING, Container
+from services.store.containers import ASCENDING, DESCENDING, Container
 from services.store.rules import MAXIMUM_DOCUMENT_BYTES, byte_length, check_key, is_field, is_number
 
 MAXIMUM_LIMIT = 1000
 MAXIMUM_CHOICES = 100
+MAXIMUM_CURSOR = 16_384
+
+SortValue = str | int | float
+COMPARISONS = {"eq": "=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+class Bound:
+    """The values of a statement, which it names instead of quoting them."""
+
+    def __init__(self, sign: str) -> None:
+        self._sign = sign
+        self.values: dict[str, Any] = {}
+
+    def add(self, value: Any) -> str:
+        """How the statement names the value: after `sign`."""
+        name = f"p{len(self.values)}"
+        self.values[name] = value
+        return self._sign + name
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,22 +51,35 @@ class Plan:
     query: Query
     keys: tuple[tuple[str, bool], ...]
     present: tuple[str, ...]
-    after: tuple[cursors.SortValue, ...] | None
+    after: tuple[SortValue, ...] | None
     fingerprint: str
 
     def moving(self) -> list[int]:
-        """The places of the keys that no equality of the query fixes, or of the last key if all are fixed."""
+        """The indexes of the keys that no equality of the query fixes, or of the last key if all are fixed."""
         fixed = {where.field for where in self.query.where if where.op == "eq"}
         if self.query.partition is not None:
             fixed.add(self.container.partition_key)
         return [n for n, (field, _) in enumerate(self.keys) if field not in fixed] or [len(self.keys) - 1]
+
+    def behind_cursor(self, path: Callable[[str], str], bound: Bound) -> str:
+        """The condition, in SQL, of sorting behind the cursor. Its first comparison bounds the scan."""
+        assert self.after is not None
+        moving, steps = [], []
+        for n in self.moving():
+            field, down = self.keys[n]
+            moving.append((path(field), "<" if down else ">", bound.add(self.after[n])))
+        for n, (field, sign, value) in enumerate(moving):
+            equal = [f"{before} = {its}" for before, _, its in moving[:n]]
+            steps.append(f"({' AND '.join([*equal, f'{field} {sign} {value}'])})")
+        field, sign, value = moving[0]
+        return f"{field} {sign}= {value} AND ({' OR '.join(steps)})"
 
     def page(self, documents: list[Document]) -> Page:
         """The page of `documents`, of which the store has read up to one more than the limit."""
         items = documents[: self.query.limit]
         if len(documents) <= self.query.limit:
             return Page(items)
-        return Page(items, cursors.encode(self.fingerprint, [items[-1][field] for field, _ in self.keys]))
+        return Page(items, encode_cursor(self.fingerprint, [items[-1][field] for field, _ in self.keys]))
 
 
 def plan(container: Container, query: Query) -> Plan:
@@ -54,19 +91,20 @@ def plan(container: Container, query: Query) -> Plan:
     for where in query.where:
         _check_where(container, where)
     keys, present = _keys(container, query)
-    fingerprint = cursors.fingerprint(
-        [container.name, query.partition, [[w.field, w.op, _plain(w.value)] for w in query.where], query.order, keys]
-    )
+    wheres = [[where.field, where.op, _plain(where.value)] for where in query.where]
+    parts = [container.name, query.partition, wheres, query.order, keys]
+    text = json.dumps(parts, ensure_ascii=True, separators=(",", ":"))
+    fingerprint = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
     after = None
     if query.after is not None:
-        after = cursors.decode(fingerprint, query.after, [field in container.numbers for field, _ in keys])
+        after = decode_cursor(fingerprint, query.after, [field in container.numbers for field, _ in keys])
     return Plan(container, query, keys, present, after, fingerprint)
 
 
 def _keys(container: Container, query: Query) -> tuple[tuple[tuple[str, bool], ...], tuple[str, ...]]:
+    present: tuple[str, ...] = ()
     if query.order is None:
-        pairs = container.key_order() if query.partition is None else (("id", "ascending"),)
-        present: tuple[str, ...] = ()
+        pairs = container.key_order() if query.partition is None else (("id", ASCENDING),)
     elif query.order in container.orders:
         pairs = container.complete_order(query.order)
         present = tuple(field for field, _ in container.orders[query.order])
@@ -83,30 +121,45 @@ def _plain(value: Scalar | Sequence[Scalar] | None) -> object:
 def _check_where(container: Container, where: Where) -> None:
     if not (is_field(where.field) or where.field == "_ts") or not container.filterable(where.field):
         raise InvalidInput(str(where.field), f"is not indexed in {container.name}, so no query can filter by it")
+    values: list[object] = [where.value]
     if where.op == "missing":
         return
     if where.op == "in":
         choices = _plain(where.value)
         if not isinstance(choices, list) or not 1 <= len(choices) <= MAXIMUM_CHOICES:
             raise InvalidInput(where.field, f"must be compared with 1 to {MAXIMUM_CHOICES} values")
-        for choice in choices:
-            _check_scalar(where.field, choice)
-    elif where.op in ("eq", "contains"):
-        _check_scalar(where.field, where.value)
-    elif where.op in ("lt", "le", "gt", "ge"):
-        if not isinstance(where.value, str) and not is_number(where.value):
-            raise InvalidInput(where.field, "must be compared with text or a finite number")
-        _check_scalar(where.field, where.value)
+        values = choices
     elif where.op == "text":
         if not isinstance(where.value, str) or not where.value:
             raise InvalidInput(where.field, "must be searched for text that is not empty")
-        _check_scalar(where.field, where.value)
-    else:
+    elif where.op not in ("contains", *COMPARISONS):
         raise InvalidInput("op", "must be eq, lt, le, gt, ge, in, contains, missing or text")
+    may_be_bool = where.op in ("eq", "in", "contains")
+    for value in values:
+        is_text = isinstance(value, str) and byte_length(value) < MAXIMUM_DOCUMENT_BYTES
+        if not is_text and not is_number(value) and not (may_be_bool and isinstance(value, bool)):
+            allowed = "text, a finite number, true or false" if may_be_bool else "text or a finite number"
+            raise InvalidInput(where.field, f"must be compared with {allowed}")
 
 
-def _check_scalar(field: str, value: object) -> None:
-    if isinstance(value, str) and byte_length(value) < MAXIMUM_DOCUMENT_BYTES:
-        return
-    if not isinstance(value, bool) and not is_number(value):
-        raise InvalidInput(field, "must be compared with text, a finite number, true or false")
+def encode_cursor(fingerprint: str, values: Sequence[SortValue]) -> str:
+    text = json.dumps([fingerprint, *values], ensure_ascii=False, separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def decode_cursor(fingerprint: str, cursor: str, numeric: Sequence[bool]) -> tuple[SortValue, ...]:
+    """The sort values of the cursor: a number where `numeric` is true, else text."""
+    refused = InvalidInput("cursor", "must be the `next` of a page of the same query")
+    if not isinstance(cursor, str) or len(cursor) > MAXIMUM_CURSOR:
+        raise refused
+    try:
+        found = json.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError, RecursionError):
+        raise refused from None
+    if not isinstance(found, list) or len(found) != len(numeric) + 1 or found[0] != fingerprint:
+        raise refused
+    values = found[1:]
+    for value, is_numeric in zip(values, numeric, strict=True):
+        if isinstance(value, bool) or not isinstance(value, int | float if is_numeric else str):
+            raise refused
+    return tuple(values)

@@ -1,6 +1,6 @@
-"""Which documents, ids and keys both stores refuse: the limits of Cosmos DB, so that a laptop refuses what Azure would.
+"""Which documents, ids, keys and batches both stores refuse: the limits of Cosmos DB.
 
-Pure: knows no SDK and no SQL. Queries are checked in plans.py, batches in batches.py.
+So a laptop refuses what Azure would refuse. Pure: knows no SDK and no SQL. plans.py checks queries.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from models.errors import InvalidInput
-from services.ports import Document
+from models.errors import ChangedMeanwhile, Conflict, InvalidInput
+from services.ports import Create, Delete, Document, Operation, Replace, Upsert
 from services.store.containers import CONTAINERS, Container
 
 MAXIMUM_ID_BYTES = 1023
@@ -24,9 +24,12 @@ MAXIMUM_DOCUMENT_BYTES = 2 * 1024 * 1024
 MAXIMUM_DEPTH = 128
 MAXIMUM_WHOLE = 2**53  # Cosmos keeps every number as a double
 MAXIMUM_INCREMENTS = 10  # operations of one Cosmos patch
+MAXIMUM_OPERATIONS = 100
+MAXIMUM_BATCH_BYTES = 2_000_000
+"""Of documents. Cosmos takes requests of 2 MiB: each operation may spend almost a kilobyte on its id and ETag."""
 
-# Cosmos forbids the first four; its clients refuse control characters and a space at the end, and "." and ".." get lost
-# in the path of a URL.
+# Cosmos forbids the first four, its clients refuse control characters and a space at the end, and a URL loses "." and
+# ".." from its path.
 _ID_CHARACTERS = re.compile(r"[^/\\?#\x00-\x1f\x7f]+").fullmatch
 _FIELD = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 _SORT_FIELDS = {name: tuple(container.sort_fields) for name, container in CONTAINERS.items()}
@@ -62,13 +65,12 @@ def check_key(field: str, value: object) -> None:
         raise InvalidInput(field, f"must be text of 1 to {MAXIMUM_KEY_BYTES} bytes")
 
 
-def addressed(container: str, keys: Iterable[tuple[str, str]]) -> Container:
-    """The container. Raises InvalidInput for a (partition, id) that no document can have."""
+def check_addresses(container: str, keys: Iterable[tuple[str, str]]) -> None:
+    """Raises InvalidInput for a (partition, id) that no document can have."""
     spec = container_named(container)
     for partition, name in keys:
         check_key(spec.partition_key, partition)
         check_id(name)
-    return spec
 
 
 def byte_length(text: str) -> int:
@@ -86,7 +88,7 @@ def check_etag(value: object) -> None:
 
 
 class Prepared(NamedTuple):
-    """A document that has been checked, without the names that belong to the store."""
+    """A document that has been checked, without the names that begin with an underscore."""
 
     partition: str
     id: str
@@ -106,7 +108,7 @@ def prepare(container: Container, document: Mapping[str, Any]) -> Prepared:
     check_key(container.partition_key, partition)
     try:
         body = document
-        if "\0_" in "\0".join(("", *document)):  # one look at all names: most documents have no such name
+        if "\0_" in "\0".join(("", *document)):  # faster than a look at each name, and most documents have none
             body = {field: value for field, value in document.items() if not field.startswith("_")}
         text = encoded(body)
     except (TypeError, ValueError, AttributeError, RecursionError) as error:
@@ -117,24 +119,29 @@ def prepare(container: Container, document: Mapping[str, Any]) -> Prepared:
         raise InvalidInput("ttl", "belongs to the store; use ttl_timestamp")
     for field in _SORT_FIELDS[container.name]:
         value = body.get(field)
-        if value is not None and (type(value) is not str or field in container.numbers):
-            _check_sort_value(container, field, value)
+        if value is None:
+            continue
+        if field in container.numbers:
+            if not is_number(value):
+                raise InvalidInput(field, f"must be a number, since {container.name} is sorted by it")
+        elif not isinstance(value, str):
+            raise InvalidInput(field, f"must be text, since {container.name} is sorted by it")
     return Prepared(str(partition), str(name), body, text, _expiry(body))
 
 
 def encoded(body: Document) -> bytes:
     """The document as JSON. Raises ValueError or TypeError for a value that JSON does not have.
 
-    orjson is ten times as fast as Python's own encoder, but writes NaN as null, enumerations and UUIDs as text, and
-    crashes on tuples without end. It gets plain values only.
+    orjson is ten times as fast as Python's encoder, but writes NaN as null, enumerations and UUIDs as text, and crashes
+    on tuples nested without end. So orjson gets only values of plain types.
     """
     if _are_plain(body.values(), MAXIMUM_DEPTH):
         try:
             return memoryview(orjson.dumps(body)).tobytes()  # a copy, since orjson's buffer is twice as large
-        except TypeError:  # a number of more than 64 bits, or a name that is no text
+        except TypeError:  # a number of more than 64 bits, or a name that is not text
             pass
     text = _strict(body).encode()
-    orjson.loads(text)  # refuses a number beyond all doubles, which could never be read
+    orjson.loads(text)  # refuses a number beyond all doubles, which could be written but not read
     return text
 
 
@@ -168,13 +175,6 @@ def _expiry(body: Mapping[str, Any]) -> int | None:
     return expires
 
 
-def _check_sort_value(container: Container, name: str, value: object) -> None:
-    if name in container.numbers and not is_number(value):
-        raise InvalidInput(name, f"must be a number, since {container.name} is sorted by it")
-    if name not in container.numbers and not isinstance(value, str):
-        raise InvalidInput(name, f"must be text, since {container.name} is sorted by it")
-
-
 def check_amounts(container: Container, amounts: Mapping[str, int | float]) -> None:
     if not 1 <= len(amounts) <= MAXIMUM_INCREMENTS:
         raise InvalidInput("amounts", f"must name 1 to {MAXIMUM_INCREMENTS} fields")
@@ -197,7 +197,7 @@ def counted(seed: Prepared, amounts: Mapping[str, int | float]) -> Document:
 
 
 def not_a_number(name: str) -> InvalidInput:
-    return InvalidInput(name, "holds no number to increment")
+    return InvalidInput(name, "is not a number, so it cannot be incremented")
 
 
 def is_number(value: object) -> bool:
@@ -208,3 +208,63 @@ def is_number(value: object) -> bool:
 
 def is_field(name: object) -> bool:
     return isinstance(name, str) and bool(_FIELD.match(name))
+
+
+Kind = Literal["create", "upsert", "replace", "delete"]
+_KINDS: dict[type[Operation], Kind] = {Create: "create", Upsert: "upsert", Replace: "replace", Delete: "delete"}
+
+
+class Step(NamedTuple):
+    """A checked operation of a batch. `etag` is the version that it needs; a delete has no `prepared`."""
+
+    kind: Kind
+    id: str
+    etag: str | None
+    prepared: Prepared | None
+
+
+def prepare_batch(container: Container, partition: str, operations: Sequence[Operation]) -> list[Step]:
+    """Raises InvalidInput for a batch that Cosmos would refuse."""
+    check_key(container.partition_key, partition)
+    if not 1 <= len(operations) <= MAXIMUM_OPERATIONS:
+        raise InvalidInput("operations", f"must be 1 to {MAXIMUM_OPERATIONS} of one batch")
+    steps = [_step(container, operation) for operation in operations]
+    size = 0
+    for _, _, _, prepared in steps:
+        if prepared is not None:
+            size += len(prepared.encoded)
+            if prepared.partition != partition:
+                raise InvalidInput(container.partition_key, f"must be {partition!r} in every document of the batch")
+    if size > MAXIMUM_BATCH_BYTES:
+        raise InvalidInput("operations", f"must have at most {MAXIMUM_BATCH_BYTES} bytes of documents in one batch")
+    if len({step.id for step in steps}) < len(steps):
+        raise InvalidInput("operations", "must be about different ids in one batch")
+    return steps
+
+
+def _step(container: Container, operation: Operation) -> Step:
+    kind = _KINDS.get(type(operation))
+    if kind is None:
+        raise InvalidInput("operations", "must be Create, Upsert, Replace or Delete")
+    etag = operation.etag if isinstance(operation, Replace | Delete) else None
+    if etag is not None or kind == "replace":
+        check_etag(etag)
+    if isinstance(operation, Delete):
+        check_id(operation.id)
+        return Step(kind, operation.id, etag, None)
+    prepared = prepare(container, operation.document)
+    return Step(kind, prepared.id, etag, prepared)
+
+
+def failed_batch(container: str, partition: str, steps: Sequence[Step], index: int) -> Conflict | ChangedMeanwhile:
+    """The error of a batch whose operation at `index` failed."""
+    error = taken if steps[index].kind == "create" else changed
+    return error(container, partition, steps[index].id, index)
+
+
+def taken(container: str, partition: str, id: str, operation: int | None = None) -> Conflict:
+    return Conflict(f"{container}: {partition} / {id} is there already", operation)
+
+
+def changed(container: str, partition: str, id: str, operation: int | None = None) -> ChangedMeanwhile:
+    return ChangedMeanwhile(f"{container}: {partition} / {id} has changed or is gone", operation)

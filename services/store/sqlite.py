@@ -1,8 +1,5 @@
 """The embedded store: one durable SQLite file that any number of tasks, threads and processes share.
 
-This module implements the port. sqlite_threads.py runs its work on the event loop or in threads, sqlite_commits.py
-gathers bulk writes into transactions.
-
 Durability is SQLite's own with a write-ahead log and synchronous=NORMAL: a killed process loses no write that returned;
 a machine that loses its power may lose about the last second, and never corrupts the file.
 """
@@ -13,18 +10,18 @@ import asyncio
 import itertools
 import secrets
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from models.errors import ChangedMeanwhile, Conflict
-from services.ports import BatchOutcome, Clock, Create, Document, Operation, Page, Query, Replace, Where
-from services.store import batch_rules, plans, rules, sqlite_queries, sqlite_sql
-from services.store.sqlite_commits import Commits
-from services.store.sqlite_file import is_busy, translated
+import orjson
+
+from models.errors import ChangedMeanwhile
+from services.ports import BatchOutcome, Clock, Document, Operation, Page, Query, Where
+from services.store import plans, rules, sqlite_sql
+from services.store.sqlite_connection import MOST_CONNECTIONS, Threads, is_busy, translated
 from services.store.sqlite_sql import STATEMENTS
-from services.store.sqlite_threads import MOST_CONNECTIONS, Threads
-from services.store.sqlite_writes import ABSENT, ANYTHING, PRESENT, Needs, Write, document_of, padded, version
+from services.store.sqlite_writes import ABSENT, ANYTHING, PRESENT, Commits, Needs, Write, padded
 
 INLINE_DOCUMENTS = 64  # reading as many takes as long as handing the work to a thread
 
@@ -35,6 +32,9 @@ class SqliteStore:
     `wait_seconds` is the longest wait for another writer's lock; after it, Unavailable.
     """
 
+    connections = MOST_CONNECTIONS
+    """The most connections that this store opens."""
+
     def __init__(
         self, path: Path | str, clock: Clock, *, wait_seconds: float = 8.0, purge_seconds: float = 60.0
     ) -> None:
@@ -44,27 +44,22 @@ class SqliteStore:
         instance = secrets.token_hex(8)
         self._etags = (f"{instance}-{n:x}" for n in itertools.count())
 
-    @property
-    def connections(self) -> int:
-        """The most connections that this store opens."""
-        return MOST_CONNECTIONS
-
     async def ensure_containers(self) -> None:
         """Creates the file, its tables and indexes, and adds what an older file lacks."""
         await self._threads.opened()
 
     async def read(self, container: str, partition: str, id: str) -> Document | None:
-        rules.addressed(container, [(partition, id)])
+        rules.check_addresses(container, [(partition, id)])
         statement, now = STATEMENTS[container].read, self._now()
 
         def work(connection: sqlite3.Connection) -> Document | None:
             row = connection.execute(statement, (partition, id, now)).fetchone()
-            return None if row is None else document_of(*row)
+            return None if row is None else _document(*row)
 
         return await self._threads.read(work)
 
     async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
-        rules.addressed(container, keys)
+        rules.check_addresses(container, keys)
         statements, now = STATEMENTS[container].read_some, self._now()
 
         def work(connection: sqlite3.Connection) -> list[Document | None]:
@@ -73,7 +68,7 @@ class SqliteStore:
                 documents: list[Document | None] = [None] * len(some)
                 parameters = [part for key in some for part in key] + [None] * (2 * (size - len(some)))
                 for place, *row in connection.execute(statements[size], (*parameters, now)):
-                    documents[place] = document_of(*row)
+                    documents[place] = _document(*row)
                 found += documents
             return found
 
@@ -81,65 +76,58 @@ class SqliteStore:
 
     async def create(self, container: str, document: Mapping[str, Any]) -> Document:
         prepared = rules.prepare(rules.container_named(container), document)
-        now, etag = self._now(), next(self._etags)
-        row = (prepared.partition, prepared.id, prepared.encoded, etag, now, prepared.expires)
-        if not await self._changed(STATEMENTS[container].create, row):
-            raise Conflict(f"{container}: {prepared.partition} / {prepared.id} is there already")
-        return _stored(prepared, etag, now)
+        stored = await self._stored(STATEMENTS[container].create, prepared)
+        if stored is None:
+            raise rules.taken(container, prepared.partition, prepared.id)
+        return stored
 
     async def upsert(self, container: str, document: Mapping[str, Any]) -> Document:
         prepared = rules.prepare(rules.container_named(container), document)
-        now, etag = self._now(), next(self._etags)
-        row = (prepared.partition, prepared.id, prepared.encoded, etag, now, prepared.expires)
-        await self._changed(STATEMENTS[container].upsert, row)
-        return _stored(prepared, etag, now)
+        stored = await self._stored(STATEMENTS[container].upsert, prepared)
+        assert stored is not None
+        return stored
 
     async def replace(self, container: str, document: Mapping[str, Any], etag: str) -> Document:
         prepared = rules.prepare(rules.container_named(container), document)
-        now, new = self._now(), next(self._etags)
-        row = (prepared.partition, prepared.id, prepared.encoded, new, now, prepared.expires, version(etag))
-        if not await self._changed(STATEMENTS[container].replace, row):
-            raise ChangedMeanwhile(f"{container}: {prepared.partition} / {prepared.id} has changed or is gone")
-        return _stored(prepared, new, now)
+        stored = await self._stored(STATEMENTS[container].replace, prepared, _comparable(etag))
+        if stored is None:
+            raise rules.changed(container, prepared.partition, prepared.id)
+        return stored
 
     async def increment(self, container: str, seed: Mapping[str, Any], amounts: Mapping[str, int | float]) -> None:
         spec = rules.container_named(container)
         prepared = rules.prepare(spec, seed)
         rules.check_amounts(spec, amounts)
-        first = rules.encoded(rules.counted(prepared, amounts))
-        now, fields = self._now(), tuple(amounts)
-        row = (prepared.partition, prepared.id, first, next(self._etags), now, prepared.expires)
-        if not await self._changed(sqlite_sql.increment(spec, fields), (*row, now, *amounts.values(), now, now)):
-            raise rules.not_a_number(" or ".join(fields))
+        first = prepared._replace(encoded=rules.encoded(rules.counted(prepared, amounts)))
+        statement = sqlite_sql.increment(spec, tuple(amounts))
+        if await self._stored(statement, first, *amounts.values()) is None:
+            raise rules.not_a_number(" or ".join(amounts))
 
     async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
-        rules.addressed(container, [(partition, id)])
-        statements, key = STATEMENTS[container], (partition, id, self._now())
-        if etag is None:
-            return await self._changed(statements.delete, key)
-        if await self._changed(statements.delete_if, (*key, version(etag))):
+        rules.check_addresses(container, [(partition, id)])
+        wanted = None if etag is None else _comparable(etag)
+        if await self._changed(STATEMENTS[container].delete, (partition, id, self._now(), wanted)):
             return True
         # No ETag is used twice, so a read afterwards tells a document that is gone from one that has changed.
-        if await self.read(container, partition, id) is None:
+        if etag is None or await self.read(container, partition, id) is None:
             return False
         raise ChangedMeanwhile(f"{container}: {partition} / {id} has changed")
 
     async def query(self, container: str, query: Query) -> Page:
         plan = plans.plan(rules.container_named(container), query)
-        statement, parameters = sqlite_queries.select(plan, self._now())
+        statement, values = sqlite_sql.select(plan, self._now())
 
         def work(connection: sqlite3.Connection) -> Page:
-            return plan.page([document_of(*row) for row in connection.execute(statement, parameters)])
+            return plan.page([_document(*row) for row in connection.execute(statement, values)])
 
         return await self._threads.read(work, inline=False)
 
     async def count(self, container: str, where: tuple[Where, ...] = (), partition: str | None = None) -> int:
-        spec = rules.container_named(container)
-        plans.plan(spec, Query(where=where, partition=partition))
-        statement, parameters = sqlite_queries.count(spec, where, partition, self._now())
+        plan = plans.plan(rules.container_named(container), Query(where, partition))
+        statement, values = sqlite_sql.count(plan, self._now())
 
         def work(connection: sqlite3.Connection) -> int:
-            return int(connection.execute(statement, parameters).fetchone()[0])
+            return int(connection.execute(statement, values).fetchone()[0])
 
         return await self._threads.read(work, inline=False)
 
@@ -154,26 +142,26 @@ class SqliteStore:
     ) -> list[BatchOutcome]:
         spec = rules.container_named(container)
         now, etag, number = self._now(), next(self._etags), 0
-        checked: list[list[batch_rules.Step]] = []
+        checked: list[list[rules.Step]] = []
         writes: list[list[Write]] = []
         for partition, operations in batches:
-            steps = batch_rules.prepare(spec, partition, operations)
+            steps = rules.prepare_batch(spec, partition, operations)
             checked.append(steps)
             writes.append([_write(partition, step, f"{etag}-{number + n:x}", now) for n, step in enumerate(steps)])
             before, number = number, number + len(steps)
             if before // INLINE_DOCUMENTS < number // INLINE_DOCUMENTS:
-                await asyncio.sleep(0)  # not in a thread, which would only fetch each document to another core and back
+                await _yield_to_the_loop()
         failed = await self._commits.write(container, writes)
         return [
-            [each.etag for each in done] if index is None else batch_rules.failure(spec, partition, steps, index)
+            [each.etag for each in done] if index is None else rules.failed_batch(container, partition, steps, index)
             for (partition, _), steps, done, index in zip(batches, checked, writes, failed, strict=True)
         ]
 
     async def create_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> list[bool]:
-        return await self._written(container, documents, itertools.repeat(ABSENT))
+        return await self._each_written(container, documents, ABSENT)
 
     async def write_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> None:
-        await self._written(container, documents, itertools.repeat(ANYTHING))
+        await self._each_written(container, documents, ANYTHING)
 
     async def ping(self) -> None:
         connection = await self._threads.opened()
@@ -189,6 +177,14 @@ class SqliteStore:
     def _now(self) -> int:
         return int(self._clock().timestamp())
 
+    async def _stored(self, statement: str, prepared: rules.Prepared, *more: object) -> Document | None:
+        """The document as the statement stored it, or None if the statement wrote nothing."""
+        now, etag = self._now(), next(self._etags)
+        row = (prepared.partition, prepared.id, prepared.encoded, etag, now, prepared.expires)
+        if not await self._changed(statement, (*row, *more)):
+            return None
+        return {**prepared.body, "_etag": etag, "_ts": now}
+
     async def _changed(self, statement: str, parameters: Sequence[object]) -> bool:
         """Whether the statement wrote its one row."""
 
@@ -197,31 +193,42 @@ class SqliteStore:
 
         return await self._threads.write(work, inline=True)
 
-    async def _written(
-        self, container: str, documents: Sequence[Mapping[str, Any]], needs: Iterable[Needs]
-    ) -> list[bool]:
+    async def _each_written(self, container: str, documents: Sequence[Mapping[str, Any]], needs: Needs) -> list[bool]:
         """Checks every document, then writes each as a batch of its own. Whether each was written."""
         spec, now, etag = rules.container_named(container), self._now(), next(self._etags)
         writes: list[tuple[Write]] = []
-        for number, (document, needed) in enumerate(zip(documents, needs, strict=False)):
+        for number, document in enumerate(documents):
             if number and number % INLINE_DOCUMENTS == 0:
-                await asyncio.sleep(0)  # not in a thread, which would only fetch each document to another core and back
+                await _yield_to_the_loop()
             partition, name, _, encoded, expires = rules.prepare(spec, document)
-            writes.append((Write(partition, name, encoded, f"{etag}-{number:x}", now, expires, needed),))
+            writes.append((Write(partition, name, encoded, f"{etag}-{number:x}", now, expires, needs),))
         return [index is None for index in await self._commits.write(container, writes)]
 
 
-def _write(partition: str, step: batch_rules.Step, etag: str, now: int) -> Write:
-    operation, name, prepared = step
-    if prepared is None:
-        return Write(partition, name, None, None, now, None, PRESENT if step.etag is None else version(step.etag))
+async def _yield_to_the_loop() -> None:
+    """Between documents that are checked: a thread for them would only fetch each to another core and back."""
+    await asyncio.sleep(0)
+
+
+def _write(partition: str, step: rules.Step, etag: str, now: int) -> Write:
     needs: Needs = ANYTHING
-    if isinstance(operation, Create):
-        needs = ABSENT
-    elif isinstance(operation, Replace):
-        needs = version(operation.etag)
-    return Write(partition, name, prepared.encoded, etag, now, prepared.expires, needs)
+    if step.etag is not None:
+        needs = _comparable(step.etag)
+    elif step.kind != "upsert":
+        needs = ABSENT if step.kind == "create" else PRESENT
+    if step.prepared is None:
+        return Write(partition, step.id, None, None, now, None, needs)
+    return Write(partition, step.id, step.prepared.encoded, etag, now, step.prepared.expires, needs)
 
 
-def _stored(prepared: rules.Prepared, etag: str, now: int) -> Document:
-    return {**prepared.body, "_etag": etag, "_ts": now}
+def _comparable(etag: str) -> str:
+    """The ETag as SQLite compares it: no store gives ETags that are not ASCII, and SQLite does not take all of them."""
+    rules.check_etag(etag)
+    return etag if etag.isascii() else ""
+
+
+def _document(body: str, etag: str, ts: int) -> Document:
+    read: Document = orjson.loads(body)
+    read["_etag"] = etag
+    read["_ts"] = ts
+    return read

@@ -1,39 +1,53 @@
-"""Tables, indexes and statements of the embedded store. Pure text, and no queries: see sqlite_queries.py.
+"""The SQL of the embedded store: tables, indexes, statements and queries. Pure text.
 
 A container is one rowid table with the document as JSON text and a unique index over (pk, id): twice as fast to write
-as WITHOUT ROWID. An order is an expression index, so that an order that is added later is one CREATE INDEX.
+as WITHOUT ROWID. An order is an expression index, so an order that is added later is one CREATE INDEX. A query's
+comparison is written so that the index of an order serves it as a range.
 """
-# ruff: noqa: S608 - names come from containers.py or have passed rules.py; values are always bound
+# ruff: noqa: S608 - names come from containers.py or have passed rules.py and plans.py; values are always bound
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from services.ports import Scalar, Where
 from services.store.containers import CONTAINERS, DESCENDING, Container
+from services.store.plans import COMPARISONS, Bound, Plan
 
 SCHEMA_VERSION = 1
-
-Parameter = str | int | float | None
 
 ROWS_AT_ONCE = (256, 128, 64, 32, 16, 8, 4, 2, 1)
 """How many rows a statement takes. Few large statements are better: SQLite runs one without the interpreter's lock, and
 after each a thread may wait five milliseconds for that lock while the program is busy."""
 
-_BODY = "CAST(? AS TEXT)"  # bound as the bytes that encoders give
-_ROW = f"(?, ?, {_BODY}, ?, ?, ?)"
-ALIVE = "(expires IS NULL OR expires > ?)"
-
 ANY_VERSION = 0
 """Stands for any ETag. A number, so that no text equals it."""
+
+_BODY = "CAST(? AS TEXT)"  # bound as the bytes that encoders give
+_ROW = f"(?, ?, {_BODY}, ?, ?, ?)"
+_ALIVE = "(expires IS NULL OR expires > ?)"
+
+
+def _repeated(row: Callable[[int], str]) -> dict[int, str]:
+    every = [row(place) for place in range(max(ROWS_AT_ONCE))]
+    return {rows: ", ".join(every[:rows]) for rows in ROWS_AT_ONCE}
+
+
+_ROWS = _repeated(lambda _: _ROW)
+_KEYS = _repeated(lambda place: f"({place}, ?, ?)")
+_NEEDS = _repeated(lambda place: f"({place}, ?, ?, ?, ?)")
+_ADDRESSES = _repeated(lambda _: "(?, ?)")
 
 
 @dataclass(frozen=True, slots=True)
 class Statements:
     """The statements of one container. A row is (pk, id, body, etag, ts, expires).
 
-    read, delete    take (pk, id, now); delete_if also the ETag that must be stored
+    read            takes (pk, id, now)
     create, upsert  take a row; replace also the ETag that must be stored
+    delete          takes (pk, id, now), and the ETag that must be stored, or null for any
     read_some       takes (pk, id) many times, then now; returns the rows found, each behind its place
     unmet           takes (pk, id, needed, now) many times; `needed` is an ETag, ANY_VERSION, or null for no row.
                     Returns one text with the places of the needs that are not met, or null
@@ -51,7 +65,6 @@ class Statements:
     upsert: str
     replace: str
     delete: str
-    delete_if: str
     unmet: Mapping[int, str]
     upserts: Mapping[int, str]
     deletes: Mapping[int, str]
@@ -60,7 +73,6 @@ class Statements:
 
 def statements(container: Container) -> Statements:
     table = container.name
-    key = "pk = ? AND id = ?"
     insert = f"INSERT INTO {table} (pk, id, body, etag, ts, expires) VALUES"
     overwrite = (
         "ON CONFLICT (pk, id) DO UPDATE SET body = excluded.body, etag = excluded.etag, ts = excluded.ts,"
@@ -68,106 +80,177 @@ def statements(container: Container) -> Statements:
     )
     upserts = {rows: f"{insert} {_ROWS[rows]} {overwrite}" for rows in ROWS_AT_ONCE}
     return Statements(
-        read=f"SELECT body, etag, ts FROM {table} WHERE {key} AND {ALIVE}",
+        read=f"SELECT body, etag, ts FROM {table} WHERE pk = ? AND id = ? AND {_ALIVE}",
         # CROSS JOIN makes SQLite look up each key, whatever it believes about the table. A key of nulls finds nothing.
         read_some={
             rows: f"WITH keys (place, key, name) AS (VALUES {_KEYS[rows]}) SELECT place, body, etag, ts FROM keys"
-            f" CROSS JOIN {table} WHERE pk = key AND id = name AND {ALIVE}"
+            f" CROSS JOIN {table} WHERE pk = key AND id = name AND {_ALIVE}"
             for rows in ROWS_AT_ONCE
         },
         create=f"{insert} {_ROW} {overwrite} WHERE {table}.expires <= excluded.ts",
         upsert=upserts[1],
         replace=f"UPDATE {table} SET body = CAST(?3 AS TEXT), etag = ?4, ts = ?5, expires = ?6"
         " WHERE pk = ?1 AND id = ?2 AND etag = ?7 AND (expires IS NULL OR expires > ?5)",
-        delete=f"DELETE FROM {table} WHERE {key} AND {ALIVE}",
-        delete_if=f"DELETE FROM {table} WHERE {key} AND {ALIVE} AND etag = ?",
-        unmet={rows: _unmet(table, rows) for rows in ROWS_AT_ONCE},
+        delete=f"DELETE FROM {table} WHERE pk = ? AND id = ? AND {_ALIVE} AND etag = coalesce(?, etag)",
+        # One text, not a row for each need: to fetch a row releases the interpreter's lock and waits for it again.
+        unmet={
+            rows: f"WITH wanted (place, key, name, needed, now) AS (VALUES {_NEEDS[rows]})"
+            f" SELECT group_concat(place) FROM wanted"
+            f" LEFT JOIN {table} ON pk = key AND id = name AND (expires IS NULL OR expires > now)"
+            f" WHERE CASE needed WHEN {ANY_VERSION} THEN etag IS NULL ELSE etag IS NOT needed END"
+            for rows in ROWS_AT_ONCE
+        },
         upserts=upserts,
-        deletes={rows: _deletes(table, rows) for rows in ROWS_AT_ONCE},
+        deletes={
+            rows: f"DELETE FROM {table} WHERE rowid IN (SELECT {table}.rowid FROM (VALUES {_ADDRESSES[rows]}) AS gone"
+            f" CROSS JOIN {table} WHERE pk = gone.column1 AND id = gone.column2)"
+            for rows in ROWS_AT_ONCE
+        },
         purge=f"DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE expires <= ? LIMIT ?)",
     )
 
 
-def _unmet(table: str, rows: int) -> str:
-    """One text, not a row for each need: to fetch a row releases the interpreter's lock and waits for it again."""
-    return (
-        f"WITH wanted (place, key, name, needed, now) AS (VALUES {_NEEDS[rows]}) SELECT group_concat(place) FROM wanted"
-        f" LEFT JOIN {table} ON pk = key AND id = name AND (expires IS NULL OR expires > now)"
-        f" WHERE CASE needed WHEN {ANY_VERSION} THEN etag IS NULL ELSE etag IS NOT needed END"
-    )
-
-
-def _deletes(table: str, rows: int) -> str:
-    return (
-        f"DELETE FROM {table} WHERE rowid IN (SELECT {table}.rowid FROM (VALUES {_ADDRESSES[rows]}) AS gone"
-        f" CROSS JOIN {table} WHERE pk = gone.column1 AND id = gone.column2)"
-    )
-
-
-def _values(row: Callable[[int], str]) -> dict[int, str]:
-    every = [row(place) for place in range(max(ROWS_AT_ONCE))]
-    return {rows: ", ".join(every[:rows]) for rows in ROWS_AT_ONCE}
-
-
-_ROWS = _values(lambda _: _ROW)
-_KEYS = _values(lambda place: f"({place}, ?, ?)")
-_NEEDS = _values(lambda place: f"({place}, ?, ?, ?, ?)")
-_ADDRESSES = _values(lambda _: "(?, ?)")
 STATEMENTS: dict[str, Statements] = {name: statements(container) for name, container in CONTAINERS.items()}
 
 
 def increment(container: Container, fields: Sequence[str]) -> str:
-    """Takes the row of a first increment, now, the amounts, now and now.
+    """Takes the row of a first increment, then the amounts.
 
     It overwrites a document that has expired with that row, and does nothing if a field holds no number.
     """
     table = container.name
-    old = f"{table}.body"
+    old, expired = f"{table}.body", f"{table}.expires <= excluded.ts"
     raised = ", ".join(f"'$.{field}', coalesce(json_extract({old}, '$.{field}'), 0) + ?" for field in fields)
     counts = " AND ".join(
         f"coalesce(json_type({old}, '$.{field}'), 'integer') IN ('integer', 'real')" for field in fields
     )
     return (
-        f"INSERT INTO {table} (pk, id, body, etag, ts, expires) VALUES (?, ?, {_BODY}, ?, ?, ?) ON CONFLICT (pk, id)"
-        f" DO UPDATE SET body = CASE WHEN {table}.expires <= ? THEN excluded.body ELSE json_set({old}, {raised}) END,"
+        f"INSERT INTO {table} (pk, id, body, etag, ts, expires) VALUES {_ROW} ON CONFLICT (pk, id)"
+        f" DO UPDATE SET body = CASE WHEN {expired} THEN excluded.body ELSE json_set({old}, {raised}) END,"
         f" etag = excluded.etag, ts = excluded.ts,"
-        f" expires = CASE WHEN {table}.expires <= ? THEN excluded.expires ELSE {table}.expires END"
-        f" WHERE {table}.expires <= ? OR ({counts})"
+        f" expires = CASE WHEN {expired} THEN excluded.expires ELSE {table}.expires END"
+        f" WHERE {expired} OR ({counts})"
     )
 
 
 def schema(containers: Mapping[str, Container] = CONTAINERS) -> dict[str, str]:
-    """Every table and index that the file must have, by name, tables first."""
+    """Every table and index that the file must have, by name; each table before its indexes."""
     objects: dict[str, str] = {}
-    for container in containers.values():
-        table = container.name
+    for table, container in containers.items():
         objects[table] = (
             f"CREATE TABLE IF NOT EXISTS {table} (pk TEXT NOT NULL, id TEXT NOT NULL, body TEXT NOT NULL,"
             " etag TEXT NOT NULL, ts INTEGER NOT NULL, expires INTEGER)"
         )
-    for container in containers.values():
-        table = container.name
         objects[f"{table}_key"] = f"CREATE UNIQUE INDEX IF NOT EXISTS {table}_key ON {table} (pk, id)"
         objects[f"{table}_expires"] = (
             f"CREATE INDEX IF NOT EXISTS {table}_expires ON {table} (expires) WHERE expires IS NOT NULL"
         )
-        for name in container.orders:
-            pairs = container.complete_order(name)
-            present = " AND ".join(f"{column(container, field)} IS NOT NULL" for field, _ in container.orders[name])
-            within = [pair for pair in pairs if pair[0] != container.partition_key]
+        for order in container.orders:
+            pairs = container.complete_order(order)
+            present = " AND ".join(f"{_column(container, field)} IS NOT NULL" for field, _ in container.orders[order])
             # The name tells the definition, so that an order that changes gets a new index in an old file.
-            index = "_".join((table, *(f"{f}{'_desc' if way == DESCENDING else ''}" for f, way in pairs)))
-            objects[index] = _index(index, container, "", pairs, present)
+            name = "_".join((table, *(f"{f}{'_desc' if way == DESCENDING else ''}" for f, way in pairs)))
+            columns = {f: f"{_column(container, f)} {'DESC' if way == DESCENDING else 'ASC'}" for f, way in pairs}
+            indexes = {name: list(columns.values())}
             if container.crowded:
-                objects[f"{index}_within"] = _index(f"{index}_within", container, "pk, ", within, present)
+                del columns[container.partition_key]
+                indexes[f"{name}_within"] = ["pk", *columns.values()]
+            for index, parts in indexes.items():
+                objects[index] = f"CREATE INDEX IF NOT EXISTS {index} ON {table} ({', '.join(parts)}) WHERE {present}"
     return objects
 
 
-def _index(name: str, container: Container, prefix: str, pairs: Sequence[tuple[str, str]], present: str) -> str:
-    columns = ", ".join(f"{column(container, f)} {'DESC' if way == DESCENDING else 'ASC'}" for f, way in pairs)
-    return f"CREATE INDEX IF NOT EXISTS {name} ON {container.name} ({prefix}{columns}) WHERE {present}"
+def select(plan: Plan, now: int) -> tuple[str, Mapping[str, Any]]:
+    """The query of one page and of one document more, which tells whether another page follows."""
+    container, bound = plan.container, Bound(":")
+    conditions = _conditions(plan, now, bound)
+    conditions += [f"{_column(container, field)} IS NOT NULL" for field in plan.present]
+    if plan.after is not None:
+        conditions.append(_behind_cursor(plan, bound))
+    moving = [plan.keys[n] for n in plan.moving()]
+    order = ", ".join(f"{_column(container, field)} {'DESC' if down else 'ASC'}" for field, down in moving)
+    return (
+        f"SELECT body, etag, ts FROM {container.name} WHERE {' AND '.join(conditions)}"
+        f" ORDER BY {order} LIMIT {plan.query.limit + 1}"
+    ), bound.values
 
 
-def column(container: Container, field: str) -> str:
+def count(plan: Plan, now: int) -> tuple[str, Mapping[str, Any]]:
+    bound = Bound(":")
+    conditions = _conditions(plan, now, bound)
+    return f"SELECT count(*) FROM {plan.container.name} WHERE {' AND '.join(conditions)}", bound.values
+
+
+def _conditions(plan: Plan, now: int, bound: Bound) -> list[str]:
+    conditions = [_ALIVE.replace("?", bound.add(now))]
+    if plan.query.partition is not None:
+        conditions.append(f"pk = {bound.add(plan.query.partition)}")
+    return conditions + [_condition(plan, where, bound) for where in plan.query.where]
+
+
+def _behind_cursor(plan: Plan, bound: Bound) -> str:
+    """As row values, where the index is one of columns: an index of expressions does not serve row values."""
+    assert plan.after is not None
+    moving = plan.moving()
+    columns = [_column(plan.container, plan.keys[n][0]) for n in moving]
+    downs = {plan.keys[n][1] for n in moving}
+    if len(downs) == 1 and {"pk", "id", "ts"}.issuperset(columns):
+        values = ", ".join(bound.add(plan.after[n]) for n in moving)
+        return f"({', '.join(columns)}) {'<' if downs == {True} else '>'} ({values})"
+    return plan.behind_cursor(lambda field: _column(plan.container, field), bound)
+
+
+def _condition(plan: Plan, where: Where, bound: Bound) -> str:
+    column, value = _column(plan.container, where.field), where.value
+    if where.op == "missing":
+        return f"{column} IS NULL"
+    if where.op == "in":
+        assert isinstance(value, Sequence)
+        return f"({' OR '.join(_comparison(plan, where.field, '=', each, bound) for each in value)})"
+    assert isinstance(value, str | int | float)
+    if where.op == "text":
+        return f"(instr(lower({column}), lower({bound.add(value)})) > 0 AND {_has_type(plan, where.field, value)})"
+    if where.op == "contains":
+        path = f"body, '$.{where.field}'"
+        return (
+            f"(json_type({path}) = 'array' AND EXISTS (SELECT 1 FROM json_each({path}) AS item"
+            f" WHERE item.value = {bound.add(value)} AND item.type IN {_types(value)}))"
+        )
+    condition = _comparison(plan, where.field, COMPARISONS[where.op], value, bound)
+    return f"(+{condition[1:]}" if _bounds_with_cursor(plan, where) else condition
+
+
+def _bounds_with_cursor(plan: Plan, where: Where) -> bool:
+    """Whether the condition bounds the scan at the same end as the cursor. An index takes one bound, which must be the
+    cursor's, or reading all pages would take time by the square of their number. With a `+` before the column the
+    condition is no longer the expression of an index."""
+    first, down = plan.keys[plan.moving()[0]]
+    return plan.after is not None and where.field == first and where.op in (("lt", "le") if down else ("gt", "ge"))
+
+
+def _comparison(plan: Plan, field: str, sign: str, value: Scalar, bound: Bound) -> str:
+    return f"({_column(plan.container, field)} {sign} {bound.add(value)} AND {_has_type(plan, field, value)})"
+
+
+def _has_type(plan: Plan, field: str, value: Scalar) -> str:
+    """SQLite reads true as 1 and an array as its text, so the JSON type decides as well.
+
+    It is a condition beside the comparison, not part of it, so that an index still serves the comparison.
+    """
+    kind = f"json_type(body, '$.{field}')"
+    if field in ("id", plan.container.partition_key):
+        kind = "'text'"
+    elif field == "_ts":
+        kind = "'integer'"
+    return f"{kind} IN {_types(value)}"
+
+
+def _types(value: Scalar) -> str:
+    if isinstance(value, bool):
+        return "('true')" if value else "('false')"
+    return "('text')" if isinstance(value, str) else "('integer', 'real')"
+
+
+def _column(container: Container, field: str) -> str:
     own = {"id": "id", container.partition_key: "pk", "_ts": "ts"}
     return own.get(field) or f"json_extract(body, '$.{field}')"

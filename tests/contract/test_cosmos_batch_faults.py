@@ -10,7 +10,7 @@ import pytest
 from models.errors import ChangedMeanwhile, Conflict, Unavailable
 from services.ports import Create, Delete, Document, Operation, Query, Replace, Upsert
 from services.store.cosmos import CosmosStore
-from services.store.cosmos_requests import BULK_REQUESTS, PARALLEL
+from services.store.cosmos_connection import BULK_REQUESTS, PARALLEL
 from tests.contract.conftest import FAULTY_DATABASE, SettableClock
 from tests.contract.cosmos_server import CosmosServer
 from tests.contract.faulty_proxy import CUT_AFTER, LOST_ANSWER, Fault, FaultyProxy

@@ -17,11 +17,11 @@ import pytest
 
 from models.errors import Unavailable
 from services.ports import Delete, Document, Operator, Query, Replace, Where
-from services.store import cursors, plans, sqlite_queries, sqlite_sql
+from services.store import plans, sqlite_sql
 from services.store.containers import CONTAINERS, DESCENDING
 from services.store.sqlite import SqliteStore
-from services.store.sqlite_commits import DOCUMENTS_AT_ONCE
-from services.store.sqlite_file import Housekeeper, open_file
+from services.store.sqlite_connection import Housekeeper, open_file
+from services.store.sqlite_writes import DOCUMENTS_AT_ONCE
 
 NOW = datetime(2026, 2, 21, 20, tzinfo=UTC)
 
@@ -260,7 +260,7 @@ async def test_an_order_that_is_added_later_gets_its_index_when_an_old_file_is_o
     assert [each["source_id"] for each in page.items] == ["0", "1", "2"]
     (added,) = sqlite_sql.schema().keys() - sqlite_sql.schema(older).keys()
     assert (added,) in raw.execute("SELECT name FROM sqlite_master").fetchall()
-    statement, parameters = sqlite_queries.select(plans.plan(articles, Query(order=order)), 0)
+    statement, parameters = sqlite_sql.select(plans.plan(articles, Query(order=order)), 0)
     (step,) = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
     assert step == f"SCAN articles USING INDEX {added}"
 
@@ -304,7 +304,7 @@ async def test_an_index_serves_every_order(
         shapes.append(Query(order=order, reverse=reverse, partition="p", where=(Where(first, "ge", value),)))
     for shape in shapes:
         plan = plans.plan(spec, shape)
-        statement, parameters = sqlite_queries.select(plan, 0)
+        statement, parameters = sqlite_sql.select(plan, 0)
         steps = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
         assert not any("TEMP B-TREE" in step for step in steps)
         assert all("USING INDEX" in step for step in steps)
@@ -319,7 +319,7 @@ async def test_an_equality_on_the_first_field_of_an_order_is_a_range_of_its_inde
     spec = CONTAINERS[container]
     first = spec.orders[order][0][0]
     where = (Where(first, "eq", 1 if first in spec.numbers else "x"),)
-    statement, parameters = sqlite_queries.select(plans.plan(spec, Query(where, order=order, reverse=reverse)), 0)
+    statement, parameters = sqlite_sql.select(plans.plan(spec, Query(where, order=order, reverse=reverse)), 0)
     (step,) = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
     index = next(name for name in sqlite_sql.schema() if name.startswith(f"{container}_{first}"))
     assert step.startswith(f"SEARCH {container} USING INDEX {index}")
@@ -343,9 +343,10 @@ async def test_a_later_page_begins_at_its_cursor(
         for shape in shapes:
             plan = plans.plan(spec, shape)
             values: list[Any] = [1 if field in spec.numbers else "y" for field, _ in plan.keys]
-            later = dataclasses.replace(shape, after=cursors.encode(plan.fingerprint, values))
-            statement, parameters = sqlite_queries.select(plans.plan(spec, later), 0)
-            assert parameters.count(values[0]) > 1, "the bound of the scan, and the comparison"
+            later = dataclasses.replace(shape, after=plans.encode_cursor(plan.fingerprint, values))
+            statement, parameters = sqlite_sql.select(plans.plan(spec, later), 0)
+            of_cursor = [name for name, value in parameters.items() if value == values[0]]
+            assert any(statement.count(f":{name}") > 1 for name in of_cursor), "the bound and the comparison"
             (step,) = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
             assert "<expr><?" in step if op == "le" else "<expr>>?" in step
 
@@ -353,7 +354,7 @@ async def test_a_later_page_begins_at_its_cursor(
 async def test_a_partition_is_read_by_its_key(open_store: Callable[..., SqliteStore], raw: sqlite3.Connection) -> None:
     await open_store().ensure_containers()
     for name, container in CONTAINERS.items():
-        statement, parameters = sqlite_queries.select(plans.plan(container, Query(partition="p")), 0)
+        statement, parameters = sqlite_sql.select(plans.plan(container, Query(partition="p")), 0)
         steps = [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
         assert steps == [f"SEARCH {name} USING INDEX {name}_key (pk=?)"]
 

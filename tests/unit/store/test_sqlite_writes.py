@@ -12,9 +12,8 @@ import pytest
 from models.errors import InvalidInput, Unavailable
 from services.ports import Create, Delete, Document, Replace, Upsert, utc_now
 from services.store.sqlite import SqliteStore
-from services.store.sqlite_commits import DOCUMENTS_AT_ONCE, INLINE_WRITES, Commits
-from services.store.sqlite_threads import Threads, Work
-from services.store.sqlite_writes import ABSENT, Batch, Write
+from services.store.sqlite_connection import Threads, Work
+from services.store.sqlite_writes import ABSENT, DOCUMENTS_AT_ONCE, INLINE_WRITES, Batch, Commits, Write
 
 T = TypeVar("T")
 

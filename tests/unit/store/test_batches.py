@@ -1,4 +1,4 @@
-"""Which batches are refused, and what is said of one that fails. No store."""
+"""Which batches services/store/rules.py refuses, and the error of a batch that failed."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput
 from services.ports import Create, Delete, Document, Operation, Replace, Upsert
-from services.store import batch_rules
+from services.store import rules
 from services.store.containers import MENTIONS
 
 
@@ -19,17 +19,17 @@ def of_size(size: int, name: str = "a") -> Document:
 
 
 def test_a_batch_has_1_to_100_operations() -> None:
-    assert len(batch_rules.prepare(MENTIONS, "t", [Delete(f"{n}") for n in range(100)])) == 100
+    assert len(rules.prepare_batch(MENTIONS, "t", [Delete(f"{n}") for n in range(100)])) == 100
     for count in (0, 101):
         with pytest.raises(InvalidInput, match="1 to 100"):
-            batch_rules.prepare(MENTIONS, "t", [Delete(f"{n}") for n in range(count)])
+            rules.prepare_batch(MENTIONS, "t", [Delete(f"{n}") for n in range(count)])
 
 
-def test_a_batch_holds_two_million_bytes_of_documents() -> None:
+def test_a_batch_has_at_most_two_million_bytes_of_documents() -> None:
     half = Create(of_size(1_000_000, "a"))
-    batch_rules.prepare(MENTIONS, "t", [half, Upsert(of_size(1_000_000, "b")), Delete("c")])
+    rules.prepare_batch(MENTIONS, "t", [half, Upsert(of_size(1_000_000, "b")), Delete("c")])
     with pytest.raises(InvalidInput, match="2000000 bytes"):
-        batch_rules.prepare(MENTIONS, "t", [half, Upsert(of_size(1_000_001, "b")), Delete("c")])
+        rules.prepare_batch(MENTIONS, "t", [half, Upsert(of_size(1_000_001, "b")), Delete("c")])
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_batch_holds_two_million_bytes_of_documents() -> None:
 )
 def test_what_azure_would_refuse_names_its_field(operations: list[Any], field: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        batch_rules.prepare(MENTIONS, "t", operations)
+        rules.prepare_batch(MENTIONS, "t", operations)
     assert refused.value.field == field
 
 
@@ -61,8 +61,9 @@ def test_a_step_knows_the_version_that_its_operation_asks_for() -> None:
         Delete("d", "2"),
         Delete("e"),
     ]
-    steps = batch_rules.prepare(MENTIONS, "t", operations)
+    steps = rules.prepare_batch(MENTIONS, "t", operations)
     assert [step.etag for step in steps] == [None, None, "1", "2", None]
+    assert [step.kind for step in steps] == ["create", "upsert", "replace", "delete", "delete"]
     assert [step.id for step in steps] == ["a", "b", "c", "d", "e"]
     assert [step.prepared is None for step in steps] == [False, False, False, True, True]
 
@@ -72,8 +73,8 @@ def test_a_step_knows_the_version_that_its_operation_asks_for() -> None:
     [(Create(item("b")), Conflict), (Replace(item("b"), "1"), ChangedMeanwhile), (Delete("b"), ChangedMeanwhile)],
 )
 def test_a_failure_names_the_operation_and_the_document(operation: Operation, error: type[Exception]) -> None:
-    steps = batch_rules.prepare(MENTIONS, "t", [Upsert(item("a")), operation])
-    failure = batch_rules.failure(MENTIONS, "t", steps, 1)
+    steps = rules.prepare_batch(MENTIONS, "t", [Upsert(item("a")), operation])
+    failure = rules.failed_batch("mentions", "t", steps, 1)
     assert type(failure) is error
     assert failure.operation == 1
     assert "mentions: t / b" in str(failure)

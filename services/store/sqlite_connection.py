@@ -1,0 +1,315 @@
+"""The embedded store's file and the threads that work on it: opening, connections, locks, housekeeping.
+
+A point read, and a single write when no other thread has the write lock, runs on the event loop: it takes 10 to 50
+microseconds and never an fsync, less than handing it to a thread would cost. Whatever may wait or take longer (a busy
+lock, queries, batches) goes to threads. Knows nothing of documents.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from models.errors import Unavailable
+from services.ports import Clock
+from services.store import sqlite_sql
+
+T = TypeVar("T")
+Work = Callable[[sqlite3.Connection], T]
+
+READING_THREADS = 4
+MOST_CONNECTIONS = READING_THREADS + 3
+"""The event loop's, the writer's, the readers' and the housekeeper's."""
+
+PAGE_BYTES = 8192  # several documents, not one and an empty half
+CACHE_KIB = 3_000
+WRITER_CACHE_KIB = 8_000
+"""All pages of a batch: if they do not fit, those of the indexes are written twice, and read again."""
+
+CHECKPOINT_SECONDS = 1.0
+PATIENCE_SECONDS = 0.25  # with another process, while our own writers may have to wait for the housekeeper
+LARGE_LOG_PAGES = 2048  # 16 MB
+PURGE_BATCH = 500
+WASTED_PAGES = 512  # 4 MB
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    # The low byte; the rest is the reason. Errors of the Python module itself have no code.
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def translated(error: sqlite3.Error) -> Unavailable:
+    if is_busy(error):
+        return Unavailable("the store was busy for longer than its budget", retry_after=1.0)
+    return Unavailable(f"the store could not be asked: {error}")
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:  # a full disk has ended it already
+            connection.execute("ROLLBACK")
+        raise
+
+
+class Threads:
+    """The connections of one event loop to one file, which other processes and loops may use as well."""
+
+    def __init__(self, path: Path, clock: Clock, wait_seconds: float, purge_seconds: float) -> None:
+        self._path = path
+        self._clock = clock
+        self._wait_seconds = wait_seconds
+        self._purge_seconds = purge_seconds
+        self._closed = False
+        self._inline: sqlite3.Connection | None = None
+        self._write_lock = threading.Lock()
+        self._queued_writes = 0
+        self._housekeeper: Housekeeper | None = None
+        self._writer = ThreadPoolExecutor(1, "store-writer")
+        self._readers = ThreadPoolExecutor(READING_THREADS, "store-reader")
+        self._of_thread = threading.local()
+        self._of_all_threads: list[sqlite3.Connection] = []
+
+    async def opened(self) -> sqlite3.Connection:
+        """The loop's own connection, when the file is there."""
+        while self._inline is None:
+            await self._run(self._writer, self._open)
+        return self._inline
+
+    async def read(self, work: Work[T], *, inline: bool = True) -> T:
+        connection = self._inline or await self.opened()
+        if inline:
+            try:
+                return work(connection)
+            except sqlite3.Error as error:
+                if not is_busy(error):
+                    raise translated(error) from error
+        return await self._in_thread(self._readers, work)
+
+    async def write(self, work: Work[T], *, inline: bool) -> T:
+        connection = self._inline or await self.opened()
+        # A queued write goes first: inline writes could overtake it for ever.
+        if inline and not self._queued_writes and self._write_lock.acquire(blocking=False):
+            try:
+                return work(connection)
+            except sqlite3.Error as error:
+                if not is_busy(error):
+                    raise translated(error) from error
+            finally:
+                self._write_lock.release()
+                self._note_write()
+        return await self._in_writer(work)
+
+    async def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            await asyncio.to_thread(self._close)
+
+    def _open(self) -> None:
+        """Runs in the one writing thread, so that callers who come together, or are cancelled, open the file once."""
+        if self._inline is not None:
+            return
+        connection = open_file(self._path, self._wait_seconds)
+        connection.execute("PRAGMA busy_timeout = 0")
+        self._housekeeper = Housekeeper(self._path, self._clock, self._write_lock, self._purge_seconds)
+        self._housekeeper.start()
+        self._inline = connection
+
+    async def _in_writer(self, work: Work[T]) -> T:
+        """Writes that had to wait go one after the other, so that they wait for other processes only."""
+        deadline = time.monotonic() + self._wait_seconds
+
+        def locked(connection: sqlite3.Connection) -> T:
+            with self._write_lock:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise Unavailable(f"the store was busy for {self._wait_seconds:g} seconds")
+                connection.execute(f"PRAGMA busy_timeout = {int(left * 1000) + 1}")
+                return work(connection)
+
+        self._queued_writes += 1
+        try:
+            return await self._in_thread(self._writer, locked)
+        finally:
+            self._queued_writes -= 1
+            self._note_write()
+
+    def _note_write(self) -> None:
+        if self._housekeeper is not None:
+            self._housekeeper.note_write()
+
+    async def _in_thread(self, pool: ThreadPoolExecutor, work: Work[T]) -> T:
+        if self._inline is None:
+            await self.opened()
+
+        def run() -> T:
+            connection = getattr(self._of_thread, "connection", None)
+            if connection is None:
+                cache_kib = WRITER_CACHE_KIB if pool is self._writer else CACHE_KIB
+                connection = self._of_thread.connection = _connect(self._path, self._wait_seconds, cache_kib)
+                self._of_all_threads.append(connection)
+            return work(connection)
+
+        return await self._run(pool, run)
+
+    async def _run(self, pool: ThreadPoolExecutor, job: Callable[[], T]) -> T:
+        if self._closed:
+            raise Unavailable("the store is closed")
+        try:
+            return await asyncio.get_running_loop().run_in_executor(pool, job)
+        except sqlite3.Error as error:
+            raise translated(error) from error
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self._closed and task is not None and not task.cancelling():
+                raise Unavailable("the store is closed") from None  # closing removed the job from the queue
+            raise
+
+    def _close(self) -> None:
+        for pool in (self._writer, self._readers):
+            pool.shutdown(cancel_futures=True)
+        if self._housekeeper is not None:
+            self._housekeeper.stop()
+        inline, self._inline = self._inline, None
+        for connection in (*self._of_all_threads, inline):
+            if connection is not None:
+                connection.close()
+
+
+def _connect(path: Path, wait_seconds: float, cache_kib: int = CACHE_KIB) -> sqlite3.Connection:
+    """A connection that commits each statement by itself and leaves checkpoints to the housekeeper."""
+    connection = sqlite3.connect(
+        path, timeout=wait_seconds, isolation_level=None, check_same_thread=False, cached_statements=512
+    )
+    with _closed_on_error(connection):
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute(f"PRAGMA cache_size = {-cache_kib}")
+        # To be able to undo a statement of many rows. A file for that costs more than the statement.
+        connection.execute("PRAGMA temp_store = MEMORY")
+    return connection
+
+
+@contextmanager
+def _closed_on_error(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
+
+
+def open_file(path: Path, wait_seconds: float) -> sqlite3.Connection:
+    """A connection to the file, created or brought up to date if need be. Several processes may do so at once."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Unavailable(f"the store's folder could not be made: {error}") from error
+    deadline = time.monotonic() + wait_seconds
+    pause = 0.002
+    while True:
+        try:
+            connection = _connect(path, wait_seconds)
+            with _closed_on_error(connection):
+                _bring_up_to_date(connection)
+                _shrink(connection)
+            return connection
+        except sqlite3.Error as error:
+            # Unlike a statement, the switch to a write-ahead log does not wait for other processes.
+            if not is_busy(error) or time.monotonic() + pause > deadline:
+                raise translated(error) from error
+        time.sleep(pause)
+        pause = min(pause * 2, 0.1)
+
+
+def _bring_up_to_date(connection: sqlite3.Connection) -> None:
+    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # of a new file; an old one keeps its own
+    connection.execute("PRAGMA journal_mode = WAL")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > sqlite_sql.SCHEMA_VERSION:
+        raise Unavailable(
+            f"the store's file has schema version {version}, this program knows {sqlite_sql.SCHEMA_VERSION}: "
+            "run the newer version, or another data folder"
+        )
+    wanted = sqlite_sql.schema()
+    there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    if version != sqlite_sql.SCHEMA_VERSION or not there.issuperset(wanted):
+        with transaction(connection):
+            for statement in wanted.values():
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {sqlite_sql.SCHEMA_VERSION}")
+
+
+def _shrink(connection: sqlite3.Connection) -> None:
+    """Rewrites a file that is mostly empty: SQLite reuses the pages of deleted rows, but does not return them."""
+    (pages,), (free,) = (connection.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "freelist_count"))
+    if free > max(WASTED_PAGES, pages // 2):
+        with suppress(sqlite3.OperationalError):  # another process uses the file, or the disk is too full for a copy
+            connection.execute("VACUUM")
+
+
+class Housekeeper(threading.Thread):
+    """Copies the log into the file, and deletes what has expired, a little while after writes; sleeps otherwise."""
+
+    def __init__(self, path: Path, clock: Clock, write_lock: threading.Lock, purge_seconds: float) -> None:
+        super().__init__(name="store-housekeeper", daemon=True)
+        self._path = path
+        self._clock = clock
+        self._write_lock = write_lock
+        self._purge_seconds = purge_seconds
+        self._written = threading.Event()
+        self._stopping = threading.Event()
+
+    def note_write(self) -> None:
+        if not self._written.is_set():
+            self._written.set()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._written.set()
+        self.join()
+
+    def run(self) -> None:
+        purge_at = 0.0
+        with closing(_connect(self._path, PATIENCE_SECONDS)) as connection:
+            while self._written.wait() and not self._stopping.wait(min(CHECKPOINT_SECONDS, self._purge_seconds)):
+                self._written.clear()
+                if self._stopping.is_set():
+                    return  # `stop` was called before `clear`: nothing would wake this thread again
+                try:
+                    if time.monotonic() >= purge_at:
+                        self._purge(connection)
+                        purge_at = time.monotonic() + self._purge_seconds
+                    self._checkpoint(connection)
+                except sqlite3.Error:
+                    # Another process has the lock, or the disk is full, which writes report. The next round retries.
+                    self._written.set()
+
+    def _purge(self, connection: sqlite3.Connection) -> None:
+        now = int(self._clock().timestamp())
+        for statements in sqlite_sql.STATEMENTS.values():
+            while not self._stopping.is_set():
+                with self._write_lock:
+                    deleted = connection.execute(statements.purge, (now, PURGE_BATCH)).rowcount
+                if deleted < PURGE_BATCH:
+                    break
+                time.sleep(0.01)  # lets waiting writers in between batches
+
+    def _checkpoint(self, connection: sqlite3.Connection) -> None:
+        _, pages, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        if pages > LARGE_LOG_PAGES:
+            # Under writes without pause the log never ends, and so never starts afresh: stop them for the small rest.
+            with self._write_lock:
+                connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()

@@ -1,11 +1,11 @@
-"""What the design costs on Azure from one laptop's feeds to a hundred thousand, from measured operations of each step.
+"""What the design costs on Azure, from fifty feeds to a hundred thousand, by measured operations of each step.
 
     python benchmarks/scale_model.py [--write] [--set NAME=VALUE ...]
 
-Runs the real services on the embedded store under a store that counts, turns operations into request units by
-Microsoft's published rules (benchmarks/scale/charges.py), and multiplies by scenarios. Request units of a real account
-are in its metrics; this is a model. `--set` changes an assumption: prices, rates, shares. `--write` records what was
-measured and puts the tables into docs/scaling.md.
+Runs the real services on SQLite and counts their operations, converts operations into request units by Microsoft's
+published rules (benchmarks/scale/charges.py), and multiplies by scenarios. This is a model: the metrics of an account
+have the real figures. `--set` changes an assumption: a price, a rate, a share. `--write` records the measurements and
+writes the tables into docs/scaling.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from benchmarks.scale.steps import measured
 
 
 def assumptions(changes: list[str]) -> Assumptions:
-    """ValueError for what is no assumption, or no number."""
+    """Raises ValueError for an unknown assumption, or a value that is no number."""
     known = {field.name for field in dataclasses.fields(Assumptions)}
     given = dict(change.partition("=")[::2] for change in changes)
     if unknown := given.keys() - known:
@@ -35,7 +35,9 @@ def assumptions(changes: list[str]) -> Assumptions:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--write", action="store_true", help="record the measurements and write docs/scaling.md")
+    parser.add_argument(
+        "--write", action="store_true", help="record the measurements, and write the tables into docs/scaling.md"
+    )
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an assumption; repeatable")
     chosen = parser.parse_args()
     try:
@@ -43,7 +45,7 @@ def main() -> None:
     except ValueError as error:
         parser.error(str(error))
     if chosen.write and chosen.set:
-        parser.error("docs/scaling.md is written with the assumptions as they are")
+        parser.error("--write and --set exclude each other: docs/scaling.md has the default assumptions")
     with tempfile.TemporaryDirectory() as folder:
         found = asyncio.run(measured(Path(folder)))
     tables = report.tables(found, assumed)

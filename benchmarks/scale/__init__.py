@@ -1,1 +1,1 @@
-"""The parts of benchmarks/scale_model.py: counting operations, pricing them, the steps, and the scenarios."""
+"""The parts of benchmarks/scale_model.py: the steps, what their operations cost, the scenarios, and the report."""

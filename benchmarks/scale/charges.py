@@ -1,16 +1,15 @@
-"""What operations cost in Azure Cosmos DB, in request units. A model: the account's own figures are in its metrics.
+"""What operations cost in Azure Cosmos DB, in request units. A model: the metrics of an account have the real figures.
 
 The rules are Microsoft's, from "Understand Request Units Consumption in Azure Cosmos DB" (learn.microsoft.com, April
 2026), which calls its figures illustrative:
-    a point read and a write by the size of the document, from its table, in between linearly;
-    a create adds 0.2 for each indexed term, a delete takes as much;
+    a point read and a write cost by the size of the document: the values of a table, interpolated linearly;
+    a create adds 0.2 for each indexed term, and so does a delete;
     a replace is a delete and an insert of the document, and 0.4 for each indexed term that changes;
     a patch is a replace and 0.4 for each operation in it;
-    reading a batch of documents costs what reading each costs.
+    a read of many documents costs as much as reading each.
 Reads cost twice as much under Strong consistency ("Optimize request cost in Azure Cosmos DB"), which the account has.
-Ours: a query is QUERY_BASE for each physical partition that it asks, and reads each document that it lists, so that
-scans come out rather too dear; a count looks at COUNTED of the index for each document. A refused create is charged
-as the read that follows it.
+Our own assumptions: a query costs QUERY_BASE for each physical partition, and a read of each document that it returns,
+which is rather too much for a scan; a count costs COUNTED for each document. A create that conflicts costs a read.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ PATCH_STEP = 0.4
 QUERY_BASE = 2.3
 COUNTED = 0.02
 SYSTEM_BYTES = 200
-"""What Cosmos DB adds to each document: _rid, _self, _etag, _attachments, _ts, and our _write and ttl."""
+"""Added to each document: _rid, _self, _etag, _attachments and _ts by Cosmos DB, _write and ttl by the adapter."""
 
 
 def _by_size(table: tuple[float, ...], size: int) -> float:
@@ -52,7 +51,7 @@ def create(size: int, terms: int) -> float:
 
 
 def replace(before: int, after: int, changed: float) -> float:
-    """`changed` terms go and as many come."""
+    """`changed` terms are removed, and as many are added."""
     return _by_size(_WRITE, before) + _by_size(_WRITE, after) + 2 * TERM * changed
 
 
@@ -69,7 +68,7 @@ def count(number: int) -> float:
 
 
 def terms(container: Container, document: Mapping[str, Any]) -> set[tuple[str, Any]]:
-    """What the container's indexing policy makes of a document: a term for each value, one for each composite."""
+    """The indexed terms of a document: one for each value, and one for each composite index."""
     found = set(_values("", {name: value for name, value in document.items() if _is_indexed(container, name)}))
     if not container.indexed_only:
         for name in container.orders:

@@ -1,6 +1,6 @@
-"""A store that writes down what each operation would have been in Cosmos DB, and what it would have cost there.
+"""A store that records the requests that each operation would be in Cosmos DB, and what they would cost.
 
-Operations of many documents are that many requests, as in services/store/cosmos.py.
+An operation on many documents is as many requests, as in services/store/cosmos.py.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from services.store.containers import CONTAINERS
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One request. `size` is what was read or written; `stored` by how much the container grew."""
+    """One request. `size` is the number of bytes read or written, `stored` by how many bytes the container grew."""
 
     kind: str
     container: str
@@ -35,7 +35,7 @@ def size_of(document: Mapping[str, Any]) -> int:
 
 
 class CountingStore:
-    """A Store on another, which must be one that no one else writes to."""
+    """A store over another one, which nothing else may write to."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

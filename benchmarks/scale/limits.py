@@ -1,4 +1,4 @@
-"""Where the design stops: what each scenario needs of what is limited, by this code or by Azure."""
+"""Where the design stops: the limits of this code and of Azure, and what each scenario needs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ DOCUMENT_KB = 2_048
 QUEUE_MESSAGES = 2_000
 REGION_GB = 512
 KEPT_SECONDS = 45 * 86_400
-"""Mentions."""
+"""How long mentions are stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """`most` is the limit; `needed` is by scenario, in the same unit."""
+    """`most` is the limit, `needed` what each scenario needs, in the same unit."""
 
     what: str
     most: float
@@ -46,8 +46,8 @@ def limits(model: Model) -> list[Limit]:
 def _needs(model: Model, scenario: Scenario) -> list[tuple[str, float, float]]:
     load, month, a = model.load(scenario), Month.of(model, scenario), model.assumed
     long = model.measured[f"recount an hour of {steps.RECOUNTED[1][1]} mentions, after {steps.RECOUNTED[1][0]} hours"]
-    said = model.measured["analyse an article that names 3 tools"].stored["mentions"] / 3
-    hot_gb = load.hot_mentions * KEPT_SECONDS * said * (1 + a.index_share) / GB
+    mention_bytes = model.measured["analyse an article that names 3 tools"].stored["mentions"] / 3
+    hot_gb = load.hot_mentions * KEPT_SECONDS * mention_bytes * (1 + a.index_share) / GB
     due = load.polls * TICK_SECONDS
     return [
         ("feeds claimed in a tick, `MAX_QUEUE_SIZE` as it is", Settings().max_queue_size, due),

@@ -1,4 +1,4 @@
-"""The tables of docs/scaling.md, from what was measured. Pure, so that a test can hold the document to them."""
+"""The tables of docs/scaling.md, from the recorded measurements. Pure: a test compares the page with them."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def tables(measured: Mapping[str, Step], assumed: Assumptions) -> dict[str, str]
 
 
 def written(document: str, made: Mapping[str, str]) -> str:
-    """The document with these tables in it. ValueError if it has no place for one."""
+    """The document with these tables in it. Raises ValueError if the markers of a table are missing."""
     for name, table in made.items():
         begin = BEGIN.format(name)
         before, found, rest = document.partition(begin)
         _, ended, after = rest.partition(END)
         if not (found and ended):
-            raise ValueError(f"there is no place for {name}")
+            raise ValueError(f"docs/scaling.md has no markers for {name}")
         document = f"{before}{begin}{table}{END}{after}"
     return document
 

@@ -1,6 +1,6 @@
 """How often each step happens in a scenario, and what that adds up to in a month. Pure.
 
-Measured are the steps; everything else is an assumption, and is a field of Assumptions or Scenario.
+The steps are measured. Everything else is an assumption: a field of Assumptions or of Scenario.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ REFRESH_SECONDS = REFRESH_SENTIMENT_CACHE.every.total_seconds()
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """Prices are US dollars, list, for one region; yours differ: see the pricing pages of your region."""
+    """Prices are US dollars by list, for one region. See the pricing pages of your region."""
 
     million_units: float = 0.25
     """Cosmos DB serverless."""
     autoscale_100_units_hour: float = 0.012
     autoscale_hourly_high: float = 1.5
-    """Autoscale bills the highest second of each hour: so many times the average; at least a tenth of its maximum."""
+    """Autoscale bills the highest second of each hour: so many times the average, at least a tenth of the maximum."""
     autoscale_least_maximum: float = 1_000
     stored_gb_month: float = 0.25
     million_executions: float = 0.40
@@ -41,24 +41,24 @@ class Assumptions:
     free_gb_seconds: float = 100_000
 
     polls_per_feed_hour: float = Settings().fetch_budget_per_feed_hour
-    """FETCH_BUDGET_PER_FEED_HOUR."""
+    """The setting FETCH_BUDGET_PER_FEED_HOUR."""
     new_per_feed_day: float = 10.0
     joined_share: float = 0.25
-    """Of what is new to a feed, what another feed has had."""
+    """The share of articles new to a feed that another feed had before."""
     mentions_per_article: float = 0.5
     hottest_tool_share: float = 0.05
     peak: float = 3.0
-    """The busiest hour against the average."""
+    """The busiest hour, as a multiple of the average."""
     read_from_memory: float = 0.2
     read_computed: float = 0.002
     index_share: float = 0.3
-    """Of the index, added to what is stored."""
+    """The size of the index, as a share of the stored documents."""
     log_envelope_bytes: float = 500.0
-    """What Application Insights adds to each line and each execution."""
+    """Bytes that Application Insights adds to each log line and each execution."""
 
     fetch_seconds: float = 0.5
     fetches_per_instance: float = float(Settings().max_concurrent_requests)
-    """MAX_CONCURRENT_REQUESTS."""
+    """The setting MAX_CONCURRENT_REQUESTS."""
     claims_per_second: float = 500.0
     articles_per_instance_second: float = 50.0
     tools_per_instance_second: float = 50.0
@@ -97,7 +97,7 @@ class Load:
     polls: float = 0.0
     hot_mentions: float = 0.0
     refresh_units: float = 0.0
-    """Of one refresh of all, which is done within a minute."""
+    """Of one refresh of all tools, which takes a minute."""
 
     @property
     def units(self) -> float:
@@ -125,7 +125,7 @@ class Model:
         return load
 
     def _add(self, load: Load, what: str, step: Step, rate: float, less: Step | None = None) -> None:
-        """`rate` times the step, without what `less` is of it."""
+        """Adds the step, less the step `less`, `rate` times a second."""
         load.units_of[what] = load.units_of.get(what, 0.0) + rate * (step.units - (less.units if less else 0.0))
         for name, units in step.units_at.items():
             load.units_at[name] += rate * (units - (less.units_at.get(name, 0.0) if less else 0.0))
@@ -134,9 +134,9 @@ class Model:
         load.log_bytes += rate * (text + lines * self.assumed.log_envelope_bytes)
 
     def _run(self, load: Load, name: str, rate: float, seconds: float) -> None:
-        """Executions of a function, each of which keeps an instance busy for so long if others share it.
+        """Adds executions of a function. Each keeps an instance busy for `seconds`, if executions share the instance.
 
-        While there are few, each has an instance to itself, and is billed for a second at least.
+        If there are few, each has an instance of its own, and is billed for at least a second.
         """
         load.executions += rate
         load.busy_instances[name] = max(rate * seconds, min(1.0, rate * self.assumed.shortest_execution))
@@ -149,7 +149,7 @@ class Model:
         self._add(load, "claiming", m["tick: nothing is due"], 1 / TICK_SECONDS)
         self._add(load, "polling", poll, load.polls)
         self._add(load, "new articles", m[f"poll a feed: {steps.NEW} new articles"], articles / steps.NEW, poll)
-        self._add(load, "new articles", m["poll a feed: an article that another has had"], joined, poll)
+        self._add(load, "new articles", m["poll a feed: an article that another feed had"], joined, poll)
         batches = load.polls / min(MOST_FEEDS, max(1.0, load.polls * TICK_SECONDS))
         load.messages += batches
         self._run(load, "ingest_due_feeds", 1 / TICK_SECONDS, load.polls * TICK_SECONDS / a.claims_per_second)
@@ -167,7 +167,7 @@ class Model:
         load.messages += messages
         self._run(load, "analyze_articles", messages, articles / messages / a.articles_per_instance_second)
         instances = math.ceil(articles / a.articles_per_instance_second)
-        self._add(load, "analysis", m["know all tools anew: each tool"], scenario.tools * instances / 60)
+        self._add(load, "analysis", m["read all tools again: each tool"], scenario.tools * instances / 60)
 
     def _refresh(self, load: Load, scenario: Scenario, mentions: float) -> None:
         a, m = self.assumed, self.measured
@@ -178,29 +178,29 @@ class Model:
         self._add(load, "refresh", m["refresh of all: begin, each tool"], scenario.tools * each)
         self._add(load, "refresh", batch, batches * each)
         self._add(load, "refresh", m[steps.GATHERED], scenario.tools / 3600)
-        looks = self.completions_read(scenario) * charges.read(int(batch.stored["runs"])) * each
-        load.units_of["refresh"] += looks
-        load.units_at["runs"] += looks
+        ends_read = self.completions_read(scenario) * charges.read(int(batch.stored["runs"])) * each
+        load.units_of["refresh"] += ends_read
+        load.units_at["runs"] += ends_read
         waiting = mentions * REFRESH_SECONDS / scenario.tools
-        told = scenario.tools * (1 - math.exp(-waiting))
+        recounted = scenario.tools * (1 - math.exp(-waiting))
         in_hour = mentions * 3600 / scenario.tools
         recount, tables = self.recount(in_hour), m[_RECOUNT].units_at["catalog"]
-        load.units_of["recounts"] = told * recount * each
-        load.units_at["catalog"] += told * tables * each
-        load.units_at["mentions"] += told * (recount - tables) * each
+        load.units_of["recounts"] = recounted * recount * each
+        load.units_at["catalog"] += recounted * tables * each
+        load.units_at["mentions"] += recounted * (recount - tables) * each
         load.refresh_units = (load.units - before) * REFRESH_SECONDS
         if batches > 1:
             load.messages += batches * each
         self._run(load, "refresh", batches * each, steps.TOOLS / a.tools_per_instance_second)
 
     def recount(self, mentions: float) -> float:
-        """Request units of recounting an hour of so many mentions, in a timeline that is full."""
+        """Request units of recounting an hour with so many mentions, in a full timeline."""
         (hours, few), (_, many) = steps.RECOUNTED[1:]
         least, most = self.measured[_RECOUNT], self.measured[f"recount an hour of {many} mentions, after {hours} hours"]
         return least.units + (most.units - least.units) / (many - few) * max(0.0, mentions - few)
 
     def completions_read(self, scenario: Scenario) -> float:
-        """By all batches of a refresh, each of which looks at those that are there."""
+        """How many ends of batches the batches of a refresh read: each reads those that are stored."""
         batches = math.ceil(scenario.tools / steps.TOOLS)
         return batches * (batches + 1) / 2 if batches > 1 else 0.0
 
@@ -216,9 +216,9 @@ class Model:
         self._run(load, "clean_up", 1 / CLEAN_UP.every.total_seconds(), 1)
 
     def _keep(self, load: Load, articles: float, joined: float, mentions: float, scenario: Scenario) -> None:
-        """Once as much expires as comes."""
+        """What is stored, once as much expires as is written."""
         m, day = self.measured, 86_400
-        new, again = m[f"poll a feed: {steps.NEW} new articles"], m["poll a feed: an article that another has had"]
+        new, again = m[f"poll a feed: {steps.NEW} new articles"], m["poll a feed: an article that another feed had"]
         poll, three = m["poll a feed: 304"], m["analyse an article that names 3 tools"]
         hour = m[_RECOUNT]
         grown = articles * new.stored["articles"] / steps.NEW + joined * again.stored["articles"]
@@ -235,7 +235,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """What a scenario comes to. Dollars are by list price."""
+    """What a scenario needs in a month. Dollars are by list price."""
 
     units_average: float
     units_peak: float
@@ -264,7 +264,7 @@ class Month:
         executions = load.executions * SECONDS
         instances = sum(load.busy_instances.values())
         gb_seconds = instances * a.instance_gb * SECONDS
-        # Each message is put, taken and deleted; each queue is looked at every five seconds at least.
+        # Each message is sent, received and deleted; each queue is polled at least every five seconds.
         transactions = (3 * load.messages + len(QUEUES) / 5) * SECONDS
         logged = load.log_bytes * SECONDS / GB
         paid = max(0.0, executions - a.free_executions) / 1e6 * a.million_executions

@@ -1,7 +1,7 @@
-"""Runs the real services on the embedded store, step by step, and says what each step would ask of Cosmos DB.
+"""Runs the real services on SQLite, step by step, and measures what each step would need of Cosmos DB.
 
-Everything is fixed (clock, ids, chance, texts), so two runs of the same code measure the same. Nothing here is a
-figure of a scenario: how often each step happens is in scenarios.py.
+Clock, ids, chance and texts are fixed, so two runs of the same code measure the same. How often each step happens is in
+scenarios.py.
 """
 
 from __future__ import annotations
@@ -43,18 +43,19 @@ FEEDS, ENTRIES, NEW = 20, 40, 3
 TOOLS = 50
 ARTICLES = 20
 RECOUNTED = ((24, 20), (768, 20), (768, 220))
-"""Hours in the tool's timeline, and mentions in the hour that is recounted."""
+"""The hours in the tool's timeline, and the mentions in the hour that is recounted."""
 GATHERED = f"gather a tool's windows in a new hour, after {RECOUNTED[1][0]} hours"
 HOT = {METADATA_PARTITION, IngestionTotals.PARTITION}
-"""Partitions that every instance writes to, whatever there is to do."""
+"""Partitions that every instance writes to."""
 _WORDS = "the maintainers have said today that this version is out and that whoever upgrades will find it quicker"
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one unit of a step asks for, on average. `units` are request units; by container, and at HOT partitions.
+    """What one unit of a step needs, on average.
 
-    `scans` are queries across partitions: each costs more where a container has more physical partitions.
+    `units` are request units; `units_at` has them by container, and by HOT partition. `scans` are queries across
+    partitions, which cost more if a container has more physical partitions.
     """
 
     units: float
@@ -97,7 +98,7 @@ class Bench:
         return f"00000000-0000-4000-8000-{next(self._uuids):012d}"
 
     def worker(self) -> Worker:
-        """A process that knows nothing yet."""
+        """A worker with an empty memory."""
         return Worker(self.store, self.world.shelf, self.clock, Settings(store="sqlite"), self.ids)
 
     @contextmanager
@@ -112,7 +113,7 @@ class Bench:
         self.steps[name] = _average(self.store.operations, logged.lines, per)
 
     def items(self, number: int, naming: int = 0, title: str = "") -> list[Item]:
-        """Entries that nobody has had yet; each names so many tools."""
+        """New entries; each names so many tools."""
         found = []
         for _ in range(number):
             n = next(self._titles)
@@ -215,13 +216,13 @@ async def _ingestion(bench: Bench) -> None:
         again = Item(theirs.title, link, f"{name}-{theirs.guid}", theirs.published, theirs.text)
         old[name] = [again, *old[name]][:ENTRIES]
         world.publish(name, old[name])
-    await poll("poll a feed: an article that another has had")
+    await poll("poll a feed: an article that another feed had")
 
 
 async def _analysis(bench: Bench) -> None:
     for number in range(TOOLS):
         await bench.catalog.add(ToolFields(primary_name=f"Widget{number}x", aliases=(f"Widget {number} Professional",)))
-    with bench.step("know all tools anew: each tool", TOOLS):
+    with bench.step("read all tools again: each tool", TOOLS):
         await bench.watchlist.detector(anew=True)
     await bench.writer.write(await _ingested(bench, "first", TOOLS, 1))  # a tool's first article costs more
     for naming in (0, 1, 3):
@@ -278,7 +279,7 @@ async def _reads(bench: Bench, tool: Tool) -> None:
 
 
 async def _marked(bench: Bench, tool_id: str, hours: int, mentions: int) -> None:
-    """Makes it a tool in whose timeline each of so many hours has mentions, the last of them marked."""
+    """Stores a timeline with mentions in each of so many hours, and the mentions of the last hour, which is marked."""
     now = bench.clock.now
     table = {hour_key(now - timedelta(hours=back)): [12, 8, 9, 3_141_592] for back in range(hours)}
     await bench.store.upsert(CATALOG.name, timeline_document(tool_id, None, by_day(table), None, now))

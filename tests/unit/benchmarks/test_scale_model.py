@@ -1,4 +1,4 @@
-"""docs/scaling.md says what the model says, the model says what was measured, and that is still what the code does."""
+"""docs/scaling.md has the figures of the model, and the recorded measurements are those of today's code."""
 
 import dataclasses
 from pathlib import Path
@@ -17,13 +17,13 @@ from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 
 
-def test_the_tables_in_the_document_are_those_of_the_recorded_measurements() -> None:
+def test_the_page_has_the_tables_of_the_recorded_measurements() -> None:
     document = report.DOCUMENT.read_text()
     assert report.written(document, report.tables(report.recorded(), Assumptions())) == document
 
 
-async def test_what_was_recorded_is_what_the_code_does_today(tmp_path: Path) -> None:
-    """`python benchmarks/scale_model.py --write` brings it up to date."""
+async def test_the_recorded_measurements_are_those_of_todays_code(tmp_path: Path) -> None:
+    """If not, run `python benchmarks/scale_model.py --write`."""
     today, then = await measured(tmp_path), report.recorded()
     assert today.keys() == then.keys()
     differing = {name: (step.units, then[name].units) for name, step in today.items() if not alike(step, then[name])}
@@ -31,7 +31,7 @@ async def test_what_was_recorded_is_what_the_code_does_today(tmp_path: Path) -> 
 
 
 def alike(one: Step, other: Step) -> bool:
-    """Feeds are saved together as they get through, which is not the same every time."""
+    """Feeds are saved together in the order in which they are done, which differs from run to run."""
     return one.units == pytest.approx(other.units, rel=0.1, abs=0.5)
 
 
@@ -43,7 +43,7 @@ def test_every_scenario_needs_more_than_the_one_before() -> None:
             assert figures == sorted(figures), field.name
 
 
-def test_assumptions_count_and_the_smallest_scenario_passes_no_limit() -> None:
+def test_a_price_changes_the_costs_and_the_smallest_scenario_reaches_no_limit() -> None:
     steps, smallest = report.recorded(), SCENARIOS[0]
     assert not any(limit.is_passed(smallest) for limit in limits(Model(steps, Assumptions())))
     dear = Month.of(Model(steps, Assumptions(million_units=0.5)), smallest)
@@ -59,14 +59,14 @@ def test_request_units_are_those_of_microsofts_examples() -> None:
     assert charges.read(100 * 1024) == pytest.approx(charges.STRONG * 10, rel=0.25)
 
 
-def test_only_what_is_indexed_makes_terms() -> None:
+def test_only_indexed_fields_are_terms() -> None:
     article = {"id": "article", "source_id": "a", "text_for_analysis": "long", "tags": ["x", "y"], "status": "pending"}
     assert len(charges.terms(ARTICLES, article)) == 5
     assert len(charges.terms(ARTICLES, {**article, "timestamp": "2026-02-21T20:00:00Z"})) == 8
     assert len(charges.terms(SENTIMENT_CACHE, {"id": "a", "tool_id": "a", "period": "DAY_7", "score": 1})) == 2
 
 
-async def test_every_operation_is_counted_as_the_requests_that_it_is(tmp_path: Path) -> None:
+async def test_every_operation_is_counted_as_its_requests(tmp_path: Path) -> None:
     store = CountingStore(SqliteStore(tmp_path / "store.db", Watch()))
     feeds = [{"id": "feed", "feed_id": name, "enabled": True} for name in "abc"]
 

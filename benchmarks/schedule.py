@@ -50,7 +50,7 @@ class Adaptive(Poller):
     def after(self, now: float, elapsed: float, found: Sequence[int]) -> float:
         moment = _utc(now)
         self.rhythm = observe(self.rhythm, len(found), [_utc(time) for time in found], moment)
-        return (next_fetch(self.rhythm, moment, self.policy).at - moment).total_seconds()
+        return (next_fetch(self.rhythm, moment, self.policy) - moment).total_seconds()
 
 
 @dataclass

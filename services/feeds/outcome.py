@@ -1,6 +1,6 @@
-"""What a feed's document says after a fetch: validators, schedule, statistics, health. Pure.
+"""The outcome of a fetch: the feed as it is saved afterwards, with validators, schedule, statistics and health. Pure.
 
-The feed is saved once, after everything that the fetched document brought has been stored.
+A feed is saved once, after everything from the fetched document has been stored.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from models.feed import Feed
+from models.feed import Feed, FeedAttempt
 from models.raw_item import ParsedDocument
 from services.feeds.leases import RELEASED
 from services.feeds.rhythm import observe, rhythm_of
@@ -20,7 +20,7 @@ from services.fetch.outcome import PERMANENT, FetchResult, FetchStatus
 from services.parse.unreadable import Unreadable
 
 MOST_ERRORS = 10
-"""In a row. Then the feed is disabled and an administrator is told."""
+"""After so many errors in a row the feed is disabled."""
 
 LONGEST_ERROR = 500
 LONGEST_RETRY_AFTER = timedelta(days=1)
@@ -28,8 +28,8 @@ LONGEST_RETRY_AFTER = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class PollResult:
-    """What came of polling a feed. `document` is there if there is something to ingest; `problem` if the body was no
-    feed. An API of which only some requests failed may have both.
+    """The result of polling a feed: a `document` if there is something to ingest, a `problem` if the body was no feed;
+    both if only some of several requests to a news API failed.
 
     `found_at` is the URL of the feed that a web page named. `lied`: the server calls a changed body unmodified.
     `unconditional`: the request had no validators.
@@ -49,8 +49,8 @@ class PollResult:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a poll failed. `kind` is one of few, for counting; `tries` is how often the request was sent. `counts` is
-    False if no request was sent at all."""
+    """Why a poll failed. `kind` is one of few, for counting; `tries` is how often the request was sent. A failure
+    without any request does not count as an error of the feed (`counts`)."""
 
     kind: str
     error: str
@@ -65,24 +65,27 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The articles that are added to the feed's total: by this attempt, and by interrupted attempts, which are listed
-    as they were counted."""
+    """How many articles are added to the feed's total: by this attempt, and by interrupted attempts, which are listed
+    with what was counted of each."""
 
     new: int = 0
     by_interrupted: int = 0
-    interrupted_attempts: tuple[Any, ...] = ()
+    interrupted_attempts: tuple[FeedAttempt, ...] = ()
 
 
 def failure_of(polled: PollResult) -> Failure | None:
     result, problem = polled.result, polled.problem
     if polled.ok:
         return None
-    kind = problem.kind if problem is not None else str(result.status)
-    error = str(problem) if problem is not None else result.error or str(result.status)
+    if problem is not None:
+        kind, error, fingerprint = problem.kind, str(problem), problem.kind
+    else:
+        kind = str(result.status)
+        error, fingerprint = result.error or kind, result.fingerprint or kind
     return Failure(
         kind,
         error[:LONGEST_ERROR],
-        kind if problem is not None else result.fingerprint or kind,
+        fingerprint,
         status_code=result.status_code,
         duration_ms=result.duration_ms,
         tries=result.attempts,
@@ -103,11 +106,11 @@ def after_success(
     *,
     quarantine_id: str | None = None,
 ) -> Feed:
-    """`published` are the publication times of the articles that are new to the feed, as far as entries have dates.
-    `quarantine_id` is the quarantined part of this document."""
+    """`published` are the publication times of the articles that are new to the feed and whose entries have a date.
+    `quarantine_id` names the part of this document that was quarantined."""
     result = polled.result
     changes: dict[str, Any] = {
-        **with_counts(feed, counted, now, fetches=feed.fetch_count + 1),
+        **_saved(feed, counted, now, fetches=feed.fetch_count + 1),
         "fetch_count": feed.fetch_count + 1,
         "last_successful_fetch": now,
         "last_status_code": result.status_code,
@@ -122,7 +125,6 @@ def after_success(
         "validators_trusted": feed.validators_trusted and not polled.lied,
         "recheck_entries": False,
         **_document_changes(feed, polled),
-        **RELEASED,
     }
     if quarantine_id is not None:
         changes["quarantine_id"] = quarantine_id
@@ -136,15 +138,15 @@ def after_success(
         skip_days=frozenset(changes.get("skip_days", feed.skip_days)),
         jitter=jitter,
     )
-    at = next_fetch(rhythm, now, policy, hints).at
-    return feed.changed(now, **changes, **rhythm.as_fields(), next_fetch_time=at)
+    next_fetch_time = next_fetch(rhythm, now, policy, hints)
+    return feed.changed(now, **changes, **rhythm.as_fields(), next_fetch_time=next_fetch_time)
 
 
 def _document_changes(feed: Feed, polled: PollResult) -> dict[str, Any]:
-    """What the response and the document say of the feed itself."""
+    """The fields that follow from the response and the document."""
     result, document = polled.result, polled.document
     changes: dict[str, Any] = {}
-    # A 304 without freshness headers leaves the hints of the last 200.
+    # A 304 without freshness headers keeps the max-age of the last 200.
     if result.status is not FetchStatus.NOT_MODIFIED or result.max_age is not None:
         changes["max_age_seconds"] = None if result.max_age is None else max(0, int(result.max_age))
     moved = checked_url(polled.found_at or (document.moved_to if document else None) or result.moved_to or "")
@@ -173,23 +175,22 @@ def after_failure(
     *,
     in_part: bool = False,
 ) -> Feed:
-    """Whatever failed, the next fetch and the error count are saved; validators and body hash stay as they were.
+    """After any failure the next fetch and the number of errors are saved. Validators and body hash stay as they were.
 
-    `in_part`: only some of several requests failed, and the others brought entries. The body hash is then of another
-    document, which may come back.
+    `in_part`: only some of several requests failed, and the others brought entries. Then the body hash is cleared: the
+    next document may again be the one it was taken of.
     """
     errors = feed.consecutive_errors + failure.counts
     hints = Hints(consecutive_errors=errors, retry_after_seconds=failure.retry_after, jitter=jitter)
     changes: dict[str, Any] = {
-        **with_counts(feed, counted, now, fetches=feed.fetch_count),
+        **_saved(feed, counted, now, fetches=feed.fetch_count),
         "consecutive_errors": errors,
         "last_status_code": failure.status_code,
         "last_duration_ms": failure.duration_ms,
         "last_error": failure.error,
         "last_error_fingerprint": failure.fingerprint,
         "retry_after_until": None,
-        "next_fetch_time": next_fetch(rhythm_of(feed), now, policy, hints).at,
-        **RELEASED,
+        "next_fetch_time": next_fetch(rhythm_of(feed), now, policy, hints),
     }
     if in_part:
         changes["body_hash"] = None
@@ -198,31 +199,32 @@ def after_failure(
         changes["retry_after_until"] = now + wait
     reason = _reason_to_disable(failure, errors)
     if failure.permanent and feed.redirect_url is not None:
-        changes["redirect_url"] = None  # the redirect led to a wrong place: back to the feed's own URL
+        changes["redirect_url"] = None  # the redirect leads nowhere: next time the feed's own URL is fetched
     elif reason is not None and feed.enabled:
         changes |= {"enabled": False, "disabled_reason": reason, "disabled_at": now}
     return feed.changed(now, **changes)
 
 
 def after_release(feed: Feed, counted: Counted, now: datetime, quarantine_id: str) -> Feed:
-    """After a quarantined batch was released and ingested: its articles count, but this was no fetch, and says nothing
-    about when the feed publishes."""
+    """After a batch was released from quarantine and ingested: its articles count, but it was no fetch. The schedule
+    stays as it was."""
     return feed.changed(
         now,
-        **with_counts(feed, counted, now, fetches=feed.fetch_count),
+        **_saved(feed, counted, now, fetches=feed.fetch_count),
         quarantine_id=None if feed.quarantine_id == quarantine_id else feed.quarantine_id,
-        **RELEASED,
     )
 
 
-def with_counts(feed: Feed, counted: Counted, now: datetime, *, fetches: int) -> dict[str, Any]:
-    """The figures that new articles change; `last_fetch_time` is when they were counted."""
+def _saved(feed: Feed, counted: Counted, now: datetime, *, fetches: int) -> dict[str, Any]:
+    """The fields that every save changes: the lease, and what new articles are counted in. `last_fetch_time` is when
+    they were counted."""
     total = max(0, feed.total_articles_fetched + counted.new + counted.by_interrupted)
     changes: dict[str, Any] = {
         "last_fetch_time": now,
         "total_articles_fetched": total,
         "avg_articles_per_fetch": round(total / max(1, fetches), 4),
         "interrupted_attempts": counted.interrupted_attempts,
+        **RELEASED,
     }
     if counted.new or counted.by_interrupted:
         changes["last_new_article_at"] = now

@@ -1,8 +1,8 @@
-"""How a feed publishes: what its fetches taught, and the rate of articles that is to be expected of it now. Pure.
+"""How a feed publishes: what its fetches have shown, and the rate of articles that is expected of it now. Pure.
 
-`observe` folds a fetch into a Rhythm, `expected_rate` reads it; when to fetch is schedule.py's. The model is in
-docs/adr/0006-adaptive-schedule.md: how soon the next article comes depends on how long the last one is ago, which is
-learned for each feed, and on the hour of the day.
+`observe` updates a Rhythm by a fetch, `expected_rate` reads it, schedule.py turns the rate into a time. In the model
+(docs/adr/0006-adaptive-schedule.md) the rate depends on the time since the newest article, which is learned for each
+feed, and on the hour of the day.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from models.feed import HOURS, Feed
 
 FLAT = (0.0,) * HOURS
 GAPS = (0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 8.0, 12.0, 16.0, 22.0, 26.0)
-"""Hours since the newest article, where one step ends and the next begins; the last has no end."""
+"""The hours since the newest article at which one step ends and the next begins. The last step has no end."""
 STEPS = len(GAPS) + 1
 NO_GAPS = (0.0,) * STEPS
 
 RATE_MEMORY_HOURS = 24.0  # the specification's "rolling 24h window"
 MEMORY_HOURS = 28 * 24.0
-REPLAY_HOURS = 7 * 24.0  # of a longer gap only the end is looked at
-MOST_AT_ONCE = 20  # articles; a flood says no more about next time than a big burst does
+REPLAY_HOURS = 7 * 24.0  # the part of a longer gap that is looked at
+MOST_AT_ONCE = 20  # articles: a flood shows no more about the next time than a big burst
 AT_ONCE_HOURS = 1 / 60
 
-# What is taken for granted of a new feed, as if it had been seen: a few articles outweigh it. People publish in
-# sessions, and come back the next day.
+# What is assumed of a new feed, as if it had been seen: a few articles outweigh it. People publish in sessions, and
+# again on the next day.
 USUAL = (4.0, 4.0, 3.5, 2.0, 1.0, 0.6, 0.4, 0.4, 0.6, 0.7, 0.8, 0.7)
-"""The rate in each step, against the feed's mean rate."""
+"""The rate in each step, relative to the feed's mean rate."""
 STEP_PRIOR = 2.0
 PRIOR_ARTICLES, PRIOR_HOURS = 1.0, 12.0
 HOUR_PRIOR = 5.0
@@ -40,10 +40,10 @@ HOUR_PRIOR = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Rhythm:
-    """How one feed publishes. The fields are those of the feed document; counts and hours fade as they age.
+    """How one feed publishes. The fields are those of the feed document; counts and hours lose weight as they age.
 
-    `gap_articles` came in each step of GAPS, `gap_hours` were spent in it. `silent_hours` had passed since the newest
-    article at the last fetch.
+    `gap_articles` are the articles that came in each step of GAPS, `gap_hours` the hours spent in it. `silent_hours` is
+    the time from the newest article to the last fetch.
     """
 
     articles_per_hour: float = 0.0
@@ -55,12 +55,12 @@ class Rhythm:
     silent_hours: float = 0.0
 
     def hour_multiplier(self, hour: int) -> float:
-        """As Feed has it, in the specification's words."""
+        """As Feed.hour_multiplier, of this rhythm."""
         total = sum(self.hourly_distribution)
         return self.hourly_distribution[hour] * HOURS / total if total > 0 else 1.0
 
     def as_fields(self) -> dict[str, Any]:
-        """For Feed.changed, without `last_fetch_time`, which failed fetches move too."""
+        """The fields for Feed.changed. `last_fetch_time` is not among them: failed fetches change it too."""
         return {
             "articles_per_hour": round(self.articles_per_hour, 6),
             "fetches_per_hour": round(self.fetches_per_hour, 6),
@@ -72,7 +72,7 @@ class Rhythm:
 
 
 def rhythm_of(feed: Feed) -> Rhythm:
-    """What the feed's document holds; only fetches that succeeded were observed."""
+    """The rhythm in the feed's document. Only successful fetches were observed."""
     known = len(feed.gap_articles) == len(feed.gap_hours) == STEPS
     return Rhythm(
         articles_per_hour=feed.articles_per_hour,
@@ -86,12 +86,11 @@ def rhythm_of(feed: Feed) -> Rhythm:
 
 
 def observe(rhythm: Rhythm, new_articles: int, published_times: Sequence[datetime], now: datetime) -> Rhythm:
-    """The rhythm after a fetch that could be read and held `new_articles` that were not known.
+    """The rhythm after a successful fetch with `new_articles` that were not known.
 
-    `published_times` are those of the new articles that say so; the others are taken to have come evenly since the
-    last such fetch. At the first one the feed's own history is all there is: it is replayed from the oldest time, and
-    what has none, which may be of any age, is left out.
-    A fetch that failed teaches nothing: it is not observed, and the next one covers its time.
+    `published_times` are those of the new articles that have a date; the others are assumed to have come evenly since
+    the last observed fetch. The first fetch replays the feed's own history from its oldest date, without the articles
+    that have none: they may be of any age. A failed fetch is not observed; the next one covers its time.
     """
     first = rhythm.last_fetch_time is None
     if first:
@@ -108,7 +107,7 @@ def observe(rhythm: Rhythm, new_articles: int, published_times: Sequence[datetim
 
 
 def expected_rate(rhythm: Rhythm, now: datetime) -> float:
-    """Articles per hour that are to be expected now, if none came since the last fetch."""
+    """The articles per hour that are expected now, if none came since the last fetch."""
     silent = rhythm.silent_hours
     if rhythm.last_fetch_time is not None:
         silent += max((now - rhythm.last_fetch_time) / timedelta(hours=1), 0.0)
@@ -117,7 +116,8 @@ def expected_rate(rhythm: Rhythm, now: datetime) -> float:
 
 
 def _gap_rate(rhythm: Rhythm, step: int) -> float:
-    """What was seen in this step, and by half in those beside it; little of it is drawn to what is usual."""
+    """The rate that was seen in this step, and with half the weight in its neighbours. With little seen, the rate is
+    near the usual one."""
     found, spent = rhythm.gap_articles, rhythm.gap_hours
     mean = (sum(found) + PRIOR_ARTICLES) / (sum(spent) + PRIOR_HOURS)
     articles, hours = found[step], spent[step]
@@ -129,7 +129,7 @@ def _gap_rate(rhythm: Rhythm, step: int) -> float:
 
 
 def _hour_scale(counts: Sequence[float], total: float, hour: int) -> float:
-    """This hour against the mean hour, smoothed with its neighbours and drawn to 1 while little is known."""
+    """The rate in this hour relative to the mean hour, smoothed with its neighbours; near 1 while little is known."""
     near = counts[hour - 1] / 2 + counts[hour] + counts[hour + 1 - HOURS] / 2
     return (near + HOUR_PRIOR) / (total * 2 / HOURS + HOUR_PRIOR)
 
@@ -137,10 +137,10 @@ def _hour_scale(counts: Sequence[float], total: float, hour: int) -> float:
 def _arrivals(
     start: float, end: float, new_articles: int, published_times: Sequence[datetime]
 ) -> Iterator[tuple[float, float, int]]:
-    """First and last time, in hours since the epoch, and number of articles that came at once; in order."""
+    """The articles in groups that came at once, in order: first and last time in hours since the epoch, and number."""
     if new_articles <= 0:
         return
-    # An article that turns up now came after the last fetch, whatever it says.
+    # An article that is new now came after the last fetch, whatever its date.
     times = [min(max(time.timestamp() / 3600, start), end) for time in published_times[:new_articles]]
     undated = new_articles - len(times)
     times += [start + (end - start) * (place + 0.5) / undated for place in range(undated)]
@@ -155,7 +155,7 @@ def _arrivals(
 
 
 class _Learning:
-    """A rhythm while time is folded into it, in plain numbers: hours since the epoch."""
+    """A rhythm while it is updated. All times are hours since the epoch."""
 
     def __init__(self, rhythm: Rhythm, last_fetch: float, start: float, end: float) -> None:
         self.at = start
@@ -171,8 +171,8 @@ class _Learning:
         self.fetches = rhythm.fetches_per_hour * recent
 
     def pass_until(self, to: float) -> None:
-        """Time without an article: it is spent in the steps that it goes through, an hour of the day counting as much
-        as it usually brings."""
+        """Adds time without an article to the steps that it passes through. An hour of the day counts as much as it
+        usually brings."""
         at = self.at
         if to <= at:
             return
@@ -193,7 +193,7 @@ class _Learning:
         self.at = to
 
     def take(self, articles: int, last: float, *, gap_known: bool) -> None:
-        """They come now and until `last`, at once: how long the first took holds for all."""
+        """Adds a group of articles that came now and until `last`. All belong to the step of the first."""
         counted = min(articles, MOST_AT_ONCE)
         if gap_known:
             self.found[bisect_right(GAPS, self.at - self.newest)] += counted
@@ -215,7 +215,8 @@ class _Learning:
 
 
 def _rate_memory(hours_watched: float) -> float:
-    """Hours that the running rate looks back: as many as were watched, up to a day, so that a young feed's is fair."""
+    """The hours over which the rate is averaged: as many as were watched, up to a day, so that the rate of a new feed
+    is right as well."""
     return min(max(hours_watched, 1.0), RATE_MEMORY_HOURS)
 
 

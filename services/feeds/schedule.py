@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Literal, get_args
+from typing import get_args
 
 from models.errors import ChangedMeanwhile, Conflict
 from models.feed import HOURS, Weekday
@@ -24,7 +24,13 @@ from services.store.containers import CATALOG, FEEDS
 DAYS: tuple[Weekday, ...] = get_args(Weekday)
 
 PRICE_SCALE = 256.0
-"""article-seconds times (fetches per feed-hour)²: what makes publishers of a few articles a day use the budget up."""
+"""In article-seconds times (fetches per feed-hour)²: with it, publishers of a few articles a day spend the budget."""
+JITTER = 0.1
+"""The most by which chance changes a wait, as a share of the wait."""
+LEAST_STEP, MOST_STEP = 0.5, 2.0
+LEAST_FACTOR, MOST_FACTOR = 1 / 64, 64.0
+LOOKED_UP_EVERY = timedelta(minutes=10)
+CORRECTED_EVERY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +38,7 @@ class Policy:
     """What the schedule may cost. `fetches_per_feed_hour` is the budget, on average over all feeds.
 
     A fetch is worth `price` article-seconds of waiting. `price_factor` is 1 unless feeds publish unlike those that
-    PRICE_SCALE was measured on; `corrected_price_factor` finds it from what was really spent.
+    PRICE_SCALE was measured on; `corrected_price_factor` computes it from what the fetches really were.
     """
 
     fetches_per_feed_hour: float = 8.0
@@ -51,7 +57,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What the server, the feed and earlier failures ask for. `jitter` is from 0 to below 1, the caller's choice."""
+    """What the server, the feed and earlier failures ask for. `jitter` is random, from 0 to below 1."""
 
     consecutive_errors: int = 0
     retry_after_seconds: float | None = None
@@ -62,45 +68,30 @@ class Hints:
     jitter: float = 0.0
 
 
-Rule = Literal["retry_after", "backoff", "max_age", "ttl", "skip", "formula", "expected"]
+def next_fetch(rhythm: Rhythm, now: datetime, policy: Policy, hints: Hints | None = None) -> datetime:
+    """When to fetch the feed next.
 
-
-@dataclass(frozen=True, slots=True)
-class NextFetch:
-    """`rule` is what decided, `reason` the same for people."""
-
-    at: datetime
-    rule: Rule
-    reason: str
-
-
-def next_fetch(rhythm: Rhythm, now: datetime, policy: Policy, hints: Hints | None = None) -> NextFetch:
-    """When to fetch next: the first of these that has something to say.
-
-    Retry-After and error backoff (the later of the two); the server's max-age, else the feed's ttl, as the earliest;
-    skipHours and skipDays; the interval, which is never later than the specification's and never under a minute.
+    After Retry-After or errors: the later of Retry-After and the backoff. Otherwise after the feed's own interval, but
+    not before the server's max-age, else the feed's ttl, has passed; and not in skipHours or skipDays.
     """
     hints = hints or Hints()
-    told = _told_to_wait(hints, policy)
-    if told is not None:
-        rule, wait = told
-        at = now + wait * (1 + 0.1 * hints.jitter)
-        return NextFetch(at, rule, f"{rule.replace('_', ' ')}: {_words(wait)}")
-    rule, wait, reason = _own_interval(rhythm, now, policy)
-    wait = max(wait * (1 - 0.1 * hints.jitter), policy.min_interval)
-    fresh = _fresh_for(hints, policy)
-    if fresh is not None and fresh[1] > wait:
-        rule, wait = fresh
-        reason = f"{rule.replace('_', ' ')}: {_words(wait)}"
-    at = now + wait
-    allowed = _next_allowed(at, hints)
-    if allowed > at:
-        return NextFetch(allowed, "skip", f"the feed skips {at:%A %H}:00 UTC")
-    return NextFetch(at, rule, reason)
+    asked = _asked_wait(hints, policy)
+    if asked is not None:
+        return now + asked * (1 + JITTER * hints.jitter)
+    wait = max(own_interval(rhythm, now, policy) * (1 - JITTER * hints.jitter), policy.min_interval)
+    return _next_allowed(now + max(wait, _fresh_for(hints, policy)), hints)
+
+
+def own_interval(rhythm: Rhythm, now: datetime, policy: Policy) -> timedelta:
+    """The interval at which a fetch is worth its price: never later than the specification's, nor under a minute."""
+    rate = expected_rate(rhythm, now)
+    # Articles that come at `rate` have waited rate·T²/2 together after T: fetch when that equals the price.
+    best = timedelta(hours=min(math.sqrt(2 * policy.price / 3600 / max(rate, 1e-9)), 1e6))
+    return min(max(best, policy.min_interval), formula_interval(rhythm, now, policy))
 
 
 def formula_interval(rhythm: Rhythm, now: datetime, policy: Policy) -> timedelta:
-    """The specification's interval, with the rate taken over time: the latest that is allowed."""
+    """The specification's interval, with the rate taken over time."""
     wait = policy.max_interval
     if rhythm.articles_per_hour > 0:
         hours = policy.target_articles / rhythm.articles_per_hour
@@ -112,59 +103,44 @@ def formula_interval(rhythm: Rhythm, now: datetime, policy: Policy) -> timedelta
 
 
 def corrected_price_factor(policy: Policy, fetches_per_hour: Sequence[float]) -> float:
-    """The price factor that brings these feeds (their `fetches_per_hour`) nearer to the budget; for a daily chore.
+    """The price factor that brings feeds with these `fetches_per_hour` nearer to the budget; computed once a day.
 
-    Fetches that the longest interval makes anyway cannot be saved, so only those above are compared, and one step at
-    most doubles or halves the price, since a day's average lags.
+    Fetches at the longest interval are made at any price, so only the fetches beyond these are compared. One step at
+    most doubles or halves the price, since a day's average lags behind.
     """
     if not fetches_per_hour:
         return policy.price_factor
     least = timedelta(hours=1) / policy.max_interval
     above = max(sum(fetches_per_hour) / len(fetches_per_hour) - least, 0.0)
     wanted = max(policy.fetches_per_feed_hour - least, 0.01)
-    step = min(max((above / wanted) ** 2, 0.5), 2.0)
-    return min(max(policy.price_factor * step, 1 / 64), 64.0)
+    step = min(max((above / wanted) ** 2, LEAST_STEP), MOST_STEP)
+    return min(max(policy.price_factor * step, LEAST_FACTOR), MOST_FACTOR)
 
 
-def _own_interval(rhythm: Rhythm, now: datetime, policy: Policy) -> tuple[Rule, timedelta, str]:
-    latest = formula_interval(rhythm, now, policy)
-    rate = expected_rate(rhythm, now)
-    # Articles that come at `rate` have waited rate·T²/2 together after T: fetch when that is what a fetch is worth.
-    best = timedelta(hours=min(math.sqrt(2 * policy.price / 3600 / max(rate, 1e-9)), 1e6))
-    text = f"{rate:.2g} articles an hour expected"
-    if best >= latest:
-        return "formula", latest, f"at most {_words(latest)}; {text}"
-    return "expected", max(best, policy.min_interval), text
-
-
-def _told_to_wait(hints: Hints, policy: Policy) -> tuple[Rule, timedelta] | None:
-    waits: list[tuple[timedelta, Rule]] = []
+def _asked_wait(hints: Hints, policy: Policy) -> timedelta | None:
+    waits: list[timedelta] = []
     if hints.retry_after_seconds is not None:
-        asked = _bounded(hints.retry_after_seconds, policy)
-        waits.append((max(asked, policy.min_interval), "retry_after"))
+        waits.append(max(_bounded(hints.retry_after_seconds, policy), policy.min_interval))
     if hints.consecutive_errors > 0:
-        waits.append((timedelta(minutes=min(2 ** min(hints.consecutive_errors, 6), 60)), "backoff"))
-    if not waits:
-        return None
-    wait, rule = max(waits)
-    return rule, wait
+        waits.append(timedelta(minutes=min(2 ** min(hints.consecutive_errors, 6), 60)))
+    return max(waits, default=None)
 
 
-def _fresh_for(hints: Hints, policy: Policy) -> tuple[Rule, timedelta] | None:
-    if hints.max_age_seconds is not None:
-        return "max_age", _bounded(hints.max_age_seconds, policy)
-    if hints.ttl_minutes is not None:
-        return "ttl", _bounded(hints.ttl_minutes * 60, policy)
-    return None
+def _fresh_for(hints: Hints, policy: Policy) -> timedelta:
+    seconds = hints.max_age_seconds
+    if seconds is None and hints.ttl_minutes is not None:
+        seconds = hints.ttl_minutes * 60
+    return timedelta() if seconds is None else _bounded(seconds, policy)
 
 
 def _bounded(seconds: float, policy: Policy) -> timedelta:
-    longest = policy.longest_hint.total_seconds()
-    return timedelta(seconds=max(0.0, min(seconds, longest)) if seconds == seconds else 0.0)  # noqa: PLR0124 - not a number
+    if math.isnan(seconds):
+        return timedelta()
+    return timedelta(seconds=max(0.0, min(seconds, policy.longest_hint.total_seconds())))
 
 
 def _next_allowed(at: datetime, hints: Hints) -> datetime:
-    """`at`, or the start of the next hour that is not skipped; a feed that skips all of a week is not believed."""
+    """`at`, or the start of the next hour that is not skipped. A feed that skips a whole week is fetched anyway."""
     if not hints.skip_hours and not hints.skip_days:
         return at
     candidate = at.astimezone(UTC)
@@ -173,15 +149,6 @@ def _next_allowed(at: datetime, hints: Hints) -> datetime:
             return candidate
         candidate = candidate.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     return at
-
-
-def _words(wait: timedelta) -> str:
-    seconds = round(wait.total_seconds())
-    return f"{seconds} s" if seconds < 120 else f"{seconds / 60:.3g} min"
-
-
-LOOKED_UP_EVERY = timedelta(minutes=10)
-CORRECTED_EVERY = timedelta(days=1)
 
 
 class Budget:

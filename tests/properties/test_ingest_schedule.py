@@ -50,7 +50,7 @@ def test_the_interval_is_never_under_a_minute_nor_over_the_formulas(
 ) -> None:
     rhythm, now = lived_through(history)
     policy = Policy(fetches_per_feed_hour=budget)
-    wait = next_fetch(rhythm, now, policy, Hints(jitter=jitter)).at - now
+    wait = next_fetch(rhythm, now, policy, Hints(jitter=jitter)) - now
     assert timedelta(minutes=1) <= wait <= formula_interval(rhythm, now, policy) <= timedelta(minutes=15)
 
 
@@ -60,5 +60,5 @@ def test_hints_never_make_it_sooner_than_a_minute_nor_later_than_the_week_that_i
     history: list[tuple[timedelta, int, list[float]]], given_hints: Hints
 ) -> None:
     rhythm, now = lived_through(history)
-    wait = next_fetch(rhythm, now, Policy(), given_hints).at - now
+    wait = next_fetch(rhythm, now, Policy(), given_hints) - now
     assert timedelta(minutes=1) <= wait <= timedelta(days=2)

@@ -1,0 +1,393 @@
+"""The feed as it is saved after a fetch that succeeded or failed, and after a release from quarantine."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from models.feed import Feed, FeedAttempt
+from models.raw_item import Freshness, ParsedDocument
+from services.feeds.outcome import (
+    LONGEST_ERROR,
+    MOST_ERRORS,
+    Counted,
+    Failure,
+    PollResult,
+    after_failure,
+    after_release,
+    after_success,
+    failure_of,
+)
+from services.feeds.schedule import Policy
+from services.fetch.outcome import FetchResult, FetchStatus
+from services.parse.unreadable import Unreadable
+from tests.documents import NOW, feed
+
+URL = "https://www.reuters.com/rssFeed/worldNews"
+LATER = NOW + timedelta(minutes=20)
+CALM = Policy(fetches_per_feed_hour=0.01)
+"""So small a budget that a feed without articles is fetched after 15 minutes."""
+MINUTE = timedelta(minutes=1)
+INTERRUPTED = FeedAttempt(run_id="old", attempt_no=1, task_name="fetch_feed", started_at=NOW, counted=3)
+
+
+def fetched(**fields: Any) -> FetchResult:
+    return FetchResult(**{"status": FetchStatus.FETCHED, "url": URL, "status_code": 200, "duration_ms": 40, **fields})
+
+
+def document(**fields: Any) -> ParsedDocument:
+    return ParsedDocument(**{"version": "rss20", "items": (), **fields})
+
+
+def succeeded(before: Feed | None = None, polled: PollResult | None = None, **counts: Any) -> Feed:
+    quarantine_id = counts.pop("quarantine_id", None)
+    jitter = counts.pop("jitter", 0.0)
+    return after_success(
+        before or feed(),
+        polled or PollResult(fetched(), document()),
+        Counted(**counts),
+        [],
+        LATER,
+        CALM,
+        jitter,
+        quarantine_id=quarantine_id,
+    )
+
+
+def failed(before: Feed | None = None, *, jitter: float = 0.0, in_part: bool = False, **fields: Any) -> Feed:
+    failure = Failure(**{"kind": "timeout", "error": "no response", "fingerprint": "timeout", **fields})
+    return after_failure(before or feed(), failure, Counted(), LATER, CALM, jitter, in_part=in_part)
+
+
+def changed(before: Feed, after: Feed) -> set[str]:
+    return {name for name in Feed.model_fields if getattr(before, name) != getattr(after, name)}
+
+
+# What failed
+
+
+def test_a_fetch_that_could_be_read_is_no_failure() -> None:
+    for status in (FetchStatus.FETCHED, FetchStatus.UNCHANGED, FetchStatus.NOT_MODIFIED):
+        assert failure_of(PollResult(fetched(status=status))) is None
+
+
+def test_a_failed_fetch_is_counted_by_its_status_and_shows_its_error() -> None:
+    result = fetched(
+        status=FetchStatus.RATE_LIMITED,
+        status_code=429,
+        error="429 Too Many Requests",
+        fingerprint="http_429",
+        retry_after=30.0,
+        attempts=3,
+    )
+    assert failure_of(PollResult(result)) == Failure(
+        "rate_limited",
+        "429 Too Many Requests",
+        "http_429",
+        status_code=429,
+        duration_ms=40,
+        tries=3,
+        retry_after=30.0,
+        permanent=False,
+        counts=True,
+    )
+
+
+def test_a_failure_without_words_of_its_own_is_named_by_its_status() -> None:
+    failure = failure_of(PollResult(fetched(status=FetchStatus.TLS)))
+    assert failure is not None
+    assert (failure.kind, failure.error, failure.fingerprint) == ("tls", "tls", "tls")
+
+
+def test_a_body_that_is_no_feed_is_a_failure_of_its_kind() -> None:
+    failure = failure_of(PollResult(fetched(fingerprint="x", error="y"), problem=Unreadable("html", "a web page")))
+    assert failure is not None
+    assert (failure.kind, failure.error, failure.fingerprint) == ("html", "body: a web page", "html")
+    assert failure.counts
+
+
+@pytest.mark.parametrize("status", FetchStatus)
+def test_404_410_and_duplicates_are_permanent(status: FetchStatus) -> None:
+    failure = failure_of(PollResult(fetched(status=status)))
+    permanent = status in (FetchStatus.NOT_FOUND, FetchStatus.GONE, FetchStatus.DUPLICATE)
+    assert (failure is not None and failure.permanent) == permanent
+
+
+@pytest.mark.parametrize("status", FetchStatus)
+def test_a_host_that_was_not_asked_counts_as_no_error(status: FetchStatus) -> None:
+    failure = failure_of(PollResult(fetched(status=status)))
+    assert failure is None or failure.counts == (status is not FetchStatus.BREAKER_OPEN)
+
+
+def test_500_characters_of_an_error_are_kept() -> None:
+    failure = failure_of(PollResult(fetched(status=FetchStatus.DNS, error="x" * 501)))
+    assert failure is not None
+    assert (len(failure.error), LONGEST_ERROR) == (500, 500)
+
+
+# After a success
+
+
+def test_a_success_clears_the_errors_and_releases_the_lease() -> None:
+    before = feed(
+        consecutive_errors=4,
+        last_error="timeout",
+        last_error_fingerprint="timeout",
+        retry_after_until=LATER,
+        recheck_entries=True,
+        claim_id="run",
+        claimed_until=LATER,
+        current_attempt=INTERRUPTED,
+    )
+    after = succeeded(before)
+    assert (after.consecutive_errors, after.last_error, after.last_error_fingerprint) == (0, None, None)
+    assert (after.retry_after_until, after.recheck_entries) == (None, False)
+    assert (after.claim_id, after.claimed_until, after.current_attempt) == (None, None, None)
+
+
+def test_a_success_saves_its_validators_and_how_it_went() -> None:
+    result = fetched(etag='"2"', last_modified="today", body_hash="b" * 64)
+    after = succeeded(feed(etag='"1"', last_modified="then", body_hash="a" * 64), PollResult(result, document()))
+    assert (after.etag, after.last_modified, after.body_hash) == ('"2"', "today", "b" * 64)
+    assert (after.last_status_code, after.last_duration_ms) == (200, 40)
+    assert after.last_successful_fetch == after.last_fetch_time == after.updated_at == LATER
+
+
+def test_articles_are_added_to_the_total_with_those_of_interrupted_attempts() -> None:
+    before = feed(total_articles_fetched=10, fetch_count=3)
+    after = succeeded(before, new=4, by_interrupted=2, interrupted_attempts=(INTERRUPTED,))
+    assert (after.total_articles_fetched, after.fetch_count, after.avg_articles_per_fetch) == (16, 4, 4.0)
+    assert (after.interrupted_attempts, after.last_new_article_at) == ((INTERRUPTED,), LATER)
+
+
+@pytest.mark.parametrize(("new", "by_interrupted", "at"), [(0, 0, NOW), (1, 0, LATER), (0, 1, LATER), (0, -1, LATER)])
+def test_the_newest_article_is_noted_when_any_was_counted(new: int, by_interrupted: int, at: Any) -> None:
+    before = feed(last_new_article_at=NOW, total_articles_fetched=5)
+    assert succeeded(before, new=new, by_interrupted=by_interrupted).last_new_article_at == at
+
+
+def test_a_total_that_is_corrected_never_falls_below_nothing() -> None:
+    assert succeeded(feed(total_articles_fetched=1), by_interrupted=-3).total_articles_fetched == 0
+
+
+def test_the_average_is_kept_to_four_decimals() -> None:
+    assert succeeded(feed(total_articles_fetched=1, fetch_count=2)).avg_articles_per_fetch == 0.3333
+    assert failed(feed(total_articles_fetched=7, fetch_count=0)).avg_articles_per_fetch == 7.0
+
+
+@pytest.mark.parametrize(
+    ("trusted", "lied", "expected"), [(True, False, True), (True, True, False), (False, False, False)]
+)
+def test_a_server_that_lied_is_not_trusted_again(trusted: bool, lied: bool, expected: bool) -> None:
+    polled = PollResult(fetched(), document(), lied=lied)
+    assert succeeded(feed(validators_trusted=trusted), polled).validators_trusted is expected
+
+
+def test_an_unconditional_fetch_is_noted() -> None:
+    assert succeeded(polled=PollResult(fetched(), unconditional=True)).last_unconditional_fetch == LATER
+    assert succeeded(feed(last_unconditional_fetch=NOW)).last_unconditional_fetch == NOW
+
+
+def test_the_document_describes_its_feed() -> None:
+    freshness = Freshness(
+        ttl_minutes=30, update_minutes=60, skip_hours=frozenset({5, 3}), skip_days=frozenset({"sunday", "monday"})
+    )
+    page = document(title="World", freshness=freshness, warnings={"bad_date": 2}, skipped={"no_title": 1})
+    after = succeeded(polled=PollResult(fetched(), page))
+    assert (after.title, after.ttl_minutes, after.skip_hours, after.skip_days) == (
+        "World",
+        30,
+        (3, 5),
+        ("monday", "sunday"),
+    )
+    assert (after.parse_warnings, after.entries_skipped) == ({"bad_date": 2}, {"no_title": 1})
+
+
+def test_a_document_without_a_title_or_a_ttl_keeps_the_title_and_takes_its_update_period() -> None:
+    page = document(freshness=Freshness(update_minutes=60))
+    after = succeeded(feed(title="World", ttl_minutes=5), PollResult(fetched(), page))
+    assert (after.title, after.ttl_minutes) == ("World", 60)
+
+
+def test_without_a_document_the_feed_stays_as_the_last_document_described_it() -> None:
+    before = feed(title="World", ttl_minutes=30, skip_hours=(3,), parse_warnings={"bad_date": 2})
+    after = succeeded(before, PollResult(fetched(status=FetchStatus.NOT_MODIFIED)))
+    assert (after.title, after.ttl_minutes, after.skip_hours) == ("World", 30, (3,))
+    assert after.parse_warnings == {"bad_date": 2}
+
+
+@pytest.mark.parametrize(
+    ("status", "max_age", "expected"),
+    [
+        (FetchStatus.NOT_MODIFIED, None, 900),
+        (FetchStatus.NOT_MODIFIED, 60.9, 60),
+        (FetchStatus.FETCHED, None, None),
+        (FetchStatus.UNCHANGED, None, None),
+        (FetchStatus.FETCHED, -5.0, 0),
+        (FetchStatus.FETCHED, 0.0, 0),
+    ],
+)
+def test_only_a_304_without_a_max_age_keeps_that_of_the_last_response(
+    status: FetchStatus, max_age: float | None, expected: int | None
+) -> None:
+    after = succeeded(feed(max_age_seconds=900), PollResult(fetched(status=status, max_age=max_age)))
+    assert after.max_age_seconds == expected
+
+
+@pytest.mark.parametrize(
+    ("found_at", "document_moved_to", "redirected_to", "expected"),
+    [
+        ("https://a.example/", "https://b.example/", "https://c.example/", "https://a.example/"),
+        (None, "https://b.example/", "https://c.example/", "https://b.example/"),
+        (None, None, "https://c.example/", "https://c.example/"),
+        (None, None, None, "https://known.example/"),
+        (None, None, "ftp://c.example/", "https://known.example/"),
+    ],
+)
+def test_a_feed_that_moved_is_fetched_there_from_then_on(
+    found_at: str | None, document_moved_to: str | None, redirected_to: str | None, expected: str
+) -> None:
+    polled = PollResult(fetched(moved_to=redirected_to), document(moved_to=document_moved_to), found_at=found_at)
+    assert succeeded(feed(redirect_url="https://known.example/"), polled).redirect_url == expected
+
+
+def test_a_redirect_of_a_304_is_followed_without_a_document() -> None:
+    polled = PollResult(fetched(status=FetchStatus.NOT_MODIFIED, moved_to="https://c.example/"))
+    assert succeeded(polled=polled).redirect_url == "https://c.example/"
+
+
+def test_a_quarantined_part_is_named_until_it_is_released() -> None:
+    assert succeeded(feed(quarantine_id="q1"), quarantine_id="q2").quarantine_id == "q2"
+    assert succeeded(feed(quarantine_id="q1")).quarantine_id == "q1"
+
+
+@pytest.mark.parametrize(
+    ("known", "page", "max_age", "minutes"),
+    [
+        ({}, None, None, 15),
+        ({"ttl_minutes": 40}, None, None, 40),
+        ({"ttl_minutes": 40}, document(freshness=Freshness(ttl_minutes=50)), None, 50),
+        ({"ttl_minutes": 40}, document(), None, 15),
+        ({"ttl_minutes": 40}, None, 1800.0, 30),
+        ({"max_age_seconds": 3600}, None, None, 60),
+        ({"skip_hours": (20,)}, None, None, 40),
+        ({"skip_days": ("saturday",)}, None, None, 220),
+        ({"skip_hours": (20,)}, document(), None, 15),
+    ],
+)
+def test_the_next_fetch_follows_what_the_server_and_the_feed_ask_for(
+    known: dict[str, Any], page: ParsedDocument | None, max_age: float | None, minutes: int
+) -> None:
+    polled = PollResult(fetched(status=FetchStatus.NOT_MODIFIED, max_age=max_age), page)
+    assert succeeded(feed(**known), polled).next_fetch_time - LATER == minutes * MINUTE
+
+
+def test_jitter_shortens_the_interval() -> None:
+    assert succeeded(jitter=0.5).next_fetch_time - LATER == 15 * 0.95 * MINUTE
+    assert failed(jitter=0.5).next_fetch_time - LATER == 2 * 1.05 * MINUTE
+
+
+def test_the_rhythm_of_the_feed_is_updated() -> None:
+    before = feed(last_successful_fetch=NOW)
+    after = after_success(before, PollResult(fetched()), Counted(new=2), [LATER - MINUTE], LATER, CALM, 0.0)
+    assert after.articles_per_hour > 0
+    assert sum(after.hourly_distribution) == pytest.approx(2, rel=0.01)
+    assert after.fetches_per_hour > 0
+
+
+# After a failure
+
+
+def test_a_failure_changes_how_it_went_the_errors_and_the_next_fetch_and_nothing_else() -> None:
+    before = feed(
+        etag='"1"',
+        last_modified="then",
+        body_hash="a" * 64,
+        articles_per_hour=3.0,
+        consecutive_errors=2,
+        total_articles_fetched=5,
+        fetch_count=2,
+        avg_articles_per_fetch=2.5,
+        recheck_entries=True,
+    )
+    after = failed(before, status_code=500, duration_ms=70)
+    assert changed(before, after) == {
+        "last_fetch_time",
+        "consecutive_errors",
+        "last_status_code",
+        "last_duration_ms",
+        "last_error",
+        "last_error_fingerprint",
+        "next_fetch_time",
+        "updated_at",
+    }
+    assert (after.consecutive_errors, after.last_status_code, after.last_duration_ms) == (3, 500, 70)
+    assert (after.last_error, after.last_error_fingerprint) == ("no response", "timeout")
+    assert after.next_fetch_time - LATER == 8 * MINUTE
+
+
+def test_a_failure_without_a_request_does_not_count_and_does_not_back_off() -> None:
+    after = failed(feed(consecutive_errors=0), counts=False, retry_after=90.0)
+    assert (after.consecutive_errors, after.next_fetch_time - LATER) == (0, 1.5 * MINUTE)
+    assert after.enabled
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "seconds"), [(None, None), (0.0, 0), (-3.0, 0), (90.0, 90), (86_400.0, 86_400), (1e9, 86_400)]
+)
+def test_a_retry_after_is_kept_for_up_to_a_day(retry_after: float | None, seconds: int | None) -> None:
+    after = failed(feed(retry_after_until=NOW), retry_after=retry_after)
+    expected = None if seconds is None else LATER + timedelta(seconds=seconds)
+    assert after.retry_after_until == expected
+
+
+def test_the_tenth_error_in_a_row_disables_the_feed() -> None:
+    assert MOST_ERRORS == 10
+    assert failed(feed(consecutive_errors=8)).enabled
+    after = failed(feed(consecutive_errors=9))
+    assert (after.enabled, after.disabled_at) == (False, LATER)
+    assert after.disabled_reason == "10 errors in a row, the last: no response"
+
+
+def test_a_permanent_failure_disables_the_feed_at_once() -> None:
+    after = failed(permanent=True, error="404 Not Found")
+    assert (after.enabled, after.disabled_reason, after.disabled_at) == (False, "404 Not Found", LATER)
+
+
+def test_a_permanent_failure_where_a_redirect_led_goes_back_to_the_own_url() -> None:
+    after = failed(feed(redirect_url="https://gone.example/", consecutive_errors=9), permanent=True)
+    assert (after.enabled, after.redirect_url) == (True, None)
+    assert failed(feed(redirect_url="https://slow.example/")).redirect_url == "https://slow.example/"
+    assert not failed(feed(redirect_url="https://slow.example/", consecutive_errors=9)).enabled
+
+
+def test_a_feed_that_a_person_disabled_keeps_that_reason() -> None:
+    before = feed(enabled=False, disabled_reason="by hand", disabled_at=NOW)
+    after = failed(before, permanent=True)
+    assert (after.disabled_reason, after.disabled_at) == ("by hand", NOW)
+
+
+def test_a_fetch_that_failed_in_part_forgets_the_hash_of_its_body() -> None:
+    assert failed(feed(body_hash="a" * 64), in_part=True).body_hash is None
+    assert failed(feed(body_hash="a" * 64)).body_hash == "a" * 64
+
+
+def test_a_failure_counts_what_was_added_before_it() -> None:
+    before = feed(total_articles_fetched=3, fetch_count=2)
+    failure = Failure("timeout", "no response", "timeout")
+    after = after_failure(before, failure, Counted(2, 1, (INTERRUPTED,)), LATER, CALM, 0.0)
+    assert (after.total_articles_fetched, after.fetch_count, after.avg_articles_per_fetch) == (6, 2, 3.0)
+    assert after.interrupted_attempts == (INTERRUPTED,)
+
+
+# After a release
+
+
+def test_a_released_batch_counts_its_articles_and_leaves_the_schedule_alone() -> None:
+    before = feed(quarantine_id="q1", fetch_count=2, total_articles_fetched=2, claim_id="run", claimed_until=LATER)
+    after = after_release(before, Counted(new=4), LATER, "q1")
+    assert (after.total_articles_fetched, after.fetch_count, after.avg_articles_per_fetch) == (6, 2, 3.0)
+    assert (after.quarantine_id, after.claim_id, after.next_fetch_time) == (None, None, before.next_fetch_time)
+    assert after_release(before, Counted(), LATER, "q2").quarantine_id == "q1"

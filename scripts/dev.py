@@ -4,6 +4,7 @@
     python3 scripts/dev.py run [options]       set up once, then run the whole app at http://127.0.0.1:7071
     python3 scripts/dev.py test [pytest args]  set up once, then run every test
     python3 scripts/dev.py check               ruff and mypy (strict), then every test
+    python3 scripts/dev.py mutate [modules]    mutation tests of the modules that only decide; --list names them
     python3 scripts/dev.py infra               checkov and azure-functions-doctor over what is deployed
     python3 scripts/dev.py package             build dist/toolpulse-<version>.zip (with the Python that Azure runs)
     python3 scripts/dev.py lock                resolve requirements*.in anew into requirements*.txt
@@ -179,6 +180,10 @@ def check(arguments: list[str]) -> None:
     test(arguments)
 
 
+def mutate(arguments: list[str]) -> None:
+    become([str(set_up(development=True)), "-m", "scripts.mutation.session", *arguments])
+
+
 def infra() -> None:
     # What the other tests share wants packages that this environment has not.
     become([str(set_up_infra()), "-m", "pytest", "--confcutdir", "tests/infra/tools", "tests/infra/tools"])
@@ -223,11 +228,12 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     serve.add_argument("--once", action="store_true", help="run every timer once, drain the queues, exit 0 or 1")
     commands.add_parser("test", help="run every test; further arguments go to pytest", add_help=False)
     commands.add_parser("check", help="ruff, mypy, then every test; further arguments go to pytest", add_help=False)
+    commands.add_parser("mutate", help="mutation tests: [--list] [--jobs N] [module ...]", add_help=False)
     commands.add_parser("infra", help="checkov and azure-functions-doctor over what is deployed")
     commands.add_parser("package", help="build the zip that Azure runs; --output FOLDER", add_help=False)
     commands.add_parser("lock", help="resolve the requirements anew")
     arguments, rest = parser.parse_known_args(argv)
-    if rest and arguments.command not in ("test", "check", "package"):
+    if rest and arguments.command not in ("test", "check", "mutate", "package"):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     return arguments, rest
 
@@ -242,6 +248,8 @@ def main(argv: list[str]) -> None:
         test(rest)
     elif arguments.command == "check":
         check(rest)
+    elif arguments.command == "mutate":
+        mutate(rest)
     elif arguments.command == "infra":
         infra()
     elif arguments.command == "package":

@@ -1,0 +1,100 @@
+"""Mutation tests find the changes that tests notice, and those that they do not. In a project of one module."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+RULE = """
+LEAST = 3
+SHOWN = 5
+
+def is_enough(number):
+    return number >= LEAST
+
+def doubled(number):
+    return number * 2
+
+def shown(numbers):
+    numbers = list(numbers)
+    while len(numbers) > SHOWN:
+        numbers.pop()
+    return numbers
+"""
+TESTS = """
+from models.rule import doubled, is_enough, shown
+
+def test_three_are_enough():
+    assert is_enough(3) and not is_enough(2)
+
+def test_zero_doubled_is_zero():
+    assert doubled(0) == 0
+
+def test_only_five_are_shown():
+    assert shown(range(9)) == [0, 1, 2, 3, 4]
+"""
+SURVIVING = ["2 -> 1", "2 -> 3", "number * 2 -> number / 2"]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    for folder in ("models", "services", "tests/unit/models", "tests/mutation"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "models/__init__.py").touch()
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.pytest.ini_options]\npythonpath = ["."]\naddopts = "--import-mode=importlib"\n'
+        'asyncio_default_fixture_loop_scope = "function"\n'
+    )
+    (tmp_path / "models/rule.py").write_text(RULE)
+    (tmp_path / "tests/unit/models/test_rule.py").write_text(TESTS)
+    return tmp_path
+
+
+def mutate(project: Path) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "scripts.mutation.session", "--jobs", "2"],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_what_no_test_notices_is_reported_and_fails(project: Path) -> None:
+    code, output = mutate(project)
+    survivors = [line for line in output.splitlines() if line.startswith("models/rule.py | ")]
+    assert sorted(survivors) == [f"models/rule.py | doubled | {each} | return number * 2" for each in SURVIVING], output
+    assert "models/rule.py: 11 of 14 killed (79%)" in output
+    assert code == 1
+
+
+def test_survivors_with_a_reason_are_accepted_up_to_one_in_ten(project: Path) -> None:
+    reasons = "".join(
+        f"models/rule.py | doubled | {each} | return number * 2\n    It must be so.\n" for each in SURVIVING
+    )
+    (project / "tests/mutation/survivors.txt").write_text(reasons)
+    code, output = mutate(project)
+    assert "models/rule.py: only 11 of 14 mutants are killed." in output
+    assert code == 1
+
+    tests = project / "tests/unit/models/test_rule.py"
+    tests.write_text(tests.read_text() + "\ndef test_one_doubled():\n    assert doubled(1) in (2, 3)\n")
+    code, output = mutate(project)
+    assert "Listed as a survivor, but killed or gone: models/rule.py | doubled | 2 -> 1 | return number * 2" in output
+    assert code == 0
+
+
+def test_tests_that_fail_without_a_mutation_are_no_judges(project: Path) -> None:
+    (project / "tests/unit/models/test_rule.py").write_text(TESTS.replace("doubled(0) == 0", "doubled(0) == 1"))
+    code, output = mutate(project)
+    assert "tests/unit/models/test_rule.py fails without a mutation" in output
+    assert code == 1

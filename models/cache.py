@@ -107,6 +107,12 @@ def percentages(positive: int, negative: int, neutral: int) -> tuple[float, floa
     return tenths[0] / 10, tenths[1] / 10, tenths[2] / 10
 
 
+def hit_rate(hits: int, misses: int) -> float:
+    """The share of hits among all reads, 0 to 1, three decimals; 0.0 without reads."""
+    reads = hits + misses
+    return round(hits / reads, 3) if reads else 0.0
+
+
 class _Cached(StoredDocument):
     CONTAINER: ClassVar[str] = "sentiment_cache"
     PARTITION_FIELD: ClassVar[str] = "tool_id"
@@ -259,9 +265,7 @@ class CacheMetadata(_Cached):
 
     @property
     def cache_hit_rate(self) -> float:
-        """The share of hits among all reads of the last 24 hours, three decimals; 0.0 without reads."""
-        reads = self.cache_hits_24h + self.cache_misses_24h
-        return round(self.cache_hits_24h / reads, 3) if reads else 0.0
+        return hit_rate(self.cache_hits_24h, self.cache_misses_24h)
 
     @property
     def last_refresh_at(self) -> datetime:

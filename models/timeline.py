@@ -6,7 +6,7 @@ that they do not depend on the order of arrivals.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 from uuid import NAMESPACE_URL, uuid5
@@ -51,6 +51,16 @@ class Tally(NamedTuple):
         """The mean polarity, -1 to 1, four decimals; 0.0 without mentions."""
         return round(self.polarity_millionths / MILLIONTHS / self.total, 4) if self.total else 0.0
 
+    def figures(self) -> dict[str, Any]:
+        """These numbers as an entry and a point of the history have them."""
+        return {
+            "total_mentions": self.total,
+            "positive_count": self.positive,
+            "negative_count": self.negative,
+            "neutral_count": self.neutral,
+            "average_sentiment": self.average_sentiment,
+        }
+
 
 def _possible(tally: Tally) -> Tally:
     if abs(tally.polarity_millionths) > tally.total * MILLIONTHS:
@@ -77,7 +87,12 @@ HOURS = 24
 _WIDTH = len(Tally._fields)
 _NUMBERS = (1 + HOURS) * _WIDTH
 _NO_DAY = "a day must be a text of four sums and 24 times four numbers"
-_NOTHING = [0] * _WIDTH
+ZEROS: Numbers = [0] * _WIDTH
+
+
+def total(numbers: Iterable[Numbers]) -> Tally:
+    """The sums; zeros if there are no numbers."""
+    return Tally(*map(sum, zip(*numbers, strict=True)))
 
 
 def day_text(numbers: Sequence[int]) -> str:
@@ -110,7 +125,7 @@ def by_day(hours: Mapping[str, Sequence[int]]) -> dict[str, str]:
     days: dict[str, Numbers] = {}
     for hour in sorted(hours):
         at = int(hour[8:]) * _WIDTH
-        days.setdefault(hour[:8], _NOTHING * HOURS)[at : at + _WIDTH] = hours[hour]
+        days.setdefault(hour[:8], ZEROS * HOURS)[at : at + _WIDTH] = hours[hour]
     return {day: day_text(numbers) for day, numbers in days.items()}
 
 
@@ -130,6 +145,60 @@ def by_hour(stored: Mapping[str, Any]) -> dict[str, Numbers]:
             if any(numbers[at : at + _WIDTH]):
                 hours[f"{key}{hour:02}"] = numbers[at : at + _WIDTH]
     return hours
+
+
+class TimelineHours:
+    """The `hours` of a timeline's document, to be read and changed. A day is parsed when one of its hours is needed."""
+
+    def __init__(self, stored: Mapping[str, Any]) -> None:
+        # Earlier versions stored timelines hour by hour.
+        is_by_day = all(isinstance(each, str) for each in stored.values())
+        self._texts = dict(stored) if is_by_day else by_day(stored)
+        self._parsed: dict[str, Numbers] = {}
+        self._changed: set[str] = set()
+
+    def numbers(self, hour: str) -> Numbers:
+        """Zeros for an hour without mentions. Raises ValueError if the stored day cannot be parsed."""
+        start = _index(hour)
+        return self._day(hour[:8])[start : start + _WIDTH]
+
+    def put(self, hour: str, numbers: Numbers) -> None:
+        start = _index(hour)
+        self._day(hour[:8])[start : start + _WIDTH] = numbers
+        self._changed.add(hour[:8])
+
+    def total(self, after: str, before: str) -> Numbers:
+        """The sum of the hours between these two, without both."""
+        first, last = after[:8], before[:8]
+        if first == last:
+            parts = [self._day(first)[_index(after) + _WIDTH : _index(before)]]
+        else:
+            parts = [self._day(first)[_index(after) + _WIDTH :], self._day(last)[: _index(before)]]
+        sums = [[sum(part[column::_WIDTH]) for column in range(_WIDTH)] for part in parts]
+        sums += [self.of_day(day) for day in self._texts.keys() | self._changed if first < day < last]
+        return list(total(sums))
+
+    def of_day(self, day: str) -> Numbers:
+        """The sum of the day's hours. Raises ValueError if the stored day cannot be parsed."""
+        if day in self._changed:
+            return day_sums(day_text(self._parsed[day]))
+        return day_sums(self._texts[day]) if day in self._texts else ZEROS
+
+    def stored(self, oldest: str) -> dict[str, str]:
+        """The `hours` of the timeline's document, from the day of the hour `oldest` on."""
+        changed = {day: day_text(numbers) for day in self._changed if any(numbers := self._parsed[day])}
+        kept = {day: text for day, text in self._texts.items() if day not in self._changed} | changed
+        return {day: kept[day] for day in sorted(kept) if day >= oldest[:8]}
+
+    def _day(self, day: str) -> Numbers:
+        if day not in self._parsed:
+            self._parsed[day] = day_numbers(self._texts[day]) if day in self._texts else ZEROS * HOURS
+        return self._parsed[day]
+
+
+def _index(hour: str) -> int:
+    """Where the hour's numbers begin in those of its day."""
+    return int(hour[8:]) * _WIDTH
 
 
 class _OfTool(StoredDocument):

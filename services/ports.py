@@ -6,7 +6,7 @@ A port says what its methods return, promise and raise, never how an adapter doe
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Generic, Literal, Protocol, TypeVar
@@ -100,6 +100,15 @@ def listed(page: Page, read: Callable[[Document], T], named_by: str) -> Listed[T
             unreadable.append(str(document.get(named_by) or document["id"]))
             log_unreadable(error)
     return Listed(items, page.next, tuple(unreadable))
+
+
+def readable(document: Document | None, read: Callable[[Document], T]) -> T | None:
+    """The document read by `read`. None if there is none, or if it cannot be read, which is logged."""
+    try:
+        return None if document is None else read(document)
+    except UnreadableDocument as error:
+        log_unreadable(error)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,15 +274,24 @@ class Queues(Protocol):
         ...
 
 
+async def pages(store: Store, container: str, query: Query) -> AsyncIterator[Page]:
+    """All pages of the query. Each is read when it is asked for."""
+    while True:
+        page = await store.query(container, query)
+        yield page
+        if page.next is None:
+            return
+        query = replace(query, after=page.next)
+
+
 async def query_all(store: Store, container: str, query: Query, most_pages: int = sys.maxsize) -> list[Document]:
     """The documents that the query finds, read page by page: all, or those of the first `most_pages`."""
     found: list[Document] = []
-    for _ in range(most_pages):
-        page = await store.query(container, query)
+    async for page in pages(store, container, query):
         found += page.items
-        if page.next is None:
+        most_pages -= 1
+        if not most_pages:
             break
-        query = replace(query, after=page.next)
     return found
 
 

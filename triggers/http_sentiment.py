@@ -8,8 +8,8 @@ from models.cache import Period, period_named
 from services.articles.reading import LAYERS
 from services.container import Container
 from services.figures.history import DEFAULT_DAYS, MOST_DAYS
-from services.figures.messages import refresh_messages
 from services.figures.reader import Served, shown_entry
+from services.figures.refresh import refresh_messages
 from services.topology import REFRESH_TOOLS
 from triggers.bindings import Messages, endpoint
 from triggers.http_codec import (
@@ -81,7 +81,7 @@ async def refresh_cache(
     services: Container, req: func.HttpRequest, messages: Messages, context: func.Context
 ) -> func.HttpResponse:
     json_body(req, ())
-    begun = await services.figures.refresh_runs.begin(context.invocation_id)
+    begun = await services.figures.refresh.begin(context.invocation_id)
     messages.set(begun.messages)
     return accepted(begun.run_id)
 

@@ -5,7 +5,7 @@ import azure.functions as func
 from services.articles.messages import article_messages, source_ids_of
 from services.container import Container
 from services.feeds.claims import IngestMessage
-from services.figures.messages import RefreshMessage
+from services.figures.refresh import RefreshMessage
 from services.runs.driver import completed_message, completed_tool_of, run_id_of, run_message
 from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, REANALYSIS_COMPLETED, REANALYZE_TOOLS, REFRESH_TOOLS
 from triggers.bindings import Messages, consumer
@@ -45,7 +45,7 @@ async def reanalyze_tools(
 
 @consumer(queues, REFRESH_TOOLS)
 async def refresh_tools(services: Container, message: func.QueueMessage) -> None:
-    await services.figures.refresh_runs.work(RefreshMessage.from_message(message.get_body().decode()))
+    await services.figures.refresh.work(RefreshMessage.from_message(message.get_body().decode()))
 
 
 @consumer(queues, REANALYSIS_COMPLETED)

@@ -43,6 +43,6 @@ async def ingest_due_feeds(services: Container, timer_request: func.TimerRequest
 async def refresh_sentiment_cache(
     services: Container, timer_request: func.TimerRequest, batches: Messages, context: func.Context
 ) -> None:
-    begun = await services.figures.refresh_runs.tick(context.invocation_id)
+    begun = await services.figures.refresh.tick(context.invocation_id)
     if begun.messages:
         batches.set(begun.messages)

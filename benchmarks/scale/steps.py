@@ -22,9 +22,9 @@ from models.timeline import by_day
 from models.tool import Tool
 from models.values import hour_key
 from services import logs
+from services.figures.counts import timeline_document
 from services.figures.figures import Figures
-from services.figures.messages import RefreshMessage
-from services.figures.tables import timeline_document
+from services.figures.refresh import RefreshMessage
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.dirty_hours import mark_hours
 from services.mentions.writing import MentionWriter
@@ -245,11 +245,11 @@ async def _cache(bench: Bench) -> None:
     clock.forward(minutes=15)
     await figures.refresh.refresh_tools(tool_ids)
     with bench.step("refresh of all: begin, each tool", TOOLS):
-        begun = await figures.refresh_runs.begin()
+        begun = await figures.refresh.begin()
     clock.forward(minutes=15)
     with bench.step(f"refresh of all: a batch of {TOOLS}, nothing new"):
         for message in begun.messages:
-            await figures.refresh_runs.work(RefreshMessage.from_message(message))
+            await figures.refresh.work(RefreshMessage.from_message(message))
     await _reads(bench, tools[0])
     for hours, mentions in RECOUNTED:
         tool_id = bench.new_uuid()

@@ -1,7 +1,7 @@
-"""Counts the reads of the cache, of the last 24 hours and in total, without making a read wait for a write.
+"""Counts the reads of the cache, of the last 24 hours and in total. A read never waits for a write.
 
 Counts are buffered and added to the stored ones every few seconds by atomic increments. A process that ends flushes its
-buffer first; one that is killed loses the counts of at most one interval.
+buffer first; a process that is killed loses the counts of at most one interval.
 """
 
 from __future__ import annotations
@@ -10,10 +10,8 @@ import asyncio
 import logging
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
-from itertools import accumulate
+from typing import TypedDict
 
 from models.cache import METADATA_PARTITION, CacheCounters
 from models.errors import ToolpulseError
@@ -21,7 +19,7 @@ from models.metrics import CacheTotals
 from models.stored import StoredDocument
 from models.values import hour_key
 from services.logs import log_event
-from services.ports import Clock, Page, Store, listed
+from services.ports import Clock, Store, readable
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 
 log = logging.getLogger("toolpulse.cache")
@@ -29,22 +27,16 @@ log = logging.getLogger("toolpulse.cache")
 FLUSHED_EVERY_SECONDS = 10.0
 _HOURS = 24
 _BOUNDS_SECONDS = [bound / 1000 for bound in CacheTotals.BOUNDS_MS]
+_BUCKETS = [f"within_{bound}_ms" for bound in CacheTotals.BOUNDS_MS]
+"""A read counts in the bucket of the shortest bound that it was within, and in those of all longer ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """The current hour and the 23 before it. `stale` of the hits were stale."""
+class Counted(TypedDict):
+    """The counts of 24 hours, as CacheMetadata has them."""
 
-    hits: int = 0
-    misses: int = 0
-    stale: int = 0
-    errors: int = 0
-
-    @property
-    def hit_rate(self) -> float:
-        """The share of hits among all reads, three decimals; 0.0 without reads."""
-        reads = self.hits + self.misses
-        return round(self.hits / reads, 3) if reads else 0.0
+    cache_hits_24h: int
+    cache_misses_24h: int
+    error_count_24h: int
 
 
 class Counters:
@@ -54,7 +46,6 @@ class Counters:
         self._flushed_every = flushed_every
         self._hourly: Counter[str] = Counter()
         self._totals: Counter[str] = Counter()
-        self._by_duration = [0] * (len(_BOUNDS_SECONDS) + 1)
         self._flushing: asyncio.Task[None] | None = None
 
     def hit(self, seconds: float, *, stale: bool = False) -> None:
@@ -76,23 +67,23 @@ class Counters:
         """Adds the buffer to the stored counts. Raises Unavailable if it cannot be stored, and keeps it then."""
         now = self._clock()
         await self._add(SENTIMENT_CACHE.name, CacheCounters.at(now), self._hourly)
-        self._totals.update(within_bounds(self._by_duration))
-        self._by_duration = [0] * len(self._by_duration)
         await self._add(CATALOG.name, CacheTotals.at(now), self._totals)
 
     async def last_24_hours(self) -> Counted:
-        """What all processes have flushed. An hour whose document cannot be read counts as 0."""
+        """What all processes have flushed in the current hour and the 23 before it.
+
+        An hour whose document cannot be read counts as 0.
+        """
         now = self._clock()
         hours = [hour_key(now - timedelta(hours=back)) for back in range(_HOURS)]
         keys = [(METADATA_PARTITION, f"{METADATA_PARTITION}:{hour}") for hour in hours]
         stored = await self._store.read_many(SENTIMENT_CACHE.name, keys)
-        found = listed(Page([each for each in stored if each is not None]), CacheCounters.from_document, "id").items
-        return Counted(
-            sum(each.cache_hits for each in found),
-            sum(each.cache_misses for each in found),
-            sum(each.cache_stale for each in found),
-            sum(each.error_count for each in found),
-        )
+        found = [each for document in stored if (each := readable(document, CacheCounters.from_document)) is not None]
+        return {
+            "cache_hits_24h": sum(each.cache_hits for each in found),
+            "cache_misses_24h": sum(each.cache_misses for each in found),
+            "error_count_24h": sum(each.error_count for each in found),
+        }
 
     async def close(self) -> None:
         if self._flushing is not None:
@@ -109,7 +100,8 @@ class Counters:
 
     def _add_duration(self, seconds: float) -> None:
         self._totals["read_microseconds"] += int(seconds * 1_000_000)
-        self._by_duration[bisect_left(_BOUNDS_SECONDS, seconds)] += 1
+        for bucket in _BUCKETS[bisect_left(_BOUNDS_SECONDS, seconds) :]:
+            self._totals[bucket] += 1
         self._flush_soon()
 
     def _flush_soon(self) -> None:
@@ -138,9 +130,3 @@ class Counters:
         except (ToolpulseError, asyncio.CancelledError):
             buffer.update(amounts)
             raise
-
-
-def within_bounds(by_duration: Sequence[int]) -> dict[str, int]:
-    """The stored buckets, of which each contains the shorter ones, from the numbers of reads between two bounds."""
-    sums = zip(CacheTotals.BOUNDS_MS, accumulate(by_duration), strict=False)
-    return {f"within_{bound}_ms": number for bound, number in sums if number}

@@ -1,50 +1,199 @@
-"""Counts a tool's mentions, and decides what a recount writes and deletes. Pure."""
+"""Counts a tool's mentions, sums the counts of its windows, and decides what a recount writes. Pure.
+
+Numbers stay as they are stored, `[positive, negative, neutral, polarity_millionths]`: to check the 720 hours of a month
+as models would take ten times as long as the rest of a recount.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Literal
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any, Literal, Self, cast
 
+from models.cache import PERIODS, Period
 from models.timeline import (
     MILLIONTHS,
+    ZEROS,
     DirtyHourDocument,
     HourDocument,
+    HourTable,
     Numbers,
     Table,
+    Tally,
+    Timeline,
     TimelineDocument,
-    WindowsDocument,
-)
-from models.values import hour_key, parse_time
-from services.figures.tables import (
-    KEPT,
-    ZEROS,
     TimelineHours,
-    hour_document,
-    minutes_of,
-    recounts_of,
-    timeline_document,
+    WindowsDocument,
+    WindowTables,
     total,
 )
-from services.figures.windows import Edges, Windows, windows_in
+from models.values import hour_key, hour_start, parse_time
 from services.ports import BatchOutcome, Create, Delete, Document, Operation, Replace, Upsert
 from services.store.rules import MAXIMUM_OPERATIONS
+
+KEPT = timedelta(days=32)
+"""How long counts are kept: the longest window, the hour in which that window begins, and one day more."""
 
 _COLUMN = {"positive": 0, "negative": 1, "neutral": 2}
 
 
+def recounts_of(timeline: TimelineDocument | None) -> int:
+    """The tool's `recounts`. Two timelines with the same number have the same counts."""
+    return 0 if timeline is None else timeline.get("ingestion_count", 0)
+
+
+def hours_of(timeline: TimelineDocument | None) -> TimelineHours:
+    """Raises ValueError if the document is not a timeline."""
+    return TimelineHours(_table(timeline, Timeline, "hours"))
+
+
+def minutes_of(hour: HourDocument | None) -> Table:
+    """Raises ValueError if the document is not an hour table."""
+    return _table(hour, HourTable, "minutes")
+
+
+def _table(document: Mapping[str, Any] | None, model: type[Timeline | HourTable], field: str) -> dict[str, Any]:
+    if document is None:
+        return {}
+    table = document.get(field)
+    if document.get("entity_type") != model.model_fields["entity_type"].default or not isinstance(table, dict):
+        raise ValueError(f"{document.get('id')!r} is not a document of {model.__name__}")
+    return table
+
+
+def hour_document(tool_id: str, hour: str, minutes: Table, now: datetime) -> HourDocument:
+    table = HourTable(tool_id=tool_id, hour=hour, created_at=now, updated_at=now)
+    return cast("HourDocument", {**table.to_document(), "minutes": minutes})
+
+
+def timeline_document(
+    tool_id: str, before: TimelineDocument | None, days: Mapping[str, str], latest: Document | None, now: datetime
+) -> TimelineDocument:
+    """The timeline after one more recount. `latest` is the counted mention that was published last."""
+    first: dict[str, Any] = {"tool_id": tool_id, "entity_type": "DataProduct", "created_at": now}
+    changes: dict[str, Any] = {"hours": {}, "updated_at": now, "last_ingestion_at": now}
+    changes["ingestion_count"] = recounts_of(before) + 1
+    if latest is not None and latest.get("source"):
+        changes["last_ingestion_source"] = latest["source"]
+    timeline = Timeline.from_document({**(before or first), **changes})
+    return cast("TimelineDocument", {**timeline.to_document(), "hours": dict(days)})
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """`last` is the hour in which all windows end; `first` has the hour in which each begins."""
+
+    last: str
+    first: Mapping[Period, str]
+
+    @property
+    def hours(self) -> list[str]:
+        return sorted({*self.first.values(), self.last})
+
+
+def edges_of(now: datetime) -> Edges:
+    return _edges(hour_key(now))
+
+
+@lru_cache(maxsize=8)
+def _edges(last: str) -> Edges:
+    return Edges(last, {period: hour_key(hour_start(last) - span) for period, span in PERIODS.items()})
+
+
+@dataclass(slots=True)
+class Windows:
+    """The sums of a tool's four windows, for as long as these windows end within the clock hour `edges.last`.
+
+    Whole hours are summed once, from the timeline; for the hours in which a window begins or ends, the minutes are
+    kept. So the counts of the windows at any minute of that hour follow from one small document, however many mentions
+    there are. That document is a WindowTables; `whole_hours` are its `hours`.
+    """
+
+    edges: Edges
+    made_at: datetime | None
+    recounts: int
+    whole_hours: dict[Period, Numbers]
+    minutes: dict[str, Table]
+
+    @classmethod
+    def summed(
+        cls,
+        edges: Edges,
+        hours: TimelineHours,
+        minutes: Mapping[str, Table],
+        made_at: datetime | None,
+        recounts: int,
+    ) -> Self:
+        """From the hours of the timeline and the minutes of the edges."""
+        whole_hours: dict[Period, Numbers] = {}
+        sums, until = ZEROS, edges.last
+        # Each window contains the shorter ones, so that every hour is added once.
+        for period, first in edges.first.items():
+            between = hours.total(first, until)
+            sums = list(total([sums, between, hours.numbers(until)] if until != edges.last else [sums, between]))
+            whole_hours[period], until = sums, first
+        return cls(edges, made_at, recounts, whole_hours, {hour: table for hour, table in minutes.items() if table})
+
+    @classmethod
+    def stored(cls, document: WindowsDocument | None, edges: Edges) -> Self | None:
+        """None if the document is of another hour or cannot be read: the windows are summed again then."""
+        if document is None or document.get("hour") != edges.last:
+            return None
+        try:
+            made_at = document.get("made_at")
+            return cls(
+                edges,
+                parse_time(made_at) if made_at else None,
+                document["recounts"],
+                {period: document["hours"][period] for period in PERIODS},
+                {hour: dict(table) for hour, table in document["minutes"].items()},
+            )
+        except (AttributeError, KeyError, ValueError, TypeError):
+            return None
+
+    def tallies(self, now: datetime) -> dict[Period, Tally]:
+        """The counts of the windows that end with the minute of `now`, a time within the hour `edges.last`."""
+        minute = f"{now.minute:02}"
+        last = [numbers for at, numbers in self.minutes.get(self.edges.last, {}).items() if at < minute]
+        return {
+            period: total(
+                [
+                    self.whole_hours[period],
+                    *last,
+                    *(numbers for at, numbers in self.minutes.get(first, {}).items() if at >= minute),
+                ]
+            )
+            for period, first in self.edges.first.items()
+        }
+
+    def to_document(self, tool_id: str, now: datetime) -> WindowsDocument:
+        tables = WindowTables(
+            tool_id=tool_id,
+            created_at=now,
+            updated_at=now,
+            hour=self.edges.last,
+            made_at=self.made_at,
+            recounts=self.recounts,
+        )
+        numbers = {"hours": self.whole_hours, "minutes": self.minutes}
+        return cast("WindowsDocument", {**tables.to_document(), **numbers})
+
+
 @dataclass(slots=True)
 class MentionCount:
-    """Mentions counted so far. `latest` is the one that was published last; `tombstones` are of removed mentions."""
+    """The numbers of the mentions that were added, by hour and minute.
+
+    `tombstones` are the removed mentions, by hour; `latest` is the counted mention that was published last.
+    """
 
     minutes: dict[str, Table] = field(default_factory=dict)
     tombstones: dict[str, list[Document]] = field(default_factory=dict)
-    """By hour, as are `minutes`."""
     latest: Document | None = None
 
     def add(self, mention: Document) -> None:
-        """Raises ValueError for a document that is no mention."""
+        """Raises ValueError for a document that is not a mention."""
         try:
             at: str = mention["published_at"]
             hour = at[:4] + at[5:7] + at[8:10] + at[11:13]
@@ -59,29 +208,26 @@ class MentionCount:
         if self.latest is None or at >= self.latest["published_at"]:
             self.latest = mention
 
-    def of_hour(self, hour: str) -> Numbers:
-        return list(total(self.minutes.get(hour, {}).values()))
-
 
 @dataclass(slots=True)
 class ToolCounts:
     """The stored counts of a tool as they were read, and a new count of its mentions of `hours`.
 
-    Without `hours` and marks nothing is recounted: only the windows are summed, for a new hour. Hours in `unchanged`
-    have the right table stored already.
+    Without `hours` and marks nothing is recounted: only the windows are summed, for a new hour. With `all_tables`,
+    the stored hour tables by hour, all hours are counted: the stored timeline is ignored, and tables that are right are
+    not written again. `edge_tables` are the stored hour tables that the windows need, each None until it is read.
     """
 
     tool_id: str
     marks: Sequence[DirtyHourDocument]
     stored_windows: WindowsDocument | None
     hours: Sequence[str] = ()
-    unchanged: Collection[str] = ()
+    all_tables: Mapping[str, HourDocument] | None = None
     timeline: TimelineDocument | None = None
     tool: Document | None = None
     count: MentionCount = field(default_factory=MentionCount)
     timeline_hours: TimelineHours = field(default_factory=lambda: TimelineHours({}))
     edge_tables: dict[str, HourDocument | None] = field(default_factory=dict)
-    """The stored hour tables that the windows need; each is None until it is read."""
 
     @property
     def is_recount(self) -> bool:
@@ -92,16 +238,16 @@ class ToolCounts:
 
         Raises ValueError if the stored timeline cannot be read.
         """
-        self.timeline_hours = TimelineHours.of(self.timeline)
+        self.timeline_hours = hours_of(self.timeline if self.all_tables is None else None)
         for hour in self.hours:
-            self.timeline_hours.put(hour, self.count.of_hour(hour))
-        if windows_in(self.stored_windows, edges) is None:
+            self.timeline_hours.put(hour, list(total(self.count.minutes.get(hour, {}).values())))
+        if Windows.stored(self.stored_windows, edges) is None:
             with_mentions = [hour for hour in edges.hours if any(self.timeline_hours.numbers(hour))]
             self.edge_tables = dict.fromkeys(hour for hour in with_mentions if hour not in self.hours)
 
-    def windows(self, edges: Edges, now: datetime) -> Windows:
-        """The windows as they become. Raises ValueError if a stored hour table or the tool cannot be read."""
-        stored = windows_in(self.stored_windows, edges)
+    def windows(self, edges: Edges) -> Windows:
+        """The windows after this recount. Raises ValueError if an hour table or the tool cannot be read."""
+        stored = Windows.stored(self.stored_windows, edges)
         minutes: dict[str, Table] = dict(stored.minutes) if stored is not None else {}
         for hour in edges.hours:
             if hour in self.hours:
@@ -114,7 +260,7 @@ class ToolCounts:
         return Windows.summed(edges, self.timeline_hours, minutes, made_at, recounts)
 
     def write(self, windows: Windows, now: datetime) -> CountsWrite | None:
-        """None for a tool that is gone and has no marks: nothing is stored of it any more."""
+        """None for a tool that is gone and has no marks: none of its counts are stored any more."""
         if self.tool is None and not self.is_recount:
             return None
         etag = None if self.stored_windows is None else self.stored_windows["_etag"]
@@ -123,30 +269,31 @@ class ToolCounts:
 
     def _operations(self, now: datetime) -> list[Operation]:
         days = self.timeline_hours.stored(hour_key(now - KEPT))
-        operations: list[Operation] = [
-            Upsert(timeline_document(self.tool_id, self.timeline, days, self.count.latest, now))
-        ]
+        timeline = timeline_document(self.tool_id, self.timeline, days, self.count.latest, now)
+        operations: list[Operation] = [Upsert(timeline)]
         marks = {
             mark["hour"]: Delete(mark["id"], mark["_etag"])
             for mark in self.marks
             if mark["hour"] not in self.count.tombstones
         }
+        marked = {mark["hour"] for mark in self.marks}
         for hour in self.hours:
-            if hour in self.unchanged:
+            minutes = self.count.minutes.get(hour, {})
+            if hour not in marked and self.all_tables is not None and minutes_of(self.all_tables.get(hour)) == minutes:
                 continue
-            operations.append(Upsert(hour_document(self.tool_id, hour, self.count.minutes.get(hour, {}), now)))
+            operations.append(Upsert(hour_document(self.tool_id, hour, minutes, now)))
             if hour in marks:
                 operations.append(marks.pop(hour))
         return [*operations, *marks.values()]
 
     @property
     def tombstones(self) -> list[Document]:
-        """The tombstones that were met: to be deleted once their hours are stored without them."""
+        """The removed mentions that were read: to be deleted once their hours are stored without them."""
         return [tombstone for of_hour in self.count.tombstones.values() for tombstone in of_hour]
 
     @property
     def marks_of_tombstones(self) -> list[DirtyHourDocument]:
-        """The marks on the hours of tombstones: to be deleted after these, or no recount would find them again."""
+        """The marks on the hours of tombstones: to be deleted after the tombstones, or no recount would find these."""
         return [mark for mark in self.marks if mark["hour"] in self.count.tombstones]
 
 
@@ -154,9 +301,9 @@ class ToolCounts:
 class CountsWrite:
     """The batches that store a tool's counts, in order. Each replaces the windows of version `etag`, or creates them.
 
-    One batch is enough for a recount of up to 49 hours. Of more, each mark is deleted after the table of its hour was
-    written: after each batch, an hour whose stored table is old still has its mark. A hundred documents as small as
-    these stay far below the 2 MB of a batch.
+    One batch is enough for a recount of up to 49 hours. In a longer recount, each mark is deleted after the table of
+    its hour was written, so that an hour whose stored table is old still has its mark after each batch. A hundred
+    documents of this size are far below the 2 MB that a batch may have.
     """
 
     counts: ToolCounts
@@ -169,7 +316,7 @@ class CountsWrite:
         return self.counts.tool_id, [first, *self.operations[: MAXIMUM_OPERATIONS - 1]]
 
     def after(self, outcome: BatchOutcome) -> Literal["written", "unfinished", "overtaken"]:
-        """Takes over the outcome of the last `batch`. Overtaken: somebody else has written the tool's counts."""
+        """Applies the outcome of the last `batch`. Overtaken: another writer has stored counts of the tool."""
         if isinstance(outcome, list):
             self.etag = outcome[0]
             del self.operations[: len(outcome) - 1]

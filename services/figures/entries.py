@@ -1,7 +1,7 @@
-"""The four entries of a tool and their generation: computed, stored, and invalidated together.
+"""Computes, stores and invalidates the four entries of a tool together.
 
 An entry carries the generation that was read before its computation began. A reader compares it with the stored
-generation, so that an entry that was written late, by a computation that began earlier, is never served.
+generation, and so never serves an entry of a computation that began before an invalidation and ended after it.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from models.errors import ChangedMeanwhile, Conflict, Unavailable
 from models.tool import Tool
 from models.values import unix_seconds
 from services.feeds.coverage import Coverage, Shares
+from services.figures.counts import Windows
 from services.figures.recount import Recount, Recounted
-from services.figures.windows import Windows
 from services.ports import Clock, Create, Delete, Document, Operation, Replace, Store, Upsert
 from services.store.containers import SENTIMENT_CACHE
 
 ToolEntries = dict[Period, SentimentCacheEntry]
 
 _COMPUTED_TRIES = 20
-_RAISED_TRIES = 50  # of many raises at once, the last succeeds after all others
+_RAISED_TRIES = 50  # of many concurrent raises, the last succeeds after all others
 _TOOLS_PER_TURN = 8
 
 
@@ -49,7 +49,7 @@ class Generations:
     def learn(self, tool_id: str, document: Document | None) -> int:
         """The generation in the document that was read at `key`."""
         generation = 0 if document is None else CacheGeneration.from_document(document).generation
-        self._know(tool_id, generation)
+        self._known[tool_id] = max(generation, self.known(tool_id))
         return generation
 
     @staticmethod
@@ -62,34 +62,30 @@ class Generations:
     async def raise_(self, tool_id: str) -> int:
         """Invalidates the tool's entries: raises the generation and deletes them, in one batch.
 
-        When this returns the new generation, this process serves no entry of an older one any more.
+        When this returns the new generation, this process no longer serves an entry of an older one.
         """
         return await self._delete_entries(tool_id, raised_by=1)
 
     async def invalidate_tool_cache(self, tool_id: str) -> None:
-        """Deletes what was written since the tool's generation was raised, maybe by another process."""
+        """Deletes the entries that were written since the tool's generation was raised, maybe by another process."""
         await self._delete_entries(tool_id, raised_by=0)
 
     async def _delete_entries(self, tool_id: str, raised_by: int) -> int:
         keys = [self.key(tool_id), *((tool_id, entry_id(tool_id, period)) for period in PERIODS)]
         for _ in range(_RAISED_TRIES):
-            document, *entries = await self._store.read_many(SENTIMENT_CACHE.name, keys)
-            generation = self.learn(tool_id, document) + raised_by
+            before, *entries = await self._store.read_many(SENTIMENT_CACHE.name, keys)
+            generation = self.learn(tool_id, before) + raised_by
             operations: list[Operation] = [Delete(each["id"], each["_etag"]) for each in entries if each is not None]
             if raised_by:
-                operations.append(self._raised(tool_id, document, generation))
+                operations.append(self._raised(tool_id, before, generation))
             try:
                 if operations:
                     await self._store.batch(SENTIMENT_CACHE.name, tool_id, operations)
             except (Conflict, ChangedMeanwhile):
                 continue
-            self._know(tool_id, generation)
+            self._known[tool_id] = max(generation, self.known(tool_id))
             return generation
         raise ChangedMeanwhile(f"the entries of {tool_id} keep changing: try again")
-
-    def _know(self, tool_id: str, generation: int) -> None:
-        if generation > self.known(tool_id):
-            self._known[tool_id] = generation
 
     def _raised(self, tool_id: str, before: Document | None, generation: int) -> Operation:
         now = self._clock()
@@ -113,16 +109,15 @@ class Entries:
         self._clock = clock
 
     async def computed(self, tool: Tool) -> ToolEntries:
-        """The tool's entries as of now, stored. Their generation was still the tool's when they were stored.
+        """The tool's entries as of now, stored. Their generation was still the tool's after they were stored.
 
-        Raises Unavailable if the generation is raised again and again meanwhile.
+        Raises Unavailable if the generation keeps being raised meanwhile.
         """
         for _ in range(_COMPUTED_TRIES):
             generation = await self._generations.current(tool.tool_id)
             now = self._clock()
             recounted = await self._recount.windows_of([tool.tool_id], now)
-            for error in recounted.failed.values():
-                raise error
+            recounted.raise_failure()
             shares = await self._coverage.shares(now)
             windows = recounted.windows[tool.tool_id]
             entries = entries_of(tool.tool_id, tool.created_at, generation, windows, shares, now)
@@ -132,7 +127,7 @@ class Entries:
         raise Unavailable(f"the figures of {tool.tool_id} keep changing", retry_after=1.0)
 
     async def of(self, recounted: Recounted, generations: Mapping[str, int]) -> dict[str, ToolEntries]:
-        """The entries of the recounted tools, but those that are gone, merged, or failed; not stored.
+        """The entries of the recounted tools, not stored. Tools that are gone, merged or failed have none.
 
         `generations` must have been read before the recount.
         """
@@ -143,7 +138,7 @@ class Entries:
             if windows.made_at is not None and tool_id not in recounted.failed:
                 found[tool_id] = entries_of(tool_id, windows.made_at, generations[tool_id], windows, shares, now)
             if number % _TOOLS_PER_TURN == 0:
-                await asyncio.sleep(0)  # requests that wait go first
+                await asyncio.sleep(0)  # waiting requests go first
         return found
 
     async def save(self, entries: Mapping[str, Sequence[SentimentCacheEntry]]) -> None:
@@ -166,14 +161,10 @@ def entries_of(
             updated_at=now,
             tool_id=tool_id,
             period=period,
-            total_mentions=tally.total,
-            positive_count=tally.positive,
-            negative_count=tally.negative,
-            neutral_count=tally.neutral,
+            **tally.figures(),
             positive_percentage=positive,
             negative_percentage=negative,
             neutral_percentage=neutral,
-            average_sentiment=tally.average_sentiment,
             period_start_ts=start,
             period_end_ts=end,
             last_updated_ts=updated_ts,

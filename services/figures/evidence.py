@@ -12,13 +12,12 @@ from models.errors import InvalidInput
 from models.mention import SentimentScore
 from models.timeline import Timeline, TimelineDocument
 from models.values import format_time
-from services.figures.tables import recounts_of
+from services.figures.counts import recounts_of
 from services.mentions.dirty_hours import marks_of
 from services.ports import Listed, Query, Store, Where, listed
 from services.store.containers import CATALOG, MENTIONS
 
-# Our cursor carries the end of the window: later pages are of the window of the first page, though the entry was
-# refreshed since.
+# The cursor has the end of the first page's window: later pages are of the same window though the entry was refreshed.
 _CURSOR = re.compile(r"([0-9]{1,10})-([A-Za-z0-9_=-]+)")
 
 
@@ -27,15 +26,14 @@ class Evidence:
         self._store = store
 
     async def window_facts(self, entry: SentimentCacheEntry, cursor: str | None) -> dict[str, int | bool | None]:
-        """The window of a page, and how the mentions in it relate to the entry. To be asked after the page was read.
+        """The window of a page, and whether the entry still counts the mentions in it. To be called after `page`.
 
-        `figures_updated_ts` is when the figures of that window were computed, None if the entry is of a later window by
-        now; `changed_since` says whether any mention of the tool was added, changed or removed since the entry was
-        computed.
+        `figures_updated_ts` is when the figures of that window were computed, None if the entry is of a later window
+        now. `changed_since`: a mention of the tool was added, changed or removed since the entry was computed.
         """
         window, _ = window_of(entry, cursor)
         start_ts, end_ts = window.seconds
-        # The marks first: a recount that deletes them has written the timeline before it is read here.
+        # Marks before the timeline: a recount deletes them and writes the timeline at once, and is seen here or there.
         marks = await marks_of(self._store, entry.tool_id)
         timeline = await self._store.read(CATALOG.name, entry.tool_id, Timeline.ID)
         recounts = recounts_of(cast("TimelineDocument | None", timeline))

@@ -1,4 +1,4 @@
-"""The parts of this package, built on one store and one catalog, as triggers and workflows use them."""
+"""Builds the parts of this package that triggers and workflows use, on one store and one catalog."""
 
 from __future__ import annotations
 
@@ -13,20 +13,18 @@ from services.figures.history import History
 from services.figures.reader import Reader
 from services.figures.recount import Recount
 from services.figures.refresh import Refresh
-from services.figures.refresh_runs import RefreshRuns
 from services.ports import Clock, Store
 from services.tools.catalog import Catalog
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Must be closed before the store: its counters are flushed then."""
+    """Must be closed before the store, as closing flushes the counters."""
 
     generations: Generations
     recount: Recount
     reader: Reader
     refresh: Refresh
-    refresh_runs: RefreshRuns
     counters: Counters
     evidence: Evidence
     history: History
@@ -37,13 +35,11 @@ class Figures:
     ) -> Figures:
         generations, recount, counters = Generations(store, clock), Recount(store), Counters(store, clock)
         entries = Entries(store, recount, generations, Coverage(store), clock)
-        refresh = Refresh(store, recount, entries, generations, clock)
         return cls(
             generations=generations,
             recount=recount,
             reader=Reader(store, catalog, entries, generations, counters, clock, memory_seconds),
-            refresh=refresh,
-            refresh_runs=RefreshRuns(store, catalog, refresh, counters, clock, new_id),
+            refresh=Refresh(store, catalog, recount, entries, generations, counters, clock, new_id),
             counters=counters,
             evidence=Evidence(store),
             history=History(store, recount, clock),

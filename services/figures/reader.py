@@ -1,6 +1,6 @@
-"""Reads the aggregate of a tool: from this process's memory, else from the store, else computed.
+"""Reads the aggregate of a tool from this process's memory or from the store, or computes it.
 
-Never serves an entry of an older generation than this process knows of, or than is stored when it asks the store.
+Never serves an entry of an older generation than this process knows, or than the store had when it was read.
 Concurrent misses of a tool share one computation. A stale entry is served at once; the caller queues its refresh.
 """
 
@@ -22,17 +22,17 @@ from models.tool import Tool
 from services.figures.counters import Counters
 from services.figures.entries import Entries, Generations, ToolEntries
 from services.figures.recount import UNREADABLE
-from services.logs import log_event
-from services.ports import Clock, Document, Listed, Store
+from services.ports import Clock, Document, Listed, Store, readable
 from services.store.containers import SENTIMENT_CACHE
 from services.tools.catalog import Catalog
 
 log = logging.getLogger("toolpulse.cache")
 
 State = Literal["HIT", "STALE", "MISS"]
+"""HIT and STALE were stored or in memory; MISS was computed."""
 
 REFRESH_ASKED_EVERY = timedelta(minutes=1)
-MOST_REMEMBERED = 20_000
+MOST_KEPT = 20_000
 _MOST_ASKED = 10_000
 _TRIES = 20
 _COMPUTED_AT_ONCE = 8
@@ -44,14 +44,13 @@ class Aggregate:
 
     entry: SentimentCacheEntry
     name: str
-    is_stale: bool
     body: bytes
     etag: str
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """With `refresh`, the caller is to queue a message for the refresh of the tool."""
+    """With `refresh`, the caller must queue a message for the refresh of the tool."""
 
     aggregate: Aggregate
     state: State
@@ -62,7 +61,7 @@ class Served:
 class RecentAggregates:
     """The aggregates that this process read from the store within the last `seconds`; 0 keeps none.
 
-    Keyed by the text that the caller named the tool with, so that a hit reads nothing from the catalog either.
+    Their key is the text by which the caller named the tool, so that a hit needs no read of the catalog.
     """
 
     def __init__(self, generations: Generations, seconds: float) -> None:
@@ -71,7 +70,7 @@ class RecentAggregates:
         self._kept: dict[tuple[str, Period], tuple[datetime, Aggregate]] = {}
 
     def get(self, text: str, period: Period, now: datetime) -> Aggregate | None:
-        """None also for one that has become stale, or whose generation this process knows to be past."""
+        """None if there is none, or if it has become stale or this process knows a later generation."""
         asked_at, aggregate = self._kept.get((text, period), (now, None))
         if aggregate is None:
             return None
@@ -81,10 +80,10 @@ class RecentAggregates:
         return None
 
     def put(self, text: str, aggregate: Aggregate, asked_at: datetime) -> None:
-        """`asked_at` is when the store was asked: the aggregate may be out of date since then."""
+        """`asked_at` is when the store was read: the aggregate may be out of date since then."""
         if not self._lifetime or not self._is_servable(aggregate.entry, asked_at):
             return
-        while len(self._kept) >= MOST_REMEMBERED:
+        while len(self._kept) >= MOST_KEPT:
             del self._kept[next(iter(self._kept))]
         self._kept[text, aggregate.entry.period] = (asked_at, aggregate)
 
@@ -100,7 +99,7 @@ class RefreshClaims:
         self._asked: dict[str, datetime] = {}
 
     async def claim(self, tool_id: str, now: datetime) -> bool:
-        """Whether the caller is to send the message. Asks the store at most once a minute for a tool."""
+        """Whether the caller must send the message. Asks the store at most once a minute for a tool."""
         last = self._asked.get(tool_id)
         if last is not None and timedelta(0) <= now - last < REFRESH_ASKED_EVERY:
             return False
@@ -154,8 +153,8 @@ class Reader:
         raise Unavailable(f"the figures of {text} keep changing", retry_after=1.0)
 
     async def read_all(self, tools: Sequence[Tool], period: Period) -> Listed[Served]:
-        """The aggregates of several tools: what is stored with one read, the rest computed. Those of tools with a
-        document that cannot be read are left out and named."""
+        """The aggregates of several tools. Those that are stored take one read together; the others are computed. Tools
+        with a document that cannot be read are named as unreadable."""
         started, now = time.perf_counter(), self._clock()
         for _ in range(_TRIES):
             served = await self._read_all(tools, period, now)
@@ -186,10 +185,10 @@ class Reader:
         return Listed([each for each in served if each is not None], unreadable=unreadable)
 
     def _is_current(self, served: Served) -> bool:
-        """Whether this process knows of no later generation than the one that was read.
+        """Whether this process knows no later generation than that of the entry.
 
-        Checked last: the generation may have been raised while the entry was read, or after the computation began that
-        this read shares.
+        Checked last: the generation may have been raised while the entry was read, or while a computation that this
+        read shares was under way.
         """
         entry = served.aggregate.entry
         return entry.generation == self._generations.known(entry.tool_id)
@@ -204,14 +203,14 @@ class Reader:
         return (await asyncio.shield(computing))[period], True
 
     def _begin_computing(self, tool: Tool) -> asyncio.Task[ToolEntries]:
-        """A task of its own: a caller that is cancelled does not cancel the computation for the others."""
+        """A separate task, so that a cancelled caller does not cancel the computation for the others."""
         task = asyncio.get_running_loop().create_task(self._entries.computed(tool))
         self._computing[tool.tool_id] = task
 
         def ended(task: asyncio.Task[ToolEntries]) -> None:
             del self._computing[tool.tool_id]
             if not task.cancelled():
-                task.exception()  # so that asyncio does not report it if every caller was cancelled
+                task.exception()  # else asyncio reports it if every caller was cancelled
 
         task.add_done_callback(ended)
         return task
@@ -221,14 +220,8 @@ class Reader:
     ) -> SentimentCacheEntry | None:
         """The stored entry, if it can be read and is of the tool's generation."""
         self._generations.learn(tool_id, generation)
-        if document is None:
-            return None
-        try:
-            entry = SentimentCacheEntry.from_document(document)
-        except ValueError:
-            log_event(log, logging.ERROR, "entry_unreadable", tool_id=tool_id, id=document["id"])
-            return None
-        return entry if entry.generation == self._generations.known(tool_id) else None
+        entry = readable(document, SentimentCacheEntry.from_document)
+        return entry if entry is not None and entry.generation == self._generations.known(tool_id) else None
 
     async def _served(self, tool: Tool, entry: SentimentCacheEntry, is_computed: bool, now: datetime) -> Served:
         state: State = "MISS" if is_computed else "STALE" if entry.is_stale(now) else "HIT"
@@ -247,12 +240,11 @@ def _keys(tool_id: str, period: Period) -> list[tuple[str, str]]:
 
 
 def shown_entry(entry: SentimentCacheEntry, name: str, now: datetime) -> dict[str, Any]:
-    """An entry as the API shows it."""
+    """An entry as the API shows it. models/cache.py defines the fields."""
     return {"id": entry.id, "tool": name, **entry.model_dump(mode="json"), "is_stale": entry.is_stale(now)}
 
 
 def aggregate_of(entry: SentimentCacheEntry, name: str, now: datetime) -> Aggregate:
-    shown = shown_entry(entry, name, now)
-    body = json.dumps(shown, ensure_ascii=False, separators=(",", ":")).encode()
+    body = json.dumps(shown_entry(entry, name, now), ensure_ascii=False, separators=(",", ":")).encode()
     etag = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
-    return Aggregate(entry, name, shown["is_stale"], body, etag)
+    return Aggregate(entry, name, body, etag)

@@ -1,15 +1,15 @@
 """Keeps the stored counts of tools equal to their mentions: recounts the hours that are marked.
 
 A recount reads the marks and the windows, counts the mentions of the marked hours, then writes windows, timeline and
-hour tables and deletes the marks in one batch. The batch fails if the stored windows are not the ones that were read:
-since every writer replaces them, no count overwrites a later one. So an hour without a mark has right counts.
+hour tables and deletes the marks in one batch. The batch fails if the stored windows are not the version that was read.
+Since every writer replaces the windows, no count overwrites a later one. So an hour without a mark has right counts.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import groupby, islice
@@ -19,18 +19,16 @@ from models.errors import ChangedMeanwhile
 from models.timeline import DirtyHourDocument, HourDocument, Timeline, TimelineDocument, WindowsDocument, WindowTables
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start
-from services.figures.counts import CountsWrite, ToolCounts
-from services.figures.tables import KEPT, minutes_of
-from services.figures.windows import Edges, Windows, edges_of, windows_in
+from services.figures.counts import KEPT, CountsWrite, Edges, ToolCounts, Windows, edges_of
 from services.logs import log_event
 from services.mentions.dirty_hours import marks_of, marks_of_tools
-from services.ports import Delete, Document, Query, Store, Where
+from services.ports import Delete, Query, Store, Where, pages, query_all
 from services.store.containers import CATALOG, MENTIONS
 
 log = logging.getLogger("toolpulse.cache")
 
 UNREADABLE = (ValueError, TypeError, LookupError)
-"""The errors of a stored document that cannot be read: one tool's, which must stop no other."""
+"""The errors of a stored document that cannot be read. They concern one tool, and must not stop the others."""
 
 _TRIES = 20
 _PAGE = 1000
@@ -51,6 +49,10 @@ class Recounted:
     def edges(self) -> Edges:
         return edges_of(self.now)
 
+    def raise_failure(self) -> None:
+        for error in self.failed.values():
+            raise error
+
 
 class Recount:
     def __init__(self, store: Store) -> None:
@@ -60,9 +62,7 @@ class Recount:
         """Whether the tool had marks. Raises ValueError if a document of the tool cannot be counted."""
         marks = await marks_of(self._store, tool_id)
         if marks:
-            recounted = await self.windows_of([tool_id], now, {tool_id: marks})
-            for error in recounted.failed.values():
-                raise error
+            (await self.windows_of([tool_id], now, {tool_id: marks})).raise_failure()
         return bool(marks)
 
     async def windows_of(
@@ -88,13 +88,16 @@ class Recount:
         return recounted
 
     async def rebuild_tool(self, tool_id: str, now: datetime) -> None:
-        """Counts all mentions of the tool, marked or not. Raises ChangedMeanwhile if others keep recounting."""
-        edges = edges_of(now)
+        """Counts all mentions of the tool, marked or not, whatever counts are stored.
+
+        Raises ValueError if a document of the tool cannot be counted, ChangedMeanwhile if other recounts keep
+        overtaking this one.
+        """
         for _ in range(_TRIES):
-            counts = await self._all_counts(tool_id, now)
-            counts.apply_count(edges)
-            write = counts.write(counts.windows(edges, now), now)
-            if write is None or not await self._write([write]):
+            recounted = Recounted(now)
+            overtaken = await self._recount([await self._all_hours(tool_id, now)], recounted)
+            recounted.raise_failure()
+            if not overtaken:
                 return
         raise ChangedMeanwhile(f"the timeline of {tool_id} keeps changing: try again")
 
@@ -108,7 +111,7 @@ class Recount:
         outdated: list[ToolCounts] = []
         for tool_id, document in zip(tool_ids, stored, strict=True):
             of_tool = marks.get(tool_id, ())
-            windows = None if of_tool else windows_in(document, recounted.edges)
+            windows = None if of_tool else Windows.stored(document, recounted.edges)
             if windows is not None:
                 recounted.windows[tool_id] = windows
             else:
@@ -116,9 +119,21 @@ class Recount:
                 outdated.append(ToolCounts(tool_id, of_tool, document, hours))
         return outdated
 
+    async def _all_hours(self, tool_id: str, now: datetime) -> ToolCounts:
+        """To be recounted: all hours whose counts are kept, and later ones that another clock has counted or marked."""
+        marks = await marks_of(self._store, tool_id)
+        windows = await self._store.read(CATALOG.name, tool_id, WindowTables.ID)
+        hours = {hour_key(now - back * _HOUR) for back in range(KEPT // _HOUR + 1)}
+        oldest = min(hours)
+        where = (Where("id", "ge", f"HOUR:{oldest}"), Where("id", "lt", "HOUR;"))
+        found = await query_all(self._store, CATALOG.name, Query(where, partition=tool_id, limit=_PAGE))
+        tables = {table["hour"]: table for table in cast("list[HourDocument]", found)}
+        hours |= tables.keys() | {mark["hour"] for mark in marks if mark["hour"] >= oldest}
+        return ToolCounts(tool_id, marks, cast("WindowsDocument | None", windows), sorted(hours), tables)
+
     async def _recount(self, some: Sequence[ToolCounts], recounted: Recounted) -> list[str]:
-        """The ids of the tools whose counts others have written meanwhile."""
-        edges, now, failed = recounted.edges, recounted.now, recounted.failed
+        """Returns the ids of the tools whose counts another recount has written meanwhile."""
+        edges, failed = recounted.edges, recounted.failed
         keys = [(counts.tool_id, name) for counts in some for name in (Timeline.ID, Tool.ID)]
         read = await self._store.read_many(CATALOG.name, keys)
         for counts, timeline, tool in zip(some, read[::2], read[1::2], strict=True):
@@ -136,8 +151,8 @@ class Recount:
         writes: list[CountsWrite | None] = []
         for counts in applied:
             try:
-                windows = counts.windows(edges, now)
-                writes.append(counts.write(windows, now))
+                windows = counts.windows(edges)
+                writes.append(counts.write(windows, recounted.now))
                 recounted.windows[counts.tool_id] = windows
             except UNREADABLE as error:
                 failed[counts.tool_id] = error
@@ -151,28 +166,6 @@ class Recount:
             for (counts, hour), table in zip(wanted, read, strict=True):
                 counts.edge_tables[hour] = table
 
-    async def _all_counts(self, tool_id: str, now: datetime) -> ToolCounts:
-        """All mentions counted. The timeline begins empty; the hours are those with mentions, a table or a mark."""
-        oldest = hour_key(now - KEPT)
-        marks = await marks_of(self._store, tool_id)
-        keys = [(tool_id, name) for name in (WindowTables.ID, Timeline.ID, Tool.ID)]
-        windows, timeline, tool = await self._store.read_many(CATALOG.name, keys)
-        counts = ToolCounts(tool_id, marks, cast("WindowsDocument | None", windows), tool=tool)
-        counts.timeline = cast("TimelineDocument | None", timeline and {**timeline, "hours": {}})
-        # Older tables are left out: with them, the hours might not fit into a page.
-        where = (Where("id", "ge", f"HOUR:{oldest}"), Where("id", "lt", "HOUR;"))
-        page = await self._store.query(CATALOG.name, Query(where, partition=tool_id, limit=_PAGE))
-        stored = {table["hour"]: table for table in cast("list[HourDocument]", page.items)}
-        async for mentions in self._mentions([tool_id], hour_start(oldest), None):
-            for mention in mentions:
-                counts.count.add(mention)
-        counted, marked = counts.count.minutes, {mark["hour"] for mark in marks}
-        known = {*stored, *counted, *marked, *edges_of(now).hours}
-        counts.hours = sorted(hour for hour in known if hour >= oldest)
-        same = {hour for hour in counts.hours if minutes_of(stored.get(hour)) == counted.get(hour, {})}
-        counts.unchanged = same - marked
-        return counts
-
     async def _count(self, some: Sequence[ToolCounts], failed: dict[str, Exception]) -> None:
         """Counts the mentions of the tools' hours. Hours that several tools have in common take one query for all."""
         by_span: dict[tuple[datetime, datetime], dict[str, ToolCounts]] = {}
@@ -181,8 +174,8 @@ class Recount:
                 by_span.setdefault(span, {})[counts.tool_id] = counts
 
         async def count(span: tuple[datetime, datetime], tools: Mapping[str, ToolCounts]) -> None:
-            async for mentions in self._mentions(list(tools), *span):
-                for mention in mentions:
+            async for page in pages(self._store, MENTIONS.name, _mentions(list(tools), *span)):
+                for mention in page.items:
                     try:
                         tools[mention["tool_id"]].count.add(mention)
                     except UNREADABLE as error:
@@ -190,27 +183,8 @@ class Recount:
 
         await _some_at_once(count(span, tools) for span, tools in by_span.items())
 
-    async def _mentions(
-        self, tool_ids: Sequence[str], since: datetime, until: datetime | None
-    ) -> AsyncIterator[list[Document]]:
-        """Pages of the tools' mentions that were published from `since` up to, but without, `until`."""
-        where = [Where("published_at", "ge", format_time(since))]
-        if until is not None:
-            where.append(Where("published_at", "lt", format_time(until)))
-        partition = tool_ids[0] if len(tool_ids) == 1 else None
-        if partition is None:
-            where.append(Where("tool_id", "in", tuple(tool_ids)))
-        after: str | None = None
-        while True:
-            query = Query(tuple(where), partition=partition, order="by_published", limit=_PAGE, after=after)
-            page = await self._store.query(MENTIONS.name, query)
-            yield page.items
-            after = page.next
-            if after is None:
-                return
-
     async def _write(self, writes: Sequence[CountsWrite]) -> list[str]:
-        """Returns the ids of the tools that are not written, since others have written their counts meanwhile."""
+        """Returns the ids of the tools that were overtaken."""
         ended: dict[str, list[ToolCounts]] = {"written": [], "overtaken": []}
         while writes:
             outcomes = await self._store.batch_many(CATALOG.name, [write.batch() for write in writes])
@@ -226,7 +200,7 @@ class Recount:
         return [counts.tool_id for counts in ended["overtaken"]]
 
     async def _delete_tombstones(self, written: Sequence[ToolCounts]) -> None:
-        """What was changed, or marked, again meanwhile stays. Tombstones are not in the partition of the counts."""
+        """Leaves those that were changed or marked again meanwhile. Mentions are in another container than counts."""
         tombstones = [(counts.tool_id, each) for counts in written for each in counts.tombstones]
         marks = [(counts.tool_id, mark) for counts in written for mark in counts.marks_of_tombstones]
         for container, documents in ((MENTIONS.name, tombstones), (CATALOG.name, marks)):
@@ -235,8 +209,17 @@ class Recount:
                 await self._store.batch_many(container, deletions)
 
 
+def _mentions(tool_ids: Sequence[str], since: datetime, until: datetime) -> Query:
+    """The tools' mentions that were published from `since` up to, but without, `until`."""
+    where = [Where("published_at", "ge", format_time(since)), Where("published_at", "lt", format_time(until))]
+    partition = tool_ids[0] if len(tool_ids) == 1 else None
+    if partition is None:
+        where.append(Where("tool_id", "in", tuple(tool_ids)))
+    return Query(tuple(where), partition=partition, order="by_published", limit=_PAGE)
+
+
 async def _some_at_once(work: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Raises the first error, after everything that was begun has ended."""
+    """Raises the first error after all work that was begun has ended."""
     waiting = iter(work)
     while some := list(islice(waiting, _QUERIES_AT_ONCE)):
         for result in await asyncio.gather(*some, return_exceptions=True):
@@ -245,7 +228,7 @@ async def _some_at_once(work: Iterable[Coroutine[Any, Any, None]]) -> None:
 
 
 def portions(counts: Sequence[ToolCounts]) -> Iterable[list[ToolCounts]]:
-    """As many as are counted together: the marked hours of a month, of all tools, would not fit into memory."""
+    """The tools that are counted together: the marked hours of a month, of all tools, would not fit into memory."""
     some: list[ToolCounts] = []
     for each in counts:
         if some and sum(len(other.hours) for other in some) + len(each.hours) > _HOURS_AT_ONCE:

@@ -1,41 +1,92 @@
 """Refreshes tools: recounts their marked hours, and writes the entries that have changed or would become stale.
 
-A tool that cannot be refreshed is a value in the result, and stops no other. When which tools are refreshed, and what
-a run records, is in refresh_runs.py.
+A run refreshes all active tools. The timer or a person begins it, its batches do the work, the last batch closes it.
+One batch is done at once, more are sent as messages. A run whose batches do not end in time is closed by the next tick.
+A tool that cannot be refreshed is named in the result and stops no other; neither does a run that cannot be read.
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
 import logging
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any, Self
 
-from models.cache import FRESH_FOR, SentimentCacheEntry
+from models.cache import FRESH_FOR, MOST_TOOLS_LISTED, PERIODS, CacheMetadata, SentimentCacheEntry
+from models.errors import InvalidInput, ToolpulseError, UnreadableDocument
+from models.run import MOST_ERRORS_KEPT, Attempt, JobRun
+from models.states import RunStatus
+from models.timeline import Tally
 from models.values import unix_seconds
+from services.figures.counters import Counters
 from services.figures.entries import Entries, Generations
-from services.figures.messages import MOST_TOOLS
 from services.figures.recount import UNREADABLE, Recount
-from services.logs import log_event
-from services.mentions.dirty_hours import marks_of_tools
-from services.ports import Clock, Document, Query, Store, Where
+from services.logs import log_event, log_unreadable
+from services.mentions.dirty_hours import marked_tools, marks_of_tools
+from services.ports import Clock, Document, Query, Store, Where, query_all, readable
+from services.runs import rules
+from services.runs.engine import RunEngine
 from services.store.containers import SENTIMENT_CACHE
+from services.tools.catalog import Catalog
 from services.topology import REFRESH_SENTIMENT_CACHE
 
 log = logging.getLogger("toolpulse.cache")
+
+WORKFLOW = "refresh_cache"
+TASK = "refresh_tools"
+SUBJECT = "sentiment_cache"
+OVERDUE = REFRESH_SENTIMENT_CACHE.every - timedelta(minutes=1)
 
 REWRITTEN_AT = FRESH_FOR - REFRESH_SENTIMENT_CACHE.every - timedelta(minutes=1)
 """The age from which an entry is written again although its figures are the same: the next refresh might come after it
 has become stale."""
 
-_FIGURES = (
-    "total_mentions",
-    "positive_count",
-    "negative_count",
-    "neutral_count",
-    "average_sentiment",
-    "coverage",
-)
+MOST_TOOLS = 50
+"""In one batch, and in one message."""
+
+_FIGURES = (*Tally().figures(), "coverage")
+_ENTRIES = Where("period", "in", tuple(PERIODS))
+_PAGE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshMessage:
+    """A message of `refresh-tools`: the tools to refresh, either as a batch of a run or because they were stale."""
+
+    tool_ids: tuple[str, ...]
+    run_id: str | None = None
+    batch: str | None = None
+
+    def to_message(self) -> str:
+        of_run = {} if self.run_id is None else {"run_id": self.run_id, "batch": self.batch}
+        return json.dumps({"tool_ids": self.tool_ids, **of_run}, separators=(",", ":"))
+
+    @classmethod
+    def from_message(cls, text: str) -> Self:
+        """Raises InvalidInput for a text that `to_message` never writes."""
+        try:
+            message = json.loads(text)
+            tool_ids, of_run = message["tool_ids"], [message.get("run_id"), message.get("batch")]
+        except (ValueError, TypeError, KeyError) as error:
+            raise InvalidInput("message", "must be a JSON object with tool_ids") from error
+        if not isinstance(tool_ids, list) or not all(isinstance(each, str) and each for each in tool_ids):
+            raise InvalidInput("message", "must have tool_ids, a list of ids")
+        if of_run != [None, None] and not all(isinstance(each, str) for each in of_run):
+            raise InvalidInput("message", "must name run_id and batch together, or neither")
+        return cls(tuple(tool_ids), *of_run)
+
+
+def batches_of(tool_ids: Sequence[str]) -> list[tuple[str, ...]]:
+    return [tuple(tool_ids[start : start + MOST_TOOLS]) for start in range(0, len(tool_ids), MOST_TOOLS)]
+
+
+def refresh_messages(tool_ids: Sequence[str]) -> list[str]:
+    """The messages for tools that were served stale."""
+    return [RefreshMessage(batch).to_message() for batch in batches_of(tool_ids)]
 
 
 @dataclass(slots=True)
@@ -47,26 +98,104 @@ class Refreshed:
     written: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run, and the messages of its batches that the caller must send."""
+
+    run_id: str
+    messages: list[str] = field(default_factory=list)
+
+
 class Refresh:
+    """`seconds` measures how long a batch takes."""
+
     def __init__(
-        self, store: Store, recount: Recount, entries: Entries, generations: Generations, clock: Clock
+        self,
+        store: Store,
+        catalog: Catalog,
+        recount: Recount,
+        entries: Entries,
+        generations: Generations,
+        counters: Counters,
+        clock: Clock,
+        new_id: Callable[[], str],
+        seconds: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._store = store
+        self._catalog = catalog
         self._recount = recount
         self._entries = entries
         self._generations = generations
+        self._counters = counters
         self._clock = clock
+        self._engine = RunEngine(store, clock, new_id)
+        self._seconds = seconds
+
+    async def tick(self, invocation_id: str | None = None) -> Begun:
+        """The work of the timer: closes overdue runs, begins a run, and does it at once if it is a single batch."""
+        for run in await self._engine.overdue([WORKFLOW], self._clock(), stuck_after=OVERDUE):
+            await self._close(run, await self._engine.attempts(run.run_id))
+        begun = await self.begin(invocation_id)
+        if len(begun.messages) > 1:
+            return begun
+        for message in begun.messages:
+            await self.work(RefreshMessage.from_message(message))
+        return Begun(begun.run_id)
+
+    async def begin(self, invocation_id: str | None = None) -> Begun:
+        """A run of all active or marked tools, with the messages of all its batches."""
+        since = self._clock()
+        entries = await query_all(self._store, SENTIMENT_CACHE.name, Query((_ENTRIES,), limit=_PAGE))
+        active = dict.fromkeys(tool.tool_id for tool in await self._catalog.active())
+        # The entries of tools that are gone, merged or no longer active. Their generations stay.
+        for entry in entries:
+            if entry["tool_id"] not in active:
+                await self._store.delete(SENTIMENT_CACHE.name, entry["tool_id"], entry["id"])
+        # Merged tools are marked too, and have tombstones that wait for a recount.
+        tool_ids = list(active | dict.fromkeys(await marked_tools(self._store)))
+        batches = batches_of(tool_ids) or [()]
+        run = await self._engine.open(
+            WORKFLOW, SUBJECT, {"tools": len(tool_ids)}, batches=len(batches), invocation_id=invocation_id, since=since
+        )
+        messages = [RefreshMessage(batch, run.run_id, f"{number:04}") for number, batch in enumerate(batches, 1)]
+        return Begun(run.run_id, [message.to_message() for message in messages])
+
+    async def work(self, message: RefreshMessage) -> None:
+        """Refreshes the tools of a message. Does nothing for a batch that is done, or whose run was closed without it.
+        A batch whose run cannot be read is done without the run."""
+        run: JobRun | None = None
+        try:
+            if message.run_id is not None:
+                run = await self._engine.find(message.run_id)
+                if run is None or run.is_finished:
+                    return
+        except UnreadableDocument as error:
+            log_unreadable(error)
+        if run is None:
+            await self._refreshed(message)
+            return
+        attempt = await self._engine.start(run.run_id, TASK, f"batch:{message.batch}")
+        if attempt is not None:
+            await self._try(attempt, message)
+        attempts = await self._engine.attempts(run.run_id)
+        if len(done_batches(attempts)) == run.batches:
+            await self._close(run, attempts)
 
     async def refresh_tools(self, tool_ids: Sequence[str]) -> Refreshed:
         refreshed = Refreshed()
-        for start in range(0, len(tool_ids), MOST_TOOLS):
-            await self._refresh_or_divide(tool_ids[start : start + MOST_TOOLS], refreshed)
+        for batch in batches_of(tool_ids):
+            await self._refresh_or_divide(batch, refreshed)
         for tool_id, error in refreshed.failed.items():
             log_event(log, logging.ERROR, "tool_not_refreshed", tool_id=tool_id, error=error)
         return refreshed
 
+    async def _refreshed(self, message: RefreshMessage) -> Refreshed:
+        refreshed = await self.refresh_tools(message.tool_ids)
+        self._counters.errors(len(refreshed.failed))
+        return refreshed
+
     async def _refresh_or_divide(self, tool_ids: Sequence[str], refreshed: Refreshed) -> None:
-        """Where a document of one tool fails the whole batch, each tool is refreshed alone."""
+        """If a document of one tool fails the whole batch, each tool is refreshed alone."""
         try:
             await self._refresh(tool_ids, refreshed)
         except UNREADABLE as error:
@@ -105,8 +234,65 @@ class Refresh:
             Where("tool_id", "in", tuple(tool_ids)),
             Where("last_updated_ts", "gt", unix_seconds(self._clock() - REWRITTEN_AT)),
         )
-        page = await self._store.query(SENTIMENT_CACHE.name, Query(where, limit=1000))
+        page = await self._store.query(SENTIMENT_CACHE.name, Query(where, limit=_PAGE))
         return {document["id"]: document for document in page.items}
+
+    async def _try(self, attempt: Attempt, message: RefreshMessage) -> None:
+        began = self._seconds()
+        try:
+            refreshed = await self._refreshed(message)
+        except Exception as error:
+            with contextlib.suppress(ToolpulseError):
+                await self._engine.finish(rules.failed(attempt, error, self._milliseconds(began), self._clock()))
+            raise
+        await self._engine.finish(
+            rules.succeeded(
+                attempt,
+                self._milliseconds(began),
+                self._clock(),
+                progress=len(refreshed.done),
+                counts={"entries_written": refreshed.written, "tools_failed": len(refreshed.failed)},
+                errors=tuple(f"{tool_id}: not refreshed" for tool_id in sorted(refreshed.failed)),
+                tool_ids=tuple(refreshed.done),
+            )
+        )
+
+    def _milliseconds(self, began: float) -> int:
+        return round((self._seconds() - began) * 1000)
+
+    async def _close(self, run: JobRun, attempts: Sequence[Attempt]) -> None:
+        """Writes the metadata first: if this process dies in between, the next tick closes the run."""
+        if done_batches(attempts):
+            await self._counters.flush()
+            await self._write_metadata(run, attempts)
+        closed = await self._engine.close_unless_changed(run, summary)
+        if closed is not None:
+            fields = {"run_id": run.run_id, "status": closed.status, "tools": closed.progress}
+            log_event(log, logging.INFO, "cache_refreshed", **fields)
+
+    async def _write_metadata(self, run: JobRun, attempts: Sequence[Attempt]) -> None:
+        """The refresh ended with its last batch, though the next tick may be the first to see it."""
+        batches = done_batches(attempts)
+        ended_ms = max(batch.ended_ms or 0 for batch in batches)
+        ended = datetime.fromtimestamp(ended_ms / 1000, UTC)
+        document = await self._store.read(SENTIMENT_CACHE.name, CacheMetadata.PARTITION, CacheMetadata.ID)
+        before = readable(document, CacheMetadata.from_document)
+        if before is not None and before.last_refresh_ts > ended_ms // 1000:
+            return
+        tools = sorted(tool_id for batch in batches for tool_id in batch.tool_ids)
+        metadata = CacheMetadata(
+            created_at=before.created_at if before else ended,
+            updated_at=ended,
+            last_refresh_ts=ended_ms // 1000,
+            last_refresh_duration_ms=max(0, ended_ms - (run.began_ms or ended_ms)),
+            total_entries=await self._store.count(SENTIMENT_CACHE.name, (_ENTRIES,)),
+            **await self._counters.last_24_hours(),
+            tools_refreshed=tuple(tools[:MOST_TOOLS_LISTED]),
+            tools_refreshed_count=len(tools),
+            last_refresh_status="SUCCEEDED" if status_of(run, attempts) == "SUCCEEDED" else "PARTIAL",
+            last_refresh_run_id=run.run_id,
+        )
+        await self._store.upsert(SENTIMENT_CACHE.name, metadata.to_document())
 
 
 def serves_on(document: Document | None, entry: SentimentCacheEntry, now: datetime) -> bool:
@@ -115,12 +301,40 @@ def serves_on(document: Document | None, entry: SentimentCacheEntry, now: dateti
     Both must have the same figures, and the stored one must not become stale before the next refresh. If the tool was
     recounted since, the stored entry is replaced in any case: its figures may be wrong for its own, older window.
     """
-    if document is None:
+    stored = readable(document, SentimentCacheEntry.from_document)
+    if stored is None:
         return False
-    try:
-        stored = SentimentCacheEntry.from_document(document)
-    except ValueError:
-        return False
-    same_counts = (stored.generation, stored.recounts) == (entry.generation, entry.recounts)
-    same_figures = all(getattr(stored, name) == getattr(entry, name) for name in _FIGURES)
-    return same_counts and same_figures and timedelta(seconds=stored.age_seconds(now)) < REWRITTEN_AT
+    compared = ("generation", "recounts", *_FIGURES)
+    is_same = all(getattr(stored, name) == getattr(entry, name) for name in compared)
+    return is_same and timedelta(seconds=stored.age_seconds(now)) < REWRITTEN_AT
+
+
+def done_batches(attempts: Iterable[Attempt]) -> list[Attempt]:
+    """The attempts that have succeeded, one for each batch that is done."""
+    return list({each.subject: each for each in attempts if each.status == "SUCCEEDED"}.values())
+
+
+def status_of(run: JobRun, attempts: Iterable[Attempt]) -> RunStatus:
+    """FAILED without a batch; PARTIAL if a batch is missing, or a tool was not refreshed."""
+    batches = done_batches(attempts)
+    if not batches:
+        return "FAILED"
+    is_whole = len(batches) == run.batches and not any(batch.counts.get("tools_failed") for batch in batches)
+    return "SUCCEEDED" if is_whole else "PARTIAL"
+
+
+def summary(run: JobRun, attempts: Sequence[Attempt]) -> dict[str, Any]:
+    """For RunEngine.close: the fields of a run that follow from its batches."""
+    batches = done_batches(attempts)
+    errors = sorted(error for batch in batches for error in batch.errors)
+    missing = (run.batches or 0) - len(batches)
+    if missing:
+        errors.insert(0, f"{missing} of {run.batches} batches did not end in time")
+    return {
+        "status": status_of(run, attempts),
+        "progress": sum(batch.progress or 0 for batch in batches),
+        "metrics": {
+            name: sum(batch.counts.get(name, 0) for batch in batches) for name in ("entries_written", "tools_failed")
+        },
+        "errors": tuple(errors[:MOST_ERRORS_KEPT]),
+    }

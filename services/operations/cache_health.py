@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from models.cache import PERIODS, CacheGeneration, CacheMetadata, Period, SentimentCacheEntry, entry_id, generation_id
+from models.cache import (
+    PERIODS,
+    CacheGeneration,
+    CacheMetadata,
+    Period,
+    SentimentCacheEntry,
+    entry_id,
+    generation_id,
+    hit_rate,
+)
 from models.tool import Tool
 from services.figures.counters import Counters
 from services.operations.health import Status, judge_cache
@@ -64,10 +73,8 @@ class CacheHealth:
             "tool_id": CacheMetadata.PARTITION,
             **fields,
             "total_entries": sum("period" in document for document in documents.values()),
-            "cache_hits_24h": counted.hits,
-            "cache_misses_24h": counted.misses,
-            "cache_hit_rate": counted.hit_rate,
-            "error_count_24h": counted.errors,
+            **counted,
+            "cache_hit_rate": hit_rate(counted["cache_hits_24h"], counted["cache_misses_24h"]),
             "stale_count": stale,
             "missing_count": len(lacks) - stale,
             "lacking": [lack.shown() for lack in lacks[:MOST_LISTED]],

@@ -11,7 +11,7 @@ from models.cache import SentimentCacheEntry, entry_id
 from models.tool import Tool
 from services import container
 from services.container import Container
-from services.figures.messages import RefreshMessage
+from services.figures.refresh import RefreshMessage
 from services.mentions.dirty_hours import mark_hours
 from services.store.containers import CATALOG, FEEDS, MENTIONS, SENTIMENT_CACHE
 from tests.documents import article, attribution, feed
@@ -227,7 +227,7 @@ async def test_a_refresh_is_a_run_whose_messages_do_it(watched: Container) -> No
     assert (await call("get_run", run_id=run_id)).json["invocation_id"] == "invocation of refresh_cache"
     assert accepted.sent == [{"tool_ids": [TOOL.tool_id], "run_id": run_id, "batch": "0001"}]
     for message in accepted.sent:
-        await watched.figures.refresh_runs.work(_message(message))
+        await watched.figures.refresh.work(_message(message))
     run = (await call("get_run", run_id=run_id)).json
     assert (run["status"], run["progress"], run["metrics"]["entries_written"]) == ("SUCCEEDED", 1, 4)
     assert (await call("get_tool_sentiment", tool=TOOL.tool_id)).headers["X-Cache"] == "HIT"
@@ -243,7 +243,7 @@ async def test_stale_is_served_and_its_refresh_is_queued_once(watched: Container
     assert stale.sent == [{"tool_ids": [TOOL.tool_id]}]
     assert (await call("get_tool_sentiment", tool=TOOL.tool_id)).sent == []
     assert (await call("list_latest_sentiment")).json["items"][0]["is_stale"] is True
-    await watched.figures.refresh_runs.work(_message(stale.sent[0]))
+    await watched.figures.refresh.work(_message(stale.sent[0]))
     fresh = await call("get_tool_sentiment", tool=TOOL.tool_id)
     assert (fresh.headers["X-Cache"], fresh.json["is_stale"]) == ("HIT", False)
 
@@ -269,7 +269,7 @@ async def test_an_entry_that_cannot_be_read_is_missing_in_cache_health_and_compu
 async def test_cache_health_tells_its_figures_and_what_is_stale_or_missing(watched: Container) -> None:
     before = (await call("get_cache_health")).json
     assert (before["status"], before["last_refresh_ts"], before["missing_count"]) == ("healthy", None, 4)
-    await watched.figures.refresh_runs.tick()
+    await watched.figures.refresh.tick()
     await call("get_tool_sentiment", tool=TOOL.tool_id)
     well = (await call("get_cache_health")).json
     assert (well["id"], well["tool_id"], well["status"], well["lacking"]) == ("metadata", "metadata", "healthy", [])

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from models.cache import CacheCounters
 from models.errors import Unavailable
-from services.figures.counters import Counted, Counters
+from services.figures.counters import Counters
 from services.ports import utc_now
+from services.store.containers import SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.functional.articles.counting import CountingStore
@@ -55,10 +57,10 @@ async def test_two_processes_and_a_kill_are_off_by_one_flush_interval_at_most(tm
     await ending.stdin.drain()
     by_ending, by_killed = await _last(ending, BOTH_COUNT), await _last(killed, BOTH_COUNT)
     counted = await Counters(store, utc_now).last_24_hours()
-    lost = by_ending + by_killed - counted.hits
+    lost = by_ending + by_killed - counted["cache_hits_24h"]
     assert ending.returncode == 0
     assert 0 <= lost <= FLUSHED_EVERY / PAUSE_SECONDS + 1
-    assert counted.hits >= by_ending
+    assert counted["cache_hits_24h"] >= by_ending
     await store.close()
 
 
@@ -70,13 +72,15 @@ async def test_counts_are_of_the_current_hour_and_the_23_before_it(store: Sqlite
     counters.errors(3)
     counters.errors(0)
     await counters.flush()
-    assert await counters.last_24_hours() == Counted(hits=2, misses=1, stale=1, errors=3)
-    assert Counted(2, 1).hit_rate == 0.667
+    counted = {"cache_hits_24h": 2, "cache_misses_24h": 1, "error_count_24h": 3}
+    assert await counters.last_24_hours() == counted
+    stored = await store.read(SENTIMENT_CACHE.name, "metadata", CacheCounters.at(watch.now).id)
+    assert stored is not None
+    assert stored["cache_stale"] == 1
     watch.advance(hours=23)
-    assert (await counters.last_24_hours()).hits == 2
+    assert (await counters.last_24_hours())["cache_hits_24h"] == 2
     watch.advance(hours=1)
-    assert await counters.last_24_hours() == Counted()
-    assert Counted().hit_rate == 0.0
+    assert await counters.last_24_hours() == dict.fromkeys(counted, 0)
     await counters.close()
 
 
@@ -89,7 +93,7 @@ async def test_what_the_store_does_not_take_is_kept_for_the_next_flush(store: Sq
     counters.hit(0.001)
     failing.writes = -1_000_000
     await counters.flush()
-    assert (await counters.last_24_hours()).hits == 2
+    assert (await counters.last_24_hours())["cache_hits_24h"] == 2
     await counters.close()
 
 
@@ -100,7 +104,7 @@ async def test_closing_flushes_and_a_store_that_is_away_does_not_keep_it_from_cl
     counters.miss(0.001)
     await asyncio.sleep(0)
     await counters.close()
-    assert (await Counters(store, watch).last_24_hours()).misses == 1
+    assert (await Counters(store, watch).last_24_hours())["cache_misses_24h"] == 1
     lost = Counters(CountingStore(store, fail_writes_from=1), watch)
     lost.miss(0.001)
     await lost.close()
@@ -111,7 +115,7 @@ async def test_counts_reach_the_store_by_themselves(store: SqliteStore, watch: W
     for expected in (1, 2):
         counters.hit(0.001)
         for _ in range(500):
-            if (await counters.last_24_hours()).hits == expected:
+            if (await counters.last_24_hours())["cache_hits_24h"] == expected:
                 break
             await asyncio.sleep(0.01)
         else:

@@ -8,11 +8,10 @@ from typing import Any, cast
 
 import pytest
 
-from models.timeline import Timeline, TimelineDocument, WindowTables
+from models.timeline import Timeline, WindowTables, by_hour
 from models.tool import Tool
 from models.values import Sentiment, hour_key
 from services.figures.recount import Recount
-from services.figures.tables import hours_of
 from services.mentions.dirty_hours import mark_hours, marked_tools, marks_of, marks_of_tools
 from services.ports import Store
 from services.store.containers import CATALOG, MENTIONS
@@ -196,7 +195,7 @@ async def test_a_timeline_that_was_stored_hour_by_hour_is_read_and_stored_by_day
     document = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
     assert document is not None
     assert {len(day) for day in document["hours"]} == {8}
-    await store.upsert(CATALOG.name, {**document, "hours": hours_of(cast("TimelineDocument", document))})
+    await store.upsert(CATALOG.name, {**document, "hours": by_hour(document["hours"])})
     await store.delete(CATALOG.name, TOOL.tool_id, WindowTables.ID)
     await process.cache.recount.windows_of([TOOL.tool_id], NOW)
     await check_tables(store, TOOL.tool_id, NOW)

@@ -15,8 +15,7 @@ from models.errors import Unavailable
 from models.run import Attempt, JobRun
 from models.tool import Tool
 from services.figures.entries import Generations
-from services.figures.messages import RefreshMessage
-from services.figures.refresh_runs import RefreshRuns
+from services.figures.refresh import Refresh, RefreshMessage
 from services.ports import Document, Query, Where
 from services.runs.engine import RunEngine
 from services.store.containers import CATALOG, MENTIONS, RUNS, SENTIMENT_CACHE
@@ -71,7 +70,7 @@ async def _metadata(store: SqliteStore) -> CacheMetadata:
 
 async def test_few_tools_are_refreshed_at_once(store: SqliteStore, process: Process, watch: Watch) -> None:
     await _tools(store, 50)
-    begun = await process.cache.refresh_runs.tick()
+    begun = await process.cache.refresh.tick()
     assert begun.messages == []
     assert len(await _entries(store)) == 200
     (run,) = await _runs(store)
@@ -83,7 +82,7 @@ async def test_few_tools_are_refreshed_at_once(store: SqliteStore, process: Proc
 
 
 async def test_no_tools_are_a_refresh_too(store: SqliteStore, process: Process) -> None:
-    await process.cache.refresh_runs.tick()
+    await process.cache.refresh.tick()
     assert (await _metadata(store)).total_entries == 0
     await process.close()
 
@@ -92,21 +91,21 @@ async def test_many_tools_are_fanned_out_and_the_last_batch_closes_the_run_whate
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     await _tools(store, 120)
-    begun = await process.cache.refresh_runs.tick()
+    begun = await process.cache.refresh.tick()
     messages = [RefreshMessage.from_message(message) for message in begun.messages]
     assert [len(message.tool_ids) for message in messages] == [50, 50, 20]
     watch.advance(seconds=5)
     for message in (messages[2], messages[0], messages[0]):
-        await process.cache.refresh_runs.work(message)
+        await process.cache.refresh.work(message)
         assert (await _runs(store))[0].status == "RUNNING"
-    await process.cache.refresh_runs.work(messages[1])
+    await process.cache.refresh.work(messages[1])
     (run,) = await _runs(store)
     assert (run.status, run.progress, run.batches) == ("SUCCEEDED", 120, 3)
     metadata = await _metadata(store)
     assert (metadata.total_entries, metadata.tools_refreshed_count) == (480, 120)
     assert metadata.last_refresh_duration_ms == 5000
     counting = CountingStore(store)
-    await Process(counting, watch).cache.refresh_runs.work(messages[1])
+    await Process(counting, watch).cache.refresh.work(messages[1])
     assert counting.operations == 1, "the run has finished"
     await process.close()
 
@@ -115,18 +114,18 @@ async def test_a_run_whose_batches_do_not_come_is_closed_by_the_next_tick(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     await _tools(store, 120)
-    begun = await process.cache.refresh_runs.tick()
-    await process.cache.refresh_runs.work(RefreshMessage.from_message(begun.messages[0]))
+    begun = await process.cache.refresh.tick()
+    await process.cache.refresh.work(RefreshMessage.from_message(begun.messages[0]))
     done_at = int(watch.now.timestamp())
     watch.advance(minutes=15)
-    await process.cache.refresh_runs.tick()
+    await process.cache.refresh.tick()
     first, second = await _runs(store)
     assert (first.status, second.status) == ("PARTIAL", "RUNNING")
     assert first.errors == ("2 of 3 batches did not end in time",)
     metadata = await _metadata(store)
     assert (metadata.last_refresh_status, metadata.last_refresh_ts) == ("PARTIAL", done_at)
     watch.advance(minutes=15)
-    await process.cache.refresh_runs.tick()
+    await process.cache.refresh.tick()
     assert (await _runs(store))[1].status == "FAILED"
     assert (await _metadata(store)).last_refresh_ts == done_at
     await process.close()
@@ -136,10 +135,10 @@ async def test_a_run_that_cannot_be_read_stops_neither_its_own_messages_nor_the_
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     await _tools(store, 51)
-    broken, well = await process.cache.refresh_runs.tick(), await process.cache.refresh_runs.tick()
+    broken, well = await process.cache.refresh.tick(), await process.cache.refresh.tick()
     await _break(store, RUNS.name, broken.run_id, JobRun.ID, progress="far")
     for message in broken.messages:
-        await process.cache.refresh_runs.work(RefreshMessage.from_message(message))
+        await process.cache.refresh.work(RefreshMessage.from_message(message))
     assert len(await _entries(store)) == 204
     watch.advance(minutes=15)
     await process.refresh()
@@ -152,12 +151,12 @@ async def test_a_batch_that_cannot_be_read_counts_as_one_that_never_ended(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     await _tools(store, 51)
-    begun = await process.cache.refresh_runs.tick()
+    begun = await process.cache.refresh.tick()
     first, second = [RefreshMessage.from_message(message) for message in begun.messages]
-    await process.cache.refresh_runs.work(first)
+    await process.cache.refresh.work(first)
     (attempt,) = await _attempts(store, begun.run_id)
     await _break(store, RUNS.name, begun.run_id, attempt.id, tool_ids="all")
-    await process.cache.refresh_runs.work(second)
+    await process.cache.refresh.work(second)
     watch.advance(minutes=15)
     await process.refresh()
     (run,) = [run for run in await _runs(store) if run.run_id == begun.run_id]
@@ -185,7 +184,7 @@ async def test_a_stale_tools_message_refreshes_it_without_a_run(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     (tool,) = await _tools(store, 1)
-    await process.cache.refresh_runs.work(RefreshMessage((tool.tool_id, "nobody")))
+    await process.cache.refresh.work(RefreshMessage((tool.tool_id, "nobody")))
     assert len(await _entries(store)) == len(PERIODS)
     assert await _runs(store) == []
     await process.close()
@@ -193,8 +192,8 @@ async def test_a_stale_tools_message_refreshes_it_without_a_run(
 
 async def test_a_message_of_a_run_that_is_no_more_does_nothing(store: SqliteStore, process: Process) -> None:
     (tool,) = await _tools(store, 1)
-    assert isinstance(process.cache.refresh_runs, RefreshRuns)
-    await process.cache.refresh_runs.work(RefreshMessage((tool.tool_id,), "nobody", "0001"))
+    assert isinstance(process.cache.refresh, Refresh)
+    await process.cache.refresh.work(RefreshMessage((tool.tool_id,), "nobody", "0001"))
     assert await _entries(store) == []
     await process.close()
 
@@ -207,7 +206,7 @@ async def test_one_bad_tool_stops_no_other_and_is_counted(store: SqliteStore, pr
     assert spoilt is not None
     await store.upsert(MENTIONS.name, {**spoilt, "polarity": "high"})
     await store.upsert(CATALOG.name, {"id": "TIMELINE", "pk": tools[2].tool_id, "hours": "none"})
-    await process.cache.refresh_runs.tick()
+    await process.cache.refresh.tick()
     (run,) = await _runs(store)
     assert (run.status, run.progress) == ("PARTIAL", 2)
     assert run.errors == tuple(f"{tools[n].tool_id}: not refreshed" for n in (1, 2))
@@ -225,7 +224,7 @@ async def test_a_tool_that_cannot_be_read_at_all_stops_no_other(store: SqliteSto
     key, unreadable = Generations.key(tools[0].tool_id), {"generation": "high"}
     await store.upsert(SENTIMENT_CACHE.name, {"tool_id": key[0], "id": key[1], **unreadable})
     await store.upsert(CATALOG.name, {**tools[1].to_document(), "aliases": "none"})
-    await process.cache.refresh_runs.tick()
+    await process.cache.refresh.tick()
     (run,) = await _runs(store)
     assert (run.status, run.progress, run.errors) == ("PARTIAL", 2, (f"{tools[0].tool_id}: not refreshed",))
     assert len(await _entries(store)) == 8
@@ -243,10 +242,10 @@ async def test_durations_are_exact_to_the_millisecond(store: SqliteStore, watch:
     process = Process(store, watch)
     await _tools(store, 60)
     watch.advance(milliseconds=990)
-    begun = await process.cache.refresh_runs.tick()
+    begun = await process.cache.refresh.tick()
     watch.advance(milliseconds=15)
     for message in begun.messages:
-        await process.cache.refresh_runs.work(RefreshMessage.from_message(message))
+        await process.cache.refresh.work(RefreshMessage.from_message(message))
         watch.advance(milliseconds=7)
     metadata = await _metadata(store)
     assert (metadata.last_refresh_duration_ms, metadata.last_refresh_ts) == (22, int(watch.now.timestamp()))
@@ -260,20 +259,20 @@ async def test_an_overdue_run_took_as_long_as_until_its_last_batch(
 ) -> None:
     await _tools(store, 60)
     watch.advance(milliseconds=700)
-    begun = await process.cache.refresh_runs.tick()
+    begun = await process.cache.refresh.tick()
     watch.advance(milliseconds=650)
-    await process.cache.refresh_runs.work(RefreshMessage.from_message(begun.messages[0]))
+    await process.cache.refresh.work(RefreshMessage.from_message(begun.messages[0]))
     watch.advance(minutes=15)
-    await process.cache.refresh_runs.tick()
+    await process.cache.refresh.tick()
     assert (await _metadata(store)).last_refresh_duration_ms == 650
     await process.close()
 
 
 async def test_a_run_ends_with_the_attempts_of_its_batches(store: SqliteStore, process: Process, watch: Watch) -> None:
     tools = await _tools(store, 51)
-    begun = await process.cache.refresh_runs.tick("call")
+    begun = await process.cache.refresh.tick("call")
     for message in begun.messages:
-        await process.cache.refresh_runs.work(RefreshMessage.from_message(message))
+        await process.cache.refresh.work(RefreshMessage.from_message(message))
     first, second = await _attempts(store, begun.run_id)
     assert (first.task_name, first.subject, first.status, first.progress) == (
         "refresh_tools",
@@ -296,15 +295,15 @@ async def test_a_batch_whose_worker_dies_at_any_operation_is_done_by_the_next_an
     process = Process(store, watch)
     await _tools(store, 60)
     for k in itertools.count(1):
-        begun = await process.cache.refresh_runs.tick()
+        begun = await process.cache.refresh.tick()
         first, second = [RefreshMessage.from_message(message) for message in begun.messages]
         dying = Process(DyingStore(store, k, when), watch)
         with contextlib.suppress(Died):
-            await dying.cache.refresh_runs.work(first)
+            await dying.cache.refresh.work(first)
         is_dead = dying.store.is_dead  # type: ignore[attr-defined]
         await dying.close()
         for message in (first, second, first):
-            await process.cache.refresh_runs.work(message)
+            await process.cache.refresh.work(message)
         (run,) = [run for run in await _runs(store) if run.run_id == begun.run_id]
         assert (run.status, run.progress, run.errors) == ("SUCCEEDED", 60, ())
         tried = await _tried(store, begun.run_id)
@@ -324,11 +323,11 @@ async def test_two_deliveries_of_a_batch_at_once_count_once(store: SqliteStore, 
     process = Process(store, watch)
     await _tools(store, 60)
     for seed in range(10):
-        begun = await process.cache.refresh_runs.tick()
+        begun = await process.cache.refresh.tick()
         messages = [RefreshMessage.from_message(message) for message in (*begun.messages, begun.messages[0])]
         workers = [Process(hesitant(store, seed * 3 + number), watch) for number in range(3)]
         await asyncio.gather(
-            *(each.cache.refresh_runs.work(message) for each, message in zip(workers, messages, strict=True))
+            *(each.cache.refresh.work(message) for each, message in zip(workers, messages, strict=True))
         )
         (run,) = [run for run in await _runs(store) if run.run_id == begun.run_id]
         assert (run.status, run.progress) == ("SUCCEEDED", 60)
@@ -354,13 +353,13 @@ async def test_a_batch_that_fails_is_tried_again_by_the_next_delivery(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     await _tools(store, 60)
-    begun = await process.cache.refresh_runs.tick()
+    begun = await process.cache.refresh.tick()
     first, second = [RefreshMessage.from_message(message) for message in begun.messages]
     failing = Process(AwayWithoutTools(store, 1_000_000, "before"), watch)
     with pytest.raises(Unavailable):
-        await failing.cache.refresh_runs.work(first)
+        await failing.cache.refresh.work(first)
     for message in (second, first):
-        await process.cache.refresh_runs.work(message)
+        await process.cache.refresh.work(message)
     assert await _tried(store, begun.run_id) == [
         ("batch:0001", 1, "FAILED", "Unavailable"),
         ("batch:0001", 2, "SUCCEEDED", None),
@@ -375,7 +374,7 @@ async def test_a_worker_that_is_not_waited_for_changes_no_closed_run(
 ) -> None:
     """Its batch began, and did not end, before the next tick closed the run."""
     await _tools(store, 60)
-    begun = await process.cache.refresh_runs.tick()
+    begun = await process.cache.refresh.tick()
     arrived, closed = asyncio.Event(), asyncio.Event()
 
     class Slow(DyingStore):
@@ -386,10 +385,10 @@ async def test_a_worker_that_is_not_waited_for_changes_no_closed_run(
             return await super().query(container, query)
 
     slow = Process(Slow(store, 1_000_000, "before"), watch)
-    late = asyncio.create_task(slow.cache.refresh_runs.work(RefreshMessage.from_message(begun.messages[0])))
+    late = asyncio.create_task(slow.cache.refresh.work(RefreshMessage.from_message(begun.messages[0])))
     await arrived.wait()
     watch.advance(minutes=15)
-    await process.cache.refresh_runs.tick()
+    await process.cache.refresh.tick()
     closed.set()
     await late
     assert await _tried(store, begun.run_id) == [("batch:0001", 1, "FAILED", "worker_died")]
@@ -404,7 +403,7 @@ async def test_a_run_that_was_under_way_when_attempts_were_introduced_is_closed_
 ) -> None:
     """Its first batch was done, as the version before stored that."""
     await _tools(store, 60)
-    begun = await process.cache.refresh_runs.tick()
+    begun = await process.cache.refresh.tick()
     first, second = [RefreshMessage.from_message(message) for message in begun.messages]
     await store.create(
         RUNS.name,
@@ -422,7 +421,7 @@ async def test_a_run_that_was_under_way_when_attempts_were_introduced_is_closed_
             "duration_ms": 12,
         },
     )
-    await process.cache.refresh_runs.work(second)
+    await process.cache.refresh.work(second)
     runs = RunEngine(store, watch, lambda: "none")
     run = await runs.get(begun.run_id)
     attempts = await runs.listed_attempts(run.run_id)

@@ -12,13 +12,12 @@ from typing import Any, cast
 
 from models.cache import PERIODS, CacheGeneration, Period, SentimentCacheEntry, entry_id, percentages
 from models.mention import SentimentScore
-from models.timeline import HourDocument, Tally, TimelineDocument, WindowsDocument
+from models.timeline import HourDocument, Tally, WindowsDocument, by_hour, total
 from models.tool import Tool
 from models.values import Sentiment, hour_key
+from services.figures.counts import Windows, edges_of, minutes_of
 from services.figures.figures import Figures
-from services.figures.messages import RefreshMessage
-from services.figures.tables import hours_of, minutes_of, total
-from services.figures.windows import edges_of, windows_in
+from services.figures.refresh import RefreshMessage
 from services.mentions.dirty_hours import mark_hours, marks_of
 from services.ports import Clock, Document, Query, Store
 from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE
@@ -102,9 +101,9 @@ class Process:
         await mark_hours(self.store, tool_id, [moment], now)
 
     async def refresh(self) -> None:
-        begun = await self.cache.refresh_runs.tick()
+        begun = await self.cache.refresh.tick()
         for message in begun.messages:
-            await self.cache.refresh_runs.work(RefreshMessage.from_message(message))
+            await self.cache.refresh.work(RefreshMessage.from_message(message))
 
     async def reanalyse(self, tool_id: str) -> None:
         await self.cache.recount.rebuild_tool(tool_id, self.clock())
@@ -186,6 +185,10 @@ async def check_entry(store: Store, entry: SentimentCacheEntry, now: datetime) -
     assert figures(entry) == expected(tally), entry.period
 
 
+def hours_of(timeline: Document | None) -> dict[str, list[int]]:
+    return by_hour(timeline["hours"]) if timeline else {}
+
+
 async def check_tables(store: Store, tool_id: str, now: datetime) -> None:
     """No marks, no tombstones, and every table says what the mentions say, the windows' at each minute of the hour."""
     assert await marks_of(store, tool_id) == []
@@ -202,17 +205,13 @@ async def check_tables(store: Store, tool_id: str, now: datetime) -> None:
         table[minute] = table.get(minute, Tally()).plus(one)
     documents = {document["id"]: document for document in await everything(store, CATALOG.name, tool_id)}
     since = hour_key(now - timedelta(days=31) + timedelta(hours=1))
-    stored = {
-        hour: Tally(*each)
-        for hour, each in hours_of(cast("TimelineDocument | None", documents.get("TIMELINE"))).items()
-        if hour >= since
-    }
+    stored = {hour: Tally(*each) for hour, each in hours_of(documents.get("TIMELINE")).items() if hour >= since}
     assert stored == {hour: tally for hour, tally in by_hour.items() if hour >= since}
     for hour in {*by_hour, *(document["hour"] for each, document in documents.items() if each.startswith("HOUR:"))}:
         if hour >= since:
             minutes = minutes_of(cast("HourDocument | None", documents.get(f"HOUR:{hour}")))
             assert {at: Tally(*each) for at, each in minutes.items()} == by_minute.get(hour, {}), hour
-    windows = windows_in(cast("WindowsDocument | None", documents.get("WINDOWS")), edges_of(now))
+    windows = Windows.stored(cast("WindowsDocument | None", documents.get("WINDOWS")), edges_of(now))
     if windows is not None:
         for ended in range(60):
             end = now.replace(minute=ended, second=0, microsecond=0)
@@ -224,7 +223,7 @@ async def check_unmarked_hours(store: Store, tool_id: str) -> None:
     """In hours without a mark, timeline and hour table have the counts of the mentions, and no tombstone is left."""
     marked = {mark["hour"] for mark in await marks_of(store, tool_id)}
     documents = {document["id"]: document for document in await everything(store, CATALOG.name, tool_id)}
-    timeline = hours_of(cast("TimelineDocument | None", documents.get("TIMELINE")))
+    timeline = hours_of(documents.get("TIMELINE"))
     by_hour: dict[str, Tally] = {hour: Tally() for hour in timeline}
     for mention in await mentions_of(store, tool_id):
         hour = hour_key(mention.published_at)

@@ -1,4 +1,4 @@
-"""Counting mentions by minute, and the batches that store a recount."""
+"""Counting mentions by minute, the windows at each minute of an hour, and the batches that store a recount."""
 
 from __future__ import annotations
 
@@ -6,22 +6,41 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from models.cache import PERIODS
 from models.errors import ChangedMeanwhile, Conflict
 from models.timeline import (
     DirtyHour,
     DirtyHourDocument,
     HourDocument,
+    HourTable,
+    Tally,
+    Timeline,
     TimelineDocument,
+    TimelineHours,
     WindowsDocument,
+    WindowTables,
     by_day,
     by_hour,
 )
 from models.values import format_time, hour_key
-from services.figures.counts import CountsWrite, MentionCount, ToolCounts
-from services.figures.tables import TimelineHours, hour_document, timeline_document
-from services.figures.windows import Windows, edges_of
+from services.figures.counts import (
+    KEPT,
+    CountsWrite,
+    MentionCount,
+    ToolCounts,
+    Windows,
+    edges_of,
+    hour_document,
+    hours_of,
+    minutes_of,
+    recounts_of,
+    timeline_document,
+)
 from services.ports import Create, Delete, Document, Replace, Upsert
+from tests import documents
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 MADE = NOW - timedelta(days=40)
@@ -66,15 +85,13 @@ def test_mentions_are_counted_by_sentiment_and_minute() -> None:
         "2026022120": {"17": [1, 1, 0, -250_000], "18": [0, 0, 1, 0]},
         "2026022119": {"17": [0, 0, 1, 1]},
     }
-    assert count.of_hour("2026022120") == [1, 1, 1, -250_000]
-    assert count.of_hour("2026022118") == [0, 0, 0, 0]
 
 
 def test_tombstones_are_collected_by_hour_and_not_counted() -> None:
     gone = a_mention(NOW, removed_at=format_time(NOW))
     count = counted(gone, a_mention(NOW, removed_at=None))
     assert count.tombstones == {"2026022120": [gone]}
-    assert count.of_hour("2026022120") == [1, 0, 0, 500_000]
+    assert count.minutes == {"2026022120": {"17": [1, 0, 0, 500_000]}}
 
 
 def test_the_latest_mention_is_the_one_published_last_of_equal_ones_the_last_counted() -> None:
@@ -123,7 +140,7 @@ def test_windows_take_the_minutes_of_an_edge_from_the_count_a_table_or_the_store
     assert counts.edge_tables.keys() == {"2026022119", "2026022020"}
     for hour in counts.edge_tables:
         counts.edge_tables[hour] = hour_document("vscode", hour, {"30": ONE}, NOW)
-    windows = counts.windows(edges_of(NOW), NOW)
+    windows = counts.windows(edges_of(NOW))
     assert windows.minutes == {
         "2026022020": {"30": ONE},
         "2026022119": {"30": ONE},
@@ -133,7 +150,7 @@ def test_windows_take_the_minutes_of_an_edge_from_the_count_a_table_or_the_store
     again = ToolCounts("vscode", [mark(NOW)], windows.to_document("vscode", NOW), ["2026022119"])
     again.timeline, again.tool = counts.timeline, TOOL
     again.apply_count(edges_of(NOW))
-    assert again.windows(edges_of(NOW), NOW).minutes == {
+    assert again.windows(edges_of(NOW)).minutes == {
         "2026022020": {"30": ONE},
         "2026022120": {"03": [1, 0, 0, 500_000]},
     }
@@ -143,20 +160,20 @@ def test_windows_take_the_minutes_of_an_edge_from_the_count_a_table_or_the_store
 def test_a_tool_that_is_gone_or_merged_has_windows_without_a_creation_time(tool: Document | None) -> None:
     counts = ToolCounts("vscode", [mark(NOW)], None, ["2026022120"], tool=tool)
     counts.apply_count(edges_of(NOW))
-    assert counts.windows(edges_of(NOW), NOW).made_at is None
+    assert counts.windows(edges_of(NOW)).made_at is None
 
 
 def test_an_edge_whose_stored_table_is_none_is_refused() -> None:
     counts = ToolCounts("vscode", [], None, timeline=a_timeline({"2026022119": ONE}), tool=TOOL)
     counts.apply_count(edges_of(NOW))
     counts.edge_tables["2026022119"] = cast("HourDocument", {"id": "HOUR:2026022119", "entity_type": "Tool"})
-    with pytest.raises(ValueError, match="is no HourTable"):
-        counts.windows(edges_of(NOW), NOW)
+    with pytest.raises(ValueError, match="is not a document of HourTable"):
+        counts.windows(edges_of(NOW))
 
 
 def _write(counts: ToolCounts) -> CountsWrite:
     counts.apply_count(edges_of(NOW))
-    write = counts.write(counts.windows(edges_of(NOW), NOW), NOW)
+    write = counts.write(counts.windows(edges_of(NOW)), NOW)
     assert write is not None
     return write
 
@@ -205,7 +222,7 @@ def test_without_marks_only_the_windows_are_written() -> None:
 def test_nothing_is_written_of_a_tool_that_is_gone_unless_it_has_marks() -> None:
     counts = ToolCounts("vscode", [], None)
     counts.apply_count(edges_of(NOW))
-    assert counts.write(counts.windows(edges_of(NOW), NOW), NOW) is None
+    assert counts.write(counts.windows(edges_of(NOW)), NOW) is None
     assert _named(_write(ToolCounts("vscode", [mark(NOW)], None, ["2026022120"])).operations) == [
         "Upsert TIMELINE",
         "Upsert HOUR:2026022120",
@@ -278,3 +295,173 @@ def test_a_mark_that_was_set_again_stays_and_the_rest_is_written() -> None:
     assert write.after(ChangedMeanwhile("the second mark", 2)) == "unfinished"
     assert _named(write.operations) == ["Delete DIRTY:0", "Delete DIRTY:2"]
     assert _of(1).after(ChangedMeanwhile("the last mark of a later batch", 1)) == "written"
+
+
+def test_counts_are_kept_for_the_longest_window_the_hour_it_begins_in_and_a_day_to_spare() -> None:
+    assert timedelta(days=32) == KEPT
+
+
+def test_a_timeline_is_read_by_day_or_as_earlier_versions_stored_it_by_hour() -> None:
+    hours = {"2026022119": [1, 0, 0, 5], "2026022120": [0, 2, 0, -7]}
+    for stored in (by_day(hours), hours):
+        document = cast("TimelineDocument", {"id": "TIMELINE", "entity_type": "DataProduct", "hours": stored})
+        assert hours_of(document).stored("2026022100") == by_day(hours)
+    assert hours_of(None).stored("2026022100") == {}
+
+
+@pytest.mark.parametrize("wrong", [{"hours": "none"}, {"hours": None}, {"entity_type": "Tool"}])
+def test_a_document_that_is_not_a_timeline_is_refused(wrong: dict[str, Any]) -> None:
+    document = cast("TimelineDocument", documents.timeline().to_document() | wrong)
+    with pytest.raises(ValueError, match="'TIMELINE' is not a document of Timeline"):
+        hours_of(document)
+
+
+def test_the_minutes_of_an_hour_are_read_as_they_were_stored() -> None:
+    minutes = {"07": [1, 0, 0, 500_000], "59": [0, 1, 0, -3]}
+    stored = hour_document("vscode", "2026022119", minutes, NOW)
+    assert minutes_of(stored) == minutes
+    assert minutes_of(None) == {}
+    table = HourTable.from_document(stored)
+    assert (table.id, table.tool_id, table.created_at) == ("HOUR:2026022119", "vscode", NOW)
+    assert table.minutes == {"07": Tally(1, 0, 0, 500_000), "59": Tally(0, 1, 0, -3)}
+
+
+@pytest.mark.parametrize("wrong", [{"minutes": []}, {"minutes": None}, {"entity_type": "DirtyHour"}])
+def test_a_document_that_is_not_an_hour_table_is_refused(wrong: dict[str, Any]) -> None:
+    document = cast("HourDocument", documents.hour_table().to_document() | wrong)
+    with pytest.raises(ValueError, match="'HOUR:2026022120' is not a document of HourTable"):
+        minutes_of(document)
+
+
+def test_a_recount_raises_the_count_of_the_timeline_and_names_the_latest_source() -> None:
+    days = by_day({"2026022119": [1, 0, 0, 5]})
+    first = timeline_document("vscode", None, days, {"source": "reuters"}, NOW)
+    assert (first["hours"], first["ingestion_count"], first["created_at"]) == (days, 1, "2026-02-21T20:17:31Z")
+    assert first["last_ingestion_source"] == "reuters"
+    later = NOW + timedelta(minutes=15)
+    second = timeline_document("vscode", first, {}, None, later)
+    assert (second["hours"], second["ingestion_count"], second["created_at"]) == ({}, 2, first["created_at"])
+    assert (second["last_ingestion_source"], second["last_ingestion_at"]) == ("reuters", "2026-02-21T20:32:31Z")
+    assert second["updated_at"] == second["last_ingestion_at"]
+    assert [recounts_of(each) for each in (None, first, second)] == [0, 1, 2]
+    assert Timeline.from_document(second).ingestion_count == 2
+
+
+def test_a_timeline_keeps_the_fields_of_a_later_version() -> None:
+    before = cast("TimelineDocument", documents.timeline().to_document() | {"schema_version": "2", "later": 7})
+    after = timeline_document("vscode", before, {}, {"source": None}, NOW)
+    assert cast("dict[str, Any]", after)["later"] == 7
+
+
+def _windows(hours: dict[str, list[int]], minutes: dict[str, dict[str, list[int]]]) -> Windows:
+    return Windows.summed(edges_of(NOW), TimelineHours(by_day(hours)), minutes, MADE, 0)
+
+
+def _counted(windows: Windows, now: datetime) -> dict[str, int]:
+    return {period: tally.total for period, tally in windows.tallies(now).items()}
+
+
+def test_the_edges_are_the_hour_that_windows_end_in_and_the_hours_that_they_begin_in() -> None:
+    edges = edges_of(NOW)
+    assert edges.last == "2026022120"
+    assert edges.first == {
+        "HOUR_1": "2026022119",
+        "HOUR_24": "2026022020",
+        "DAY_7": "2026021420",
+        "DAY_30": "2026012220",
+    }
+    assert edges.hours == ["2026012220", "2026021420", "2026022020", "2026022119", "2026022120"]
+
+
+def test_the_edges_are_the_same_for_a_whole_clock_hour() -> None:
+    first, last = NOW.replace(minute=0, second=0), NOW.replace(minute=59, second=59)
+    assert edges_of(first) == edges_of(NOW) == edges_of(last)
+    assert edges_of(last + timedelta(seconds=1)) != edges_of(NOW)
+    assert edges_of(first - timedelta(seconds=1)) != edges_of(NOW)
+
+
+def test_on_the_full_hour_only_whole_hours_count() -> None:
+    hours = {"2026022118": [9, 0, 0, 0], "2026022119": ONE, "2026022120": [5, 0, 0, 0]}
+    windows = _windows(hours, {"2026022119": {"00": ONE}, "2026022120": {"00": [5, 0, 0, 0]}})
+    now = NOW.replace(minute=0)
+    assert _counted(windows, now) == {"HOUR_1": 1, "HOUR_24": 10, "DAY_7": 10, "DAY_30": 10}
+
+
+def test_within_the_hour_minutes_decide_at_both_edges() -> None:
+    """At 20:17 the windows are from :17 of their first hour up to, but without, 20:17."""
+    hours = {"2026022119": [3, 0, 0, 0], "2026022120": [3, 0, 0, 0], "2026022020": [2, 0, 0, 0]}
+    minutes = {
+        "2026022119": {"16": ONE, "17": ONE, "59": ONE},
+        "2026022120": {"00": ONE, "16": ONE, "17": ONE},
+        "2026022020": {"16": ONE, "18": ONE},
+    }
+    assert _counted(_windows(hours, minutes), NOW) == {"HOUR_1": 4, "HOUR_24": 6, "DAY_7": 7, "DAY_30": 7}
+
+
+@pytest.mark.parametrize(
+    ("ended", "at_start", "at_end"), [(16, True, False), (17, True, False), (18, False, True), (59, False, True)]
+)
+def test_a_window_has_its_first_minute_and_not_its_last(ended: int, at_start: bool, at_end: bool) -> None:
+    now = NOW.replace(minute=ended)
+    beginning = _windows({"2026022119": ONE}, {"2026022119": {"17": ONE}})
+    ending = _windows({"2026022120": ONE}, {"2026022120": {"17": ONE}})
+    assert _counted(beginning, now)["HOUR_1"] == at_start
+    assert _counted(ending, now)["HOUR_1"] == at_end
+
+
+@given(st.dictionaries(st.integers(0, 31 * 24 * 60), st.integers(1, 3), max_size=30), st.integers(0, 59))
+def test_windows_are_the_sums_of_the_minutes_within_them(by_age: dict[int, int], ended: int) -> None:
+    """By age in minutes, to the end of the hour of NOW."""
+    last_minute = NOW.replace(minute=59, second=0)
+    hours: dict[str, list[int]] = {}
+    minutes: dict[str, dict[str, list[int]]] = {}
+    moments = {last_minute - timedelta(minutes=age): number for age, number in by_age.items()}
+    for moment, number in moments.items():
+        hour = f"{moment:%Y%m%d%H}"
+        hours.setdefault(hour, [0, 0, 0, 0])[0] += number
+        minutes.setdefault(hour, {})[f"{moment:%M}"] = [number, 0, 0, 0]
+    edges = {hour: minutes[hour] for hour in edges_of(NOW).hours if hour in minutes}
+    end = NOW.replace(minute=ended, second=0)
+    assert _counted(_windows(hours, edges), end) == {
+        period: sum(number for moment, number in moments.items() if end - span <= moment < end)
+        for period, span in PERIODS.items()
+    }
+
+
+def test_all_four_numbers_are_summed() -> None:
+    hours = {"2026022110": [1, 2, 3, 4], "2026022119": [1, 1, 1, 10], "2026022120": [2, 2, 2, 20]}
+    minutes = {"2026022119": {"30": [1, 1, 1, 10]}, "2026022120": {"05": [2, 2, 2, 20]}}
+    assert _windows(hours, minutes).tallies(NOW)["HOUR_24"] == Tally(4, 5, 6, 34)
+
+
+def test_stored_windows_are_read_back_within_their_hour_and_not_in_another() -> None:
+    windows = Windows.summed(
+        edges_of(NOW),
+        TimelineHours(by_day({"2026022110": ONE})),
+        {"2026022119": {"30": ONE}, "2026022120": {}},
+        MADE,
+        7,
+    )
+    document = windows.to_document("vscode", NOW)
+    assert Windows.stored(document, edges_of(NOW)) == windows
+    assert Windows.stored(document, edges_of(NOW + timedelta(hours=1))) is None
+    assert Windows.stored(None, edges_of(NOW)) is None
+    stored = WindowTables.from_document(document)
+    assert (stored.hour, stored.made_at, stored.recounts) == ("2026022120", MADE, 7)
+    assert stored.minutes == {"2026022119": {"30": Tally(1)}}
+    assert stored.hours == {"HOUR_1": Tally(), "HOUR_24": Tally(1), "DAY_7": Tally(1), "DAY_30": Tally(1)}
+
+
+def test_windows_of_a_tool_that_is_gone_have_no_creation_time() -> None:
+    windows = Windows.summed(edges_of(NOW), TimelineHours({}), {}, None, 0)
+    document = windows.to_document("vscode", NOW)
+    assert "made_at" not in document
+    assert Windows.stored(document, edges_of(NOW)) == windows
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"hours": {"DAY_7": ONE}}, {"minutes": []}, {"minutes": {"2026022120": 7}}, {"made_at": "soon"}]
+)
+def test_windows_that_cannot_be_read_are_none(wrong: dict[str, Any]) -> None:
+    document = Windows.summed(edges_of(NOW), TimelineHours({}), {}, MADE, 0).to_document("vscode", NOW)
+    assert Windows.stored(cast("WindowsDocument", {**document, **wrong}), edges_of(NOW)) is None

@@ -1,89 +1,20 @@
-"""The figures of an entry: percentages, averages, age, and how they follow from the windows."""
+"""The figures of an entry follow from the windows; a process knows the highest generation that it has read."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
-from models.cache import FRESH_FOR, PERIODS, CacheMetadata, SentimentCacheEntry, percentages
-from models.errors import InvalidInput
-from models.timeline import Tally, by_day
+from models.cache import PERIODS
+from models.timeline import TimelineHours, by_day
 from services.feeds.coverage import Shares
+from services.figures.counts import Windows, edges_of
 from services.figures.entries import Generations, entries_of
-from services.figures.tables import TimelineHours
-from services.figures.windows import Windows, edges_of
 from services.ports import Document
 from services.store.sqlite import SqliteStore
 from tests import documents
-from tests.documents import cache_entry
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 MADE = NOW - timedelta(days=40)
-
-
-@pytest.mark.parametrize(
-    ("counts", "shown"),
-    [
-        ((0, 0, 0), (0.0, 0.0, 0.0)),
-        ((7, 0, 0), (100.0, 0.0, 0.0)),
-        ((1, 1, 0), (50.0, 50.0, 0.0)),
-        ((1, 1, 1), (33.4, 33.3, 33.3)),
-        ((2, 2, 2), (33.4, 33.3, 33.3)),
-        ((0, 1, 2), (0.0, 33.3, 66.7)),
-        ((2, 1, 0), (66.7, 33.3, 0.0)),
-        ((1, 2, 3), (16.7, 33.3, 50.0)),
-        ((5, 1, 1), (71.4, 14.3, 14.3)),
-        ((892, 534, 363), (49.9, 29.8, 20.3)),
-        ((1, 1, 1998), (0.1, 0.0, 99.9)),
-        ((1999, 1, 0), (100.0, 0.0, 0.0)),
-    ],
-)
-def test_percentages_have_one_decimal_and_missing_tenths_go_to_the_largest_remainders(
-    counts: tuple[int, int, int], shown: tuple[float, float, float]
-) -> None:
-    assert percentages(*counts) == shown
-    assert sum(shown) == (pytest.approx(100) if sum(counts) else 0)
-
-
-def test_the_average_is_the_mean_polarity_with_four_decimals() -> None:
-    assert Tally(1, 1, 1, 1_000_000).average_sentiment == 0.3333
-    assert Tally(0, 2, 1, -2_000_000).average_sentiment == -0.6667
-    assert Tally(2, 0, 0, 2_000_000).average_sentiment == 1.0
-    assert Tally(1, 1, 0, 0).average_sentiment == 0.0
-    assert Tally().average_sentiment == 0.0
-
-
-def test_a_polarity_counts_in_millionths() -> None:
-    assert Tally.of("positive", 0.1234567) == Tally(1, 0, 0, 123_457)
-    assert Tally.of("negative", -1) == Tally(0, 1, 0, -1_000_000)
-    assert Tally.of("neutral", 0.0000004) == Tally(0, 0, 1, 0)
-    assert Tally(1, 2, 3, 4).plus(Tally(10, 20, 30, -40)) == Tally(11, 22, 33, -36)
-    assert Tally(1, 2, 3, 4).total == 6
-
-
-def test_an_entry_is_stale_when_it_is_older_than_half_an_hour() -> None:
-    assert timedelta(minutes=30) == FRESH_FOR
-    entry = cache_entry(last_updated_ts=int(NOW.timestamp()))
-    for seconds, age, stale in ((-5, 0, False), (0, 0, False), (1800, 1800, False), (1801, 1801, True)):
-        later = NOW + timedelta(seconds=seconds)
-        assert (entry.age_seconds(later), entry.is_stale(later)) == (age, stale)
-
-
-def test_the_state_of_an_entry_follows_from_its_generation_then_its_age() -> None:
-    entry = cache_entry(last_updated_ts=int(NOW.timestamp()), generation=2)
-    later = NOW + timedelta(seconds=1801)
-    assert [entry.state(at, generation) for at in (NOW, later) for generation in (2, 3)] == [
-        "FRESH",
-        "INVALIDATED",
-        "STALE",
-        "INVALIDATED",
-    ]
-
-
-def test_the_window_of_an_entry_follows_from_its_period_and_its_end() -> None:
-    entry = cache_entry()
-    assert entry.window.seconds == (entry.period_start_ts, entry.period_end_ts)
 
 
 def test_entries_have_the_counts_of_their_windows_and_say_what_they_rest_on() -> None:
@@ -122,18 +53,3 @@ def test_a_process_knows_the_highest_generation_that_it_has_read(store: SqliteSt
     assert generations.known(tool_id) == 0
     assert [generations.learn(tool_id, each) for each in (None, stored(3), stored(2))] == [0, 3, 2]
     assert (generations.known(tool_id), generations.known("another")) == (3, 0)
-
-
-def test_the_hit_rate_is_a_share_of_all_reads_with_three_decimals() -> None:
-    def rate(hits: int, misses: int) -> float:
-        metadata: CacheMetadata = documents.cache_metadata(cache_hits_24h=hits, cache_misses_24h=misses)
-        return metadata.cache_hit_rate
-
-    assert [rate(2, 1), rate(1250, 45), rate(0, 3), rate(0, 0)] == [0.667, 0.965, 0.0, 0.0]
-
-
-def test_an_entry_must_not_claim_to_be_of_the_future() -> None:
-    entry = SentimentCacheEntry.from_document(cache_entry(last_updated_ts=int(NOW.timestamp())).to_document())
-    entry.require_not_after(NOW)
-    with pytest.raises(InvalidInput, match="last_updated_ts"):
-        entry.require_not_after(NOW - timedelta(seconds=1))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from models.errors import InvalidInput
-from models.timeline import Tally
+from models.timeline import Tally, TimelineHours, by_day
 from services.figures.history import (
     DEFAULT_DAYS,
     MOST_DAYS,
@@ -35,12 +35,12 @@ def test_days_are_listed_oldest_first_up_to_today() -> None:
 
 def test_a_point_is_the_sum_of_its_days_hours_and_zero_without_any() -> None:
     hours = {
-        "2026022823": [9, 9, 9, 9],
+        "2026022823": [9, 9, 9, 9_000],
         "2026030100": [1, 0, 0, 100_000],
         "2026030123": [0, 1, 1, -400_000],
         "2026030200": [0, 0, 2, 0],
     }
-    assert daily(hours, [date(2026, 3, 1), TODAY, date(2026, 3, 3)]) == [
+    assert daily(TimelineHours(by_day(hours)), [date(2026, 3, 1), TODAY, date(2026, 3, 3)]) == [
         Point("2026-03-01", Tally(1, 1, 1, -300_000)),
         Point("2026-03-02", Tally(0, 0, 2, 0)),
         Point("2026-03-03", Tally()),
@@ -89,10 +89,14 @@ def test_as_many_mentions_as_are_allowed_are_not_refused() -> None:
 @pytest.mark.parametrize(
     ("most", "refusal"),
     [
-        (5, "days: at most 2 with layer=raw: these have 6 mentions of this tool, and at most 5 are read"),
+        (
+            5,
+            "days: at most 2 with layer=raw, any with layer=canonical: these days have 6 mentions of this tool, and at "
+            "most 5 are read",
+        ),
         (3, "days: at most 2 with layer=raw"),
         (2, "days: at most 1 with layer=raw"),
-        (1, "days: none with layer=raw; ask for layer=canonical: these have 6"),
+        (1, "days: none with layer=raw, any with layer=canonical: these days have 6"),
     ],
 )
 def test_more_are_refused_with_the_number_of_latest_days_that_would_do(most: int, refusal: str) -> None:

@@ -1,4 +1,4 @@
-"""The hours that a recount counts together."""
+"""The hours and tools that a recount counts together."""
 
 from __future__ import annotations
 

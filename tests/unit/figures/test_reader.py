@@ -1,4 +1,4 @@
-"""What a process keeps of the aggregates it has read, how they are shown, and the cursor of the evidence."""
+"""The aggregates that a process keeps in memory, and how an entry is shown."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from models.cache import RefreshAsked, Window
-from models.errors import InvalidInput
 from services.figures.entries import Generations
-from services.figures.evidence import window_of
-from services.figures.reader import MOST_REMEMBERED, Aggregate, RecentAggregates, aggregate_of, shown_entry
+from services.figures.reader import MOST_KEPT, Aggregate, RecentAggregates, aggregate_of, shown_entry
 from services.store.sqlite import SqliteStore
 from tests.documents import TOOL_ID, cache_entry, cache_generation
 
@@ -71,12 +68,12 @@ def test_nothing_stale_is_kept_or_served(generations: Generations) -> None:
 
 
 def test_of_too_many_the_oldest_goes(generations: Generations) -> None:
-    assert MOST_REMEMBERED == 20_000
+    assert MOST_KEPT == 20_000
     recent, aggregate = RecentAggregates(generations, 2.0), _aggregate()
-    for number in range(MOST_REMEMBERED + 1):
+    for number in range(MOST_KEPT + 1):
         recent.put(str(number), aggregate, NOW)
-    kept = [number for number in (0, 1, MOST_REMEMBERED) if recent.get(str(number), "HOUR_24", NOW) is not None]
-    assert kept == [1, MOST_REMEMBERED]
+    kept = [number for number in (0, 1, MOST_KEPT) if recent.get(str(number), "HOUR_24", NOW) is not None]
+    assert kept == [1, MOST_KEPT]
 
 
 def test_an_entry_is_shown_with_its_id_its_tools_name_and_whether_it_is_stale() -> None:
@@ -97,25 +94,3 @@ def test_the_etag_is_of_the_body() -> None:
     assert b'","' in one.body, "no spaces"
     assert one.etag == same.etag != other.etag
     assert (one.etag[0], one.etag[-1], len(one.etag)) == ('"', '"', 26)
-
-
-def test_a_claim_on_asking_for_a_refresh_expires_after_a_minute() -> None:
-    claim = RefreshAsked(tool_id=TOOL_ID, created_at=NOW, updated_at=NOW)
-    assert (claim.id, claim.ttl_timestamp) == (f"{TOOL_ID}:asked", int(NOW.timestamp()) + 60)
-
-
-def test_without_a_cursor_evidence_is_of_the_entrys_window() -> None:
-    entry = cache_entry()
-    assert window_of(entry, None) == (entry.window, None)
-
-
-def test_a_cursor_of_the_evidence_keeps_the_window_of_the_first_page() -> None:
-    end = NOW - timedelta(hours=3)
-    cursor = f"{int(end.timestamp())}-AbC_=-9"
-    assert window_of(cache_entry(), cursor) == (Window.ending("HOUR_24", end), "AbC_=-9")
-
-
-@pytest.mark.parametrize("cursor", ["", "x", "-a", "12-", "12", "12345678901-a", "12-a b", "12-a/b"])
-def test_another_cursor_is_refused(cursor: str) -> None:
-    with pytest.raises(InvalidInput, match="cursor: must be the `next`"):
-        window_of(cache_entry(), cursor)

@@ -1,0 +1,177 @@
+"""The four periods, their windows, and the rules of the cache's documents."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from models.cache import (
+    DEFAULT_PERIOD,
+    FRESH_FOR,
+    PERIODS,
+    CacheCounters,
+    CacheMetadata,
+    Period,
+    RefreshAsked,
+    SentimentCacheEntry,
+    Window,
+    entry_id,
+    generation_id,
+    percentages,
+    period_named,
+)
+from models.errors import InvalidInput
+from tests import documents
+from tests.documents import TOOL_ID, cache_entry
+
+NOW = datetime(2026, 2, 21, 20, 17, 31, 250_000, tzinfo=UTC)
+
+
+def test_the_periods_are_an_hour_a_day_a_week_and_thirty_days() -> None:
+    assert {period: span / timedelta(hours=1) for period, span in PERIODS.items()} == {
+        "HOUR_1": 1,
+        "HOUR_24": 24,
+        "DAY_7": 168,
+        "DAY_30": 720,
+    }
+
+
+def test_periods_run_from_the_shortest_to_the_longest() -> None:
+    """Windows are summed in this order, each from the shorter ones."""
+    assert list(PERIODS.values()) == sorted(PERIODS.values())
+
+
+@pytest.mark.parametrize(
+    ("hours", "period", "named"),
+    [
+        (None, None, "HOUR_24"),
+        ("1", None, "HOUR_1"),
+        ("24", None, "HOUR_24"),
+        ("168", None, "DAY_7"),
+        ("720", None, "DAY_30"),
+        (None, "HOUR_1", "HOUR_1"),
+        (None, "HOUR_24", "HOUR_24"),
+        (None, "DAY_7", "DAY_7"),
+        (None, "DAY_30", "DAY_30"),
+        ("1", "HOUR_1", "HOUR_1"),
+        ("720", "DAY_30", "DAY_30"),
+    ],
+)
+def test_a_period_is_named_by_its_hours_or_its_name_or_both(hours: str | None, period: str | None, named: str) -> None:
+    assert period_named(hours, period) == named
+
+
+@pytest.mark.parametrize(
+    ("hours", "period", "refusal"),
+    [
+        ("0", None, "hours: one of 1, 24, 168, 720"),
+        ("", None, "hours: one of"),
+        ("24.0", None, "hours: one of"),
+        ("x", "HOUR_1", "hours: one of"),
+        (None, "", "period: one of HOUR_1, HOUR_24, DAY_7, DAY_30"),
+        (None, "hour_1", "period: one of"),
+        ("1", "WEEK", "period: one of"),
+        ("1", "HOUR_24", "period: HOUR_1, which hours=1 names, or absent"),
+    ],
+)
+def test_another_period_is_refused_with_what_is_allowed(hours: str | None, period: str | None, refusal: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{refusal}"):
+        period_named(hours, period)
+
+
+@pytest.mark.parametrize(
+    ("period", "start"),
+    [
+        ("HOUR_1", datetime(2026, 2, 21, 19, 17, tzinfo=UTC)),
+        ("HOUR_24", datetime(2026, 2, 20, 20, 17, tzinfo=UTC)),
+        ("DAY_7", datetime(2026, 2, 14, 20, 17, tzinfo=UTC)),
+        ("DAY_30", datetime(2026, 1, 22, 20, 17, tzinfo=UTC)),
+    ],
+)
+def test_a_window_ends_with_the_minute_and_is_as_long_as_its_period(period: Period, start: datetime) -> None:
+    end = datetime(2026, 2, 21, 20, 17, tzinfo=UTC)
+    assert Window.at(period, NOW) == Window.ending(period, end) == Window(start, end)
+
+
+def test_a_window_in_unix_seconds() -> None:
+    assert Window.at("HOUR_1", NOW).seconds == (1771701420, 1771705020)
+
+
+def test_an_entry_and_a_generation_are_named_for_their_tool() -> None:
+    assert entry_id("vscode", DEFAULT_PERIOD) == "vscode:HOUR_24"
+    assert generation_id("vscode") == "vscode:generation"
+
+
+@pytest.mark.parametrize(
+    ("counts", "shown"),
+    [
+        ((0, 0, 0), (0.0, 0.0, 0.0)),
+        ((7, 0, 0), (100.0, 0.0, 0.0)),
+        ((1, 1, 0), (50.0, 50.0, 0.0)),
+        ((1, 1, 1), (33.4, 33.3, 33.3)),
+        ((2, 2, 2), (33.4, 33.3, 33.3)),
+        ((0, 1, 2), (0.0, 33.3, 66.7)),
+        ((2, 1, 0), (66.7, 33.3, 0.0)),
+        ((1, 2, 3), (16.7, 33.3, 50.0)),
+        ((5, 1, 1), (71.4, 14.3, 14.3)),
+        ((892, 534, 363), (49.9, 29.8, 20.3)),
+        ((1, 1, 1998), (0.1, 0.0, 99.9)),
+        ((1999, 1, 0), (100.0, 0.0, 0.0)),
+    ],
+)
+def test_percentages_have_one_decimal_and_missing_tenths_go_to_the_largest_remainders(
+    counts: tuple[int, int, int], shown: tuple[float, float, float]
+) -> None:
+    assert percentages(*counts) == shown
+    assert sum(shown) == (pytest.approx(100) if sum(counts) else 0)
+
+
+def test_an_entry_is_stale_when_it_is_older_than_half_an_hour() -> None:
+    assert timedelta(minutes=30) == FRESH_FOR
+    entry = cache_entry(last_updated_ts=int(NOW.timestamp()))
+    for seconds, age, stale in ((-5, 0, False), (0, 0, False), (1800, 1800, False), (1801, 1801, True)):
+        later = NOW + timedelta(seconds=seconds)
+        assert (entry.age_seconds(later), entry.is_stale(later)) == (age, stale)
+
+
+def test_the_state_of_an_entry_follows_from_its_generation_then_its_age() -> None:
+    entry = cache_entry(last_updated_ts=int(NOW.timestamp()), generation=2)
+    later = NOW + timedelta(seconds=1801)
+    assert [entry.state(at, generation) for at in (NOW, later) for generation in (2, 3)] == [
+        "FRESH",
+        "INVALIDATED",
+        "STALE",
+        "INVALIDATED",
+    ]
+
+
+def test_the_window_of_an_entry_follows_from_its_period_and_its_end() -> None:
+    entry = cache_entry()
+    assert entry.window.seconds == (entry.period_start_ts, entry.period_end_ts)
+
+
+def test_the_hit_rate_is_a_share_of_all_reads_with_three_decimals() -> None:
+    def rate(hits: int, misses: int) -> float:
+        metadata: CacheMetadata = documents.cache_metadata(cache_hits_24h=hits, cache_misses_24h=misses)
+        return metadata.cache_hit_rate
+
+    assert [rate(2, 1), rate(1250, 45), rate(0, 3), rate(0, 0)] == [0.667, 0.965, 0.0, 0.0]
+
+
+def test_an_entry_must_not_claim_to_be_of_the_future() -> None:
+    entry = SentimentCacheEntry.from_document(cache_entry(last_updated_ts=int(NOW.timestamp())).to_document())
+    entry.require_not_after(NOW)
+    with pytest.raises(InvalidInput, match="last_updated_ts"):
+        entry.require_not_after(NOW - timedelta(seconds=1))
+
+
+def test_a_claim_on_asking_for_a_refresh_expires_after_a_minute() -> None:
+    claim = RefreshAsked(tool_id=TOOL_ID, created_at=NOW, updated_at=NOW)
+    assert (claim.id, claim.ttl_timestamp) == (f"{TOOL_ID}:asked", int(NOW.timestamp()) + 60)
+
+
+def test_the_counters_of_an_hour_are_kept_for_two_days() -> None:
+    counters = CacheCounters.at(NOW)
+    assert (counters.partition, counters.id) == ("metadata", "metadata:2026022120")
+    assert counters.ttl_timestamp == int((NOW + timedelta(hours=48)).timestamp())

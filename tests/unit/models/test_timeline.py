@@ -1,0 +1,119 @@
+"""A tally, the text of a day, and the hours of a timeline."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.timeline import (
+    HOURS,
+    ZEROS,
+    Tally,
+    Timeline,
+    TimelineHours,
+    by_day,
+    by_hour,
+    day_numbers,
+    day_sums,
+    day_text,
+    total,
+)
+from models.values import hour_key
+
+NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
+NUMBERS = list(range(HOURS * len(Tally._fields)))
+HOUR_KEYS = st.builds(lambda back: hour_key(NOW - timedelta(hours=back)), st.integers(0, 24 * 33))
+HOUR_NUMBERS = st.tuples(*[st.integers(0, 3)] * 3, st.integers(-(10**6), 10**6)).map(list).filter(any)
+
+
+def test_the_average_is_the_mean_polarity_with_four_decimals() -> None:
+    assert Tally(1, 1, 1, 1_000_000).average_sentiment == 0.3333
+    assert Tally(0, 2, 1, -2_000_000).average_sentiment == -0.6667
+    assert Tally(2, 0, 0, 2_000_000).average_sentiment == 1.0
+    assert Tally(1, 1, 0, 0).average_sentiment == 0.0
+    assert Tally().average_sentiment == 0.0
+
+
+def test_a_polarity_counts_in_millionths() -> None:
+    assert Tally.of("positive", 0.1234567) == Tally(1, 0, 0, 123_457)
+    assert Tally.of("negative", -1) == Tally(0, 1, 0, -1_000_000)
+    assert Tally.of("neutral", 0.0000004) == Tally(0, 0, 1, 0)
+    assert Tally(1, 2, 3, 4).plus(Tally(10, 20, 30, -40)) == Tally(11, 22, 33, -36)
+    assert Tally(1, 2, 3, 4).total == 6
+
+
+def test_a_tally_has_the_figures_of_an_entry() -> None:
+    assert Tally(2, 1, 1, 1_000_000).figures() == {
+        "total_mentions": 4,
+        "positive_count": 2,
+        "negative_count": 1,
+        "neutral_count": 1,
+        "average_sentiment": 0.25,
+    }
+
+
+def test_numbers_are_added_column_by_column() -> None:
+    assert total([[1, 2, 3, -400], [10, 20, 30, 5000]]) == Tally(11, 22, 33, 4600)
+    assert total([]) == Tally() == Tally(*ZEROS)
+
+
+def test_the_text_of_a_day_has_its_sums_and_its_hours() -> None:
+    text = day_text(NUMBERS)
+    assert day_numbers(text) == NUMBERS
+    assert day_sums(text) == [sum(NUMBERS[column :: len(Tally._fields)]) for column in range(len(Tally._fields))]
+
+
+@pytest.mark.parametrize("text", ["", "1,2,3,4", ",".join(map(str, NUMBERS)), day_text(NUMBERS) + ",1"])
+def test_a_text_that_is_not_a_day_is_neither_summed_nor_read(text: str) -> None:
+    for read in (day_sums, day_numbers):
+        with pytest.raises(ValueError, match="four sums and 24 times"):
+            read(text)
+
+
+def test_a_timeline_leaves_out_hours_without_mentions() -> None:
+    now = datetime(2026, 2, 21, 20, tzinfo=UTC)
+    hours = {"2026022110": Tally(), "2026022111": Tally(1, 0, 0, 400_000)}
+    timeline = Timeline(created_at=now, updated_at=now, tool_id="vscode", hours=hours)
+    assert list(timeline.hours) == ["2026022111"]
+    assert Timeline.from_document(timeline.to_document()) == timeline
+
+
+@given(
+    st.dictionaries(HOUR_KEYS, HOUR_NUMBERS),
+    st.dictionaries(HOUR_KEYS, HOUR_NUMBERS | st.just([0, 0, 0, 0])),
+    HOUR_KEYS,
+    HOUR_KEYS,
+)
+def test_the_hours_of_a_timeline_are_a_table_by_hour_that_is_stored_by_day(
+    before: dict[str, list[int]], put: dict[str, list[int]], one: str, other: str
+) -> None:
+    hours, after = TimelineHours(by_day(before)), before | put
+    for hour, numbers in put.items():
+        hours.put(hour, numbers)
+    assert [hours.numbers(hour) for hour in after] == list(after.values())
+    since, until = sorted((one, other))
+    between = [numbers for hour, numbers in after.items() if since < hour < until]
+    assert hours.total(since, until) == [sum(column) for column in zip([0, 0, 0, 0], *between, strict=True)]
+    with_mentions = {hour: numbers for hour, numbers in after.items() if any(numbers) and hour[:8] >= since[:8]}
+    for day in {hour[:8] for hour in after}:
+        of_day = [numbers for hour, numbers in after.items() if hour[:8] == day]
+        assert hours.of_day(day) == list(total(of_day))
+    assert by_hour(hours.stored(since)) == with_mentions
+    assert hours.stored(since) == by_day(with_mentions)
+
+
+@pytest.mark.parametrize("stored", ["1", "", "1,2", ",".join("0" * 95), '"a"', "[1]"])
+def test_the_numbers_of_a_text_that_is_not_a_day_cannot_be_read(stored: str) -> None:
+    with pytest.raises(ValueError, match=r"24 times four|trailing|value"):
+        TimelineHours({"20260221": stored}).numbers("2026022103")
+
+
+def test_hours_are_read_by_day_or_as_earlier_versions_stored_them_by_hour() -> None:
+    hours = {"2026022119": [1, 0, 0, 5], "2026022120": [0, 2, 0, -7]}
+    for stored in (by_day(hours), hours):
+        assert TimelineHours(stored).stored("2026022100") == by_day(hours)
+    assert TimelineHours({}).stored("2026022100") == {}
+    assert TimelineHours({}).of_day("20260221") == ZEROS

@@ -1,6 +1,6 @@
 """The documents of `sentiment_cache`: a tool's entries and generation, and the cache's metadata and counters.
 
-Also the four periods and their windows. How mentions are counted is in services/figures.
+Also the four periods and their windows. services/figures counts mentions.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ class SentimentCacheEntry(_Cached):
         return self
 
     def require_not_after(self, now: datetime) -> None:
-        """Raises InvalidInput if this claims to have been updated later than `now`."""
+        """Raises InvalidInput if `last_updated_ts` is later than `now`."""
         if self.last_updated_ts > unix_seconds(now):
             raise InvalidInput("last_updated_ts", "must be less than or equal to the current time")
 
@@ -233,10 +233,8 @@ class CacheGeneration(_Cached):
 
 
 class CacheMetadata(_Cached):
-    """The outcome of the last refresh, and the reads of the 24 hours before it. Created by the first refresh, updated
-    by each one after.
-
-    The specification's CacheMetadata, whose states Initialized and Updated these are.
+    """The outcome of the last refresh, and the reads of the 24 hours before it. The specification's CacheMetadata: the
+    first refresh creates it (its state Initialized), every later one updates it (Updated).
     """
 
     PARTITION: ClassVar[str] = METADATA_PARTITION

@@ -1,6 +1,6 @@
-"""The full text behind an article, as a data product that is acquired and validated, and the files that this leaves.
+"""The full text of an article, as a data product that is acquired and validated, and its files. Not used yet.
 
-When to try, and what a valid text is, are decided in services/documents. Bytes are in the archive, never here.
+The bytes are stored in an archive, never in these documents.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def document_product_id(source_id: str) -> str:
 
 
 def eligibility_of(validation: ValidationStatus, acquisition: AcquisitionStatus) -> Eligibility:
-    """To be acquired until validated, quarantined or terminal; a duplicate never is."""
+    """A text is acquired until it is valid, quarantined or terminally invalid; a duplicate never is."""
     return "ACQUIRE" if validation == "UNVALIDATED" and acquisition != "SKIPPED_DUPLICATE" else "NONE"
 
 
 class Locator(Value):
-    """Where the text can be had."""
+    """An address of the text."""
 
     kind: Literal["URL", "ARCHIVE", "OTHER"]
     value: Text
@@ -65,9 +65,9 @@ class _OfArticle(StoredDocument):
 
 
 class DocumentProduct(_OfArticle):
-    """The specification's SPECTRA product, of text. `next_eligible_attempt_at` is authoritative for the cooldown.
+    """The specification's SPECTRA product, of text. No attempt is made before `next_eligible_attempt_at`.
 
-    While it is in quarantine it does not expire: `ttl_timestamp` is null until a person has looked.
+    In quarantine it does not expire: `ttl_timestamp` is null until a person has reviewed it.
     """
 
     STATES: ClassVar[Mapping[str, Machine]] = {"acquisition_status": ACQUISITION, "manual_review_status": REVIEW}
@@ -142,7 +142,7 @@ class CreatedBy(Value):
 
 
 class FileObject(_OfArticle):
-    """One object in the archive. `name` tells files of one role apart."""
+    """One object in the archive. Files of one role differ by `name`."""
 
     entity_type: Literal["FileObject"] = "FileObject"
     ttl_timestamp: UnixSeconds | None = lives(days=30)

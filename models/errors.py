@@ -1,27 +1,27 @@
-"""The one error tree. A class exists only because somebody acts differently on it.
+"""All errors. Each class exists because some caller handles it differently; in brackets, the HTTP status.
 
     ToolpulseError
-    ├── InvalidInput        what was handed in breaks a rule: names the field and what is allowed (400)
-    ├── NotAllowed          the caller has not shown the key that this takes (401)
-    ├── NotFound            the thing that was named is not there (404)
-    ├── Conflict            a thing of that identity is there already (409)
-    ├── ChangedMeanwhile    somebody wrote between our read and our write: read again, decide again (412)
-    ├── InvalidTransition   a state machine does not allow that step (409)
-    └── Unavailable         could not ask: the store, a queue or a provider did not answer (503, try again)
+    ├── InvalidInput        a value breaks a rule: names the field and what is allowed (400)
+    ├── NotAllowed          the caller lacks a key (401)
+    ├── NotFound            the named document does not exist (404)
+    ├── Conflict            a document with this identity exists already (409)
+    ├── ChangedMeanwhile    another writer was first: read again and decide again (412)
+    ├── InvalidTransition   a state machine does not allow this step (409)
+    └── Unavailable         the store, a queue or a provider did not answer: try again (503)
 
-"Absent" is never an error of reading (`find` answers None) and never the same as Unavailable. UnreadableDocument stands
-apart: it is a fault on our side, so that whoever is ready for the unforeseen is ready for it.
+A document that does not exist is no error of reading: `find` returns None. UnreadableDocument is no ToolpulseError: the
+fault is in the store, not in a request, so callers that are not prepared for it treat it as an unexpected error.
 """
 
 from __future__ import annotations
 
 
 class ToolpulseError(Exception):
-    """Anything that toolpulse itself says is wrong. The text is fit to be shown to the caller."""
+    """An error that toolpulse raises itself. Its text may be shown to the caller."""
 
 
 class InvalidInput(ToolpulseError):
-    """`field` breaks a rule; `allowed` says, for a person, what would pass."""
+    """`field` breaks a rule; `allowed` describes the rule."""
 
     def __init__(self, field: str, allowed: str) -> None:
         super().__init__(f"{field}: {allowed}")
@@ -30,15 +30,15 @@ class InvalidInput(ToolpulseError):
 
 
 class NotAllowed(ToolpulseError):
-    """The caller has not shown the key that this takes."""
+    """The caller lacks a key."""
 
 
 class NotFound(ToolpulseError):
-    """What was named is not there."""
+    """The named document does not exist."""
 
 
 class Conflict(ToolpulseError):
-    """A thing of that identity is there already. `operation` is the index of the operation of a batch that met it."""
+    """A document with this identity exists already. `operation` is the index of the failed operation of a batch."""
 
     def __init__(self, message: str, operation: int | None = None) -> None:
         super().__init__(message)
@@ -46,7 +46,7 @@ class Conflict(ToolpulseError):
 
 
 class ChangedMeanwhile(ToolpulseError):
-    """The ETag no longer matches, or the item is gone: read again and decide again. `operation` as for Conflict."""
+    """The document is gone or has another ETag: read again and decide again. `operation` is as in Conflict."""
 
     def __init__(self, message: str, operation: int | None = None) -> None:
         super().__init__(message)
@@ -64,7 +64,7 @@ class InvalidTransition(ToolpulseError):
 
 
 class Unavailable(ToolpulseError):
-    """Could not ask. `retry_after` is in seconds where the other side said so."""
+    """A service did not answer. `retry_after` is the wait in seconds, if the service gave one."""
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -72,7 +72,7 @@ class Unavailable(ToolpulseError):
 
 
 class UnreadableDocument(ValueError):
-    """What is stored under `key` breaks the rules of its `kind`. Lists leave it out and say so; alone it is a 500."""
+    """The document stored under `key` breaks a rule of its `kind`. Lists leave it out, and name it."""
 
     def __init__(self, kind: str, key: str, why: str) -> None:
         super().__init__(f"{kind} {key}: what is stored cannot be read: {why}")

@@ -1,6 +1,6 @@
-"""Which feed has an address: the authority on two feeds never being the same one, however their URLs are spelled.
+"""The feed that is registered under an address. It makes sure that no two feeds have one address in two spellings.
 
-The spelling is normalised by whoever writes it; nothing here knows how.
+The callers normalize the URL.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from models.values import SourceKey, Text
 
 
 def address_key(url: str) -> str:
-    """Hashed, as a URL is outside text; no feed's id has a colon."""
+    """Hashed, since a URL may have characters that ids must not have. No feed id has a colon."""
     return f"url:{hashlib.sha256(url.encode()).hexdigest()[:32]}"
 
 
 class FeedAddress(StoredDocument):
-    """Claimed before the feed is written, so after a crash it may name a feed that is not there, or is elsewhere."""
+    """Created before the feed is written: after a crash it may name a feed that does not exist or has another URL."""
 
     CONTAINER: ClassVar[str] = "feeds"
     PARTITION_FIELD: ClassVar[str] = "feed_id"

@@ -1,4 +1,4 @@
-"""What a fetch costs now, so that all feeds together spend the budget; what it does is the schedule's."""
+"""The price of a fetch, by which all feeds together keep to the budget. services/feeds/schedule.py uses it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from models.values import Amount
 
 
 class FetchPrice(StoredDocument):
-    """There is one. `updated_at` is when it was corrected, by the `fetches_per_feed_hour` that were spent till then."""
+    """One document. `fetches_per_feed_hour` is what was spent before the price was last corrected, at `updated_at`."""
 
     CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "SCHEDULE"

@@ -1,4 +1,4 @@
-"""A timer's sign of life, where every instance sees it. When one is overdue is for health to judge."""
+"""The last runs of a timer, stored for all instances. services/operations/health.py decides when a timer is overdue."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Heartbeat(StoredDocument):
         return cls(created_at=now, updated_at=now, timer=timer, interval_seconds=interval_seconds)
 
     def beaten(self, started: datetime, now: datetime, error: str | None = None) -> Self:
-        """After a run that began at `started` and ended at `now`; without `error` it went well."""
+        """The heartbeat after a run from `started` to `now`, which succeeded if there is no `error`."""
         if error is None:
             return self.changed(now, last_started_at=started, last_succeeded_at=now, failures_in_a_row=0)
         failures = self.failures_in_a_row + 1
@@ -51,5 +51,5 @@ class Heartbeat(StoredDocument):
 
     @property
     def last_beat_at(self) -> datetime:
-        """When a run last ended, well or not."""
+        """When a run last ended, successful or not."""
         return self.updated_at

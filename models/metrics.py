@@ -1,4 +1,4 @@
-"""Figures since ever, raised by increments, which `GET metrics` shows as counters."""
+"""Totals since the first deployment, raised by increments. `GET metrics` shows them as counters."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class _Totals(StoredDocument):
 
     @classmethod
     def at(cls, now: datetime) -> Self:
-        """Nothing yet: the seed of an increment."""
+        """All counters at 0: the seed of an increment."""
         return cls.model_validate({"created_at": now, "updated_at": now})
 
 
 class CacheTotals(_Totals):
-    """Reads of the cache. `read_microseconds` is their sum, `within_…` how many took that long at most."""
+    """Reads of the cache. `read_microseconds` is the sum of their times, `within_…` how many took that long at most."""
 
     ID: ClassVar[str] = "cache"
     BOUNDS_MS: ClassVar[tuple[int, ...]] = (1, 5, 25, 100)
@@ -47,7 +47,7 @@ class CacheTotals(_Totals):
 
 
 class IngestionTotals(_Totals):
-    """Fetches of all feeds, and what came of them. `fetch_milliseconds` is the sum over all fetches."""
+    """Fetches of all feeds, and their articles. `fetch_milliseconds` is the sum of the times of all fetches."""
 
     ID: ClassVar[str] = "ingestion"
     BOUNDS_MS: ClassVar[tuple[int, ...]] = (500, 1000, 5000, 10000)
@@ -66,5 +66,5 @@ class IngestionTotals(_Totals):
 
 
 def within(milliseconds: float, bounds: tuple[int, ...]) -> dict[str, int]:
-    """The amounts by which a duration raises the buckets, those of longer ones included."""
+    """The amounts by which a duration raises the buckets. A bucket contains all shorter ones."""
     return {f"within_{bound}_ms": 1 for bound in bounds if milliseconds <= bound}

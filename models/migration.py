@@ -1,4 +1,4 @@
-"""That a numbered migration was run. Running is for scripts/migrate.py."""
+"""The record of a numbered migration. services/operations/migrations runs them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from models.values import Count, Text, Time
 
 
 class MigrationRecord(StoredDocument):
-    """`completed_at` is absent while it runs, and after a crash: then it is run again."""
+    """`completed_at` is null while the migration runs, and after a crash; the migration is then run again."""
 
     CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "MIGRATION"

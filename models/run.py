@@ -1,4 +1,4 @@
-"""Runs of work, and the attempts within them. services/runs/engine.py is the only code that writes either."""
+"""Runs of work and their attempts. Only services/runs/engine.py writes them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_ERRORS_KEPT = 50
 """In a run, and in an attempt."""
 
 WORKER_DIED = "worker_died"
-"""The error type of an attempt that nobody ended."""
+"""The error type of an attempt without an end."""
 
 
 def _rate(data: Mapping[str, Any]) -> float:

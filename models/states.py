@@ -1,7 +1,7 @@
-"""Every state machine of the specifications, as tables. Deciding when to step is for services; this only forbids.
+"""Every state machine of the specifications, as a table. Services decide about steps; this module refuses wrong ones.
 
-`None` stands for a state that has not been entered yet. Staying where one is is no step; where a table lists it, a
-caller may ask for it by name (an analysed article is analysed again after an edit).
+`None` is the state before the first one. A document that keeps its state makes no step. A step from a state to itself
+is allowed where a table lists it: an analysed article is analysed again after an edit.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from models.errors import InvalidTransition
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Which state may follow which; a state that is followed by none is final."""
+    """The states that may follow each state; a state without followers is final."""
 
     name: str
     steps: Mapping[str | None, tuple[str, ...]]
@@ -34,7 +34,7 @@ ARTICLE = Machine(
     "article status",
     {"pending": ("analyzed", "error"), "analyzed": ("analyzed",), "error": ("pending",)},
 )
-"""analyzed → analyzed: an edit is scored again; meanwhile the article keeps the figures that it has."""
+"""analyzed → analyzed: an edited article is scored again, and keeps its scores until then."""
 
 AcquisitionStatus = Literal["STUB", "ACQUIRED", "FAILED_RETRYABLE", "SKIPPED_DUPLICATE", "SKIPPED_BACKOFF"]
 _TRIED: tuple[str, ...] = ("ACQUIRED", "FAILED_RETRYABLE", "SKIPPED_DUPLICATE", "SKIPPED_BACKOFF")
@@ -42,7 +42,7 @@ ACQUISITION = Machine(
     "acquisition status",
     {"STUB": _TRIED, "FAILED_RETRYABLE": _TRIED, "SKIPPED_BACKOFF": _TRIED, "ACQUIRED": ("STUB",)},
 )
-"""ACQUIRED → STUB: a person approved another try of what was quarantined."""
+"""ACQUIRED → STUB: a person approved another try of a quarantined document."""
 
 ValidationStatus = Literal["UNVALIDATED", "VALID", "QUARANTINED", "TERMINAL_INVALID"]
 VALIDATION = Machine(
@@ -62,17 +62,17 @@ REVIEW = Machine(
         "CLEARED_RETRY_APPROVED": ("PENDING",),
     },
 )
-"""CLEARED_RETRY_APPROVED → PENDING: the approved try ended in quarantine again."""
+"""CLEARED_RETRY_APPROVED → PENDING: the approved try was quarantined again."""
 
 RELEASES: Mapping[str, ReviewStatus] = {
     "UNVALIDATED": "CLEARED_RETRY_APPROVED",
     "TERMINAL_INVALID": "CLEARED_TERMINAL",
 }
-"""What a person must have decided before a document leaves quarantine for that state."""
+"""The decision that a document needs to leave quarantine for each state."""
 
 
 def step_validation(current: ValidationStatus, wanted: ValidationStatus, review: ReviewStatus | None) -> None:
-    """VALIDATION with its human gate: into quarantine only with a review pending, out of it only with one cleared."""
+    """VALIDATION with the review: a quarantined document needs a pending review, and a cleared one to leave."""
     VALIDATION.step(current, wanted)
     if wanted == "QUARANTINED" and review != "PENDING":
         raise InvalidTransition(VALIDATION.name, current, f"{wanted} without a pending review")
@@ -91,7 +91,7 @@ CACHE_ENTRY = Machine(
         "INVALIDATED": ("CREATED",),
     },
 )
-"""Computed, never stored: see SentimentCacheEntry.state."""
+"""Computed by SentimentCacheEntry.state, never stored."""
 
 ToolStatus = Literal["ACTIVE", "MERGED", "DEPRECATED"]
 TOOL = Machine("tool status", {"ACTIVE": ("MERGED", "DEPRECATED"), "DEPRECATED": ("ACTIVE", "MERGED")})
@@ -107,8 +107,8 @@ RUN = Machine(
         "PARTIAL": ("SUCCEEDED", "FAILED"),
     },
 )
-"""PARTIAL: some of the run failed, or the run was overdue and closed with what there was. FAILED → RUNNING: its poison
-message was sent again. Between the three ends: an attempt that another delivery made was not counted yet."""
+"""PARTIAL: some of the work failed, or the run was overdue and was closed. FAILED → RUNNING: its poison message was
+sent again. Steps between SUCCEEDED, FAILED and PARTIAL: an attempt of another delivery was recorded after the end."""
 
 AttemptStatus = Literal["STARTED", "SUCCEEDED", "FAILED"]
 ATTEMPT = Machine("attempt status", {"STARTED": ("SUCCEEDED", "FAILED")})

@@ -1,7 +1,4 @@
-"""A tool that is watched, its names, and the references worth keeping about it.
-
-How names are found in text is services/tools's.
-"""
+"""A tool, its names, and its first reference. services/tools finds names in texts."""
 
 from __future__ import annotations
 
@@ -19,13 +16,13 @@ from models.values import Day, Flag, IdPart, Text, Time, Value
 
 
 def normalize_name(name: str) -> str:
-    """The same for names that differ in case or space only. Punctuation counts: C, C# and C++ are three tools."""
+    """Equal for names that differ in case or spacing only. Punctuation counts: C, C# and C++ are three names."""
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     return " ".join(plain.split())
 
 
 def name_key(normalized_name: str) -> str:
-    """The partition of a name; hashed, since names may hold what keys may not."""
+    """The partition of a name. Hashed, since names may have characters that keys must not have."""
     return "NAME:" + hashlib.sha256(normalized_name.encode()).hexdigest()[:32]
 
 
@@ -42,7 +39,7 @@ ToolId = Annotated[str, AfterValidator(_uuid)]
 
 
 def is_tool_id(text: str) -> bool:
-    """Whether a tool could have this id at all."""
+    """Whether the text has the form of a tool's id."""
     try:
         return _uuid(text) == text
     except ValueError:
@@ -50,17 +47,18 @@ def is_tool_id(text: str) -> bool:
 
 
 class NameRule(Value):
-    """How one name is told from the plain word: as it is written, or only near one of these words."""
+    """When a name counts: only in the same case, and only near one of the words in `context`, if there are any."""
 
     case_sensitive: Flag = False
     context: tuple[Text, ...] = ()
 
 
 class Tool(StoredDocument):
-    """What is watched. `merged_into` is the tool that answers in its place, `merging_into` the one that is about to.
+    """A product, library or ticker. `merged_into` is the tool that is answered in its place, `merging_into` the target
+    of a merge that is under way.
 
-    `discovery_date` is the day of its first reference, `discovery_reference`. `name_rules` are by name as given.
-    `scored_by` is the analyzer, with its version, that its mentions were scored with at first, or all of them since.
+    `discovery_reference` is the first article that named the tool, `discovery_date` its day. The keys of `name_rules`
+    are names as given. `scored_by` is the analyzer and version that scored the first mention, or all mentions since.
     """
 
     CONTAINER: ClassVar[str] = "catalog"
@@ -115,7 +113,7 @@ class Tool(StoredDocument):
 
 
 class ToolName(StoredDocument):
-    """The specification's NameMapping: whose name this is. Creating it is claiming the name."""
+    """The specification's NameMapping: the tool that owns a name. Creating the document claims the name."""
 
     CONTAINER: ClassVar[str] = "catalog"
     COMPUTED: ClassVar[tuple[str, ...]] = ("name_normalized",)
@@ -147,7 +145,7 @@ class ToolName(StoredDocument):
 
 
 class CatalogVersion(StoredDocument):
-    """One document, whose `version` changes with what is recognised: the sign that a detector is old."""
+    """One document. Its `version` changes with every change of what is detected, so that detectors are built again."""
 
     CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "CATALOG"
@@ -169,7 +167,7 @@ ReferenceRole = Literal["DISCOVERY", "DOCUMENT_SOURCE", "TIMELINE_SOURCE", "OTHE
 
 
 class Reference(Value):
-    """An article as a reference; what of it outlives the article. `reference_id` is the article's source_id."""
+    """What is kept of an article after the article has expired. `reference_id` is the article's source_id."""
 
     reference_id: IdPart
     source: Text
@@ -180,7 +178,7 @@ class Reference(Value):
 
 
 class ToolReference(StoredDocument):
-    """The specification's NovaReference: what an article is to a tool."""
+    """The specification's NovaReference: the role of an article for a tool."""
 
     CONTAINER: ClassVar[str] = "catalog"
 

@@ -1,7 +1,7 @@
-"""The small types that documents are made of, each with its rule, and the one way to write a time.
+"""The types of the fields of documents, each with its rule, and the one form of times.
 
-A time is an aware datetime in UTC of whole seconds, in documents `2026-02-21T20:00:00Z`, so that text order is time
-order. Unix seconds are integers. Nothing here knows a document.
+A time is an aware datetime in UTC with whole seconds. Documents have it as `2026-02-21T20:00:00Z`, so that the order of
+texts is the order of times. Unix seconds are integers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _AWARE = "must be a time in ISO 8601 that says its offset, such as 2026-02-21T20
 
 
 def parse_time(value: object) -> datetime:
-    """The time that `value`, text or datetime, means: in UTC, fractions of a second cut off. ValueError if naive."""
+    """A text or datetime as a time in UTC, without fractions of a second. Raises ValueError if it has no offset."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -33,7 +33,7 @@ def parse_time(value: object) -> datetime:
 
 
 def format_time(moment: datetime) -> str:
-    """As documents, answers and filters have it."""
+    """The time as documents, answers and filters have it."""
     return (moment if moment.tzinfo is UTC else parse_time(moment)).isoformat()[:19] + "Z"
 
 
@@ -42,7 +42,7 @@ def unix_seconds(moment: datetime) -> int:
 
 
 def unix_milliseconds(moment: datetime) -> int:
-    """Of an aware moment that still has its fraction of a second."""
+    """Unix milliseconds of an aware moment, with its fraction of a second."""
     return round(moment.timestamp() * 1000)
 
 
@@ -58,7 +58,7 @@ def hour_key(moment: datetime) -> str:
 
 
 def hour_start(hour: str) -> datetime:
-    """When the hour of this key begins. ValueError for what is no hour key."""
+    """The start of the hour with this key. Raises ValueError for other texts."""
     try:
         if len(hour) == 10:
             return datetime.fromisoformat(f"{hour[:4]}-{hour[4:6]}-{hour[6:8]}T{hour[8:]}:00:00Z")
@@ -68,7 +68,7 @@ def hour_start(hour: str) -> datetime:
 
 
 def lives(**span: float) -> Any:
-    """A `ttl_timestamp` that is this long after the document's creation, unless another is given."""
+    """A `ttl_timestamp` that defaults to this time after the creation of the document."""
     seconds = int(timedelta(**span).total_seconds())
     return Field(default_factory=lambda data: unix_seconds(data["created_at"]) + seconds)
 
@@ -144,7 +144,7 @@ Text = Annotated[str, Field(min_length=1)]
 IdPart = Annotated[str, AfterValidator(_id_part)]
 WebUrl = Annotated[str, AfterValidator(_web_url)]
 SourceKey = Annotated[str, AfterValidator(_source_key)]
-"""Who says so: `tiingo`, `finnhub`, or a feed's id."""
+"""The id of a feed; of a news API, its name."""
 Hex32 = Annotated[str, _hex_of(32)]
 Sha256 = Annotated[str, _hex_of(64)]
 
@@ -152,7 +152,7 @@ Sentiment = Literal["positive", "negative", "neutral"]
 
 
 class Value(BaseModel):
-    """Part of a document: frozen, and keeps fields that it does not know, which a later version may have written."""
+    """Part of a document. Frozen; keeps unknown fields, which a later version may have written."""
 
     model_config = ConfigDict(
         frozen=True,

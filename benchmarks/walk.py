@@ -1,8 +1,8 @@
-"""Follows one article from "its feed is due" to "its figure over HTTP" through the app's own functions, and prints what
-ran at each stage: modules, functions, and how often a call went from one module to another.
+"""Follows one article from "its feed is due" to "its figures over HTTP" through the app's functions, and prints for each
+stage how many modules and functions ran, and how many calls went from one module to another.
 
     python -m benchmarks.walk             the table
-    python -m benchmarks.walk --modules   and the modules of each stage, in the order in which they were entered
+    python -m benchmarks.walk --modules   also the modules of each stage, in the order in which they were entered
 
 docs/architecture.md describes the same walk; tests/unit/benchmarks/test_walk.py compares the page with these modules.
 """
@@ -46,7 +46,7 @@ FEED = f"""<rss version="2.0"><channel><title>Example News</title><item>
 
 @dataclass(slots=True)
 class Stage:
-    """What ran between two points of the walk. `modules` are in the order in which they were entered."""
+    """What ran in one part of the walk. `modules` are in the order in which they were entered."""
 
     name: str
     modules: dict[str, None] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Stage:
 
 
 class Profile:
-    """Notes every call of a function of ours, in every thread."""
+    """Records every call of a function of the app, in every thread."""
 
     def __init__(self) -> None:
         self.stages: list[Stage] = []
@@ -98,7 +98,7 @@ class Sent(func.Out[list[str]]):
 
 
 class Call:
-    """A function call's context, as far as the app looks at it."""
+    """The context of a function call, as far as the app uses it."""
 
     invocation_id = "walk"
 
@@ -114,7 +114,7 @@ def serving() -> Iterator[str]:
             self.wfile.write(FEED)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Nothing is printed."""
+            """Prints nothing."""
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
@@ -128,7 +128,7 @@ def serving() -> Iterator[str]:
 
 
 class App:
-    """The app's functions, called as the Functions host calls them."""
+    """Calls the app's functions as the Functions host does."""
 
     def __init__(self) -> None:
         import function_app
@@ -139,7 +139,7 @@ class App:
         }
 
     async def call(self, name: str, **given: Any) -> tuple[Any, list[str]]:
-        """What the function returns, and the messages that it queues."""
+        """The result of the function, and the messages that it sends."""
         handler, sent = self._functions[name], Sent()
         for parameter in inspect.signature(handler).parameters:
             if parameter == "context":
@@ -162,7 +162,7 @@ def message(text: str) -> func.QueueMessage:
 
 
 async def walk() -> list[Stage]:
-    """One article from its feed to its figure, with the app warmed up by a read and a health check."""
+    """The stages of one article, from its feed to its figures. The app is warmed up by one read."""
     app, profile = App(), Profile()
     with serving() as url, tempfile.TemporaryDirectory() as folder:
         os.environ |= {"DATA_DIR": folder, "STORE": "sqlite", "ALLOW_PRIVATE_ADDRESSES": "true", "LOG_LEVEL": "ERROR"}
@@ -190,7 +190,7 @@ async def walk() -> list[Stage]:
                 )
             figures = json.loads(answer.get_body())
             if figures["total_mentions"] != 1:
-                raise SystemExit(f"the article did not arrive: {figures}")
+                raise SystemExit(f"the figures do not count the article: {figures}")
         finally:
             await container.close()
     return profile.stages
@@ -201,7 +201,7 @@ def distinct(stages: list[Stage]) -> int:
 
 
 def table(stages: list[Stage]) -> list[str]:
-    """One line for each stage, one for ingestion, one for all."""
+    """A line for each stage, one for ingestion, and one for all stages."""
     lines = [f"{'stage':<10} {'modules':>8} {'functions':>10} {'module changes':>15}"]
     lines += [
         f"{stage.name:<10} {len(stage.modules):>8} {len(stage.functions):>10} {stage.changes:>15}" for stage in stages

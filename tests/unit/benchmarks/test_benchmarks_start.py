@@ -1,4 +1,4 @@
-"""Every benchmark runs from a clean checkout, by its path and as a module."""
+"""Every benchmark starts from a clean checkout, by its path and as a module."""
 
 import asyncio
 import importlib
@@ -10,12 +10,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 BENCHMARKS = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py") if "ArgumentParser(" in path.read_text())
-"""Those that people start; the others are processes of theirs."""
+"""The benchmarks that people start; the other files are their processes."""
 AT_ONCE = asyncio.Semaphore(2)
 
 
 async def helped(name: str) -> str:
-    """What is wrong with how it prints its help, called by its path; nothing if all is well."""
+    """The output of a benchmark that does not print its help; empty if it does."""
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     async with AT_ONCE:
         process = await asyncio.create_subprocess_exec(
@@ -32,10 +32,10 @@ async def helped(name: str) -> str:
     return "" if well else f"{name}: {printed.decode()}"
 
 
-async def test_each_prints_its_help_when_it_is_called_by_its_path() -> None:
+async def test_every_benchmark_prints_its_help_when_started_by_its_path() -> None:
     assert [wrong for wrong in await asyncio.gather(*(helped(name) for name in BENCHMARKS)) if wrong] == []
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
-def test_each_is_a_module_that_does_nothing_until_its_main_is_called(name: str) -> None:
+def test_importing_a_benchmark_does_not_run_it(name: str) -> None:
     assert callable(importlib.import_module(f"benchmarks.{name}").main)

@@ -1,5 +1,5 @@
-"""Follows one article from "its feed is due" to "its figures over HTTP" through the app's functions, and prints for each
-stage how many modules and functions ran, and how many calls went from one module to another.
+"""Follows one article from "its feed is due" to "its figures over HTTP" through the app's functions, and prints for
+each stage how many modules and functions ran, and how many calls went from one module to another.
 
     python -m benchmarks.walk             the table
     python -m benchmarks.walk --modules   also the modules of each stage, in the order in which they were entered

@@ -75,7 +75,7 @@ class UnreadableDocument(ValueError):
     """The document stored under `key` breaks a rule of its `kind`. Lists leave it out, and name it."""
 
     def __init__(self, kind: str, key: str, why: str) -> None:
-        super().__init__(f"{kind} {key}: what is stored cannot be read: {why}")
+        super().__init__(f"{kind} {key}: the stored document cannot be read: {why}")
         self.kind = kind
         self.key = key
         self.why = why

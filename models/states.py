@@ -77,7 +77,7 @@ def step_validation(current: ValidationStatus, wanted: ValidationStatus, review:
     if wanted == "QUARANTINED" and review != "PENDING":
         raise InvalidTransition(VALIDATION.name, current, f"{wanted} without a pending review")
     if current == "QUARANTINED" and review != RELEASES[wanted]:
-        raise InvalidTransition(VALIDATION.name, current, f"{wanted} before a person said {RELEASES[wanted]}")
+        raise InvalidTransition(VALIDATION.name, current, f"{wanted} before its review is {RELEASES[wanted]}")
 
 
 CacheState = Literal["CREATED", "FRESH", "STALE", "INVALIDATED"]
@@ -112,5 +112,3 @@ sent again. Steps between SUCCEEDED, FAILED and PARTIAL: an attempt of another d
 
 AttemptStatus = Literal["STARTED", "SUCCEEDED", "FAILED"]
 ATTEMPT = Machine("attempt status", {"STARTED": ("SUCCEEDED", "FAILED")})
-
-MACHINES = (ARTICLE, ACQUISITION, VALIDATION, REVIEW, CACHE_ENTRY, TOOL, RUN, ATTEMPT)

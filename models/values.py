@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-_AWARE = "must be a time in ISO 8601 that says its offset, such as 2026-02-21T20:00:00Z"
+_AWARE = "must be a time in ISO 8601 with its offset, such as 2026-02-21T20:00:00Z"
 
 
 def parse_time(value: object) -> datetime:
@@ -46,13 +46,8 @@ def unix_milliseconds(moment: datetime) -> int:
     return round(moment.timestamp() * 1000)
 
 
-def day_key(moment: datetime) -> str:
-    """`yyyymmdd` of its UTC day."""
-    return hour_key(moment)[:8]
-
-
 def hour_key(moment: datetime) -> str:
-    """`yyyymmddhh` of its UTC hour."""
+    """`yyyymmddhh`, the UTC hour of the time."""
     text = parse_time(moment).isoformat()
     return text[:4] + text[5:7] + text[8:10] + text[11:13]
 

@@ -1,7 +1,7 @@
-"""One line of log per outcome: an event's name and its fields, as JSON or as text.
+"""One log line for each outcome: an event's name and its fields, as JSON or as text.
 
-The Functions worker passes on a line's text and level only, so the fields are in the text. No payloads, keys or query
-strings go into fields; whoever logs sees to that.
+The Functions worker passes on a line's text and level only, so the fields are in the text. Callers keep payloads, keys
+and query strings out of the fields.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _stored = logging.getLogger("toolpulse.stored")
 
 
 def configure(level: str, structured: bool) -> None:
-    """Sets how much is logged and in which form, for this process."""
+    """Sets the level and the form of the log for this process."""
     logging.getLogger(ROOT_LOGGER).setLevel(level)
-    logging.getLogger("azure").setLevel(logging.WARNING)  # else every request of the SDKs is a dozen lines
+    logging.getLogger("azure").setLevel(logging.WARNING)  # otherwise every request of the SDKs is a dozen lines
     _layout["structured"] = structured
 
 

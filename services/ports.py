@@ -1,6 +1,6 @@
 """The interfaces through which services reach stores and queues. Adapters implement them; a contract suite checks them.
 
-A port says what its methods return, promise and raise, never how an adapter does it.
+A port defines what its methods return, promise and raise, never how an adapter does it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ T = TypeVar("T")
 Document = dict[str, Any]
 """A JSON object with `id` and the partition key of its container.
 
-`ttl_timestamp` (Unix seconds, absent or null for never) says when the document expires; no method finds a document that
-has expired. Reads add `_etag` and `_ts` (Unix seconds of the last write). Other top-level names that begin with `_`
-belong to the store, and writes ignore them all; `ttl` is refused. A field that an order sorts by holds text, or numbers
-if the container says so, or null.
+`ttl_timestamp` (Unix seconds, absent or null for never) is when the document expires; no method finds a document that
+has expired. Reads add `_etag` and `_ts` (Unix seconds of the last write). Writes ignore every field whose name starts
+with `_`, and refuse `ttl`. A field that an order sorts by is null or text, or a number if the container defines it so.
 """
 
 Scalar = str | int | float | bool
@@ -39,7 +38,7 @@ class Clock(Protocol):
 class Where:
     """One condition on a top-level field. A document must meet all conditions of a query.
 
-    eq, lt, le, gt, ge   the field is there and compares so with `value` (of the same JSON type)
+    eq, lt, le, gt, ge   the field compares so with `value`, of the same JSON type
     in                   the field equals one of `value`, a sequence of 1 to 100 scalars
     contains             the field is an array that contains `value`
     missing              the field is absent or null; `value` is ignored
@@ -72,8 +71,11 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`next` is an opaque cursor, None on the last page. Each page reads the store anew: a document that is written
-    between two pages is listed if it sorts behind the cursor. A document that does not move is listed exactly once."""
+    """`next` is an opaque cursor, None on the last page.
+
+    Each page is a new read of the store: a document that is written between two pages is listed if it sorts behind the
+    cursor. A document whose sort values do not change is listed exactly once.
+    """
 
     items: list[Document]
     next: str | None = None
@@ -113,21 +115,21 @@ def readable(document: Document | None, read: Callable[[Document], T]) -> T | No
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """An operation of a batch. It fails with Conflict if the document's id is taken."""
+    """An operation of a batch. Fails with Conflict if there is a document with the id."""
 
     document: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Upsert:
-    """An operation of a batch: writes the document whether its id is taken or not."""
+    """An operation of a batch. Writes the document, over a stored one if there is one."""
 
     document: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Replace:
-    """An operation of a batch. It fails with ChangedMeanwhile if the stored document has another ETag, or is gone."""
+    """An operation of a batch. Fails with ChangedMeanwhile if the stored document has another ETag, or is gone."""
 
     document: Mapping[str, Any]
     etag: str
@@ -135,8 +137,8 @@ class Replace:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """An operation of a batch. It fails with ChangedMeanwhile if the document is gone, or if it has another ETag than
-    `etag`; None deletes any version."""
+    """An operation of a batch. Fails with ChangedMeanwhile if the document is gone, or has another ETag than `etag`.
+    None deletes any version."""
 
     id: str
     etag: str | None = None
@@ -165,8 +167,8 @@ class Store(Protocol):
         ...
 
     async def create(self, container: str, document: Mapping[str, Any]) -> Document:
-        """Returns the document as stored, with its `_etag`. Raises Conflict if (partition, id) is taken; an expired
-        document does not take it."""
+        """Returns the document as stored, with its `_etag`. Raises Conflict if there is a document with its partition
+        and id that has not expired."""
         ...
 
     async def upsert(self, container: str, document: Mapping[str, Any]) -> Document:
@@ -195,7 +197,7 @@ class Store(Protocol):
         ...
 
     async def count(self, container: str, where: tuple[Where, ...] = (), partition: str | None = None) -> int:
-        """How many documents a query with these conditions lists."""
+        """The number of documents that a query with these conditions lists."""
         ...
 
     async def batch(self, container: str, partition: str, operations: Sequence[Operation]) -> list[str | None]:
@@ -205,18 +207,18 @@ class Store(Protocol):
         operation that failed as `operation`. InvalidInput for 0 or more than 100 operations, more than 2,000,000 bytes
         of documents, a document of another partition, or two operations on one id.
 
-        Within the call, a retry after a lost response recognises its own batch by the documents that the batch wrote,
-        and returns their ETags; for a document that was written again since, an ETag that matches no version. If all of
-        them were written again, or the batch only deletes, the retry cannot tell, and raises Unavailable. So a Conflict
-        or ChangedMeanwhile never hides a success of this call; a second call after Unavailable may meet the success of
-        the first.
+        If a response is lost, the store tries again within the call. The retry recognises its own batch by the
+        documents that the batch wrote, and returns their ETags; for a document that was written again since, an ETag
+        that matches no version. If all of them were written again, or the batch only deletes, the retry cannot
+        recognise it and raises Unavailable. So a Conflict or ChangedMeanwhile never hides a success of this call. A
+        second call after Unavailable may find the documents that the first one wrote.
         """
         ...
 
     async def batch_many(
         self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
     ) -> list[BatchOutcome]:
-        """Does any number of (partition, operations) as `batch` does: each all or nothing, in no order, not as one.
+        """Does any number of (partition, operations) as `batch` does: each all or nothing, in no order.
 
         A batch that fails is an error in the result, and does not affect the others. InvalidInput is raised before
         anything is written. After Unavailable some batches may be written.
@@ -224,12 +226,12 @@ class Store(Protocol):
         ...
 
     async def create_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> list[bool]:
-        """Creates each document, in no order and not as one: True if it was created, False if (partition, id) was
-        taken. After an error some may be created."""
+        """Creates each document, in no order and not atomically. For each, False if there was one with its partition
+        and id. After an error some may be created."""
         ...
 
     async def write_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> None:
-        """Upserts each document, in no order and not as one. After an error some may be written."""
+        """Upserts each document, in no order and not atomically. After an error some may be written."""
         ...
 
     async def ping(self) -> None:
@@ -237,13 +239,13 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None:
-        """Releases everything. A second call does nothing."""
+        """Releases all resources. A second call does nothing."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class QueueDepth:
-    """How many messages wait in a queue, held ones included, and how many in its poison queue. Both approximate."""
+    """Approximate numbers of messages: in a queue, with those that are being processed, and in its poison queue."""
 
     name: str
     messages: int
@@ -251,26 +253,26 @@ class QueueDepth:
 
 
 class Queues(Protocol):
-    """A look at the queues, and redrive. Messages are *sent* through the functions' bindings, never through here.
+    """Reads the state of queues, and moves poison messages back. Messages are sent through the functions' bindings.
 
-    Every method raises Unavailable when the queue service could not be asked.
+    Every method raises Unavailable if the queue service did not answer.
     """
 
     async def depths(self, names: Sequence[str]) -> list[QueueDepth]:
-        """One for each name, in that order; a queue that does not exist yet has none waiting."""
+        """One for each name, in that order. A queue that does not exist has no messages."""
         ...
 
     async def peek_poison(self, name: str, limit: int) -> list[str]:
-        """The texts of up to `limit` (1 to 32) poison messages, which stay where they are."""
+        """The texts of up to `limit` (1 to 32) poison messages. They stay in the poison queue."""
         ...
 
     async def redrive(self, name: str, limit: int) -> int:
-        """Moves up to `limit` poison messages back; how many. Each is sent before it is taken out: a crash in between
-        delivers it twice, never not at all."""
+        """Moves up to `limit` poison messages back to their queue, and returns how many. Each is sent before it is
+        deleted: after a crash in between it is delivered twice, and never lost."""
         ...
 
     async def close(self) -> None:
-        """Releases everything. Calling it again does nothing."""
+        """Releases all resources. A second call does nothing."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The timers and queues that this app is made of: the names and schedules that triggers, health and Bicep share."""
+"""The names and schedules of the timers and queues, for triggers, health and Bicep alike."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import timedelta
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """A timer function: its six-field NCRONTAB schedule in UTC, and how far apart its runs are."""
+    """A timer function: its six-field NCRONTAB schedule in UTC, and the time between two ticks."""
 
     name: str
     schedule: str

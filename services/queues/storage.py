@@ -1,6 +1,6 @@
 """The Queues port over Azure Queue Storage: on Azure, against Azurite, and against the local host alike.
 
-The SDK is imported at the first call, since a cold start pays for it. Sends nothing but what redrive moves.
+The SDK is imported at the first call, since an import costs time at a cold start. Sends only the messages of a redrive.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 _POISON = "-poison"
 _PAGE = 32
-# Longer than a whole redrive of one page takes, so that nobody else gets a message in between.
+# Longer than the redrive of one page, so that no other reader gets a message in between.
 _HIDDEN_SECONDS = 60
 
 
 class StorageQueues:
-    """One client, made at the first call, in the loop that makes it.
+    """One client, made at the first call, for the event loop of that call.
 
     `connection_string` is for an account key, an emulator or the local host; else `service_url`, such as
     https://<account>.queue.core.windows.net, with a `credential`, which the caller owns and closes.
@@ -81,7 +81,7 @@ class StorageQueues:
 
     @contextlib.asynccontextmanager
     async def _service(self) -> AsyncIterator[QueueServiceClient]:
-        """The client, for one step that has `timeout_seconds`. What goes wrong in it is raised as Unavailable."""
+        """The client, for one step of at most `timeout_seconds`. Errors and a timeout of it become Unavailable."""
         from azure.core.exceptions import AzureError
 
         try:
@@ -90,7 +90,7 @@ class StorageQueues:
         except TimeoutError:
             raise Unavailable(f"the queues did not answer within {self._timeout_seconds:g} s") from None
         except AzureError as error:
-            raise Unavailable(f"the queues could not be asked: {type(error).__name__}") from error
+            raise Unavailable(f"the queues could not be reached: {type(error).__name__}") from error
 
     def _connected(self) -> QueueServiceClient:
         if self._client is None:
@@ -114,7 +114,7 @@ class StorageQueues:
 
 
 def is_this_machine(connection_string: str) -> bool:
-    """Whether it means this machine: the local host's queues, or Azurite's."""
+    """Whether the queues are on this machine: the local host's, or Azurite's."""
     pairs = dict(part.partition("=")[::2] for part in connection_string.split(";"))
     if pairs.get("UseDevelopmentStorage", "").lower() == "true":
         return "DevelopmentStorageProxyUri" not in pairs
@@ -142,14 +142,15 @@ async def _peek(service: QueueServiceClient, name: str, limit: int) -> list[str]
 
 
 async def _move_page(service: QueueServiceClient, name: str, limit: int) -> int:
-    """Up to `limit` poison messages back to their queue, each sent before it is deleted, its text untouched."""
+    """Moves up to `limit` poison messages back to their queue. Each is sent, with its text unchanged, then deleted."""
     from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
 
     poison, queue = service.get_queue_client(name + _POISON), service.get_queue_client(name)
     moved = 0
     try:
-        taken = poison.receive_messages(max_messages=limit, messages_per_page=limit, visibility_timeout=_HIDDEN_SECONDS)
-        async for message in taken:
+        async for message in poison.receive_messages(
+            max_messages=limit, messages_per_page=limit, visibility_timeout=_HIDDEN_SECONDS
+        ):
             try:
                 await queue.send_message(message.content)
             except ResourceNotFoundError:
@@ -165,7 +166,7 @@ async def _move_page(service: QueueServiceClient, name: str, limit: int) -> int:
 
 
 def readable(text: str) -> str:
-    """A message's text as the functions see it: decoded, if it is what the bindings' base64 makes."""
+    """A message's text as the functions see it: decoded if it is base64 of text, as the bindings send it."""
     try:
         return base64.b64decode(text, validate=True).decode()
     except (binascii.Error, ValueError):

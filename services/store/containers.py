@@ -1,7 +1,7 @@
-"""The truth about containers: names, partition keys, orders, indexing. Creation, Bicep and the embedded store follow.
+"""The definition of every container: name, partition key, orders, indexing. Azure and the embedded store follow it.
 
-Nothing here talks to a store. An order is a composite index: a query may only ask for an order that is listed, so what
-would be a full scan in Azure is refused on a laptop too.
+An order is a composite index. A query may only ask for an order that is listed here, so a query that would scan a whole
+container in Azure is refused on a laptop too.
 """
 
 from __future__ import annotations
@@ -11,30 +11,34 @@ from typing import Any
 
 ASCENDING, DESCENDING = "ascending", "descending"
 
+Order = tuple[tuple[str, str], ...]
+"""(field, direction) pairs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Container:
     """One Cosmos container.
 
-    `orders` maps a name to (field, direction) pairs; the adapters append the partition key and id, in the direction of
-    the last pair, to make each complete. `unindexed` is payload that no query filters on. `indexed_only` turns
-    the policy round: just these paths are indexed. `ids_unique` says that an id occurs in one partition only, so that
-    (id) alone orders the whole container. `numbers` are the order fields that hold numbers; the others hold text (a
-    sort value of another type is refused, so that sorting and cursors mean the same in every store). `crowded` says
-    that a partition holds many documents, so that the embedded store indexes the orders within each as well.
+    orders         by name; `complete_order` adds the tie-breakers
+    unindexed      fields with payload, which no query filters by
+    indexed_only   if set, only these fields are indexed
+    ids_unique     an id occurs in one partition only, so that the id alone orders the whole container
+    numbers        the fields of orders that are numbers; the others are text. A sort value of another type is refused,
+                   so that sorting and cursors mean the same in every store
+    crowded        a partition has many documents, so the embedded store indexes the orders within each partition too
     """
 
     name: str
     partition_key: str
-    orders: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    orders: dict[str, Order] = field(default_factory=dict)
     unindexed: tuple[str, ...] = ()
     indexed_only: tuple[str, ...] = ()
     ids_unique: bool = False
     numbers: tuple[str, ...] = ()
     crowded: bool = False
 
-    def complete_order(self, name: str) -> tuple[tuple[str, str], ...]:
-        """The order's fields with its tie-breakers, as the composite index has them."""
+    def complete_order(self, name: str) -> Order:
+        """The order as the composite index has it: with partition key and id, in the direction of its last field."""
         pairs = self.orders[name]
         named = {path for path, _ in pairs}
         ties = tuple((path, pairs[-1][1]) for path in (self.partition_key, "id") if path not in named)
@@ -45,32 +49,27 @@ class Container:
         """The fields that some order sorts by."""
         return frozenset(field for pairs in self.orders.values() for field, _ in pairs)
 
-    def key_order(self) -> tuple[tuple[str, str], ...]:
-        """The order across partitions when a query names none."""
-        by_id = (("id", ASCENDING),)
-        return by_id if self.ids_unique else ((self.partition_key, ASCENDING), *by_id)
+    def key_order(self) -> Order:
+        """The order across partitions of a query that names none."""
+        return _ascending("id") if self.ids_unique else _ascending(self.partition_key, "id")
 
     def filterable(self, path: str) -> bool:
-        """Whether an index backs a filter on this top-level field."""
+        """Whether an index serves a filter by this top-level field."""
         if self.indexed_only:
             return path in (*self.indexed_only, "id")
         return path not in self.unindexed
 
     def indexing_policy(self) -> dict[str, Any]:
         """The policy in Cosmos's own JSON."""
+        policy: dict[str, Any] = {"indexingMode": "consistent", "automatic": True}
         if self.indexed_only:
-            return {
-                "indexingMode": "consistent",
-                "automatic": True,
-                "includedPaths": [{"path": f"/{path}/?"} for path in self.indexed_only],
-                "excludedPaths": [{"path": "/*"}],
-            }
+            included = [{"path": f"/{path}/?"} for path in self.indexed_only]
+            return {**policy, "includedPaths": included, "excludedPaths": [{"path": "/*"}]}
         composites = [self.complete_order(name) for name in sorted(self.orders)]
         if not self.ids_unique:
             composites.append(self.key_order())
         return {
-            "indexingMode": "consistent",
-            "automatic": True,
+            **policy,
             "includedPaths": [{"path": "/*"}],
             "excludedPaths": [{"path": f"/{path}/*"} for path in self.unindexed] + [{"path": '/"_etag"/?'}],
             "compositeIndexes": [
@@ -79,8 +78,12 @@ class Container:
         }
 
 
+def _ascending(*fields: str) -> Order:
+    return tuple((field, ASCENDING) for field in fields)
+
+
 DEFAULT_TTL = -1
-"""On every container: items expire if, and only if, they say when."""
+"""Of every container: an item expires only if it has a `ttl`."""
 
 SENTIMENT_CACHE = Container(
     "sentiment_cache",
@@ -92,41 +95,34 @@ ARTICLES = Container(
     "articles",
     "source_id",
     orders={
-        "by_time": (("timestamp", ASCENDING),),
-        "by_sentiment": (("sentiment", ASCENDING), ("timestamp", ASCENDING)),
-        "by_status": (("status", ASCENDING), ("timestamp", ASCENDING)),
-        "by_observed_day": (("observed_day", ASCENDING),),
-        "by_attempt": (("added_by_attempt", ASCENDING),),
-        "by_analysis_due": (("analysis_due_since", ASCENDING),),
+        "by_time": _ascending("timestamp"),
+        "by_sentiment": _ascending("sentiment", "timestamp"),
+        "by_status": _ascending("status", "timestamp"),
+        "by_observed_day": _ascending("observed_day"),
+        "by_attempt": _ascending("added_by_attempt"),
+        "by_analysis_due": _ascending("analysis_due_since"),
     },
     unindexed=("text_for_analysis", "source_attribution", "canonical", "metadata"),
 )
 DOCUMENTS = Container(
     "documents",
     "source_id",
-    orders={
-        "by_eligibility": (
-            ("eligibility", ASCENDING),
-            ("product_type", ASCENDING),
-            ("provider", ASCENDING),
-            ("data_product_id", ASCENDING),
-        ),
-    },
+    orders={"by_eligibility": _ascending("eligibility", "product_type", "provider", "data_product_id")},
     unindexed=("hints", "provenance", "profile_selection_inputs", "normalization_notes"),
 )
 LOCATORS = Container("locators", "locator")
 MENTIONS = Container(
     "mentions",
     "tool_id",
-    orders={"by_published": (("published_at", ASCENDING),)},
+    orders={"by_published": _ascending("published_at")},
     crowded=True,
 )
 CATALOG = Container(
     "catalog",
     "pk",
     orders={
-        "by_name": (("primary_name_normalized", ASCENDING),),
-        "by_mark": (("marked_hour", ASCENDING),),
+        "by_name": _ascending("primary_name_normalized"),
+        "by_mark": _ascending("marked_hour"),
     },
     unindexed=("hours", "minutes"),
 )
@@ -135,7 +131,7 @@ FEEDS = Container(
     "feed_id",
     orders={
         "by_priority": (("priority_score", DESCENDING), ("next_fetch_time", ASCENDING)),
-        "by_last_success": (("last_successful_fetch", ASCENDING),),
+        "by_last_success": _ascending("last_successful_fetch"),
     },
     unindexed=("gap_articles", "gap_hours", "hashes", "hourly_distribution"),
     numbers=("priority_score",),
@@ -144,33 +140,19 @@ RUNS = Container(
     "runs",
     "run_id",
     orders={
-        "by_start": (("started_at", ASCENDING),),
-        "by_subject": (("subject", ASCENDING), ("started_at", ASCENDING)),
+        "by_start": _ascending("started_at"),
+        "by_subject": _ascending("subject", "started_at"),
     },
     unindexed=("errors", "metrics"),
 )
 QUARANTINE = Container(
     "quarantine",
     "pk",
-    orders={"by_created": (("created_at", ASCENDING),)},
+    orders={"by_created": _ascending("created_at")},
     unindexed=("payload",),
 )
-STORIES = Container("stories", "day", orders={"by_time": (("timestamp", ASCENDING),)}, crowded=True)
-SIGNALS = Container("signals", "tool_id", orders={"by_time": (("timestamp", ASCENDING),)}, crowded=True)
+STORIES = Container("stories", "day", orders={"by_time": _ascending("timestamp")}, crowded=True)
+SIGNALS = Container("signals", "tool_id", orders={"by_time": _ascending("timestamp")}, crowded=True)
 
-CONTAINERS: dict[str, Container] = {
-    each.name: each
-    for each in (
-        SENTIMENT_CACHE,
-        ARTICLES,
-        DOCUMENTS,
-        LOCATORS,
-        MENTIONS,
-        CATALOG,
-        FEEDS,
-        RUNS,
-        QUARANTINE,
-        STORIES,
-        SIGNALS,
-    )
-}
+_ALL = (SENTIMENT_CACHE, ARTICLES, DOCUMENTS, LOCATORS, MENTIONS, CATALOG, FEEDS, RUNS, QUARANTINE, STORIES, SIGNALS)
+CONTAINERS: dict[str, Container] = {container.name: container for container in _ALL}

@@ -78,7 +78,7 @@ class CosmosStore:
         return made
 
     async def container_properties(self, container: str) -> dict[str, Any] | None:
-        """How the account defines a container, or None if it is not there."""
+        """The account's definition of a container, or None if there is none."""
         database = await self._connection.database()
         answer = await self._connection.ask_account(database.get_container_client(container).read)
         return dict(answer.result) if answer.status == 200 else None
@@ -109,7 +109,7 @@ class CosmosStore:
                 return cosmos_items.document(stored)
             if not cosmos_items.expired(stored, now):
                 if answer.unsure:
-                    raise Unavailable(f"{container}: could not tell who created {prepared.id}")
+                    raise Unavailable(f"{container}: could not tell whether an earlier try created {prepared.id}")
                 raise rules.taken(container, prepared.partition, prepared.id)
             answer = await self._connection.replace(container, prepared.id, item, stored["_etag"])
             if answer.status == 200:
@@ -135,7 +135,7 @@ class CosmosStore:
                 if stored is not None and cosmos_items.was_written_by(stored, token):
                     return cosmos_items.document(stored)
             if answer.unsure:
-                raise Unavailable(f"{container}: could not tell who changed {prepared.id}")
+                raise Unavailable(f"{container}: could not tell whether an earlier try changed {prepared.id}")
         raise rules.changed(container, prepared.partition, prepared.id)
 
     async def increment(self, container: str, seed: Mapping[str, Any], amounts: Mapping[str, int | float]) -> None:
@@ -227,7 +227,7 @@ class CosmosStore:
         await self._connection.in_parallel(write, await _prepared(container, documents))
 
     async def ping(self) -> None:
-        # Any item will do: that it is not there is an answer, too.
+        # An answer that the item does not exist is an answer.
         await self._connection.ask(
             "catalog", lambda proxy: proxy.read_item("ping", "ping"), budget_seconds=PING_SECONDS, tries=1
         )

@@ -1,6 +1,6 @@
 """Batches of the port as transactional batches of Azure Cosmos DB.
 
-Every item of a batch carries one random `_write`. After a failure the items are read: if one carries that `_write`, an
+Every item of a batch has the batch's random `_write`. After a failure the items are read: if one has that `_write`, an
 earlier try was done and its response lost.
 """
 
@@ -17,7 +17,7 @@ from services.store.cosmos_connection import BatchRequest, Connection, FailedBat
 from services.store.cosmos_items import Item
 from services.store.rules import Step, failed_batch
 
-ROUNDS = 8  # of a batch that meets an expired document, or one that is deleted meanwhile
+ROUNDS = 8  # of tries, while documents expire or are deleted
 NO_VERSION = "none"
 """An ETag that no item has: with it, an operation fails in Cosmos like any other whose ETag does not match."""
 
@@ -42,7 +42,9 @@ async def run(
         if failed.kind == "create" and not _is_taken(stored.get(failed.id), now):
             wanted = [_over_expired(each, stored.get(each.id), now) for each in first]
         elif unsure:
-            raise Unavailable(f"{container.name}: could not tell who changed {partition} / {failed.id}")
+            raise Unavailable(
+                f"{container.name}: could not tell whether an earlier try changed {partition} / {failed.id}"
+            )
         else:
             return failed_batch(container.name, partition, steps, result.operation)
     raise Unavailable(f"{container.name}: {partition} kept changing", retry_after=1.0)
@@ -57,7 +59,7 @@ def _request(step: Step, now: int, token: str) -> BatchRequest:
 async def _failing_expired_deletes(
     connection: Connection, container: Container, partition: str, wanted: list[BatchRequest], now: int
 ) -> list[BatchRequest]:
-    """Makes the deletes without an ETag fail whose item has expired. Cosmos may not have purged the item yet."""
+    """Makes a delete without an ETag fail if its item has expired, even if Cosmos has not purged the item yet."""
     names = [each.id for each in wanted if each.kind == "delete" and each.if_match is None]
     if not names:
         return wanted
@@ -71,7 +73,7 @@ def _is_taken(stored: Item | None, now: int) -> bool:
 
 
 def _over_expired(request: BatchRequest, stored: Item | None, now: int) -> BatchRequest:
-    """A create takes the place of an expired item by replacing it."""
+    """A create replaces an expired item that Cosmos has not purged yet."""
     if request.kind == "create" and stored is not None and cosmos_items.expired(stored, now):
         return request._replace(kind="replace", if_match=stored["_etag"])
     return request
@@ -87,5 +89,5 @@ async def _stored(
 
 
 def _own_etag(stored: Item | None, token: str) -> str:
-    """The ETag of an item that this batch wrote; or one that matches nothing, if it was written again since."""
+    """The ETag of an item that this batch wrote, or one that matches nothing if another write followed."""
     return cosmos_items.etag(stored) if stored and cosmos_items.was_written_by(stored, token) else f"|{NO_VERSION}"

@@ -28,7 +28,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 RETRIED = frozenset({408, 410, 429, 449, 502, 503, 504})
-NOT_DONE = frozenset({429, 449})  # of what is retried, those that surely had no effect
+NOT_DONE = frozenset({429, 449})  # of RETRIED: a request with such an answer surely had no effect
 ANSWERS = frozenset({404, 409, 412})
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.1, 5.0
 CONNECT_SECONDS, RESPONSE_SECONDS = 5, 10
@@ -161,21 +161,21 @@ class Connection:
         results: dict[int, B] = {}
 
         async def work() -> None:
-            for place, each in pending:
+            for index, each in pending:
                 async with self._bulk:
-                    results[place] = await call(each)
+                    results[index] = await call(each)
 
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(PARALLEL, len(given))):
                     group.create_task(work())
         except ExceptionGroup as failures:
-            # Not `except*`: Python 3.11.2 makes a group of what is raised in it, too.
+            # Not `except*`: Python 3.11.2 wraps an exception that is raised in it in a group.
             unavailable, others = failures.split(Unavailable)
             if unavailable is None or others is not None:
                 raise
             raise unavailable.exceptions[0] from None
-        return [results[place] for place in range(len(given))]
+        return [results[index] for index in range(len(given))]
 
     async def ask(self, container: str, call: ItemCall, **options: Any) -> Answer:
         """Makes a request for a container's items; see `ask_account`."""
@@ -194,7 +194,7 @@ class Connection:
         tries: int | None = None,
         refused: InvalidInput | None = None,
     ) -> Answer:
-        """Tries until there is an answer, the budget is spent or the error is final. `refused` is what a 400 means."""
+        """Tries until there is an answer, the budget is spent or the error is final. A 400 is raised as `refused`."""
         from azure.core.exceptions import AzureError
 
         counters = counters or Counters()
@@ -297,9 +297,9 @@ class Connection:
 
 
 def result_of(answer: Answer, container: str) -> Any:
-    """The result of a request that has no other answer than 200."""
+    """The result of a request for which 200 is the only valid answer."""
     if answer.status != 200:
-        raise Unavailable(f"{container}: Cosmos DB answered {answer.status}, which this request does not have")
+        raise Unavailable(f"{container}: Cosmos DB answered {answer.status}, which is no answer to this request")
     return answer.result
 
 

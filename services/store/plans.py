@@ -1,8 +1,7 @@
 """How both stores read a query: checked, with its complete order, and with its cursor opened. Pure.
 
-A query that no index of Cosmos DB would serve is refused by every store. A cursor is the port's own: the sort values of
-the page's last document and a fingerprint of the query. It has nothing of a store, so it outlives restarts, and one
-store reads what the other wrote.
+Every store refuses a query that no index of Cosmos DB would serve. A cursor is the port's own: the sort values of the
+page's last document and a fingerprint of the query. So a cursor outlives restarts, and both stores read it.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ COMPARISONS = {"eq": "=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
 class Bound:
-    """The values of a statement, which it names instead of quoting them."""
+    """The values of a statement. The text of the statement has their names, never the values."""
 
     def __init__(self, sign: str) -> None:
         self._sign = sign
         self.values: dict[str, Any] = {}
 
     def add(self, value: Any) -> str:
-        """How the statement names the value: after `sign`."""
+        """The name of the value in the statement."""
         name = f"p{len(self.values)}"
         self.values[name] = value
         return self._sign + name

@@ -1,6 +1,6 @@
-"""Which documents, ids, keys and batches both stores refuse: the limits of Cosmos DB.
+"""Which documents, ids, keys and batches every store refuses: the limits of Cosmos DB.
 
-So a laptop refuses what Azure would refuse. Pure: knows no SDK and no SQL. plans.py checks queries.
+So a laptop refuses every write that Azure would refuse. Pure: knows no SDK and no SQL. plans.py checks queries.
 """
 
 from __future__ import annotations

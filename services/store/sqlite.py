@@ -29,7 +29,7 @@ INLINE_DOCUMENTS = 64  # reading as many takes as long as handing the work to a 
 class SqliteStore:
     """See services.ports.Store. One event loop per store; any number of stores and processes per file.
 
-    `wait_seconds` is the longest wait for another writer's lock; after it, Unavailable.
+    After `wait_seconds` of waiting for another writer's lock, a write raises Unavailable.
     """
 
     connections = MOST_CONNECTIONS
@@ -67,8 +67,8 @@ class SqliteStore:
             for some, size in padded(keys):
                 documents: list[Document | None] = [None] * len(some)
                 parameters = [part for key in some for part in key] + [None] * (2 * (size - len(some)))
-                for place, *row in connection.execute(statements[size], (*parameters, now)):
-                    documents[place] = _document(*row)
+                for number, *row in connection.execute(statements[size], (*parameters, now)):
+                    documents[number] = _document(*row)
                 found += documents
             return found
 
@@ -222,7 +222,7 @@ def _write(partition: str, step: rules.Step, etag: str, now: int) -> Write:
 
 
 def _comparable(etag: str) -> str:
-    """The ETag as SQLite compares it: no store gives ETags that are not ASCII, and SQLite does not take all of them."""
+    """The ETag as SQLite compares it. No store returns an ETag beyond ASCII, and SQLite refuses some such text."""
     rules.check_etag(etag)
     return etag if etag.isascii() else ""
 

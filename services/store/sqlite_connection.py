@@ -49,7 +49,7 @@ def is_busy(error: sqlite3.Error) -> bool:
 def translated(error: sqlite3.Error) -> Unavailable:
     if is_busy(error):
         return Unavailable("the store was busy for longer than its budget", retry_after=1.0)
-    return Unavailable(f"the store could not be asked: {error}")
+    return Unavailable(f"the store failed: {error}")
 
 
 @contextmanager
@@ -216,7 +216,7 @@ def open_file(path: Path, wait_seconds: float) -> sqlite3.Connection:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Unavailable(f"the store's folder could not be made: {error}") from error
+        raise Unavailable(f"the store's folder could not be created: {error}") from error
     deadline = time.monotonic() + wait_seconds
     pause = 0.002
     while True:

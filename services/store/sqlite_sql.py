@@ -25,19 +25,19 @@ after each a thread may wait five milliseconds for that lock while the program i
 ANY_VERSION = 0
 """Stands for any ETag. A number, so that no text equals it."""
 
-_BODY = "CAST(? AS TEXT)"  # bound as the bytes that encoders give
+_BODY = "CAST(? AS TEXT)"  # bound as bytes, as encoders return them
 _ROW = f"(?, ?, {_BODY}, ?, ?, ?)"
 _ALIVE = "(expires IS NULL OR expires > ?)"
 
 
 def _repeated(row: Callable[[int], str]) -> dict[int, str]:
-    every = [row(place) for place in range(max(ROWS_AT_ONCE))]
+    every = [row(number) for number in range(max(ROWS_AT_ONCE))]
     return {rows: ", ".join(every[:rows]) for rows in ROWS_AT_ONCE}
 
 
 _ROWS = _repeated(lambda _: _ROW)
-_KEYS = _repeated(lambda place: f"({place}, ?, ?)")
-_NEEDS = _repeated(lambda place: f"({place}, ?, ?, ?, ?)")
+_KEYS = _repeated(lambda number: f"({number}, ?, ?)")
+_NEEDS = _repeated(lambda number: f"({number}, ?, ?, ?, ?)")
 _ADDRESSES = _repeated(lambda _: "(?, ?)")
 
 
@@ -48,9 +48,9 @@ class Statements:
     read            takes (pk, id, now)
     create, upsert  take a row; replace also the ETag that must be stored
     delete          takes (pk, id, now), and the ETag that must be stored, or null for any
-    read_some       takes (pk, id) many times, then now; returns the rows found, each behind its place
+    read_some       takes (pk, id) many times, then now; returns the rows found, each after the number of its key
     unmet           takes (pk, id, needed, now) many times; `needed` is an ETag, ANY_VERSION, or null for no row.
-                    Returns one text with the places of the needs that are not met, or null
+                    Returns one text with the numbers of the needs that are not met, or null
     upserts         takes many rows
     deletes         takes (pk, id) many times
     purge           takes now and how many expired rows to delete
@@ -81,9 +81,9 @@ def statements(container: Container) -> Statements:
     upserts = {rows: f"{insert} {_ROWS[rows]} {overwrite}" for rows in ROWS_AT_ONCE}
     return Statements(
         read=f"SELECT body, etag, ts FROM {table} WHERE pk = ? AND id = ? AND {_ALIVE}",
-        # CROSS JOIN makes SQLite look up each key, whatever it believes about the table. A key of nulls finds nothing.
+        # CROSS JOIN makes SQLite look up each key, whatever the planner estimates. A key of nulls finds nothing.
         read_some={
-            rows: f"WITH keys (place, key, name) AS (VALUES {_KEYS[rows]}) SELECT place, body, etag, ts FROM keys"
+            rows: f"WITH keys (number, key, name) AS (VALUES {_KEYS[rows]}) SELECT number, body, etag, ts FROM keys"
             f" CROSS JOIN {table} WHERE pk = key AND id = name AND {_ALIVE}"
             for rows in ROWS_AT_ONCE
         },
@@ -92,10 +92,10 @@ def statements(container: Container) -> Statements:
         replace=f"UPDATE {table} SET body = CAST(?3 AS TEXT), etag = ?4, ts = ?5, expires = ?6"
         " WHERE pk = ?1 AND id = ?2 AND etag = ?7 AND (expires IS NULL OR expires > ?5)",
         delete=f"DELETE FROM {table} WHERE pk = ? AND id = ? AND {_ALIVE} AND etag = coalesce(?, etag)",
-        # One text, not a row for each need: to fetch a row releases the interpreter's lock and waits for it again.
+        # One text, not a row for each need: fetching a row releases the interpreter's lock and waits to get it back.
         unmet={
-            rows: f"WITH wanted (place, key, name, needed, now) AS (VALUES {_NEEDS[rows]})"
-            f" SELECT group_concat(place) FROM wanted"
+            rows: f"WITH wanted (number, key, name, needed, now) AS (VALUES {_NEEDS[rows]})"
+            f" SELECT group_concat(number) FROM wanted"
             f" LEFT JOIN {table} ON pk = key AND id = name AND (expires IS NULL OR expires > now)"
             f" WHERE CASE needed WHEN {ANY_VERSION} THEN etag IS NULL ELSE etag IS NOT needed END"
             for rows in ROWS_AT_ONCE
@@ -116,7 +116,7 @@ STATEMENTS: dict[str, Statements] = {name: statements(container) for name, conta
 def increment(container: Container, fields: Sequence[str]) -> str:
     """Takes the row of a first increment, then the amounts.
 
-    It overwrites a document that has expired with that row, and does nothing if a field holds no number.
+    The row overwrites a document that has expired. Nothing is written if a field is not a number.
     """
     table = container.name
     old, expired = f"{table}.body", f"{table}.expires <= excluded.ts"

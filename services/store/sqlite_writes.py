@@ -23,7 +23,7 @@ ABSENT = None
 PRESENT = ANY_VERSION
 
 INLINE_WRITES = 32  # half a millisecond, of which handing the work to a thread would be a fifth
-DOCUMENTS_AT_ONCE = 2000  # hold the lock for 20 to 40 milliseconds, and write each page of the indexes once
+DOCUMENTS_AT_ONCE = 2000  # keep the lock for 20 to 40 milliseconds, and write each page of the indexes once
 QUIET_TURNS = 4
 """Turns of the event loop without a new call, after which the transaction begins: a caller that is at work on the loop
 writes soon, and a turn of an idle loop takes 3 microseconds."""
@@ -177,16 +177,16 @@ def _check(
     connection: sqlite3.Connection, container: str, batches: Sequence[Batch], run: range, failed: Failed
 ) -> None:
     """Notes in `failed`, for each batch of the run, the first write that would fail."""
-    places = [(number, index) for number in run for index, each in enumerate(batches[number]) if each.needs != ANYTHING]
-    for some, size in padded(places):
+    conditional = [(n, index) for n in run for index, each in enumerate(batches[n]) if each.needs != ANYTHING]
+    for some, size in padded(conditional):
         needs: list[Needs] = []
         for number, index in some:
             each = batches[number][index]
             needs += (each.partition, each.id, each.needs, each.ts)
         needs += [None] * (4 * (size - len(some)))
         (unmet,) = connection.execute(STATEMENTS[container].unmet[size], needs).fetchone()
-        for place in () if unmet is None else unmet.split(","):
-            number, index = some[int(place)]
+        for position in () if unmet is None else unmet.split(","):
+            number, index = some[int(position)]
             before = failed[number]
             failed[number] = index if before is None else min(index, before)
 

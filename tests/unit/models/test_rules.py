@@ -60,9 +60,9 @@ BROKEN: list[tuple[str, Build, dict[str, Any], str]] = [
     ("a negative duration", cache_metadata, {"last_refresh_duration_ms": -1}, "greater than or equal to 0"),
     ("too many tools listed", cache_metadata, {"tools_refreshed": ("t",) * 1001}, "at most 1000 items"),
     ("a dedup key that is no hash", article, {"dedup_key": "A" * 32}, "32 hexadecimal"),
-    ("a naive time", article, {"timestamp": datetime(2026, 2, 21)}, "says its offset"),  # noqa: DTZ001
-    ("a time in seconds", article, {"timestamp": 1_771_704_000}, "says its offset"),
-    ("a day for a time", article, {"timestamp": "2026-02-21"}, "says its offset"),
+    ("a naive time", article, {"timestamp": datetime(2026, 2, 21)}, "with its offset"),  # noqa: DTZ001
+    ("a time in seconds", article, {"timestamp": 1_771_704_000}, "with its offset"),
+    ("a day for a time", article, {"timestamp": "2026-02-21"}, "with its offset"),
     ("no source", article, {"sources": ()}, "at least 1 item"),
     ("a source twice", article, {"sources": ("tiingo", "tiingo")}, "once"),
     ("a source without attribution", article, {"sources": ("tiingo", "finnhub")}, "once"),
@@ -305,7 +305,7 @@ def test_only_a_person_lets_a_document_out_of_quarantine() -> None:
         ttl_timestamp=None,
     )
     assert held.eligibility == "NONE"
-    with pytest.raises(InvalidTransition, match="before a person said CLEARED_RETRY_APPROVED"):
+    with pytest.raises(InvalidTransition, match="before its review is CLEARED_RETRY_APPROVED"):
         held.changed(LATER, validation_status="UNVALIDATED")
     with pytest.raises(InvalidTransition):
         held.changed(LATER, validation_status="TERMINAL_INVALID", manual_review_status="CLEARED_RETRY_APPROVED")

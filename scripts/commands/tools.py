@@ -6,7 +6,6 @@ import argparse
 import json
 from pathlib import Path
 
-from models.values import format_time
 from scripts.commands.form import Group
 from scripts.commands.printed import say, show
 from scripts.commands.runs import carried_out
@@ -74,9 +73,12 @@ async def preview(app: Container, given: argparse.Namespace) -> int:
     if given.json:
         print(json.dumps(found.shown(), ensure_ascii=False, indent=2))
         return 0
-    print(f"{found.would_add} of {found.articles} articles would be added" + ("" if found.complete else "; and more"))
+    print(
+        f"{found.would_add} of {found.articles_looked_at} articles would be added"
+        + ("" if found.complete else "; and more")
+    )
     for sample in found.samples:
-        print(f"  {format_time(sample.published)}  {sample.headline}  [{', '.join(sample.matches)}]")
+        print(f"  {sample.timestamp}  {sample.headline}  [{', '.join(sample.matches)}]")
     for alias, holder in found.taken_by.items():
         say(f"{alias} is the tool {holder} already")
     return 1 if found.taken_by else 0

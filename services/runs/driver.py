@@ -59,6 +59,12 @@ class PageResult:
     changed_tools: tuple[str, ...] = ()
 
 
+def page_after(run: JobRun) -> str | None:
+    """The cursor in the run's checkpoint, which the workflows keep under `after`; None for the first page."""
+    after = (run.checkpoint or {}).get("after")
+    return after if isinstance(after, str) else None
+
+
 class Workflow(Protocol):
     async def page(self, run: JobRun) -> PageResult:
         """Does one page, from `run.checkpoint` on. Doing it again changes nothing more."""

@@ -1,11 +1,11 @@
-"""Searches the articles of the last 30 days for the present names of some tools: adds missing mentions, and removes
-those that no longer match. Also previews what new aliases would add, without changing anything."""
+"""Backfill: searches the articles of the last 30 days for the present names of some tools, adds missing mentions, and
+removes those that no longer match. Also previews which articles new aliases would add, without changing anything."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,9 +16,9 @@ from models.tool import Tool
 from models.values import format_time
 from services.figures.entries import Generations
 from services.mentions.understanding import detect
-from services.mentions.writing import MentionWriter, WriteReport
+from services.mentions.writing import MentionWriter
 from services.ports import Document, Query, Store, Where
-from services.runs.driver import PageResult
+from services.runs.driver import PageResult, page_after
 from services.store.containers import ARTICLES
 from services.tools.catalog import Catalog, Watchlist
 from services.tools.detector import Detector
@@ -47,19 +47,18 @@ class Backfill:
         found = [await self._catalog.find(text) for text in _texts(run.parameters.get("tools"))]
         tools = frozenset(tool.tool_id for tool in found if tool is not None)
         checkpoint = run.checkpoint or {"since": format_time(run.started_at - LOOKED_BACK)}
-        after = checkpoint.get("after")
-        query = _published_since(str(checkpoint["since"]), after if isinstance(after, str) else None)
+        query = _published_since(str(checkpoint["since"]), page_after(run))
         articles = await self._store.query(ARTICLES.name, query)
         detector = await self._watchlist.detector()
         concerned = await asyncio.to_thread(_concerned, articles.items, detector, tools)
-        settled = await self._writer.write(concerned, only=tools) if concerned else WriteReport()
+        report = await self._writer.write(concerned, only=tools)
         progress = len(articles.items)
-        counts = {"articles": progress, "mentions": settled.written, "removed": settled.removed}
+        counts = {"articles": progress, "mentions": report.written, "removed": report.removed}
         if articles.next is not None:
-            return PageResult({**checkpoint, "after": articles.next}, progress, counts, settled.failed)
+            return PageResult({**checkpoint, "after": articles.next}, progress, counts, report.failed)
         for tool_id in sorted(tools):
             await self._generations.raise_(tool_id)
-        return PageResult(None, progress, counts, settled.failed, tuple(sorted(tools)))
+        return PageResult(None, progress, counts, report.failed, tuple(sorted(tools)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,38 +67,23 @@ class Sample:
 
     source_id: str
     headline: str
-    published: datetime
-    matches: tuple[str, ...]
+    timestamp: str
+    matches: list[str]
 
 
 @dataclass(slots=True)
 class Preview:
-    """How many articles a tool would gain, and samples of them. `complete` is false if there were more articles than a
-    preview looks at; it looks at the newest. `taken_by` has the tools that own an alias already, by alias."""
+    """How many articles a tool would gain, and samples of them. The newest articles are looked at; without `complete`
+    there were more. `taken_by` has the tools that own an alias already, by alias. The fields are those of the API."""
 
     would_add: int = 0
-    articles: int = 0
+    articles_looked_at: int = 0
     complete: bool = True
-    samples: list[Sample] = field(default_factory=list)
     taken_by: dict[str, str] = field(default_factory=dict)
+    samples: list[Sample] = field(default_factory=list)
 
     def shown(self) -> dict[str, Any]:
-        """As the API and the command line answer."""
-        return {
-            "would_add": self.would_add,
-            "articles_looked_at": self.articles,
-            "complete": self.complete,
-            "taken_by": self.taken_by,
-            "samples": [
-                {
-                    "source_id": each.source_id,
-                    "headline": each.headline,
-                    "timestamp": format_time(each.published),
-                    "matches": list(each.matches),
-                }
-                for each in self.samples
-            ],
-        }
+        return asdict(self)
 
 
 async def preview(
@@ -122,14 +106,14 @@ async def preview(
         articles = await store.query(ARTICLES.name, _published_since(since, after, newest_first=True))
         await asyncio.to_thread(_add_to_preview, result, articles.items, detector, tool.tool_id)
         after = articles.next
-        if after is None or result.articles >= MOST_PREVIEWED:
+        if after is None or result.articles_looked_at >= MOST_PREVIEWED:
             result.complete = after is None
             return result
 
 
 def _add_to_preview(result: Preview, documents: Iterable[Document], detector: Detector, tool_id: str) -> None:
     for document in documents:
-        result.articles += 1
+        result.articles_looked_at += 1
         if tool_id in document.get("detected_tool_ids", ()):
             continue
         article = _readable(document)
@@ -138,13 +122,14 @@ def _add_to_preview(result: Preview, documents: Iterable[Document], detector: De
             continue
         result.would_add += 1
         if len(result.samples) < MOST_SAMPLES:
-            matches = tuple(dict.fromkeys(reason.name for reason in detected.reasons))
-            result.samples.append(Sample(article.source_id, article.canonical.headline, article.timestamp, matches))
+            matches = list(dict.fromkeys(reason.name for reason in detected.reasons))
+            published = format_time(article.timestamp)
+            result.samples.append(Sample(article.source_id, article.canonical.headline, published, matches))
 
 
 def _concerned(documents: Iterable[Document], detector: Detector, tools: frozenset[str]) -> list[str]:
-    """The articles that may have a mention of these tools or are to get one, and those that cannot be read: writer
-    reports what is wrong with them."""
+    """The articles that name one of these tools or may have a mention of it, and those that cannot be read: the writer
+    reports these as failed."""
     found = []
     for document in documents:
         article = _readable(document)
@@ -155,7 +140,7 @@ def _concerned(documents: Iterable[Document], detector: Detector, tools: frozens
 
 
 def _readable(document: Document) -> Article | None:
-    """An article that cannot be read does not hold up the others."""
+    """None for an article that cannot be read: it does not stop the others."""
     try:
         return Article.from_document(document)
     except UnreadableDocument:

@@ -1,10 +1,10 @@
-"""Makes one tool (the source) answer as another (the target): names, mentions and counts move, cache entries go.
+"""Merging: makes one tool (the source) answer as another (the target). Names and mentions move; cache entries go.
 
-The source is first marked with the target it is merging into, so that no other merge takes it elsewhere if this one is
-interrupted. Then the target gets the source's names, and only then the source is MERGED. Both are written by ETag: of
-two merges that would make tools answer for each other in a circle, one fails. Then the mentions move, page by page: an
-article that mentions the source is analysed again, and names the target now; the mention of an expired article is
-copied and then removed. If the target is itself merged meanwhile, the tool that answers in its place is the target.
+First the source records the target it is merging into, so that no other merge starts if this one is interrupted. Then
+the target gets the source's names, and only then the source becomes MERGED. Both are written by ETag: of two merges
+that would make two tools answer as each other, one fails. Then the mentions move, page by page. An article that
+mentions the source is analysed again, and its mention is the target's now; the mention of an expired article is copied
+and then removed. If the target is merged meanwhile, the tool that answers in its place becomes the target.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from services.mentions.dirty_hours import mark_hours
 from services.mentions.understanding import removed
 from services.mentions.writing import UNREADABLE_MENTION, MentionWriter
 from services.ports import Clock, Create, Page, Query, Replace, Store, listed
-from services.runs.driver import PageResult, RunImpossible
+from services.runs.driver import PageResult, RunImpossible, page_after
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.tools.catalog import Catalog
 from services.tools.names import TRIES
@@ -35,7 +35,7 @@ ROUNDS = 20
 
 
 async def mergeable(catalog: Catalog, source: str, into: str) -> tuple[Tool, Tool]:
-    """Source and target, if they can be merged now. Raises NotFound, Conflict."""
+    """The source and the target. Raises NotFound, and Conflict if they cannot be merged now."""
     tool = await catalog.get(source)
     try:
         target = await catalog.get(into)
@@ -46,13 +46,13 @@ async def mergeable(catalog: Catalog, source: str, into: str) -> tuple[Tool, Too
     if tool.tool_id == target.tool_id:
         raise Conflict(f"into: {into!r} is the same tool")
     if tool.merging_into not in (None, target.tool_id):
-        raise Conflict(f"tool: {tool.primary_name!r} is just being merged into {tool.merging_into}")
+        raise Conflict(f"tool: {tool.primary_name!r} is being merged into {tool.merging_into}")
     return tool, target
 
 
 class Merging:
-    """A workflow: `subject` is the source, `parameters.into` the target. The first page merges the tools, the others
-    are the source's mentions by id."""
+    """A workflow: `subject` is the source, `parameters.into` the target. The first page merges the tools, the other
+    pages are the source's mentions by id."""
 
     def __init__(
         self,
@@ -72,16 +72,13 @@ class Merging:
 
     async def page(self, run: JobRun) -> PageResult:
         source_id, into = run.subject or "", str(run.parameters.get("into"))
-        checkpoint = run.checkpoint or {}
-        if not checkpoint:
+        if not run.checkpoint:
             await self._merge_tools(source_id, into)
             return PageResult({"mentions": True})
         target = await self._catalog.find(into)
         if target is None or target.status != "ACTIVE":
             raise RunImpossible(f"tool: {into} is not watched any more; make it ACTIVE, and send the run again")
-        after = checkpoint.get("after")
-        query = Query(partition=source_id, limit=PAGE, after=after if isinstance(after, str) else None)
-        mentions = await self._store.query(MENTIONS.name, query)
+        mentions = await self._store.query(MENTIONS.name, Query(partition=source_id, limit=PAGE, after=page_after(run)))
         failed = await self._move_mentions([each["source_id"] for each in mentions.items], source_id, target)
         counts = {"mentions": len(mentions.items)}
         if mentions.next is not None:
@@ -114,7 +111,7 @@ class Merging:
         raise ChangedMeanwhile(f"tool: {source_id} or {into} keeps changing")
 
     async def _release(self, source_id: str, into: str) -> None:
-        """Lets the source be merged into another tool."""
+        """Allows another merge of the source."""
         for _ in range(TRIES):
             source = await self._catalog.names.tool(source_id)
             if source is None or source.merging_into != into:
@@ -126,7 +123,7 @@ class Merging:
         raise ChangedMeanwhile(f"tool: {source_id} keeps changing")
 
     async def _write_tools(self, source: Tool, target: Tool, into: str) -> bool:
-        """False if somebody else has written either tool meanwhile."""
+        """False if either tool was written since it was read."""
         now = self._clock()
         try:
             if source.merging_into is None:
@@ -143,7 +140,7 @@ class Merging:
         return True
 
     async def _move_discovery(self, source: Tool, target_id: str) -> None:
-        """Copies the reference to the first article, if the target has taken it over from the source."""
+        """Copies the source's reference to its first article, if that is the target's first article now."""
         target = await self._catalog.names.tool(target_id)
         first = source.discovery_reference
         if target is None or first is None or target.discovery_reference != first:
@@ -168,7 +165,8 @@ class Merging:
     async def _copy_mentions(
         self, ids: Sequence[str], source_id: str, target: Tool, failed: dict[str, str]
     ) -> list[str]:
-        """One try. Returns the ids of the mentions that somebody else wrote meanwhile."""
+        """Copies mentions to the target and removes them from the source. Returns the ids of mentions that were written
+        since they were read, which the caller tries again."""
         of_source = await self._mentions(source_id, ids, failed)
         of_target = await self._mentions(target.tool_id, ids, failed)
         of_source = {key: mention for key, mention in of_source.items() if key not in failed}
@@ -183,14 +181,14 @@ class Merging:
         return sorted(raced)
 
     async def _mentions(self, tool_id: str, ids: Sequence[str], failed: dict[str, str]) -> dict[str, SentimentScore]:
-        """By article. A mention that cannot be read is added to `failed`."""
+        """The tool's mentions by article. Those that cannot be read are added to `failed`."""
         found = await self._store.read_many(MENTIONS.name, [(tool_id, each) for each in ids]) if ids else []
         page = listed(Page([each for each in found if each is not None]), SentimentScore.from_document, "id")
         failed |= dict.fromkeys(page.unreadable, UNREADABLE_MENTION)
         return {each.source_id: each for each in page.items}
 
     async def _write(self, mentions: Sequence[SentimentScore]) -> set[str]:
-        """Returns the articles whose mentions somebody else wrote meanwhile: those were not written."""
+        """Returns the articles whose mentions were not written, since another writer has changed them."""
         outcomes = await self._store.batch_many(MENTIONS.name, [(each.tool_id, [_writing(each)]) for each in mentions])
         return {each.source_id for each, done in zip(mentions, outcomes, strict=True) if not isinstance(done, list)}
 
@@ -205,7 +203,7 @@ def with_names_of(target: Tool, source: Tool, now: datetime) -> Tool:
     known = {normalize_name(name) for name in target.names}
     aliases = [name for name in source.names if normalize_name(name) not in known]
     rules = {name: rule for name, rule in source.name_rules.items() if name in aliases}
-    says: dict[str, Any] = {
+    changes: dict[str, Any] = {
         "aliases": (*target.aliases, *aliases),
         "name_rules": {**target.name_rules, **rules},
         **{
@@ -215,13 +213,13 @@ def with_names_of(target: Tool, source: Tool, now: datetime) -> Tool:
     }
     first, known_first = source.discovery_date, target.discovery_date
     if first is not None and (known_first is None or first < known_first):
-        says |= {"discovery_date": first, "discovery_reference": source.discovery_reference}
-    return target.changed(now, **says)
+        changes |= {"discovery_date": first, "discovery_reference": source.discovery_reference}
+    return target.changed(now, **changes)
 
 
 def moved(mention: SentimentScore, known: SentimentScore | None, target: Tool, now: datetime) -> SentimentScore:
-    """The source's mention as the target's. If the target has a mention by that article (`known`) which counts, that
-    one stays, with the matches of both."""
+    """The source's mention as the target's. If the target has a mention by that article that counts (`known`), that
+    mention stays, with the matches of both."""
     if known is not None and known.counts:
         matches = tuple(dict.fromkeys((*known.matches, *mention.matches)))
         return known if matches == known.matches else known.changed(now, matches=matches)

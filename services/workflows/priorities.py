@@ -1,7 +1,7 @@
 """Applies a feed's changed source priority to its stored articles, as if the feed had always had the present one.
 
-Each article keeps a copy of the priorities of its sources, so that choosing its reading takes no other read. Ingestion
-sees to the articles that it writes while a priority changes (services/articles).
+Each article keeps a copy of the priorities of its sources, so that its canonical reading can be chosen without reading
+feeds. Articles that are written while a priority changes get the present one from services/articles.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from models.run import JobRun
 from models.values import format_time
 from services.articles.merge import priority_of, with_priority
 from services.mentions.understanding import fingerprint
-from services.mentions.writing import MentionWriter, WriteReport
+from services.mentions.writing import MentionWriter
 from services.ports import Clock, Document, Query, Replace, Store, Where
-from services.runs.driver import PageResult
+from services.runs.driver import PageResult, page_after
 from services.store.containers import ARTICLES, FEEDS
 
 PAGE = 200
 ROUNDS = 20
-"""How often articles are tried that others write too. In each round at least one of the writers succeeds."""
+"""How often articles that other writers change are tried. In each round at least one of the writers succeeds."""
 
 
 class Priorities:
@@ -43,19 +43,17 @@ class Priorities:
         priority = await self._priority_of(feed_id)
         if priority is None:
             return PageResult(None)  # the feed is gone; its articles keep the priority that it had
-        before = run.checkpoint or {}
-        after = before.get("after") if before.get("priority") == priority else None
+        after = page_after(run) if (run.checkpoint or {}).get("priority") == priority else None
         where = (Where("sources", "contains", feed_id), Where("deleted_at", "missing"))
-        query = Query(where, order="by_time", limit=PAGE, after=str(after) if after else None)
-        page = await self._store.query(ARTICLES.name, query)
+        page = await self._store.query(ARTICLES.name, Query(where, order="by_time", limit=PAGE, after=after))
         articles, failed = await self._rewritten(page.items, feed_id, priority)
-        # Also the articles that an earlier try rewrote, and did not live to have analysed.
+        # Also articles that an earlier try rewrote, whose worker died before it had them analysed.
         outdated = [each["source_id"] for each in articles if _has_outdated_figures(each)]
-        settled = await self._writer.write(outdated) if outdated else WriteReport()
-        counts = {"articles": len(page.items), "analyzed": len(settled.done)}
+        report = await self._writer.write(outdated)
+        counts = {"articles": len(page.items), "analyzed": len(report.done)}
         is_last = page.next is None and await self._priority_of(feed_id) in (priority, None)
         checkpoint = None if is_last else {"priority": priority, "after": page.next}
-        return PageResult(checkpoint, len(page.items), counts, {**settled.failed, **failed})
+        return PageResult(checkpoint, len(page.items), counts, {**report.failed, **failed})
 
     async def _priority_of(self, feed_id: str) -> int | None:
         """None if the feed is gone."""
@@ -65,8 +63,7 @@ class Priorities:
     async def _rewritten(
         self, articles: Sequence[Document], feed_id: str, priority: int
     ) -> tuple[list[Document], dict[str, str]]:
-        """The articles as they are stored with this priority; and those that could not be rewritten, with the
-        reasons."""
+        """The articles as they are stored with this priority, and the reasons of those that could not be rewritten."""
         now = format_time(self._clock())
         done: list[Document] = []
         failed: dict[str, str] = {}
@@ -99,13 +96,13 @@ class Priorities:
         raise Unavailable(f"{len(waiting)} articles kept changing", retry_after=1.0)
 
     async def _with_text(self, article: Document, after: Document) -> Document:
-        """`after` with the text of its reading, if its reading is another source's than that of `article`."""
+        """`after` with the text of its reading, if that is of another source than the reading of `article`."""
         reading = after["canonical"]
         if reading["source"] == article["canonical"]["source"]:
             return after
         observed = await self._store.read(ARTICLES.name, article["source_id"], reading["observation_id"])
-        # Without `analyzed_revision` the article is analysed, even if an earlier analysis was of the same reading: a
-        # worker that died since may have written mentions of another reading.
+        # Without `analyzed_revision` the article is analysed again even if its last analysis was of this reading: a
+        # worker that has died since may have written mentions of another reading.
         return {
             **{name: value for name, value in after.items() if name != "analyzed_revision"},
             "text_for_analysis": observed.get("text") if observed else None,
@@ -114,7 +111,7 @@ class Priorities:
 
 def _with_priority(article: Document, feed_id: str, priority: int, now: str) -> Document:
     """The same object if there is nothing to change. Raises UnreadableDocument, and KeyError if a source lacks a field
-    that choosing a reading takes."""
+    by which readings are chosen."""
     read = Article.from_document(article)
     before = cast(ArticleDocument, article)
     if read.deleted_at is not None or priority_of(before["source_attribution"][feed_id]) == priority:
@@ -123,7 +120,7 @@ def _with_priority(article: Document, feed_id: str, priority: int, now: str) -> 
 
 
 def _has_outdated_figures(article: Document) -> bool:
-    """Whether the article was analysed by another reading than its present one. A pending article has a message of its
-    own."""
+    """Whether the article was analysed by another reading than its present one. For a pending article the message that
+    makes it analysed is sent already."""
     is_analyzed = article["status"] == "analyzed" and not article.get("deleted_at")
     return is_analyzed and article.get("analyzed_revision") != article["canonical"]["revision"]

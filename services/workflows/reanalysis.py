@@ -1,4 +1,4 @@
-"""Scores a tool's mentions anew, page by page; then rebuilds its timeline and raises its generation.
+"""Reanalysis: scores a tool's mentions again, page by page; then rebuilds its timeline and raises its generation.
 
 A mention whose article has expired keeps its score.
 """
@@ -10,7 +10,7 @@ from services.figures.entries import Generations
 from services.figures.recount import Recount
 from services.mentions.writing import MentionWriter
 from services.ports import Clock, Query, Store
-from services.runs.driver import PageResult, RunImpossible
+from services.runs.driver import PageResult, RunImpossible, page_after
 from services.store.containers import MENTIONS
 from services.tools.catalog import Catalog
 
@@ -41,15 +41,14 @@ class Reanalysis:
         tool = await self._catalog.names.tool(tool_id)
         if tool is None or tool.status == "MERGED":
             raise RunImpossible(f"tool: {tool_id} is gone, or has been merged")
-        after = (run.checkpoint or {}).get("after")
-        query = Query(partition=tool_id, limit=PAGE, after=after if isinstance(after, str) else None)
+        query = Query(partition=tool_id, limit=PAGE, after=page_after(run))
         mentions = await self._store.query(MENTIONS.name, query)
         source_ids = [each["source_id"] for each in mentions.items]
-        settled = await self._writer.write(source_ids, only=frozenset({tool_id}))
-        counts = {"rescored": settled.written, "removed": settled.removed}
+        report = await self._writer.write(source_ids, only=frozenset({tool_id}))
+        counts = {"rescored": report.written, "removed": report.removed}
         if mentions.next is not None:
-            return PageResult({"after": mentions.next}, len(source_ids), counts, settled.failed)
+            return PageResult({"after": mentions.next}, len(source_ids), counts, report.failed)
         await self._catalog.note_scored(tool_id, self._writer.scored_by)
         await self._recount.rebuild_tool(tool_id, self._clock())
         await self._generations.raise_(tool_id)
-        return PageResult(None, len(source_ids), counts, settled.failed, (tool_id,))
+        return PageResult(None, len(source_ids), counts, report.failed, (tool_id,))

@@ -36,7 +36,7 @@ async def test_an_alias_is_tried_then_applied_to_30_days_wherever_that_dies(worl
     tried = await preview(world.store, worker.catalog, worker.watchlist, tool, change, world.watch.now)
     assert (tried.would_add, tried.complete, tried.taken_by) == (2, True, {})
     assert [each.source_id for each in tried.samples] == [articles["new"], articles["old"]]
-    assert tried.samples[0].matches == ("Qrvdb",)
+    assert tried.samples[0].matches == ["Qrvdb"]
     assert set(await world.mentions(tool)) == {articles["known"], lost}, "trying changes nothing"
 
     changed, run = await worker.changes.change("Quorvia", change)

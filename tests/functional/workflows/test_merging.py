@@ -157,7 +157,7 @@ async def test_a_tool_whose_merge_is_under_way_is_merged_nowhere_else(world: Wor
     await world.tool("Quorvia")
     leaving = one.changed(world.watch.now, merging_into=other.tool_id)
     await world.store.replace("catalog", leaving.to_document(), one.stored_etag or "")
-    with pytest.raises(Conflict, match=f"'Hexwharf' is just being merged into {other.tool_id}"):
+    with pytest.raises(Conflict, match=f"'Hexwharf' is being merged into {other.tool_id}"):
         await world.worker.changes.merge("Hexwharf", "Quorvia")
     await world.run(await world.worker.changes.merge("Hexwharf", "Pebblegrid"))
     assert (await world.worker.catalog.get("Hexwharf")).tool_id == other.tool_id

@@ -2,9 +2,9 @@
 each stage how many modules and functions ran, and how many calls went from one module to another.
 
     python -m benchmarks.walk             the table
-    python -m benchmarks.walk --modules   also the modules of each stage, in the order in which they were entered
+    python -m benchmarks.walk --modules   also each stage's modules, and the containers that it writes, in order
 
-docs/architecture.md describes the same walk; tests/unit/benchmarks/test_walk.py compares the page with these modules.
+docs/architecture.md describes the same walk; tests/unit/benchmarks/test_walk.py compares the page with this output.
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ OURS = tuple(str(ROOT / name) + os.sep for name in ("triggers", "services", "mod
 INGESTION = ("claim", "ingest")
 """The stages from "a feed is due" to "its articles are stored"."""
 
+WRITES = {"create", "upsert", "replace", "increment", "delete", "batch_many", "create_many", "write_many"}
+"""The methods of a store that write."""
+
 TOOL = "Moorlight"
 FEED = f"""<rss version="2.0"><channel><title>Example News</title><item>
 <title>{TOOL} makes builds twice as fast, and teams love it</title><link>https://news.example/1</link>
@@ -46,10 +49,12 @@ FEED = f"""<rss version="2.0"><channel><title>Example News</title><item>
 
 @dataclass(slots=True)
 class Stage:
-    """What ran in one part of the walk. `modules` are in the order in which they were entered."""
+    """What ran in one part of the walk. `modules` are in the order in which they were entered, `writes` are the
+    containers in the order in which they were written."""
 
     name: str
     modules: dict[str, None] = field(default_factory=dict)
+    writes: list[str] = field(default_factory=list)
     functions: set[tuple[str, str, int]] = field(default_factory=set)
     changes: int = 0
 
@@ -59,6 +64,7 @@ class Profile:
 
     def __init__(self) -> None:
         self.stages: list[Stage] = []
+        self._known: set[FrameType] = set()
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -79,6 +85,11 @@ class Profile:
         stage = self.stages[-1]
         stage.modules.setdefault(module)
         stage.functions.add((module, code.co_name, code.co_firstlineno))
+        if code.co_qualname.startswith("SqliteStore.") and code.co_name in WRITES and frame not in self._known:
+            self._known.add(frame)  # a coroutine is called again each time it continues
+            container = frame.f_locals["container"]
+            if stage.writes[-1:] != [container]:
+                stage.writes.append(container)
         caller = frame.f_back.f_code.co_filename if frame.f_back else ""
         if caller.startswith(OURS) and caller != code.co_filename:
             stage.changes += 1
@@ -215,13 +226,14 @@ def table(stages: list[Stage]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
-    parser.add_argument("--modules", action="store_true", help="list the modules of each stage")
+    parser.add_argument("--modules", action="store_true", help="list the modules and writes of each stage")
     given = parser.parse_args()
     stages = asyncio.run(walk())
     print("\n".join(table(stages)))
     if given.modules:
         for stage in stages:
             print(f"\n{stage.name}\n  " + "\n  ".join(stage.modules))
+            print(f"writes: {', '.join(stage.writes) or 'nothing'}")
 
 
 if __name__ == "__main__":

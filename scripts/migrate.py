@@ -27,13 +27,13 @@ from models.errors import ToolpulseError  # noqa: E402
 from scripts.host import Refused  # noqa: E402
 from scripts.host.settings import app_settings  # noqa: E402
 from services import container  # noqa: E402
-from services.operations.migrations.runner import known, records, run_pending  # noqa: E402
+from services.operations.migrations.runner import MIGRATIONS, records, run_pending  # noqa: E402
 from services.ports import Store  # noqa: E402
 
 
 async def show(store: Store) -> None:
     begun = await records(store)
-    for migration in known():
+    for migration in MIGRATIONS:
         record = begun.pop(migration.number, None)
         state = "pending"
         if record is not None:
@@ -50,7 +50,7 @@ async def migrate(settings: Mapping[str, str], *, only_list: bool) -> None:
             await show(built.store)
             return
         count = 0
-        async for migration in run_pending(built.store, built.clock, known()):
+        async for migration in run_pending(built.store, built.clock):
             print(f"{migration.number:04d}  {migration.name}: done")
             count += 1
         print(f"{count} run" if count else "nothing to do: every migration has been run")

@@ -11,12 +11,10 @@ from models.cache import CacheCounters, CacheGeneration, CacheMetadata, RefreshA
 from models.coverage import CoveredHour
 from models.document import CreatedBy, DocumentProduct, FileObject, Locator
 from models.feed import Feed, FeedSeen
-from models.heartbeat import Heartbeat
 from models.locator import LocatorAlias, SeenHash
 from models.mention import Match, SentimentScore
-from models.metrics import CacheTotals, IngestionTotals
-from models.migration import MigrationRecord
 from models.observation import Observation
+from models.operations import CacheTotals, Heartbeat, IngestionTotals, MigrationRecord
 from models.quarantine import QuarantineItem, quarantine_id
 from models.run import Attempt, CollisionMetrics, IngestionBatch, JobRun
 from models.stored import StoredDocument

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks.scale.counting import CountingStore, Operation
 from models.cache import METADATA_PARTITION
-from models.metrics import IngestionTotals
+from models.operations import IngestionTotals
 from models.timeline import by_day
 from models.tool import Tool
 from models.values import hour_key

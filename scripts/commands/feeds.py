@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -43,8 +42,8 @@ def add_to(feeds: Group, default_file: Path) -> None:
 
 
 async def health(app: Container, given: argparse.Namespace) -> int:
-    rows = [asdict(each) for each in await app.overview.feed_health()]
     columns = ["feed_id", "source_name", "enabled", "consecutive_errors", "last_successful_fetch", "articles_per_hour"]
+    rows = [{name: getattr(feed, name) for name in columns} for feed in await app.overview.feed_health()]
     show(rows, columns, as_json=given.json, none="No feed is enabled.")
     return 0
 

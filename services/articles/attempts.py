@@ -14,8 +14,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from models.feed import Feed, FeedAttempt
-from models.metrics import IngestionTotals, within
 from models.observation import attempt_key
+from models.operations import IngestionTotals, within
 from models.run import FETCH_FEED, Attempt, attempt_id
 from models.values import format_time
 from services.articles.entries import Ingested

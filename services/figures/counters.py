@@ -15,7 +15,7 @@ from typing import TypedDict
 
 from models.cache import METADATA_PARTITION, CacheCounters
 from models.errors import ToolpulseError
-from models.metrics import CacheTotals
+from models.operations import CacheTotals
 from models.stored import StoredDocument
 from models.values import hour_key
 from services.logs import log_event

@@ -1,6 +1,6 @@
-"""Reports what is logged as an error to Sentry, for those who have set SENTRY_DSN; without it nothing here is imported.
+"""Reports logged errors to Sentry. Imported only if SENTRY_DSN is set.
 
-Only the line, its level and, of an exception, where in the code it was raised: no local variables, requests or users.
+A report has the log line, its level and, of an exception, the traceback: no local variables, requests or users.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LAST_SECONDS = 2.0
 
 
 def begin(dsn: str, version: str) -> Callable[[], None]:
-    """Reports from now on, in a thread of its own; what is returned ends that, once what waits has been sent."""
+    """Starts reporting, in a thread of its own. The returned function sends the waiting reports and ends it."""
     sentry_sdk.init(
         dsn,
         release=f"toolpulse@{version}",
@@ -42,6 +42,6 @@ def begin(dsn: str, version: str) -> Callable[[], None]:
 
 
 def _by_event(event: Event, hint: Hint) -> Event:
-    """Lines of one event are one issue, whatever their fields say."""
+    """Groups the lines of one event into one issue, whatever their fields are."""
     name = getattr(hint.get("log_record"), "event", None)
     return {**event, "fingerprint": [str(event.get("logger")), name]} if name and "exception" not in event else event

@@ -1,25 +1,37 @@
-"""Whether this app is well: asked of the store, the timers' heartbeats, the feeds, the queues and the cache.
+"""The health of the app, and that of the cache in detail.
 
-Judging is pure (`judge_*` take facts and a time); asking is `Health.report`, which shares one answer among all who ask
-within a second. Health is open to everybody, so it names no address, key or feed.
+The `judge_*` functions are pure; Health and CacheHealth read what these judge. `GET health` is open to everybody:
+Health names no address, key or feed.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
-from models.cache import CacheMetadata
+from models.cache import (
+    PERIODS,
+    CacheGeneration,
+    CacheMetadata,
+    Period,
+    SentimentCacheEntry,
+    entry_id,
+    generation_id,
+    hit_rate,
+)
 from models.errors import ToolpulseError
 from models.feed import Feed
-from models.heartbeat import Heartbeat
+from models.operations import Heartbeat
+from models.tool import Tool
 from models.values import format_time, parse_time
+from services.figures.counters import Counters
 from services.operations.heartbeats import STORED_AT_LEAST_EVERY, Heartbeats
-from services.ports import Clock, Query, QueueDepth, Queues, Store, Where
+from services.ports import Clock, Document, Query, QueueDepth, Queues, Store, Where, query_all, readable
 from services.store.containers import FEEDS, SENTIMENT_CACHE
+from services.tools.catalog import Catalog
 from services.topology import QUEUES, TIMERS, Timer
 
 Status = Literal["healthy", "degraded", "unhealthy"]
@@ -31,13 +43,14 @@ JUST_STARTED = timedelta(seconds=60)
 FIRST_RUNS_WITHIN = timedelta(minutes=15)
 FETCH_OVERDUE = timedelta(hours=1)
 REFRESH_OVERDUE = timedelta(minutes=30)
+MOST_LISTED = 1000
 
 _ENABLED = Where("enabled", "eq", True)
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing looked at: how it is, in words, with its figures."""
+    """The result of one check: a status, the reason in words, and figures."""
 
     status: Status
     detail: str
@@ -67,7 +80,7 @@ class HealthReport:
 
 
 def judge_timers(timers: Sequence[Timer], beats: Mapping[str, Heartbeat], started: datetime, now: datetime) -> Check:
-    """Unhealthy if a timer has gone silent. A worker that just started gives overdue timers a minute to catch up."""
+    """Unhealthy if a timer has not run in time. A worker that just started gives overdue timers a minute to run."""
     silent: list[str] = []
     waiting: list[str] = []
     failing: list[str] = []
@@ -93,7 +106,7 @@ def judge_timers(timers: Sequence[Timer], beats: Mapping[str, Heartbeat], starte
 
 
 def judge_queues(depths: Sequence[QueueDepth]) -> Check:
-    """Degraded while poison messages wait for somebody: work was given up."""
+    """Degraded while there are poison messages: their work was given up, and a person must decide."""
     poisoned = [depth.name for depth in depths if depth.poison]
     facts = {
         "messages": {depth.name: depth.messages for depth in depths},
@@ -110,7 +123,7 @@ def judge_last_fetch(any_feed: bool, last_success: datetime | None, started: dat
     facts = {"last_success": format_time(last_success) if last_success else None}
     if now - (last_success or started) <= FETCH_OVERDUE or now - started < JUST_STARTED:
         return Check("healthy", "feeds are being fetched" if last_success else "waiting for the first fetch", facts)
-    return Check("degraded", "no feed was fetched well in the last hour", facts)
+    return Check("degraded", "no fetch of a feed succeeded in the last hour", facts)
 
 
 def judge_cache(metadata: CacheMetadata | None, started: datetime, now: datetime) -> Check:
@@ -123,8 +136,43 @@ def judge_cache(metadata: CacheMetadata | None, started: datetime, now: datetime
     return Check("degraded", "the refresh is overdue: entries are served stale", facts)
 
 
+def judge_entries(metadata: CacheMetadata | None, stale: int, started: datetime, now: datetime) -> Check:
+    """As `judge_cache`, with the number of stale entries. Missing entries are computed when they are read."""
+    check = judge_cache(metadata, started, now)
+    if check.status != "healthy":
+        return check
+    if metadata is not None and metadata.last_refresh_status == "PARTIAL":
+        return Check("degraded", f"the last refresh is incomplete: see its run {metadata.last_refresh_run_id}")
+    return Check("degraded", f"{stale} entries are stale") if stale else check
+
+
+class Lack(TypedDict):
+    """An entry of an active tool that is stale or missing."""
+
+    tool_id: str
+    tool: str
+    period: Period
+    state: Literal["stale", "missing"]
+
+
+def lacks_of(tools: Iterable[Tool], documents: Mapping[str, Document], now: datetime) -> list[Lack]:
+    """The stale and missing entries of these tools. An entry of another generation than its tool's is missing, and so
+    is one that cannot be read."""
+    found: list[Lack] = []
+    for tool in tools:
+        stored = documents.get(generation_id(tool.tool_id))
+        generation = CacheGeneration.from_document(stored).generation if stored else 0
+        for period in PERIODS:
+            entry = readable(documents.get(entry_id(tool.tool_id, period)), SentimentCacheEntry.from_document)
+            is_missing = entry is None or entry.generation != generation
+            if is_missing or (entry is not None and entry.is_stale(now)):
+                state: Literal["stale", "missing"] = "missing" if is_missing else "stale"
+                found.append(Lack(tool_id=tool.tool_id, tool=tool.primary_name, period=period, state=state))
+    return found
+
+
 class Health:
-    """Asks and judges. `started` is when this worker began; `sources_off` are the news APIs that have no token."""
+    """`started` is when this worker began; `sources_off` are the news APIs that have no token."""
 
     def __init__(
         self,
@@ -146,6 +194,7 @@ class Health:
         self._latest: tuple[float, asyncio.Task[HealthReport]] | None = None
 
     async def report(self) -> HealthReport:
+        """All checks. Callers within a second share one report."""
         loop = asyncio.get_running_loop()
         if self._latest is None or loop.time() - self._latest[0] > ANSWER_SHARED_SECONDS:
             self._latest = (loop.time(), loop.create_task(self._ask_all()))
@@ -177,7 +226,7 @@ class Health:
         active = enabled - sum(each is not None and each["enabled"] for each in off)
         detail = "feeds that are fetched when due"
         if self._sources_off:
-            detail += f"; off for want of a token: {', '.join(self._sources_off)}"
+            detail += f"; off, as they have no token: {', '.join(self._sources_off)}"
         return Check("healthy", detail, {"count": active, "sources_off": list(self._sources_off)})
 
     async def _last_successful_fetch(self) -> Check:
@@ -197,11 +246,49 @@ class Health:
 
 
 async def _asked(ask: Callable[[], Awaitable[Check]]) -> Check:
-    """A check that could not be made is not well, and does not keep the others from being made."""
+    """A check that fails is unhealthy, and does not stop the others."""
     try:
         async with asyncio.timeout(CHECK_SECONDS):
             return await ask()
     except TimeoutError:
         return Check("unhealthy", f"no answer within {CHECK_SECONDS:.0f} s")
     except ToolpulseError as error:
-        return Check("unhealthy", f"could not ask ({type(error).__name__})")
+        return Check("unhealthy", f"the check failed ({type(error).__name__})")
+
+
+class CacheHealth:
+    """`started` is when this worker began."""
+
+    def __init__(self, store: Store, catalog: Catalog, counters: Counters, clock: Clock, started: datetime) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._counters = counters
+        self._clock = clock
+        self._started = started
+
+    async def report(self) -> dict[str, Any]:
+        """CacheMetadata of the last refresh, its fields null before the first, with the counts and entries of now."""
+        now = self._clock()
+        await self._counters.flush()
+        counted = await self._counters.last_24_hours()
+        stored = await query_all(self._store, SENTIMENT_CACHE.name, Query(limit=1000))
+        documents = {document["id"]: document for document in stored}
+        lacks = lacks_of(await self._catalog.active(), documents, now)
+        stale = sum(lack["state"] == "stale" for lack in lacks)
+        found = documents.get(CacheMetadata.ID)
+        metadata = CacheMetadata.from_document(found) if found else None
+        check = judge_entries(metadata, stale, self._started, now)
+        fields = metadata.model_dump(mode="json") if metadata else dict.fromkeys(CacheMetadata.model_fields)
+        return {
+            "status": check.status,
+            "detail": check.detail,
+            "id": CacheMetadata.ID,
+            "tool_id": CacheMetadata.PARTITION,
+            **fields,
+            "total_entries": sum("period" in document for document in stored),
+            **counted,
+            "cache_hit_rate": hit_rate(counted["cache_hits_24h"], counted["cache_misses_24h"]),
+            "stale_count": stale,
+            "missing_count": len(lacks) - stale,
+            "lacking": lacks[:MOST_LISTED],
+        }

@@ -1,7 +1,7 @@
-"""Proof that the timers run, kept where every instance can see it.
+"""Records that the timers run, where every instance can read it.
 
-A timer that runs every 30 seconds does not write every 30 seconds: a beat is stored when the last one that this process
-stored is five minutes old, or when the outcome changed.
+A timer that runs every 30 seconds does not write every 30 seconds: a heartbeat is stored when the last one that this
+process stored is five minutes old, or when the outcome has changed.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from models.errors import Unavailable
-from models.heartbeat import Heartbeat
+from models.operations import Heartbeat
 from services.logs import log_event
-from services.ports import Clock, Page, Query, Store, listed
+from services.ports import Clock, Query, Store, listed, readable
 from services.store.containers import CATALOG
 
 STORED_AT_LEAST_EVERY = timedelta(minutes=5)
@@ -28,23 +28,23 @@ class Heartbeats:
         self._stored: dict[str, tuple[datetime, bool]] = {}
 
     async def record(self, timer: str, started: datetime, error: str | None = None) -> None:
-        """Notes the outcome of a run that began at `started`; without `error` it went well.
+        """Records the outcome of a run that began at `started`. Without `error` it succeeded.
 
-        A beat that cannot be stored is logged, not raised: the run has done its work, and its messages must leave.
+        A heartbeat that cannot be stored is logged, not raised: the run has done its work, and its messages must be
+        sent.
         """
-        now, well = self._clock(), error is None
+        now, succeeded = self._clock(), error is None
         last = self._stored.get(timer)
-        if last and last[1] == well and now - last[0] < STORED_AT_LEAST_EVERY:
+        if last and last[1] == succeeded and now - last[0] < STORED_AT_LEAST_EVERY:
             return
         try:
             document = await self._store.read(CATALOG.name, Heartbeat.PARTITION, timer)
-            known = listed(Page([document] if document else []), Heartbeat.from_document, "id").items
-            beat = (known[0] if known else Heartbeat.first(timer, now)).beaten(started, now, error)
-            await self._store.upsert(CATALOG.name, beat.to_document())
+            known = readable(document, Heartbeat.from_document) or Heartbeat.first(timer, now)
+            await self._store.upsert(CATALOG.name, known.beaten(started, now, error).to_document())
         except Unavailable as failure:
             log_event(log, logging.WARNING, "heartbeat_not_stored", timer=timer, error=str(failure))
             return
-        self._stored[timer] = (now, well)
+        self._stored[timer] = (now, succeeded)
 
     async def list(self, timers: Sequence[str]) -> dict[str, Heartbeat]:
         """The stored heartbeats among `timers`, by name."""

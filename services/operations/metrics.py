@@ -1,44 +1,46 @@
-"""`GET metrics`: the stored figures as Prometheus text. The names are those of the specification of ingestion, and the
-cache's beside them.
+"""`GET metrics`: the stored totals as Prometheus text. The metrics of ingestion have the names of its specification.
 
-Counters are of all instances together and since ever, so one instance is to be scraped, not each. `memory_usage_bytes`
-and `database_connection_pool_size` are of the instance that answers.
+Counters are sums over all instances since the first deployment, so that only one instance must be scraped.
+`memory_usage_bytes` and `database_connection_pool_size` are of the instance that answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+import os
+import resource
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
+from pathlib import Path
 
 from models.feed import Feed
-from models.metrics import CacheTotals, IngestionTotals
+from models.operations import CacheTotals, IngestionTotals
 from services.feeds.registry import FeedRegistry
 from services.ports import Clock, Store
 from services.store.containers import CATALOG
 
 MEDIA_TYPE = "text/plain; version=0.0.4"
+_STATM = Path("/proc/self/statm")
 
 Labels = Mapping[str, str]
 Sample = tuple[Labels, float]
 
 
 class Metrics:
-    """`memory_bytes` is what this process takes; `connections` how many it holds to its store at most; `sources_off`
-    are the news APIs that have no token: nobody fetches them, so they wait for nothing."""
+    """`connections` is the limit of this process's connections to its store; `sources_off` are the news APIs that have
+    no token and are not fetched."""
 
     def __init__(
         self,
         store: Store,
         feeds: FeedRegistry,
         clock: Clock,
-        memory_bytes: Callable[[], int],
         connections: int,
         sources_off: Collection[str] = (),
     ) -> None:
         self._store = store
         self._feeds = feeds
         self._clock = clock
-        self._memory_bytes = memory_bytes
         self._connections = connections
         self._sources_off = sources_off
 
@@ -52,7 +54,7 @@ class Metrics:
             *of_feeds(feeds, now),
             *of_cache(CacheTotals.from_document(cached) if cached else CacheTotals.at(now)),
             *gauge("database_connection_pool_size", "Connections to the store at most", [({}, self._connections)]),
-            *gauge("memory_usage_bytes", "Resident memory of the worker", [({}, self._memory_bytes())]),
+            *gauge("memory_usage_bytes", "Resident memory of the worker", [({}, resident_bytes())]),
         ]
         return "\n".join(lines) + "\n"
 
@@ -72,7 +74,7 @@ def of_ingestion(totals: IngestionTotals) -> Iterator[str]:
 
 
 def of_feeds(feeds: Iterable[Feed], now: datetime) -> Iterator[str]:
-    """Of those that are fetched when due."""
+    """`feeds` are those that are fetched when due."""
     listed = sorted(feeds, key=lambda feed: feed.feed_id)
     due = sum(feed.next_fetch_time <= now for feed in listed)
     yield from gauge("queue_size", "Feeds pending fetch", [({}, due)])
@@ -120,3 +122,11 @@ def histogram(name: str, about: str, buckets: Mapping[float, int], count: int, s
 def labelled(labels: Labels) -> str:
     """Values are ids, which need no escaping."""
     return "{" + ",".join(f'{name}="{value}"' for name, value in labels.items()) + "}" if labels else ""
+
+
+def resident_bytes() -> int:
+    """The resident memory of this process; its maximum so far where the system has no /proc."""
+    if _STATM.exists():
+        return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024

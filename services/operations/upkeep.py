@@ -1,7 +1,7 @@
-"""What `clean_up` does every five minutes: says how old the aggregates are and how deep the queues, and sends again
-what was lost on its way.
+"""The work of `clean_up`, every five minutes: logs the age of the last refresh and the depths of the queues, and finds
+overdue work to send again.
 
-Silence is an alert of its own: the lines come whether or not there is anything in a queue.
+The lines are logged whether or not a queue has messages, so that their absence can raise an alert.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ async def _nothing(now: datetime) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class UpkeepReport:
-    """`articles`, `batches` and `runs` are to be queued."""
+    """The caller must send `articles`, `batches` and `runs` to their queues."""
 
     depths: tuple[QueueDepth, ...]
     articles: tuple[str, ...] = ()
@@ -42,7 +42,8 @@ class UpkeepReport:
 
 
 class Upkeep:
-    """`second_chances` gives articles that failed and may be tried again, `overdue_runs` the runs that got lost."""
+    """`second_chances` finds articles in error that may be tried again; `overdue_runs` finds runs of workflows whose
+    message was lost or whose worker died."""
 
     def __init__(
         self,
@@ -78,21 +79,15 @@ class Upkeep:
             tuple(await self._overdue.runs(waiting, now)),
             tuple(await self._overdue_runs(now)) if not waits[REANALYZE_TOOLS] else (),
         )
-        if report.articles or report.batches or report.runs:
-            log_event(
-                log,
-                logging.WARNING,
-                "sent_again",
-                articles=len(report.articles),
-                batches=len(report.batches),
-                runs=len(report.runs),
-            )
+        sent = {"articles": len(report.articles), "batches": len(report.batches), "runs": len(report.runs)}
+        if any(sent.values()):
+            log_event(log, logging.WARNING, "sent_again", **sent)
         for depth in report.depths:
             level = logging.ERROR if depth.poison else logging.INFO
             log_event(log, level, "queue_depth", queue=depth.name, messages=depth.messages, poison=depth.poison)
         return report
 
     async def _refresh_age(self, now: datetime) -> int | None:
-        """Seconds since a refresh of all tools ended, whole or in part; None before the first."""
+        """Seconds since the last refresh of all tools ended, complete or not; None before the first."""
         document = await self._store.read(SENTIMENT_CACHE.name, CacheMetadata.PARTITION, CacheMetadata.ID)
         return unix_seconds(now) - CacheMetadata.from_document(document).last_refresh_ts if document else None

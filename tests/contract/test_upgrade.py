@@ -15,7 +15,7 @@ import pytest
 
 from models.values import parse_time
 from services.articles.overdue import Waiting
-from services.operations.migrations.runner import known, run_pending
+from services.operations.migrations.runner import MIGRATIONS, run_pending
 from services.ports import Store
 from services.runs.engine import RunEngine
 from tests.contract.conftest import SettableClock
@@ -36,7 +36,7 @@ async def world(store: Store, clock: SettableClock) -> World:
     clock.now = parse_time(written["written_at"])
     for container, documents in written["containers"].items():
         await store.write_many(container, documents)
-    ran = [migration.number async for migration in run_pending(store, clock, known())]
+    ran = [migration.number async for migration in run_pending(store, clock)]
     assert ran == [2]
     return World(store, WorldClock(clock.now), first_id=1000)
 
@@ -83,7 +83,7 @@ async def test_runs_and_attempts_are_listed_and_open_ones_are_closed(world: Worl
 
 
 async def test_migrating_again_changes_nothing(world: World, clock: SettableClock) -> None:
-    migration = next(each for each in known() if each.number == 2)
+    migration = next(each for each in MIGRATIONS if each.number == 2)
     before = await world.all("feeds"), await world.all("articles")
     await migration.run(world.store, clock.now)
     assert (await world.all("feeds"), await world.all("articles")) == before

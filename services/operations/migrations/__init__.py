@@ -1,6 +1,5 @@
-"""Changes to what is stored, one module each, named m<number>_<what>.py.
+"""Changes to stored documents: one module for each, m<number>_<name>.py, and one entry in runner.MIGRATIONS.
 
-A module has a docstring and `async def run(store, now)`. It may be stopped at any point and run again from the start:
-a second run must do no harm, and do nothing where the first one had come to an end. A number is never used twice, and
-what has been released is never changed.
+A migration is `async def run(store, now)`. It may be stopped at any point and is then run again from the start, so that
+a second run must do no harm. A number is never used twice, and a released migration is never changed.
 """

@@ -1,8 +1,8 @@
-"""Feeds remember interrupted attempts, articles remember that an analysis is due; earlier documents say so otherwise.
+"""Feeds remember interrupted attempts, and articles that an analysis is due.
 
-Before, a feed had `unsaved_since`, `unsaved_run` and `unsaved_delivery` for workers that had died, counted by comparing
-times, and `seen_at` to tell whether its `seen` document was the last one. Of an article that was edited after its
-analysis, nothing told that another analysis was due.
+Before, a feed had `unsaved_since`, `unsaved_run` and `unsaved_delivery` for workers that had died, and `seen_at` to
+check whether its `seen` document was the last one. An article that was edited after its analysis had no field for the
+analysis that was due.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from models.errors import ChangedMeanwhile
 from models.feed import Feed, FeedSeen
 from models.observation import attempt_key
 from models.run import FETCH_FEED
-from services.ports import Document, Query, Store, Where
+from services.ports import Document, Query, Store, Where, pages
 from services.store.containers import ARTICLES, FEEDS
 
 OBSOLETE = ("claim_delivery", "unsaved_run", "unsaved_delivery", "unsaved_since", "seen_at")
@@ -26,7 +26,7 @@ _PAGE = 500
 
 
 async def run(store: Store, now: datetime) -> None:
-    """Articles first: what interrupted attempts added is counted by the next attempt at their feed."""
+    """Articles first: the next attempt at a feed counts the articles of the interrupted attempts."""
     uncounted = {
         feed["feed_id"]: feed
         async for feed in _documents(store, FEEDS.name, Where("entity_type", "eq", "Feed"))
@@ -68,14 +68,14 @@ def _with_attempts(feed: Document, seen: Document | None) -> Document:
 
 
 def _attempt(feed: Document) -> tuple[str, int]:
-    """The last attempt that took the feed up and never saved it."""
+    """The run and number of the last attempt that began and did not save the feed."""
     if feed.get("claim_delivery"):
         return feed["claim_id"], feed["claim_delivery"]
     return feed.get("unsaved_run") or "unknown", feed.get("unsaved_delivery") or 1
 
 
 async def _name_attempts(store: Store, article: Document, uncounted: dict[str, Document]) -> None:
-    """Names the attempt in the first observation of each source that no attempt has counted."""
+    """Writes the attempt into the first observation of each source that no attempt has counted."""
     for feed_id in uncounted.keys() & set(article.get("source_attribution", {})):
         feed, own = uncounted[feed_id], article["source_attribution"][feed_id]
         counted_until = max(feed.get("last_successful_fetch") or "", feed.get("last_new_article_at") or "")
@@ -111,11 +111,6 @@ async def _change(store: Store, container: str, document: Document, change: Any)
 
 
 async def _documents(store: Store, container: str, where: Where) -> AsyncIterator[Document]:
-    after: str | None = None
-    while True:
-        page = await store.query(container, Query((where,), limit=_PAGE, after=after))
+    async for page in pages(store, container, Query((where,), limit=_PAGE)):
         for document in page.items:
             yield document
-        after = page.next
-        if after is None:
-            return

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from models.errors import ChangedMeanwhile
-from models.metrics import IngestionTotals
+from models.operations import IngestionTotals
 from models.quarantine import QuarantineItem
 from models.run import FETCH_FEED
 from services.articles.quarantine import PART_BYTES, Quarantine, QuarantinedBatches

@@ -13,14 +13,14 @@ import pytest
 from models.article import CanonicalReading, SourceAttribution
 from models.feed import FeedAttempt
 from models.mention import Match
-from models.metrics import CacheTotals, IngestionTotals
+from models.operations import CacheTotals, IngestionTotals
 from models.run import CollisionMetrics
 from models.stored import StoredDocument
 from services import container
 from services.fetch.outcome import READABLE, FetchStatus
 from services.figures.counters import Counters
 from services.figures.reader import shown_entry
-from services.operations.cache_health import CacheHealth
+from services.operations.health import CacheHealth
 from services.operations.metrics import gauge, of_cache, of_feeds, of_ingestion
 from services.store.sqlite import SqliteStore
 from services.tools.catalog import Catalog

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from models.metrics import CacheTotals
+from models.operations import CacheTotals
 from services.figures.counters import FLUSHED_EVERY_SECONDS, Counters
 from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from models.cache import PERIODS, CacheMetadata, entry_id, generation_id
-from services.operations.cache_health import judged, lacks_of
+from services.operations.health import Lack, judge_entries, lacks_of
 from services.ports import Document
 from tests.documents import TOOL_ID, cache_entry, cache_generation, cache_metadata, tool
 
@@ -35,19 +35,14 @@ def test_entries_that_are_absent_unreadable_or_of_another_generation_are_missing
     unreadable = {key: {**entry, "total_mentions": 99} for key, entry in _entries().items()}
     for documents in ({}, unreadable, _entries(generation=1) | raised, _entries(generation=1)):
         lacks = lacks_of([TOOL], documents, NOW)
-        assert [(lack.period, lack.state) for lack in lacks] == [(period, "missing") for period in PERIODS]
+        assert [(lack["period"], lack["state"]) for lack in lacks] == [(period, "missing") for period in PERIODS]
 
 
 def test_entries_older_than_half_an_hour_are_stale() -> None:
     assert lacks_of([TOOL], _entries(), NOW + timedelta(minutes=30)) == []
     lacks = lacks_of([TOOL], _entries(), NOW + timedelta(minutes=30, seconds=1))
-    assert [lack.state for lack in lacks] == ["stale"] * 4
-    assert lacks[0].shown() == {
-        "tool_id": TOOL_ID,
-        "tool": TOOL.primary_name,
-        "period": "HOUR_1",
-        "state": "stale",
-    }
+    assert [lack["state"] for lack in lacks] == ["stale"] * 4
+    assert lacks[0] == Lack(tool_id=TOOL_ID, tool=TOOL.primary_name, period="HOUR_1", state="stale")
 
 
 @pytest.mark.parametrize(
@@ -63,10 +58,10 @@ def test_the_cache_is_degraded_by_a_late_or_partial_refresh_or_stale_entries(
     changes: dict[str, Any], stale: int, status: str, detail: str
 ) -> None:
     metadata: CacheMetadata = cache_metadata(**changes)
-    found, why = judged(metadata, stale, NOW - timedelta(days=1), NOW)
-    assert found == status
-    assert detail in why
+    check = judge_entries(metadata, stale, NOW - timedelta(days=1), NOW)
+    assert check.status == status
+    assert detail in check.detail
 
 
 def test_missing_entries_and_a_first_refresh_to_come_are_healthy() -> None:
-    assert judged(None, 0, NOW, NOW)[0] == "healthy"
+    assert judge_entries(None, 0, NOW, NOW).status == "healthy"

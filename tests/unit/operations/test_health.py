@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from models.cache import CacheMetadata
-from models.heartbeat import Heartbeat
+from models.operations import Heartbeat
 from services.operations.health import (
     Health,
     Status,
@@ -119,7 +119,7 @@ async def test_news_apis_without_a_token_are_named_and_no_fault(store: SqliteSto
     health = Health(store, MemoryQueues(), Heartbeats(store, watch), watch, "1.2.3", NOON, sources_off=("finnhub",))
     shown = (await health.report()).shown()["checks"]["feeds_active"]
     assert (shown["status"], shown["sources_off"]) == ("healthy", ["finnhub"])
-    assert shown["detail"].endswith("off for want of a token: finnhub")
+    assert shown["detail"].endswith("off, as they have no token: finnhub")
 
 
 @pytest.mark.parametrize(("others", "status"), [((), "healthy"), (("reuters-world",), "degraded")])

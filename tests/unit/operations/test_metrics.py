@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from models.metrics import CacheTotals, IngestionTotals
+from models.operations import CacheTotals, IngestionTotals
 from services.operations.metrics import of_cache, of_feeds, of_ingestion
 from tests.documents import feed
 

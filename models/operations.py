@@ -1,0 +1,144 @@
+"""The documents by which the app is watched: totals for `GET metrics`, heartbeats of timers, records of migrations."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field
+
+from models.stored import StoredDocument
+from models.values import Amount, Count, IdPart, Text, Time
+
+
+class _Totals(StoredDocument):
+    """Counts since the app was first deployed, raised by increments."""
+
+    CONTAINER: ClassVar[str] = "catalog"
+    PARTITION: ClassVar[str] = "TOTALS"
+    ID: ClassVar[str]
+
+    @property
+    def partition(self) -> str:
+        return self.PARTITION
+
+    @property
+    def id(self) -> str:
+        return self.ID
+
+    @classmethod
+    def at(cls, now: datetime) -> Self:
+        """All 0: the seed of an increment."""
+        return cls.model_validate({"created_at": now, "updated_at": now})
+
+
+class CacheTotals(_Totals):
+    """Reads of the cache. `read_microseconds` is the sum of their durations; `within_…` counts the reads that took at
+    most so long."""
+
+    ID: ClassVar[str] = "cache"
+    BOUNDS_MS: ClassVar[tuple[int, ...]] = (1, 5, 25, 100)
+
+    entity_type: Literal["CacheTotals"] = "CacheTotals"
+    cache_hits: Count = 0
+    cache_misses: Count = 0
+    cache_stale: Count = 0
+    error_count: Count = 0
+    read_microseconds: Count = 0
+    within_1_ms: Count = 0
+    within_5_ms: Count = 0
+    within_25_ms: Count = 0
+    within_100_ms: Count = 0
+
+
+class IngestionTotals(_Totals):
+    """Fetches of all feeds and their results. `fetch_milliseconds` is the sum of the durations of all fetches;
+    `within_…` counts the fetches that took at most so long."""
+
+    ID: ClassVar[str] = "ingestion"
+    BOUNDS_MS: ClassVar[tuple[int, ...]] = (500, 1000, 5000, 10000)
+
+    entity_type: Literal["IngestionTotals"] = "IngestionTotals"
+    articles_parsed: Count = 0
+    articles_deduplicated: Count = 0
+    articles_inserted: Count = 0
+    fetch_errors: Count = 0
+    fetches: Count = 0
+    fetch_milliseconds: Count = 0
+    within_500_ms: Count = 0
+    within_1000_ms: Count = 0
+    within_5000_ms: Count = 0
+    within_10000_ms: Count = 0
+
+
+def within(milliseconds: float, bounds: tuple[int, ...]) -> dict[str, int]:
+    """The buckets in which a duration counts: those of all bounds that it does not exceed."""
+    return {f"within_{bound}_ms": 1 for bound in bounds if milliseconds <= bound}
+
+
+class Heartbeat(StoredDocument):
+    """How the last runs of one timer ended. `last_error` names the last failure and stays after a success."""
+
+    CONTAINER: ClassVar[str] = "catalog"
+    PARTITION: ClassVar[str] = "HEARTBEAT"
+
+    entity_type: Literal["Heartbeat"] = "Heartbeat"
+    timer: IdPart
+    interval_seconds: Amount | None = None
+    last_started_at: Time | None = None
+    last_succeeded_at: Time | None = None
+    last_failed_at: Time | None = None
+    last_error: Text | None = None
+    failures_in_a_row: int = 0
+
+    @classmethod
+    def first(cls, timer: str, now: datetime) -> Self:
+        return cls(created_at=now, updated_at=now, timer=timer)
+
+    def beaten(self, started: datetime, now: datetime, error: str | None = None) -> Self:
+        """After a run that began at `started` and ended at `now`. Without `error` it succeeded."""
+        if error is None:
+            return self.changed(now, last_started_at=started, last_succeeded_at=now, failures_in_a_row=0)
+        failures = self.failures_in_a_row + 1
+        return self.changed(
+            now, last_started_at=started, last_failed_at=now, last_error=error, failures_in_a_row=failures
+        )
+
+    @property
+    def partition(self) -> str:
+        return self.PARTITION
+
+    @property
+    def id(self) -> str:
+        return self.timer
+
+    @property
+    def is_failing(self) -> bool:
+        return self.failures_in_a_row > 0
+
+    @property
+    def last_beat_at(self) -> datetime:
+        """When the last run ended, whether it succeeded or failed."""
+        return self.updated_at
+
+
+class MigrationRecord(StoredDocument):
+    """One numbered migration. `completed_at` is absent while it runs and after a crash; then it is run again."""
+
+    CONTAINER: ClassVar[str] = "catalog"
+    PARTITION: ClassVar[str] = "MIGRATION"
+
+    entity_type: Literal["MigrationRecord"] = "MigrationRecord"
+    number: int = Field(strict=True, ge=1, le=9999)
+    name: Text
+    started_at: Time
+    completed_at: Time | None = None
+    duration_ms: Count | None = None
+
+    @property
+    def partition(self) -> str:
+        return self.PARTITION
+
+    @property
+    def id(self) -> str:
+        return f"{self.number:04d}"

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from models.coverage import CoveredHour
 from models.feed import Feed, FeedAttempt
 from models.observation import attempt_key
 from models.operations import IngestionTotals, within
 from models.run import FETCH_FEED, Attempt, attempt_id
-from models.values import format_time
+from models.values import format_time, hour_key
 from services.articles.entries import Ingested
 from services.feeds.leases import Lease
 from services.feeds.outcome import Counted, Failure
@@ -187,3 +188,17 @@ async def add_totals(store: Store, attempts: Iterable[Attempt], now: datetime) -
     """Raises the counters that `GET metrics` serves; services/operations/metrics.py reads them."""
     if amounts := totals_of(attempts):
         await store.increment(CATALOG.name, IngestionTotals.at(now).to_document(), amounts)
+
+
+class CoveredHours:
+    """Notes the hours in which feeds were fetched, each once; services/figures/coverage.py reads them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._noted = ""
+
+    async def note(self, now: datetime) -> None:
+        hour = hour_key(now)
+        if hour != self._noted:
+            await self._store.create_many(CATALOG.name, [CoveredHour.at(now).to_document()])
+            self._noted = hour

@@ -19,6 +19,7 @@ from models.quarantine import QuarantineItem
 from models.run import FETCH_FEED, RELEASE_BATCH, Attempt, JobRun
 from services.articles.attempts import (
     AddedArticles,
+    CoveredHours,
     add_totals,
     added_by,
     attempt_record,
@@ -31,7 +32,6 @@ from services.articles.poll import FeedPoller
 from services.articles.quarantine import QuarantinedBatches
 from services.articles.writing import Written
 from services.feeds.claims import ClaimedFeed, IngestMessage
-from services.feeds.coverage import Coverage
 from services.feeds.leases import AtWork, Lease, Leases
 from services.feeds.outcome import Counted, Failure, PollResult, after_failure, after_release, after_success, failure_of
 from services.feeds.schedule import Budget
@@ -101,7 +101,7 @@ class Ingestion:
         self._chance = chance
         self._leases = Leases(store, clock)
         self._quarantined = QuarantinedBatches(store)
-        self._coverage = Coverage(store)
+        self._covered_hours = CoveredHours(store)
         self._gate = asyncio.Semaphore(at_once)
 
     async def ingest(
@@ -256,7 +256,7 @@ class Ingestion:
         now = self._clock()
         try:
             if any(each.status == "SUCCEEDED" and each.task_name == FETCH_FEED for each in records):
-                await self._coverage.note(now)
+                await self._covered_hours.note(now)
             await add_totals(self._store, records, now)
         except ToolpulseError as error:
             log_event(log, logging.WARNING, "attempts_not_noted", error=type(error).__name__)

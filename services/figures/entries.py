@@ -22,8 +22,8 @@ from models.cache import (
 from models.errors import ChangedMeanwhile, Conflict, Unavailable
 from models.tool import Tool
 from models.values import unix_seconds
-from services.feeds.coverage import Coverage, Shares
 from services.figures.counts import Windows
+from services.figures.coverage import Coverage, Shares
 from services.figures.recount import Recount, Recounted
 from services.ports import Clock, Create, Delete, Document, Operation, Replace, Store, Upsert
 from services.store.containers import SENTIMENT_CACHE

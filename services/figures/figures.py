@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from services.feeds.coverage import Coverage
 from services.figures.counters import Counters
+from services.figures.coverage import Coverage
 from services.figures.entries import Entries, Generations
 from services.figures.evidence import Evidence
 from services.figures.history import History

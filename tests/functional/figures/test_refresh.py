@@ -9,7 +9,8 @@ import pytest
 
 from models.cache import PERIODS
 from models.tool import Tool
-from services.feeds.coverage import Coverage
+from services.articles.attempts import CoveredHours
+from services.figures.coverage import Coverage
 from services.figures.entries import Entries
 from services.ports import Document
 from services.store.containers import CATALOG, SENTIMENT_CACHE
@@ -58,7 +59,7 @@ async def test_entries_whose_coverage_has_changed_are_written_again(
     assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 4
     watch.advance(minutes=2)
     assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 0
-    await Coverage(store).note(watch.now)
+    await CoveredHours(store).note(watch.now)
     watch.advance(minutes=2)
     assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 4
     await process.close()

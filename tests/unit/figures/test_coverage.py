@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 from models.cache import Window
 from models.coverage import CoveredHour
-from services.feeds.coverage import READ_AGAIN_AFTER, Coverage, Shares, share
+from services.articles.attempts import CoveredHours
+from services.figures.coverage import READ_AGAIN_AFTER, Coverage, Shares, share
 from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore
 
@@ -51,7 +52,7 @@ def test_the_shares_of_all_periods_are_of_their_windows_at_one_time() -> None:
 
 async def test_an_hour_is_noted_once_and_counts_from_the_next_look_on(store: SqliteStore) -> None:
     assert timedelta(minutes=1) == READ_AGAIN_AFTER
-    noting, reading = Coverage(store), Coverage(store)
+    noting, reading = CoveredHours(store), Coverage(store)
     for minutes in (0, 1, 30):
         await noting.note(NOW - timedelta(minutes=60) + timedelta(minutes=minutes))
     assert await store.count(CATALOG.name, partition=CoveredHour.PARTITION) == 1
@@ -66,7 +67,7 @@ async def test_an_hour_is_noted_once_and_counts_from_the_next_look_on(store: Sql
 
 
 async def test_hours_that_were_noted_since_the_last_look_count_however_long_ago_that_was(store: SqliteStore) -> None:
-    noting, reading = Coverage(store), Coverage(store)
+    noting, reading = CoveredHours(store), Coverage(store)
     assert (await reading.shares(NOW)).of("HOUR_24", MADE) == 0.0
     for hours in (1, 2, 3):
         await noting.note(NOW + timedelta(hours=hours))
@@ -74,7 +75,7 @@ async def test_hours_that_were_noted_since_the_last_look_count_however_long_ago_
 
 
 async def test_the_hours_of_the_longest_window_are_read(store: SqliteStore) -> None:
-    noting = Coverage(store)
+    noting = CoveredHours(store)
     for days in (29, 30, 32):
         await noting.note(NOW - timedelta(days=days))
     shares = await Coverage(store).shares(NOW)
@@ -82,7 +83,7 @@ async def test_the_hours_of_the_longest_window_are_read(store: SqliteStore) -> N
 
 
 async def test_coverage_is_read_again_by_a_clock_that_was_put_back(store: SqliteStore) -> None:
-    noting, reading = Coverage(store), Coverage(store)
+    noting, reading = CoveredHours(store), Coverage(store)
     assert (await reading.shares(NOW)).of("HOUR_1", MADE) == 0.0
     before = NOW - timedelta(minutes=2)
     await noting.note(before)

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 from models.cache import PERIODS
 from models.timeline import TimelineHours, by_day
-from services.feeds.coverage import Shares
 from services.figures.counts import Windows, edges_of
+from services.figures.coverage import Shares
 from services.figures.entries import Generations, entries_of
 from services.ports import Document
 from services.store.sqlite import SqliteStore

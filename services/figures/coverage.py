@@ -1,4 +1,4 @@
-"""Which share of a window feeds were fetched in: notes the hours with a successful fetch, and computes the shares."""
+"""Coverage: the share of a window in whose hours feeds were fetched. Ingestion notes the hours (services/articles)."""
 
 from __future__ import annotations
 
@@ -16,25 +16,17 @@ _HOUR = timedelta(hours=1)
 
 
 class Coverage:
-    """Covered hours are only ever added: a process reads each of them once."""
+    """Reads the covered hours. Hours are only added, so a process reads each of them once."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._noted = ""
         self._hours: set[str] = set()
         self._read_at: datetime | None = None
 
-    async def note(self, now: datetime) -> None:
-        """Notes that a fetch has just succeeded. Writes once an hour."""
-        hour = hour_key(now)
-        if hour != self._noted:
-            await self._store.create_many(CATALOG.name, [CoveredHour.at(now).to_document()])
-            self._noted = hour
-
     async def shares(self, now: datetime) -> Shares:
-        """The shares at `now`, of the hours that were noted up to a minute ago."""
+        """The shares at `now`, of the hours that were noted up to READ_AGAIN_AFTER ago."""
         last = self._read_at
-        # A clock that was put back reads again as well.
+        # Also when the clock was set back.
         if last is None or not timedelta(0) <= now - last < READ_AGAIN_AFTER:
             since = now - _KEPT if last is None else min(now, last) - _HOUR
             where = (Where("id", "ge", hour_key(since)),)
@@ -47,10 +39,10 @@ class Coverage:
 
 
 class Shares:
-    """The four windows at one time, and their covered shares.
+    """The four windows at one time, and the covered share of each.
 
-    What is the same for all tools is computed once: `seconds`, the start and end of each window, and the share of a
-    window that no tool was created in.
+    Values that are equal for all tools are computed once: `seconds`, the start and end of each window, and the share of
+    a whole window, for the tools that were created before it.
     """
 
     def __init__(self, hours: frozenset[str], now: datetime) -> None:
@@ -60,7 +52,7 @@ class Shares:
         self._whole: dict[Period, float] = {}
 
     def of(self, period: Period, made_at: datetime) -> float:
-        """For a tool that was created at `made_at`."""
+        """The share for a tool that was created at `made_at`."""
         window = self._windows[period]
         if made_at > window.start:
             return share(self._hours, window, made_at)
@@ -70,7 +62,7 @@ class Shares:
 
 
 def share(hours: frozenset[str], window: Window, since: datetime) -> float:
-    """The part of the window that is in these hours and after `since`: 0 to 1, four decimals."""
+    """The part of the window in these hours and after `since`, from 0 to 1, to four decimals."""
     start = min(max(window.start, since), window.end)
     first, last = hour_key(start), hour_key(window.end)
     covered = sum(first < hour < last for hour in hours) * _HOUR

@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from models.errors import InvalidInput
 from models.states import CacheState
-from models.stored import StoredDocument, StoredFields
+from models.stored import StoredDocument
 from models.values import (
     Count,
     Hour,
@@ -118,27 +118,6 @@ class _Cached(StoredDocument):
     PARTITION_FIELD: ClassVar[str] = "tool_id"
 
 
-class EntryDocument(StoredFields, total=False):
-    """A SentimentCacheEntry as it is stored."""
-
-    tool_id: str
-    period: Period
-    total_mentions: int
-    positive_count: int
-    negative_count: int
-    neutral_count: int
-    positive_percentage: float
-    negative_percentage: float
-    neutral_percentage: float
-    average_sentiment: float
-    period_start_ts: int
-    period_end_ts: int
-    last_updated_ts: int
-    generation: int
-    recounts: int
-    coverage: float
-
-
 class SentimentCacheEntry(_Cached):
     """The aggregate of one tool over one period: of the mentions published from `period_start_ts` up to, but without,
     `period_end_ts`. Both are whole minutes; `period_end_ts` is the minute in which the entry was computed.
@@ -233,8 +212,18 @@ class CacheGeneration(_Cached):
 
 
 class CacheMetadata(_Cached):
-    """The outcome of the last refresh, and the reads of the 24 hours before it. The specification's CacheMetadata: the
-    first refresh creates it (its state Initialized), every later one updates it (Updated).
+    """The outcome of the last refresh of all tools, written when it ends. The specification's CacheMetadata.
+
+    * `last_refresh_ts`: when the last batch of that refresh ended. `last_refresh_duration_ms`: from its begin to that
+      end, in milliseconds; both times are read from the workers' UTC clock with its fraction of a second.
+    * `total_entries`: the entries that were stored then, of all tools and periods.
+    * `cache_hits_24h`, `cache_misses_24h`: reads in the clock hour of that end and the 23 before it. A hit was stored
+      or in memory, stale or not; a miss had to be computed. A read is counted within about ten seconds.
+    * `cache_hit_rate`, computed: hits / (hits + misses), 0 to 1, three decimals; 0.0 without reads.
+    * `error_count_24h`: failed attempts to refresh a tool, in the same 24 hours.
+    * `tools_refreshed`: the ids of the refreshed tools, at most 1,000; `tools_refreshed_count` counts all of them.
+    * `last_refresh_status`: PARTIAL if a batch did not end in time or a tool could not be refreshed, else SUCCEEDED.
+    * `last_refresh_run_id`: the run of that refresh.
     """
 
     PARTITION: ClassVar[str] = METADATA_PARTITION
@@ -271,8 +260,8 @@ class CacheMetadata(_Cached):
 
 
 class CacheCounters(_Cached):
-    """The reads and errors of one hour, counted by increments. A hit is a read that was answered from the cache;
-    `cache_stale` of the hits were stale; `error_count` counts tools that could not be refreshed."""
+    """The reads of one clock hour, raised by increments. `cache_stale` of the hits were stale; `error_count` counts
+    failed attempts to refresh a tool."""
 
     entity_type: Literal["CacheCounters"] = "CacheCounters"
     ttl_timestamp: UnixSeconds | None = lives(hours=48)

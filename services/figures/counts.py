@@ -287,14 +287,14 @@ class ToolCounts:
         return [*operations, *marks.values()]
 
     @property
-    def tombstones(self) -> list[Document]:
-        """The removed mentions that were read: to be deleted once their hours are stored without them."""
-        return [tombstone for of_hour in self.count.tombstones.values() for tombstone in of_hour]
+    def tombstones(self) -> list[Delete]:
+        """To be deleted once the hours of these removed mentions are stored without them."""
+        return [Delete(each["id"], each["_etag"]) for of_hour in self.count.tombstones.values() for each in of_hour]
 
     @property
-    def marks_of_tombstones(self) -> list[DirtyHourDocument]:
+    def marks_of_tombstones(self) -> list[Delete]:
         """The marks on the hours of tombstones: to be deleted after the tombstones, or no recount would find these."""
-        return [mark for mark in self.marks if mark["hour"] in self.count.tombstones]
+        return [Delete(mark["id"], mark["_etag"]) for mark in self.marks if mark["hour"] in self.count.tombstones]
 
 
 @dataclass(slots=True)

@@ -33,7 +33,6 @@ State = Literal["HIT", "STALE", "MISS"]
 
 REFRESH_ASKED_EVERY = timedelta(minutes=1)
 MOST_KEPT = 20_000
-_MOST_ASKED = 10_000
 _TRIES = 20
 _COMPUTED_AT_ONCE = 8
 
@@ -103,8 +102,6 @@ class RefreshClaims:
         last = self._asked.get(tool_id)
         if last is not None and timedelta(0) <= now - last < REFRESH_ASKED_EVERY:
             return False
-        if len(self._asked) >= _MOST_ASKED:
-            self._asked.clear()
         self._asked[tool_id] = now
         claim = RefreshAsked(tool_id=tool_id, created_at=now, updated_at=now)
         try:

@@ -22,7 +22,7 @@ from models.values import format_time, hour_key, hour_start
 from services.figures.counts import KEPT, CountsWrite, Edges, ToolCounts, Windows, edges_of
 from services.logs import log_event
 from services.mentions.dirty_hours import marks_of, marks_of_tools
-from services.ports import Delete, Query, Store, Where, pages, query_all
+from services.ports import Query, Store, Where, pages, query_all
 from services.store.containers import CATALOG, MENTIONS
 
 log = logging.getLogger("toolpulse.cache")
@@ -201,11 +201,10 @@ class Recount:
 
     async def _delete_tombstones(self, written: Sequence[ToolCounts]) -> None:
         """Leaves those that were changed or marked again meanwhile. Mentions are in another container than counts."""
-        tombstones = [(counts.tool_id, each) for counts in written for each in counts.tombstones]
-        marks = [(counts.tool_id, mark) for counts in written for mark in counts.marks_of_tombstones]
-        for container, documents in ((MENTIONS.name, tombstones), (CATALOG.name, marks)):
-            if documents:
-                deletions = [(tool_id, [Delete(each["id"], each["_etag"])]) for tool_id, each in documents]
+        tombstones = [(counts.tool_id, [each]) for counts in written for each in counts.tombstones]
+        marks = [(counts.tool_id, [mark]) for counts in written for mark in counts.marks_of_tombstones]
+        for container, deletions in ((MENTIONS.name, tombstones), (CATALOG.name, marks)):
+            if deletions:
                 await self._store.batch_many(container, deletions)
 
 

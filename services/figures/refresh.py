@@ -172,7 +172,7 @@ class Refresh:
         except UnreadableDocument as error:
             log_unreadable(error)
         if run is None:
-            await self._refreshed(message)
+            await self.refresh_tools(message.tool_ids)
             return
         attempt = await self._engine.start(run.run_id, TASK, f"batch:{message.batch}")
         if attempt is not None:
@@ -187,10 +187,6 @@ class Refresh:
             await self._refresh_or_divide(batch, refreshed)
         for tool_id, error in refreshed.failed.items():
             log_event(log, logging.ERROR, "tool_not_refreshed", tool_id=tool_id, error=error)
-        return refreshed
-
-    async def _refreshed(self, message: RefreshMessage) -> Refreshed:
-        refreshed = await self.refresh_tools(message.tool_ids)
         self._counters.errors(len(refreshed.failed))
         return refreshed
 
@@ -240,7 +236,7 @@ class Refresh:
     async def _try(self, attempt: Attempt, message: RefreshMessage) -> None:
         began = self._seconds()
         try:
-            refreshed = await self._refreshed(message)
+            refreshed = await self.refresh_tools(message.tool_ids)
         except Exception as error:
             with contextlib.suppress(ToolpulseError):
                 await self._engine.finish(rules.failed(attempt, error, self._milliseconds(began), self._clock()))

@@ -246,13 +246,13 @@ def test_the_timeline_forgets_the_days_that_are_older_than_counts_are_kept() -> 
 
 
 def test_a_mark_on_an_hour_with_a_tombstone_stays_until_the_tombstone_is_deleted() -> None:
-    gone = a_mention(NOW, removed_at=format_time(NOW))
+    gone = a_mention(NOW, removed_at=format_time(NOW), _etag="etag of the mention")
     other = NOW - timedelta(hours=1)
     counts = ToolCounts("vscode", [mark(other), mark(NOW)], None, [hour_key(other), hour_key(NOW)], tool=TOOL)
     counts.count = counted(gone)
     assert [each.id for each in _write(counts).operations if isinstance(each, Delete)] == ["DIRTY:2026022119"]
-    assert counts.tombstones == [gone]
-    assert counts.marks_of_tombstones == [mark(NOW)]
+    assert counts.tombstones == [Delete(gone["id"], "etag of the mention")]
+    assert counts.marks_of_tombstones == [Delete("DIRTY:2026022120", "etag of 2026022120")]
 
 
 def _of(operations: int) -> CountsWrite:

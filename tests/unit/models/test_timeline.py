@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from models.stored import StoredDocument
 from models.timeline import (
     HOURS,
     ZEROS,
+    DirtyHour,
+    DirtyHourDocument,
+    HourDocument,
+    HourTable,
     Tally,
     Timeline,
+    TimelineDocument,
     TimelineHours,
+    WindowsDocument,
+    WindowTables,
     by_day,
     by_hour,
     day_numbers,
@@ -117,3 +126,20 @@ def test_hours_are_read_by_day_or_as_earlier_versions_stored_them_by_hour() -> N
         assert TimelineHours(stored).stored("2026022100") == by_day(hours)
     assert TimelineHours({}).stored("2026022100") == {}
     assert TimelineHours({}).of_day("20260221") == ZEROS
+
+
+@pytest.mark.parametrize(
+    ("typed", "model"),
+    [
+        (TimelineDocument, Timeline),
+        (HourDocument, HourTable),
+        (WindowsDocument, WindowTables),
+        (DirtyHourDocument, DirtyHour),
+    ],
+)
+def test_the_typed_form_of_a_document_has_the_fields_of_its_model_and_of_the_store(
+    typed: Any, model: type[StoredDocument]
+) -> None:
+    own = {"id", model.PARTITION_FIELD, "_etag", "_ts"}
+    assert typed.__optional_keys__ == {*model.model_fields, *model.COMPUTED, *own}
+    assert not typed.__required_keys__

@@ -1,13 +1,9 @@
-"""The messages of refreshes, and what metrics are made of."""
+"""The totals of `GET metrics` that attempts add up to."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from services.articles.attempts import totals_of
 from tests.documents import attempt
-
-NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 
 
 def test_attempts_are_added_up_for_metrics() -> None:

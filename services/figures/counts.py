@@ -214,8 +214,9 @@ class ToolCounts:
     """The stored counts of a tool as they were read, and a new count of its mentions of `hours`.
 
     Without `hours` and marks nothing is recounted: only the windows are summed, for a new hour. With `all_tables`,
-    the stored hour tables by hour, all hours are counted: the stored timeline is ignored, and tables that are right are
-    not written again. `edge_tables` are the stored hour tables that the windows need, each None until it is read.
+    the stored hour tables by hour, the mentions of all hours are counted: the stored timeline is ignored, and tables
+    that are right are not written again. `edge_tables` are the stored hour tables that the windows need, each None
+    until it is read.
     """
 
     tool_id: str
@@ -238,6 +239,8 @@ class ToolCounts:
 
         Raises ValueError if the stored timeline cannot be read.
         """
+        if self.all_tables is not None:
+            self.hours = sorted({*self.hours, *self.all_tables, *self.count.minutes, *edges.hours})
         self.timeline_hours = hours_of(self.timeline if self.all_tables is None else None)
         for hour in self.hours:
             self.timeline_hours.put(hour, list(total(self.count.minutes.get(hour, {}).values())))

@@ -120,16 +120,14 @@ class Recount:
         return outdated
 
     async def _all_hours(self, tool_id: str, now: datetime) -> ToolCounts:
-        """To be recounted: all hours whose counts are kept, and later ones that another clock has counted or marked."""
         marks = await marks_of(self._store, tool_id)
         windows = await self._store.read(CATALOG.name, tool_id, WindowTables.ID)
-        hours = {hour_key(now - back * _HOUR) for back in range(KEPT // _HOUR + 1)}
-        oldest = min(hours)
+        oldest = hour_key(now - KEPT)
         where = (Where("id", "ge", f"HOUR:{oldest}"), Where("id", "lt", "HOUR;"))
         found = await query_all(self._store, CATALOG.name, Query(where, partition=tool_id, limit=_PAGE))
         tables = {table["hour"]: table for table in cast("list[HourDocument]", found)}
-        hours |= tables.keys() | {mark["hour"] for mark in marks if mark["hour"] >= oldest}
-        return ToolCounts(tool_id, marks, cast("WindowsDocument | None", windows), sorted(hours), tables)
+        marked = [mark["hour"] for mark in marks if mark["hour"] >= oldest]
+        return ToolCounts(tool_id, marks, cast("WindowsDocument | None", windows), marked, tables)
 
     async def _recount(self, some: Sequence[ToolCounts], recounted: Recounted) -> list[str]:
         """Returns the ids of the tools whose counts another recount has written meanwhile."""
@@ -138,7 +136,7 @@ class Recount:
         read = await self._store.read_many(CATALOG.name, keys)
         for counts, timeline, tool in zip(some, read[::2], read[1::2], strict=True):
             counts.timeline, counts.tool = cast("TimelineDocument | None", timeline), tool
-        await self._count(some, failed)
+        await self._count(some, recounted)
         applied: list[ToolCounts] = []
         for counts in some:
             try:
@@ -166,11 +164,13 @@ class Recount:
             for (counts, hour), table in zip(wanted, read, strict=True):
                 counts.edge_tables[hour] = table
 
-    async def _count(self, some: Sequence[ToolCounts], failed: dict[str, Exception]) -> None:
+    async def _count(self, some: Sequence[ToolCounts], recounted: Recounted) -> None:
         """Counts the mentions of the tools' hours. Hours that several tools have in common take one query for all."""
+        # Also mentions that another, faster clock has stored.
+        all_hours = hour_start(hour_key(recounted.now - KEPT)), recounted.now + KEPT
         by_span: dict[tuple[datetime, datetime], dict[str, ToolCounts]] = {}
         for counts in some:
-            for span in spans(counts.hours):
+            for span in spans(counts.hours) if counts.all_tables is None else [all_hours]:
                 by_span.setdefault(span, {})[counts.tool_id] = counts
 
         async def count(span: tuple[datetime, datetime], tools: Mapping[str, ToolCounts]) -> None:
@@ -179,7 +179,7 @@ class Recount:
                     try:
                         tools[mention["tool_id"]].count.add(mention)
                     except UNREADABLE as error:
-                        failed[mention["tool_id"]] = error
+                        recounted.failed[mention["tool_id"]] = error
 
         await _some_at_once(count(span, tools) for span, tools in by_span.items())
 

@@ -255,6 +255,37 @@ def test_a_mark_on_an_hour_with_a_tombstone_stays_until_the_tombstone_is_deleted
     assert counts.marks_of_tombstones == [Delete("DIRTY:2026022120", "etag of 2026022120")]
 
 
+def test_a_rebuild_ignores_the_timeline_and_writes_the_tables_that_are_wrong_or_marked() -> None:
+    hours = {back: NOW - timedelta(hours=back) for back in range(5)}
+    count = counted(*(a_mention(hours[back]) for back in (0, 1, 2)))
+    one = [1, 0, 0, 500_000]
+    tables = {back: hour_document("vscode", hour_key(hours[back]), {"17": one}, NOW) for back in (0, 1, 4)}
+    counts = ToolCounts(
+        "vscode",
+        [mark(hours[1]), mark(hours[3])],
+        None,
+        [hour_key(hours[3]), hour_key(hours[1])],
+        {table["hour"]: table for table in tables.values()},
+        a_timeline({"2026022110": ONE}),
+        TOOL,
+        count,
+    )
+    write = _write(counts)
+    timeline = write.operations[0]
+    assert isinstance(timeline, Upsert)
+    assert by_hour(timeline.document["hours"]) == {hour_key(hours[back]): one for back in (0, 1, 2)}
+    assert _named(write.operations[1:]) == [
+        "Upsert HOUR:2026022116",
+        "Upsert HOUR:2026022117",
+        "Delete DIRTY:2026022117",
+        "Upsert HOUR:2026022118",
+        "Upsert HOUR:2026022119",
+        "Delete DIRTY:2026022119",
+    ]
+    assert write.windows["minutes"] == {"2026022119": {"17": one}, "2026022120": {"17": one}}
+    assert counts.edge_tables == {}
+
+
 def _of(operations: int) -> CountsWrite:
     deletions = [Delete(f"DIRTY:{number}", "etag") for number in range(operations)]
     return CountsWrite(ToolCounts("vscode", [], None), cast("WindowsDocument", {"id": "WINDOWS"}), None, [*deletions])
@@ -343,7 +374,8 @@ def test_a_recount_raises_the_count_of_the_timeline_and_names_the_latest_source(
     assert (second["hours"], second["ingestion_count"], second["created_at"]) == ({}, 2, first["created_at"])
     assert (second["last_ingestion_source"], second["last_ingestion_at"]) == ("reuters", "2026-02-21T20:32:31Z")
     assert second["updated_at"] == second["last_ingestion_at"]
-    assert [recounts_of(each) for each in (None, first, second)] == [0, 1, 2]
+    bare: TimelineDocument = {"id": "TIMELINE"}
+    assert [recounts_of(each) for each in (None, bare, first, second)] == [0, 0, 1, 2]
     assert Timeline.from_document(second).ingestion_count == 2
 
 

@@ -1,0 +1,252 @@
+"""The SQL of the embedded store, run on an SQLite in memory."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from services.ports import Query, Where
+from services.store import plans, sqlite_sql
+from services.store.containers import CONTAINERS, MENTIONS, Container
+
+NOW = 1_000
+TABLE = {"mentions": MENTIONS}
+STATEMENTS = sqlite_sql.STATEMENTS["mentions"]
+
+
+@pytest.fixture
+def connection() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        for statement in sqlite_sql.schema(TABLE).values():
+            connection.execute(statement)
+        yield connection
+
+
+def row(name: str, *, etag: str = "1", expires: int | None = None, ts: int = NOW, **fields: Any) -> tuple[Any, ...]:
+    body = json.dumps({"id": name, "tool_id": "t", **fields}).encode()
+    return ("t", name, body, etag, ts, expires)
+
+
+def rows(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    return connection.execute("SELECT id, etag, expires FROM mentions ORDER BY id").fetchall()
+
+
+def changed(connection: sqlite3.Connection, statement: str, *parameters: Any) -> bool:
+    return connection.execute(statement, parameters).rowcount > 0
+
+
+def found(connection: sqlite3.Connection, query: Query, container: Container = MENTIONS) -> str:
+    """The ids of the documents that the query lists, which are single letters."""
+    statement, values = sqlite_sql.select(plans.plan(container, query), NOW)
+    return "".join(json.loads(body)["id"] for body, _, _ in connection.execute(statement, values))
+
+
+# Statements of one row
+
+
+def test_a_row_is_read_until_it_expires(connection: sqlite3.Connection) -> None:
+    connection.execute(STATEMENTS.upsert, row("a", expires=NOW + 1))
+    assert connection.execute(STATEMENTS.read, ("t", "a", NOW)).fetchone()[1:] == ("1", NOW)
+    for partition, name, now in (("t", "a", NOW + 1), ("t", "b", NOW), ("u", "a", NOW)):
+        assert connection.execute(STATEMENTS.read, (partition, name, now)).fetchone() is None
+
+
+def test_a_create_overwrites_only_an_expired_row(connection: sqlite3.Connection) -> None:
+    assert changed(connection, STATEMENTS.create, *row("a", expires=NOW + 1))
+    assert not changed(connection, STATEMENTS.create, *row("a", etag="2"))
+    assert changed(connection, STATEMENTS.create, *row("a", etag="3", ts=NOW + 1))
+    assert not changed(connection, STATEMENTS.create, *row("a", etag="4", ts=NOW + 9))
+    assert rows(connection) == [("a", "3", None)]
+
+
+def test_a_replace_needs_the_etag_of_a_row_that_has_not_expired(connection: sqlite3.Connection) -> None:
+    connection.execute(STATEMENTS.upsert, row("a", expires=NOW + 1))
+    assert not changed(connection, STATEMENTS.replace, *row("a", etag="2"), "x")
+    assert not changed(connection, STATEMENTS.replace, *row("a", etag="2", ts=NOW + 1), "1")
+    assert changed(connection, STATEMENTS.replace, *row("a", etag="2"), "1")
+    assert rows(connection) == [("a", "2", None)]
+
+
+def test_a_delete_needs_the_etag_if_one_is_given(connection: sqlite3.Connection) -> None:
+    connection.execute(STATEMENTS.upsert, row("a", expires=NOW + 1))
+    for parameters in (("t", "a", NOW, "2"), ("t", "b", NOW, None), ("t", "a", NOW + 1, None)):
+        assert not changed(connection, STATEMENTS.delete, *parameters)
+    assert changed(connection, STATEMENTS.delete, "t", "a", NOW, "1")
+    connection.execute(STATEMENTS.upsert, row("a"))
+    assert changed(connection, STATEMENTS.delete, "t", "a", NOW, None)
+    assert rows(connection) == []
+
+
+def test_a_purge_deletes_a_few_expired_rows(connection: sqlite3.Connection) -> None:
+    for name, expires in (("a", NOW), ("b", NOW - 1), ("c", NOW + 1), ("d", None)):
+        connection.execute(STATEMENTS.upsert, row(name, expires=expires))
+    assert connection.execute(STATEMENTS.purge, (NOW, 1)).rowcount == 1
+    assert connection.execute(STATEMENTS.purge, (NOW, 9)).rowcount == 1
+    assert [name for name, _, _ in rows(connection)] == ["c", "d"]
+
+
+def test_an_increment_adds_to_fields_that_are_numbers_or_absent(connection: sqlite3.Connection) -> None:
+    statement = sqlite_sql.increment(MENTIONS, ("n", "m"))
+    assert changed(connection, statement, *row("a", n=1, m=2), 1, 2)
+    assert changed(connection, statement, *row("a", etag="2", n=1, m=2), 0.5, -2)
+    (body,) = connection.execute("SELECT body FROM mentions").fetchone()
+    assert json.loads(body) == {"id": "a", "tool_id": "t", "n": 1.5, "m": 0}
+    for wrong in ({"n": "1"}, {"m": None}, {"n": [1]}):
+        connection.execute(STATEMENTS.upsert, row("a", **wrong))
+        assert not changed(connection, statement, *row("a", etag="9", n=1, m=2), 1, 2)
+
+
+def test_an_increment_begins_anew_after_the_deadline(connection: sqlite3.Connection) -> None:
+    statement = sqlite_sql.increment(MENTIONS, ("n",))
+    connection.execute(STATEMENTS.upsert, row("a", n="x", expires=NOW))
+    assert changed(connection, statement, *row("a", etag="2", n=1, expires=NOW + 60), 1)
+    assert rows(connection) == [("a", "2", NOW + 60)]
+    assert changed(connection, statement, *row("a", etag="3", n=1, expires=NOW + 90), 1)
+    assert rows(connection) == [("a", "3", NOW + 60)]
+
+
+# Statements of many rows
+
+
+@pytest.mark.parametrize("size", sqlite_sql.ROWS_AT_ONCE)
+def test_statements_of_every_size_take_as_many_rows(connection: sqlite3.Connection, size: int) -> None:
+    names = [f"{n:03}" for n in range(size)]
+    connection.execute(STATEMENTS.upserts[size], [value for name in names for value in row(name)])
+    keys = [part for name in names for part in ("t", name)]
+    read = connection.execute(STATEMENTS.read_some[size], (*keys, NOW)).fetchall()
+    assert [(number, json.loads(body)["id"]) for number, body, _, _ in sorted(read)] == list(enumerate(names))
+    needs = [value for name in names for value in ("t", name, None, NOW)]
+    assert connection.execute(STATEMENTS.unmet[size], needs).fetchone()[0].split(",") == [str(n) for n in range(size)]
+    assert connection.execute(STATEMENTS.deletes[size], keys).rowcount == size
+
+
+@pytest.mark.parametrize(
+    ("name", "needed", "is_met"),
+    [
+        ("a", "1", True),
+        ("a", "2", False),
+        ("a", None, False),
+        ("a", sqlite_sql.ANY_VERSION, True),
+        ("expired", "1", False),
+        ("expired", None, True),
+        ("expired", sqlite_sql.ANY_VERSION, False),
+        ("gone", "1", False),
+        ("gone", None, True),
+        ("gone", sqlite_sql.ANY_VERSION, False),
+    ],
+)
+def test_a_need_is_met_by_the_version_that_is_stored(
+    connection: sqlite3.Connection, name: str, needed: object, is_met: bool
+) -> None:
+    connection.execute(STATEMENTS.upsert, row("a"))
+    connection.execute(STATEMENTS.upsert, row("expired", expires=NOW))
+    (unmet,) = connection.execute(STATEMENTS.unmet[1], ("t", name, needed, NOW)).fetchone()
+    assert unmet == (None if is_met else "0")
+
+
+def test_a_statement_may_be_padded_with_nulls(connection: sqlite3.Connection) -> None:
+    connection.execute(STATEMENTS.upsert, row("a"))
+    assert len(connection.execute(STATEMENTS.read_some[2], ("t", "a", None, None, NOW)).fetchall()) == 1
+    needs = ("t", "a", "1", NOW, None, None, None, None)
+    assert connection.execute(STATEMENTS.unmet[2], needs).fetchone() == (None,)
+
+
+# Queries
+
+VALUES = {"a": 1, "b": True, "c": "1", "d": [1], "e": None, "f": 1.5, "g": "Ä one", "h": False, "i": ["1", True]}
+
+
+@pytest.fixture
+def filled(connection: sqlite3.Connection) -> sqlite3.Connection:
+    for name, value in VALUES.items():
+        connection.execute(STATEMENTS.upsert, row(name, n=value, ts=NOW - 1))
+    connection.execute(STATEMENTS.upsert, row("j", published_at="2026"))
+    connection.execute(STATEMENTS.upsert, row("x", n=1, expires=NOW))
+    return connection
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        (Where("n", "eq", 1), "a"),
+        (Where("n", "eq", True), "b"),
+        (Where("n", "eq", False), "h"),
+        (Where("n", "eq", "1"), "c"),
+        (Where("n", "ge", 1), "af"),
+        (Where("n", "gt", 1), "f"),
+        (Where("n", "le", 1.5), "af"),
+        (Where("n", "lt", 1.5), "a"),
+        (Where("n", "ge", ""), "cg"),
+        (Where("n", "in", [1, "1", True]), "abc"),
+        (Where("n", "contains", 1), "d"),
+        (Where("n", "contains", "1"), "i"),
+        (Where("n", "contains", True), "i"),
+        (Where("n", "missing"), "ej"),
+        (Where("n", "text", "ONE"), "g"),
+        (Where("id", "eq", "a"), "a"),
+        (Where("id", "eq", 1), ""),
+        (Where("id", "text", "A"), "a"),
+        (Where("tool_id", "eq", "t"), "abcdefghij"),
+        (Where("tool_id", "ge", 0), ""),
+        (Where("_ts", "ge", NOW), "j"),
+        (Where("_ts", "lt", ""), ""),
+    ],
+    ids=str,
+)
+def test_a_condition_compares_values_of_one_type(filled: sqlite3.Connection, where: Where, expected: str) -> None:
+    assert found(filled, Query((where,), partition="t")) == expected
+    statement, values = sqlite_sql.count(plans.plan(MENTIONS, Query((where,))), NOW)
+    assert filled.execute(statement, values).fetchone() == (len(expected),)
+
+
+def test_a_query_lists_one_document_more_than_its_limit(filled: sqlite3.Connection) -> None:
+    assert found(filled, Query(limit=2)) == "abc"
+    assert found(filled, Query(limit=2, reverse=True)) == "jih"
+    assert found(filled, Query(order="by_published")) == "j"
+    assert found(filled, Query(partition="u")) == ""
+
+
+@pytest.mark.parametrize("partition", [None, "t"])
+def test_a_page_begins_behind_the_cursor(filled: sqlite3.Connection, partition: str | None) -> None:
+    query = Query(partition=partition, limit=3)
+    plan = plans.plan(MENTIONS, query)
+    cursor = plans.encode_cursor(plan.fingerprint, ["t", "h"] if partition is None else ["h"])
+    assert found(filled, Query(partition=partition, after=cursor)) == "ij"
+
+
+def test_a_condition_at_the_end_of_the_cursor_does_not_bound_the_scan() -> None:
+    spec = CONTAINERS["feeds"]
+    for op, reverse, is_bound in (("le", False, False), ("ge", False, True), ("le", True, True), ("gt", True, False)):
+        query = Query((Where("priority_score", op, 1),), order="by_priority", reverse=reverse)  # type: ignore[arg-type]
+        first = plans.plan(spec, query)
+        cursor = plans.encode_cursor(first.fingerprint, [1, "2026", "f", "feed"])
+        later = Query(query.where, order="by_priority", reverse=reverse, after=cursor)
+        text, _ = sqlite_sql.select(plans.plan(spec, later), NOW)
+        assert ("(json_extract(body, '$.priority_score') " in text.split(" AND ")[1]) is is_bound
+        assert "(+json" not in sqlite_sql.select(first, NOW)[0]
+
+
+# Tables and indexes
+
+
+def test_every_container_is_a_table_with_an_index_for_its_key_its_deadlines_and_each_order() -> None:
+    container = Container("x", "pk", orders={"by_b": (("a", "ascending"), ("b", "descending"))}, crowded=True)
+    a, b = "json_extract(body, '$.a')", "json_extract(body, '$.b')"
+    present = f"WHERE {a} IS NOT NULL AND {b} IS NOT NULL"
+    assert list(sqlite_sql.schema({"x": container}).items())[1:] == [
+        ("x_key", "CREATE UNIQUE INDEX IF NOT EXISTS x_key ON x (pk, id)"),
+        ("x_expires", "CREATE INDEX IF NOT EXISTS x_expires ON x (expires) WHERE expires IS NOT NULL"),
+        (
+            "x_a_b_desc_pk_desc_id_desc",
+            "CREATE INDEX IF NOT EXISTS x_a_b_desc_pk_desc_id_desc ON x"
+            f" ({a} ASC, {b} DESC, pk DESC, id DESC) {present}",
+        ),
+        (
+            "x_a_b_desc_pk_desc_id_desc_within",
+            "CREATE INDEX IF NOT EXISTS x_a_b_desc_pk_desc_id_desc_within ON x"
+            f" (pk, {a} ASC, {b} DESC, id DESC) {present}",
+        ),
+    ]

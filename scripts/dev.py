@@ -2,7 +2,7 @@
 """The two commands of a fresh clone, and those that keep it in order and ship it. Standard library only.
 
     python3 scripts/dev.py run [options]       set up once, then run the whole app at http://127.0.0.1:7071
-    python3 scripts/dev.py test [pytest args]  set up once, then run every test
+    python3 scripts/dev.py test [pytest args]  set up once, then run every test; --fast: those of half a minute
     python3 scripts/dev.py check               ruff and mypy (strict), then every test
     python3 scripts/dev.py mutate [modules]    mutation tests of the modules that only decide; --list names them
     python3 scripts/dev.py infra               checkov and azure-functions-doctor over what is deployed
@@ -29,6 +29,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 COSMOS_SERVER = ROOT / "tests" / "cosmos_server"
 FLOOR = (3, 11)
+ALL_CORES = ["--numprocesses=auto", "--dist=worksteal"]
+FAST = ["tests/unit", "tests/properties", "tests/infra", "--ignore=tests/infra/tools", "-m", "not slow"]
+FAST += ["--durations=10", "--durations-min=1"]  # shows the tests that are to be marked as slow
 
 
 def say(text: str) -> None:
@@ -168,8 +171,10 @@ def run(arguments: argparse.Namespace) -> None:
 def test(arguments: list[str]) -> None:
     python = set_up(development=True)
     set_up_cosmos_server()
-    # Everything is run side by side on all cores; what is picked by hand, as pytest does it.
-    become([str(python), "-m", "pytest", *(arguments or ["--numprocesses=auto", "--dist=worksteal"])])
+    options = [each for each in arguments if each != "--fast"]
+    if options != arguments:
+        options = [*FAST, *ALL_CORES, *options]
+    become([str(python), "-m", "pytest", *(options or ALL_CORES)])
 
 
 def check(arguments: list[str]) -> None:

@@ -31,7 +31,7 @@ MOST_MEMORY = 6 << 30
 
 # Nothing is written, the order is fixed, and hypothesis does not shrink the examples that fail.
 OPTIONS = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist", "--hypothesis-profile=mutate"]
-OPTIONS += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+OPTIONS += ["-W", "ignore::pytest.PytestAssertRewriteWarning", "-m", "not slow"]
 
 
 def confine(folder: Path) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
@@ -164,5 +165,5 @@ class Newsroom(RuleBasedStateMachine):
             await self.world.is_counted(tool)
 
 
-TestNewsroom = Newsroom.TestCase
+TestNewsroom = pytest.mark.slow(Newsroom.TestCase)
 TestNewsroom.settings = settings(max_examples=50, stateful_step_count=25, deadline=None)

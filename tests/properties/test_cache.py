@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -190,6 +191,7 @@ async def _empty(path: Path) -> None:
     await store.close()
 
 
+@pytest.mark.slow
 def test_aggregates_equal_a_count_over_the_mentions(tmp_path: Path) -> None:
     template = tmp_path / "empty.db"
     with asyncio.Runner() as runner:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -99,12 +100,14 @@ async def _told(world: World) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @SLOW
 @given(POLLS)
 def test_whatever_feeds_say_all_that_is_stored_fits_together(polls: list[tuple[str, list[Item]]]) -> None:
     asyncio.run(_after(polls))
 
 
+@pytest.mark.slow
 @SLOW
 @given(POLLS)
 def test_ingesting_twice_is_ingesting_once(polls: list[tuple[str, list[Item]]]) -> None:
@@ -113,6 +116,7 @@ def test_ingesting_twice_is_ingesting_once(polls: list[tuple[str, list[Item]]]) 
     assert once["totals"] == twice["totals"]
 
 
+@pytest.mark.slow
 @SLOW
 @given(st.permutations([(feed, part) for feed in "abc" for part in range(3)]))
 def test_the_order_in_which_feeds_and_entries_come_does_not_matter(order: list[tuple[str, int]]) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from xml.sax.saxutils import escape, quoteattr
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
@@ -277,6 +278,7 @@ def test_a_feed_of_any_kind_says_to_us_what_it_says_to_feedparser(body: bytes) -
     assert ours == theirs
 
 
+@pytest.mark.slow
 @given(feeds() | common_feeds() | wide_feeds())
 @settings(max_examples=250, deadline=None)
 def test_both_readers_find_the_same_in_a_well_formed_feed(body: bytes) -> None:

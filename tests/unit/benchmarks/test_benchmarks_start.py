@@ -32,6 +32,7 @@ async def helped(name: str) -> str:
     return "" if well else f"{name}: {printed.decode()}"
 
 
+@pytest.mark.slow
 async def test_every_benchmark_prints_its_help_when_started_by_its_path() -> None:
     assert [wrong for wrong in await asyncio.gather(*(helped(name) for name in BENCHMARKS)) if wrong] == []
 

@@ -48,6 +48,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(HOSTILE))
 def test_a_hostile_document_costs_little(name: str) -> None:
     body = HOSTILE[name]()
@@ -71,6 +72,7 @@ def test_a_billion_laughs_expand_to_nothing() -> None:
     assert peak < 20_000_000
 
 
+@pytest.mark.slow
 def test_entities_of_a_declaration_within_a_line_expand_to_little() -> None:
     entities = b'<!-- --><!DOCTYPE rss [<!ENTITY a "' + b"x" * 90 + b'"><!ENTITY b "' + b"&a;" * 50 + b'">]>'
     text = b"<description>" + b"&a;" * 110_000 + b"&b;" * 2_000 + b"</description></item>"

@@ -17,8 +17,7 @@ from models.article import source_id
 from models.locator import locator_key
 from models.raw_item import PublishedFlag, RawItem
 from models.values import format_time
-from services.parse.publishers import strip_publisher
-from services.parse.text import html_to_text
+from services.parse.text import html_to_text, strip_publisher
 from services.parse.urls import normalize_url
 
 ShortHash = NewType("ShortHash", str)

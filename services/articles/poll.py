@@ -21,8 +21,9 @@ from services.feeds.outcome import PollResult
 from services.fetch.addresses import checked_url
 from services.fetch.limits import BodyBudget, ParsingBudget
 from services.fetch.outcome import Credential, FetchRequest, FetchResult, FetchStatus
-from services.parse.feed import discover, parse
-from services.parse.unreadable import Unreadable
+from services.parse.collected import Unreadable
+from services.parse.feed import parse
+from services.parse.page_links import discover
 
 CHECKED_EVERY = 24
 """Fetches of a feed. One in as many is unconditional: validators lie, and only the body can tell."""

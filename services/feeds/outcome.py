@@ -17,7 +17,7 @@ from services.feeds.rhythm import observe, rhythm_of
 from services.feeds.schedule import Hints, Policy, next_fetch
 from services.fetch.addresses import checked_url
 from services.fetch.outcome import PERMANENT, FetchResult, FetchStatus
-from services.parse.unreadable import Unreadable
+from services.parse.collected import Unreadable
 
 MOST_ERRORS = 10
 """After so many errors in a row the feed is disabled."""

@@ -1,1 +1,1 @@
-"""Adapters: the bytes that a source answered with, to raw items. No I/O, no clock: others fetch, and know the time."""
+"""From the bytes of a response to raw items. No I/O and no clock."""

@@ -1,4 +1,4 @@
-"""What every adapter does alike with an entry: plain headline, usable link, limits, and counts of what was wrong."""
+"""The items of one document: what every reader does with an entry, its limits, and counts of what was repaired."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import html
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+from models.errors import InvalidInput
 from models.raw_item import ParsedDocument, PublishedFlag, RawItem
 from services.parse.text import headline_text, looks_like_html, one_line
-from services.parse.urls import normalize_url
+from services.parse.urls import is_plain_url, normalize_url
 
 MAX_ITEMS = 20_000
 MAX_HEADLINE = 1_000
@@ -25,32 +25,28 @@ _WEB_URL = re.compile(r"https?://(?:\[[0-9A-Fa-f:.]+\]|[^\s/?#@:\[\]\\]+)(?::[0-
 _USER = re.compile(r"^(https?://)[^\s/?#\\]*@", re.I)
 
 
-@dataclass(frozen=True, slots=True)
-class Feed:
-    """What a reader of feeds found: the entries are in `collected`."""
+class Unreadable(InvalidInput):
+    """A body without items, because it is not what its source should have answered with.
 
-    version: str
-    title: str
-    link: str
-    collected: Collected
+    `kind` is for counting and for decisions: "empty", "html", "not_a_feed", "not_json" or "refused". The explanation
+    quotes no more of the body than an API's own error message.
+    """
+
+    def __init__(self, kind: str, explanation: str) -> None:
+        super().__init__("body", explanation)
+        self.kind = kind
 
 
 class Collected:
-    """The items of one document so far. `finished` closes it."""
+    """The items of one document so far, and what the document says of itself."""
 
-    __slots__ = ("_items", "skipped", "warnings")
+    __slots__ = ("_items", "link", "skipped", "title", "version", "warnings")
 
     def __init__(self) -> None:
         self._items: list[RawItem] = []
+        self.version = self.title = self.link = ""
         self.warnings: Counter[str] = Counter()
         self.skipped: Counter[str] = Counter()
-
-    def add_plain(self, item: RawItem) -> None:
-        """Takes an item in which there is nothing to mend or cut."""
-        if len(self._items) < MAX_ITEMS:
-            self._items.append(item)
-        else:
-            self.skipped["too_many"] += 1
 
     def add(
         self,
@@ -67,32 +63,33 @@ class Collected:
         publisher: str = "",
         tickers: Sequence[str] = (),
     ) -> None:
-        """Takes an entry as an item, or counts why not. `dates` are those that it gave, as they are written, in the
-        order in which they count; some may be empty."""
+        """Adds an entry, or counts why it is skipped. `dates` are its dates as written, in order of
+        importance; some may be empty."""
         headline = headline_text(title, is_html=title_is_html)
         if not headline:
             self.skipped["no_title"] += 1
             return
-        url = _usable(link)
+        url = link if is_plain_url(link) and len(link) <= MAX_URL else _web_url(link)
         if not url:
             self.skipped["link_refused" if link else "no_link"] += 1
             return
-        mended: list[str] = []
+        repairs: list[str] = []
         if len(headline) > MAX_HEADLINE:
-            mended.append("headline_cut")
+            repairs.append("headline_cut")
             headline = headline[:MAX_HEADLINE].rstrip()
         if len(article_id) > MAX_ID:
-            mended.append("id_ignored")
+            repairs.append("id_ignored")
             article_id = ""
         if len(summary) > MAX_HTML or len(content) > MAX_HTML:
-            mended.append("text_cut")
+            repairs.append("text_cut")
             summary, content = summary[:MAX_HTML], content[:MAX_HTML]
         flag: PublishedFlag | None = None
         if published is None:
             flag = "unparsable" if any(dates) else "missing"
             self.warnings[f"date_{flag}"] += 1
-        kept_tags = self._tags(tags, mended) if tags else ()
-        self.warnings.update(mended)
+        kept_tags = _kept_tags(tags, repairs) if tags else ()
+        if repairs:
+            self.warnings.update(repairs)
         if len(self._items) >= MAX_ITEMS:
             self.skipped["too_many"] += 1
             return
@@ -106,45 +103,42 @@ class Collected:
                 summary,
                 content,
                 kept_tags,
-                normalized_tickers(tickers),
+                normalized_tickers(tickers) if tickers else (),
                 one_line(publisher) or None if publisher else None,
                 next(filter(None, dates), ""),
-                tuple(mended),
+                tuple(repairs),
             )
         )
 
-    def finished(self) -> tuple[RawItem, ...]:
-        """All items. An id that repeats identifies none of those that have it, nor does a URL that stands for an id and
-        repeats under other headlines."""
+    def items(self) -> tuple[RawItem, ...]:
+        """All items. An id that repeats identifies none of its items, nor does the URL of items without an id that
+        repeats under different headlines."""
         ids = [item.article_id for item in self._items if item.article_id is not None]
         items = self._items
         if len(set(ids)) < len(ids):
             repeated = {each for each, count in Counter(ids).items() if count > 1}
-            items = [_unidentified(item) if item.article_id in repeated else item for item in items]
-            self.warnings["id_repeated"] += sum(1 for each in ids if each in repeated)
+            items = [_without_id(item) if item.article_id in repeated else item for item in items]
+            self.warnings["id_repeated"] += sum(each in repeated for each in ids)
         urls = [item.url for item in items if item.article_id is None]
         if len(set(urls)) < len(urls):
-            said = {(item.url, item.headline) for item in items if item.article_id is None}
-            shared = {url for url, count in Counter(url for url, _ in said).items() if count > 1}
-            sharing = [item.article_id is None and item.url in shared for item in items]
-            items = [_sharing(item) if is_one else item for item, is_one in zip(items, sharing, strict=True)]
-            if any(sharing):
+            headlines = {(item.url, item.headline) for item in items if item.article_id is None}
+            shared = {url for url, count in Counter(url for url, _ in headlines).items() if count > 1}
+            if shared:
+                sharing = [item.article_id is None and item.url in shared for item in items]
+                items = [_sharing_url(item) if shares else item for item, shares in zip(items, sharing, strict=True)]
                 self.warnings["url_repeated"] += sum(sharing)
         return tuple(items)
 
-    def document(self, version: str, title: str) -> ParsedDocument:
-        """The items with what was counted of them."""
-        items = self.finished()
-        return ParsedDocument(version, items, title, warnings=dict(self.warnings), skipped=dict(self.skipped))
+    def document(self, title: str) -> ParsedDocument:
+        items = self.items()
+        return ParsedDocument(self.version, items, title, warnings=dict(self.warnings), skipped=dict(self.skipped))
 
-    def _tags(self, tags: Sequence[str], mended: list[str]) -> tuple[str, ...]:
-        """Each once, in order, on one line."""
-        kept = dict.fromkeys([one_line(tag) for tag in tags if len(tag) <= MAX_TAG])
-        kept.pop("", None)
-        if len(kept) > MAX_TAGS:
-            mended.append("tags_cut")
-            return tuple(kept)[:MAX_TAGS]
-        return tuple(kept)
+
+def as_html(text: str, *, is_html: bool) -> str:
+    """A summary or content as HTML, whether its source declared it as HTML or as text."""
+    if is_html or ("<" not in text and "&" not in text) or looks_like_html(text):
+        return text
+    return html.escape(text, quote=False)
 
 
 def normalized_tickers(symbols: Iterable[str]) -> tuple[str, ...]:
@@ -152,19 +146,29 @@ def normalized_tickers(symbols: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(symbol.strip().upper() for symbol in symbols if symbol.strip()))
 
 
-def _unidentified(item: RawItem) -> RawItem:
+def _kept_tags(tags: Sequence[str], repairs: list[str]) -> tuple[str, ...]:
+    """Each once, in order, on one line."""
+    kept = dict.fromkeys([one_line(tag) for tag in tags if len(tag) <= MAX_TAG])
+    kept.pop("", None)
+    if len(kept) > MAX_TAGS:
+        repairs.append("tags_cut")
+        return tuple(kept)[:MAX_TAGS]
+    return tuple(kept)
+
+
+def _without_id(item: RawItem) -> RawItem:
     return item._replace(article_id=None, mended=(*item.mended, "id_repeated"))
 
 
-def _sharing(item: RawItem) -> RawItem:
+def _sharing_url(item: RawItem) -> RawItem:
     return item._replace(url_shared=True, mended=(*item.mended, "url_repeated"))
 
 
-def _usable(link: str) -> str:
-    """An absolute http or https URL without spaces that names a host; or nothing.
+def _web_url(link: str) -> str:
+    """An absolute http or https URL with a host and without spaces; or nothing.
 
-    Without a user: that is a secret that slipped out, or `https://bank.example@elsewhere.example/`. Browsers take a
-    backslash for a slash, so that a host with one is another host to them.
+    A user is removed: it is a secret by mistake, or `https://bank.example@elsewhere.example/`. A backslash in the host
+    is refused: browsers read it as a slash, and so see another host.
     """
     link = _USER.sub(r"\1", one_line(link).replace(" ", "%20"))
     if not link or len(link) > MAX_URL or not _WEB_URL.fullmatch(link):
@@ -174,10 +178,3 @@ def _usable(link: str) -> str:
     except ValueError:
         return ""
     return link
-
-
-def as_html(text: str, *, is_html: bool) -> str:
-    """Text of a summary or content as HTML, whatever it says that it is."""
-    if is_html or ("<" not in text and "&" not in text) or looks_like_html(text):
-        return text
-    return html.escape(text, quote=False)

@@ -1,4 +1,4 @@
-"""Dates as feeds write them, to aware UTC. The two common shapes by hand, all others by feedparser's handlers."""
+"""Dates of feeds, to aware UTC: the two common formats directly, all others by feedparser's parsers."""
 
 from __future__ import annotations
 
@@ -18,10 +18,7 @@ _OFFSETS["GMT"] = timedelta(0)
 
 
 def parse_date(text: str) -> datetime | None:
-    """The moment that `text` means, in whole seconds; None if it means none. "yesterday" means none.
-
-    A date without a zone is UTC.
-    """
+    """The date in whole seconds, in UTC if it has no zone; None for text that is no date, such as "yesterday"."""
     try:
         moment = _parse_rfc822(text) if text[3:5] == ", " else _parse_iso8601(text)
     except (ValueError, OverflowError, IndexError):
@@ -30,7 +27,7 @@ def parse_date(text: str) -> datetime | None:
 
 
 def first_date(*texts: str) -> datetime | None:
-    """The first of them that means a moment."""
+    """The first of the texts that is a date."""
     for text in texts:
         moment = parse_date(text) if text else None
         if moment is not None:
@@ -49,7 +46,7 @@ def from_unix_seconds(seconds: object) -> datetime | None:
 
 
 def _parse_rfc822(text: str) -> datetime | None:
-    """`Mon, 30 Jun 2025 12:00:00 GMT` or with an offset as `+0200`; None for any other shape."""
+    """`Mon, 30 Jun 2025 12:00:00 GMT` or with an offset as `+0200`; None for any other format."""
     if text[6] == " ":
         text = f"{text[:5]}0{text[5:]}"
     month = _MONTHS.get(text[8:11])
@@ -57,11 +54,12 @@ def _parse_rfc822(text: str) -> datetime | None:
     spaces = text[7::9] == "   " and text[11] == " "
     if month is None or offset is None or not spaces or text[19:23:3] != "::" or text[:3] not in _DAYS:
         return None
-    return datetime.fromisoformat(f"{text[12:16]}-{month}-{text[5:7]}T{text[17:25]}+00:00") - offset
+    moment = datetime.fromisoformat(f"{text[12:16]}-{month}-{text[5:7]}T{text[17:25]}+00:00")
+    return moment - offset if offset else moment
 
 
 def _parse_iso8601(text: str) -> datetime | None:
-    """`2025-06-30T12:00:00Z`, with a fraction, or with an offset as `+02:00`; None for any other shape."""
+    """`2025-06-30T12:00:00Z`, with a fraction, or with an offset as `+02:00`; None for any other format."""
     if text[4:8:3] != "--" or text[13:17:3] != "::" or text[10] != "T":
         return None
     zone = text[19:]
@@ -84,7 +82,7 @@ def _parse_as_feedparser(text: str) -> datetime | None:
 
 
 def from_time_tuple(parts: tuple[int, ...]) -> datetime | None:
-    """feedparser's own form of a date in UTC."""
+    """From feedparser's form of a date in UTC."""
     year, month, day, hour, minute, second = parts[:6]
     try:
         return datetime(year, month, day, hour, minute, min(second, 59), tzinfo=UTC)

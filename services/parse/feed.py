@@ -1,29 +1,24 @@
-"""Feeds, whatever their format: RSS, Atom, JSON Feed, from the bytes that a server answered with.
+"""Feeds of any format (RSS, Atom, JSON Feed), from the bytes of a response. Fetches nothing.
 
-Decides who reads a document and what a body that is none is called; the readers are beside it. Pure: nothing here
-fetches, and a relative link is resolved against the URL that is handed in.
+Chooses the reader of a document, names what is not a feed, and reads from the channel when to fetch it again.
 """
 
 from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import replace
 
-from models.raw_item import ParsedDocument
-from services.parse.collected import Feed
-from services.parse.freshness import head_of, read_freshness, read_new_url
-from services.parse.json_feed import read_json_feed
-from services.parse.page_links import FeedLink, discover
-from services.parse.repair import resolved
+from models.raw_item import Freshness, ParsedDocument
+from services.parse.collected import Collected, Unreadable
+from services.parse.json_documents import read_json_feed
 from services.parse.text import headline_text
-from services.parse.unreadable import Unreadable
-from services.parse.xml_elements import Odd
+from services.parse.urls import resolved
+from services.parse.xml_elements import Unsupported
 from services.parse.xml_fast import read_fast
 
-__all__ = ["FeedLink", "discover", "parse"]
-
 DEFAULT_TYPE = "application/xml"
-"""What a body without a type is taken for: its own XML declaration then decides on the encoding."""
+"""The type of a body without one: its own XML declaration then names its encoding."""
 
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([^\s;\"']+)", re.IGNORECASE)
 _DECLARED = re.compile(rb"^<\?xml[^>]{0,200}?encoding\s{0,9}=\s{0,9}[\"']([A-Za-z0-9._-]{1,40})[\"']")
@@ -32,7 +27,7 @@ _WEB_PAGE = re.compile(
     rb"<(?:html\b|!doctype\s{1,9}html\b(?![^>]{0,500}>\s{0,99}<(?:[\w.-]{1,20}:)?(?:rss|rdf|feed|channel)\b))",
     re.IGNORECASE,
 )
-"""Not a feed that says by mistake that it is HTML."""
+"""But not a feed with a DOCTYPE of HTML."""
 _UTF8_MARK = b"\xef\xbb\xbf"
 _MOST_BEFORE_ROOT = 50_000
 _MOST_COMMENTS = 20
@@ -46,53 +41,63 @@ _WIDE = (
     (b"<\x00?\x00", "utf-16-le"),
 )
 
+_FIRST_ENTRY = re.compile(rb"<(?:[\w.-]{1,20}:)?(?:item|entry)[\s>]", re.IGNORECASE)
+_MAX_HEAD = 100_000
+_TTL = re.compile(rb"<ttl>\s{0,20}(\d{1,6})\s{0,20}</ttl>")
+_SKIP_HOURS = re.compile(rb"<skiphours>([^!]{0,2000}?)</skiphours>")
+_HOUR = re.compile(rb"<hour>\s{0,20}(\d{1,2})\s{0,20}</hour>")
+_SKIP_DAYS = re.compile(rb"<skipdays>([^!]{0,2000}?)</skipdays>")
+_DAY = re.compile(rb"<day>\s{0,20}([a-z]{6,9})\s{0,20}</day>")
+_PERIOD = re.compile(rb"<sy:updateperiod>\s{0,20}([a-z]{5,7})\s{0,20}</")
+_FREQUENCY = re.compile(rb"<sy:updatefrequency>\s{0,20}(\d{1,4})\s{0,20}</")
+_MOVED = re.compile(
+    rb"<itunes:new-feed-url>\s{0,20}(https?://[!-;=-~]{1,2000}?)\s{0,20}</itunes:new-feed-url>", re.IGNORECASE
+)
+_PERIOD_MINUTES = {"hourly": 60, "daily": 1_440, "weekly": 10_080, "monthly": 43_200, "yearly": 525_600}
+_DAY_NAMES = frozenset({"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"})
+
 
 def parse(body: bytes, base_url: str, content_type: str | None = None) -> ParsedDocument:
-    """All that a feed says. `base_url` is where it came from; `content_type` is that header of the answer.
+    """The feed in the body. Relative links are resolved against `base_url`; `content_type` is that header.
 
-    Raises Unreadable, and nothing else: for an empty body ("empty"), a web page ("html", see `discover`), and
-    whatever is no feed ("not_a_feed", "not_json").
+    Raises Unreadable, and nothing else: for an empty body ("empty"), a web page ("html"), and anything else that is not
+    a feed ("not_a_feed", "not_json").
     """
     content_type = (content_type or "").strip() or DEFAULT_TYPE
-    body, content_type = _narrowed(body, content_type)
+    body, content_type = _as_utf8(body, content_type)
     plain = body.removeprefix(_UTF8_MARK)
     if not plain or plain.isspace():
-        raise Unreadable("empty", "nothing in it")
+        raise Unreadable("empty", "the body is empty")
     if plain[:1_000].lstrip()[:1] in (b"{", b"["):
-        feed = read_json_feed(plain, base_url)
+        collected = read_json_feed(plain, base_url)
     else:
-        feed = _read_xml(body, base_url, content_type)
-    head = head_of(body)
-    items = feed.collected.finished()
-    return ParsedDocument(
-        version=feed.version,
-        items=items,
-        title=headline_text(feed.title, is_html=False)[:1_000],
-        site_url=_web_url(base_url, feed.link),
-        moved_to=read_new_url(head),
-        freshness=read_freshness(head),
-        warnings=dict(feed.collected.warnings),
-        skipped=dict(feed.collected.skipped),
+        collected = _read_xml(body, base_url, content_type)
+    head = _head(body)
+    return replace(
+        collected.document(headline_text(collected.title, is_html=False)[:1_000]),
+        site_url=_web_url(base_url, collected.link),
+        moved_to=_new_url(head),
+        freshness=_freshness(head.lower()),
     )
 
 
-def _read_xml(body: bytes, base: str, content_type: str) -> Feed:
+def _read_xml(body: bytes, base: str, content_type: str) -> Collected:
     plain = body.removeprefix(_UTF8_MARK)
     declared = _DECLARED.match(plain)
     encoding = declared[1].decode().lower() if declared else ""
     charset = _CHARSET.search(content_type)
     if encoding in _UTF8 and (charset[1].lower() if charset else "") in _UTF8:
-        with suppress(Odd):
+        with suppress(Unsupported):
             return read_fast(plain, base)
     if _is_web_page(plain[:_MOST_BEFORE_ROOT].lstrip()):
         raise Unreadable("html", "a web page, not a feed")
-    from services.parse.xml_feedparser import read_as_feedparser
+    from services.parse.xml_feedparser import read_with_feedparser
 
-    return read_as_feedparser(body, base, content_type)
+    return read_with_feedparser(body, base, content_type)
 
 
 def _is_web_page(start: bytes) -> bool:
-    """Whether the first element, after what may come before it, is HTML's."""
+    """Whether the first element, after comments and processing instructions, is one of HTML."""
     for _ in range(_MOST_COMMENTS):
         ending = b"-->" if start.startswith(b"<!--") else b"?>" if start.startswith(b"<?") else None
         if ending is None:
@@ -101,17 +106,57 @@ def _is_web_page(start: bytes) -> bool:
     return _WEB_PAGE.match(start) is not None
 
 
-def _narrowed(body: bytes, content_type: str) -> tuple[bytes, str]:
-    """UTF-16 and its like as UTF-8: everything that follows looks for ASCII."""
+def _as_utf8(body: bytes, content_type: str) -> tuple[bytes, str]:
+    """UTF-16 and UTF-32 as UTF-8, since everything that follows searches for ASCII."""
     for mark, encoding in _WIDE:
         if body.startswith(mark):
             text = body.decode(encoding, "replace").lstrip("\ufeff\n\r\t ")
-            return _DECLARATION.sub("<?xml version='1.0'?>", text, count=1).encode(
-                "utf-8", "replace"
-            ), content_type.partition(";")[0]
+            text = _DECLARATION.sub("<?xml version='1.0'?>", text, count=1)
+            return text.encode("utf-8", "replace"), content_type.partition(";")[0]
     return body, content_type
 
 
 def _web_url(base: str, link: str) -> str | None:
     url = resolved(base, link.strip()) if link else ""
     return url if url.startswith(("http://", "https://")) and len(url) < 2_000 else None
+
+
+def _head(body: bytes) -> bytes:
+    """The document before its first entry."""
+    head = body[:_MAX_HEAD]
+    first = _FIRST_ENTRY.search(head)
+    return head[: first.start()] if first else head
+
+
+def _freshness(head: bytes) -> Freshness:
+    """RSS's ttl, skipHours and skipDays, and the syndication module. By expressions, since feedparser keeps only one of
+    several hours; a wrong match costs a poll, never an article."""
+    if b"<ttl" not in head and b"<skip" not in head and b"<sy:" not in head:
+        return _NO_FRESHNESS
+    ttl, hours, days = _TTL.search(head), _SKIP_HOURS.search(head), _SKIP_DAYS.search(head)
+    skip_hours = {int(hour) % 24 for hour in _HOUR.findall(hours[1]) if int(hour) <= 24} if hours else set()
+    skip_days = {day.decode() for day in _DAY.findall(days[1])} if days else set()
+    return Freshness(
+        ttl_minutes=int(ttl[1]) if ttl else None,
+        update_minutes=_update_minutes(head),
+        skip_hours=frozenset(skip_hours),
+        skip_days=frozenset(skip_days & _DAY_NAMES),
+    )
+
+
+_NO_FRESHNESS = Freshness()
+
+
+def _update_minutes(head: bytes) -> int | None:
+    period = _PERIOD.search(head)
+    minutes = _PERIOD_MINUTES.get(period[1].decode()) if period else None
+    if minutes is None:
+        return None
+    frequency = _FREQUENCY.search(head)
+    return max(1, minutes // max(1, int(frequency[1]))) if frequency else minutes
+
+
+def _new_url(head: bytes) -> str | None:
+    """The URL that the feed has moved to for good."""
+    moved = _MOVED.search(head) if b"new-feed-url" in head else None
+    return moved[1].decode("ascii").replace("&amp;", "&") if moved else None

@@ -11,7 +11,7 @@ from typing import Any
 
 from services.parse.collected import Collected, as_html
 from services.parse.dates import from_unix_seconds
-from services.parse.json_body import text_of
+from services.parse.json_documents import text_of
 
 
 def query(tickers: Sequence[str], first: date, last: date) -> Mapping[str, str]:

@@ -14,9 +14,8 @@ from urllib.parse import urlencode
 
 from models.raw_item import ParsedDocument
 from services.parse import finnhub, tiingo
-from services.parse.collected import Collected, normalized_tickers
-from services.parse.json_body import load_json
-from services.parse.unreadable import Unreadable
+from services.parse.collected import Collected, Unreadable, normalized_tickers
+from services.parse.json_documents import load_json
 
 _LONGEST_QUOTE = 200
 
@@ -55,6 +54,7 @@ class NewsApi:
         """The articles of one response. Raises Unreadable for anything but a list: "refused" with the API's own words
         for an error, "not_json" otherwise."""
         collected = Collected()
+        collected.version = self.name
         document = load_json(body, collected.warnings)
         if isinstance(document, dict):
             words = next((text for name in _ERROR_FIELDS if isinstance(text := document.get(name), str)), "")
@@ -67,7 +67,7 @@ class NewsApi:
                 self.collect(article, collected)
             else:
                 collected.skipped["not_an_entry"] += 1
-        return collected.document(self.name, self.title)
+        return collected.document(self.title)
 
 
 _ERROR_FIELDS = ("error", "detail", "message")

@@ -1,4 +1,4 @@
-"""The feeds that a web page names: `<link rel="alternate" type="application/rss+xml" href="…">`. Fetches nothing."""
+"""The feeds that a web page links to: `<link rel="alternate" type="application/rss+xml" href="…">`. Fetches nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX_LINKS = 50
 
 @dataclass(frozen=True, slots=True)
 class FeedLink:
-    """A feed that a page says is another form of itself. `title` may be empty."""
+    """A feed of a web page. `title` may be empty."""
 
     url: str
     title: str
@@ -27,7 +27,7 @@ class FeedLink:
 
 
 def discover(body: bytes, base_url: str) -> list[FeedLink]:
-    """The feeds that an HTML page names, in its order, each once."""
+    """The feeds that an HTML page links to, in its order, each once."""
     base = base_url
     found: dict[str, FeedLink] = {}
     for tag in _TAG.finditer(body[:_MAX_CHARACTERS].decode("utf-8", "replace")):

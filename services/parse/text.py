@@ -1,12 +1,14 @@
-"""HTML to plain text: for headlines, and for what is shown or scored. Never a sanitiser: what comes out is text.
+"""Plain text: HTML to text, headlines, and publishers' names at the end of headlines. Not a sanitiser of HTML.
 
-Every function is linear in its input, whatever the input is: texts come from strangers.
+Every function is linear in its input, since texts come from strangers.
 """
 
 from __future__ import annotations
 
 import html.entities
 import re
+from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
 
 _BLOCK_NAMES = (
@@ -17,7 +19,7 @@ _BLOCK_NAMES = (
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _INVISIBLE_NAMES = "applet audio head iframe noembed noscript object script select style svg template textarea video"
 _INVISIBLE = {name: re.compile(rf"</{name}\b", re.IGNORECASE) for name in _INVISIBLE_NAMES.split()}
-"""Elements whose content is no prose; without an end tag all that follows is theirs, as browsers have it."""
+"""Elements whose content is not prose. Without an end tag their content goes on to the end, as in browsers."""
 
 _TAG_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9]*")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
@@ -30,52 +32,52 @@ _INLINE_NAMES = (
     "q s samp small sound source spacer span strike strong sub sup textarea time tt u var wbr"
 )
 _FORMATTING = _BLOCKS.union(_INLINE_NAMES.split())
-"""All that feedparser takes for HTML in a nominally plain title."""
+"""The elements by which feedparser recognizes HTML in a title that is declared as plain text."""
 
-# A tag whose attributes hold no < or > within their quotes ends at the first >.
+# A tag without < or > within quotes ends at the first >.
 _PLAIN_TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]*)(?:>|(?=[\s/])[^<>\"']*(?:(?:\"[^\"<>]*\"|'[^'<>]*')[^<>\"']*)*>)")
 
 
-class _Plain(dict[str, str]):
-    """What stands in the place of a tag that nearly all markup consists of; anything else is read tag by tag."""
+class _Replacements(dict[str, str]):
+    """The text that replaces a tag, by the tag's name. For any other tag, `<`: then the source is read tag by tag."""
 
     def __missing__(self, name: str) -> str:
         return self.get(name.lower(), "<")
 
 
-_PLAIN = _Plain({name: " " if name in _BLOCKS else "" for name in _FORMATTING - _INVISIBLE.keys()})
+_REPLACEMENTS = _Replacements({name: " " if name in _BLOCKS else "" for name in _FORMATTING - _INVISIBLE.keys()})
 
 MAX_HTML = 1_000_000
 ROUNDS = 3
-"""How often text that is markup once more after unescaping is read again: publishers escape twice, seldom thrice."""
+"""How often a title is unescaped: publishers escape twice, seldom thrice."""
 
 
 def html_to_text(source: str) -> str:
-    """The words of a piece of HTML on one line: tags, comments, scripts and styles gone, entities read.
+    """The text of HTML on one line, without tags, comments, scripts and styles, and with entities decoded.
 
-    Tags between blocks separate words; tags within a line do not. Markup that never ends is dropped to the end.
+    Tags of blocks separate words; inline tags do not. Markup without an end is dropped.
     """
     source = source[:MAX_HTML]
     if "<" in source:
         pieces = _PLAIN_TAG.split(source)  # text, a tag's name, text, …
-        pieces[1::2] = map(_PLAIN.__getitem__, pieces[1::2])
+        pieces[1::2] = map(_REPLACEMENTS.__getitem__, pieces[1::2])
         for between in range(2, len(pieces) - 1, 2):
             if not pieces[between] and pieces[between - 1] == " " == pieces[between + 1]:
-                pieces[between - 1] = ""  # one space is enough, and looking for two takes longer than this
+                pieces[between - 1] = ""  # cheaper than to look for double spaces in the result
         plain = "".join(pieces)
         source = plain if "<" not in plain else _without_tags(source)
     return one_line(unescape(source))
 
 
 def headline_text(title: str, *, is_html: bool) -> str:
-    """A title as plain text on one line, also if its publisher escaped it twice.
+    """A title as plain text on one line, even if its publisher escaped it twice.
 
-    A title that says it is plain text is taken at its word, unless it reads like HTML (`looks_like_html`); but no
-    headline is meant to show `&amp;`.
+    A title that is declared as plain text is treated as such, unless it looks like HTML; but entities are always
+    decoded, since no headline is meant to show `&amp;`.
     """
+    if "<" not in title and "&" not in title:
+        return one_line(title)
     for _ in range(ROUNDS):
-        if "<" not in title and "&" not in title:
-            break
         if is_html or looks_like_html(title):
             title = html_to_text(title)
             is_html = False
@@ -88,10 +90,8 @@ def headline_text(title: str, *, is_html: bool) -> str:
 
 
 def looks_like_html(text: str) -> bool:
-    """Whether text that is nominally plain is HTML after all; errs towards "no", as feedparser's own guess does.
-
-    An end tag or an entity must be there, and all that is there must be known.
-    """
+    """Whether text that is declared as plain is HTML after all, by feedparser's rule: it has an end tag or an entity,
+    and all its tags and entities are known."""
     if not _CLOSED_TAG.search(text) and not _ENTITY.search(text):
         return False
     if any(name.lower() not in _FORMATTING for name in _ANY_TAG.findall(text)):
@@ -100,22 +100,22 @@ def looks_like_html(text: str) -> bool:
 
 
 def unescape(text: str) -> str:
-    """Character references read once. Only those that end in `;`: `?a=1&copy=2` stays what it is."""
+    """Decodes character references once; only those that end in `;`, so that `?a=1&copy=2` stays as it is."""
     if "&" not in text:
         return text
-    return _ENTITY.sub(_read, text)
+    return _ENTITY.sub(_decode, text)
 
 
 def one_line(text: str) -> str:
-    """White space of any kind collapsed to single spaces; control characters and lone surrogates gone."""
-    if text.isprintable():  # so there is no other white space than spaces
+    """White space of any kind becomes single spaces; control characters and lone surrogates are removed."""
+    if text.isprintable():  # then its only white space is spaces
         while "  " in text:
             text = text.replace("  ", " ")
         return text.strip(" ")
     return " ".join(_CONTROL.sub("", text).split())
 
 
-def _read(entity: re.Match[str]) -> str:
+def _decode(entity: re.Match[str]) -> str:
     return _character(entity[0]) or entity[0]
 
 
@@ -124,7 +124,7 @@ def _character(entity: str) -> str | None:
     name = entity[1:]
     if name.startswith("#"):
         number = int(name[2:-1], 16) if name[1] in "xX" else int(name[1:-1])
-        if 0x80 <= number <= 0x9F:  # what Windows-1252 has there is meant, in browsers too
+        if 0x80 <= number <= 0x9F:  # read as Windows-1252, as browsers do
             return bytes([number]).decode("cp1252", "ignore")
         valid = number <= 0x10FFFF and not 0xD800 <= number <= 0xDFFF
         return chr(number) if valid else "\ufffd"
@@ -146,7 +146,7 @@ def _without_tags(source: str) -> str:
 
 
 def _skip_markup(source: str, start: int) -> tuple[int, str]:
-    """Where the markup at `start` ends, and what stands in its place."""
+    """Where the markup at `start` ends, and the text that replaces it."""
     following = source[start + 1 : start + 2]
     if following in ("!", "?"):
         ending = "-->" if source.startswith("<!--", start) else ">"
@@ -167,7 +167,7 @@ def _skip_markup(source: str, start: int) -> tuple[int, str]:
 
 
 def _tag_end(source: str, position: int) -> int:
-    """Behind the `>` that ends a tag; one within quotes does not, if the quotes close before the next `<`."""
+    """The position after the `>` that ends a tag. A `>` within quotes does not, if they close before the next `<`."""
     end = source.find(">", position)
     if end < 0:
         return len(source)
@@ -179,3 +179,109 @@ def _tag_end(source: str, position: int) -> int:
             if behind >= 0:
                 return behind + 1
     return end + 1
+
+
+_CP1252 = {
+    byte: bytes([byte]).decode("cp1252") for byte in range(0x80, 0xA0) if byte not in (0x81, 0x8D, 0x8F, 0x90, 0x9D)
+}
+
+
+def repaired(text: str | None) -> str:
+    """The text of an XML element as feedparser returns it: stripped, UTF-8 that was read as Latin-1 decoded again, and
+    Windows-1252 characters set right."""
+    if not text:
+        return ""
+    text = text.strip()
+    # Both mistakes leave characters from U+0080 to U+00BF, whose UTF-8 begins with this byte, and no other's does.
+    if text.isascii() or b"\xc2" not in text.encode():
+        return text
+    with suppress(UnicodeError):
+        text = text.encode("iso-8859-1").decode()
+    return text.translate(_CP1252)
+
+
+_SEPARATORS = frozenset(
+    ["-", "\u2010", "\u2011", "\u2012", "\u2013", "\u2014", "\u2015", "|", "\u00b7", "\u2022", "::"]
+)
+_LONGEST_NAME = 60
+_DOMAIN = re.compile(
+    r"(?:www\.)?([a-z0-9-]+(?:\.[a-z0-9-]+)*?)\.(?:(?:com?|org|net)\.[a-z]{2}|com|org|net|info|news|[a-z]{2})"
+)
+_NOT_NAME = re.compile(r"[\W_]+")
+
+PUBLISHERS = """
+ABC News|Abnormal Returns|Al Jazeera|Al Jazeera English|AllAfrica|Android Authority|Android Central|Android Police|
+AP|AP News|Apple Insider|AppleInsider|Ars Technica|Associated Press|The Associated Press|Axios|Barron's|
+BBC|BBC News|BBC Sport|Benzinga|Bleeping Computer|BleepingComputer|Bloomberg|Bloomberg Law|Bloomberg News|
+Boing Boing|Business Insider|Business Standard|Business Wire|BusinessWire|BuzzFeed|BuzzFeed News|CBC|CBC News|
+CBS News|Channel NewsAsia|Chicago Tribune|Christian Science Monitor|CNA|CNBC|CNBC TV18|CNET|CNN|CNN Business|
+CNN International|CoinDesk|Cointelegraph|Computer Weekly|ComputerWeekly|Computerworld|CSO Online|Daily Mail|
+Daily Mirror|Dark Reading|Decrypt|Der Spiegel|Deutsche Welle|DevOps|Digital Trends|DW|Economic Times|
+The Economic Times|El País|Electrek|Engadget|Entrepreneur|ESPN|Euronews|Evening Standard|Fast Company|
+Financial Express|Financial Post|Financial Times|Finextra|FOX Business|Fox News|Forbes|Fortune|France 24|FT|
+GeekWire|Gizmodo|GlobeNewswire|Globe and Mail|The Globe and Mail|Globes|Guardian|The Guardian|Hacker News|
+Haaretz|HackerNoon|Harvard Business Review|Heise|Heise Online|Hindustan Times|How-To Geek|HuffPost|IGN|
+Inc|Inc Magazine|India Today|The Independent|Independent|Indian Express|The Indian Express|InfoQ|InfoWorld|
+InvestorPlace|Investopedia|Investor's Business Daily|Irish Examiner|Irish Times|The Irish Times|
+ITPro|Japan Times|The Japan Times|Kiplinger|Korea Herald|Krebs on Security|Le Monde|Lifehacker|LiveMint|Livemint|Mint|
+Los Angeles Times|LA Times|MacRumors|Marketplace|MarketBeat|MarketWatch|Mashable|Medical Xpress|Medium|Mirror|
+MIT News|MIT Technology Review|Moneycontrol|Morningstar|Motley Fool|The Motley Fool|MSN|MSNBC|
+Nasdaq|National Geographic|National Post|National Review|Nature|NBC News|NDTV|Network World|New Scientist|
+New York Post|New York Times|The New York Times|NYT|Newsweek|New Yorker|The New Yorker|Nikkei Asia|NPR|
+Ny Times|PC Gamer|PC World|PCMag|PCWorld|Phoronix|Phys|Politico|POLITICO|Polygon|PR Newswire|PRNewswire|
+ProPublica|Quartz|Reuters|Rolling Stone|Salon|ScienceAlert|ScienceDaily|Scientific American|SecurityWeek|
+Seeking Alpha|SiliconANGLE|Simply Wall St|Sky News|Sky Sports|Slashdot|Slate|South China Morning Post|SCMP|
+Stack Overflow Blog|StockStory|Straits Times|The Straits Times|Stratechery|Sydney Morning Herald|
+The Sydney Morning Herald|TechCrunch|TechRadar|TechRepublic|TechSpot|Tech Xplore|The Age|The Atlantic|
+The Australian|The Block|The Conversation|The Daily Beast|The Economist|The Hacker News|The Hill|
+The Hindu|The Information|The Intercept|The Next Web|TNW|The New Stack|The Register|The Street|TheStreet|
+The Telegraph|The Times|The Times of India|Times of India|The Times of Israel|The Verge|The Wall Street Journal|
+The Washington Post|TipRanks|Tom's Guide|Tom's Hardware|Toronto Star|UPI|US News|USA Today|U.S. News & World Report|
+Variety|VentureBeat|Vice|Vox|Wall Street Journal|WSJ|Washington Post|Washington Times|Wccftech|Wired|WIRED|XDA|
+XDA Developers|Yahoo|Yahoo Entertainment|Yahoo Finance|Yahoo News|Zacks|Zacks Investment Research|ZDNet|ZDNET|
+9to5Google|9to5Mac
+"""
+
+
+def strip_publisher(headline: str, names: Iterable[str | None] = ()) -> str:
+    """`headline` without a publisher's name at its end ("… - Reuters", "… | CNBC"), so that copies are found.
+
+    Only one of `names` or a well-known name is removed: any other tail may be part of what the headline says. Names are
+    compared without case, punctuation, a leading "the" and a domain's ending: "Reuters", "reuters.com" and "The
+    Reuters" are equal. At least one word is left. Two names at most are removed: "… - Reuters | CNBC".
+    """
+    if _SEPARATORS.isdisjoint(headline.split(" ")):
+        return headline
+    own: set[str] | None = None
+    for _ in range(2):
+        head, tail = _last_tail(headline)
+        if not tail or len(tail) > _LONGEST_NAME:
+            break
+        key = _key(tail)
+        if key not in _PUBLISHERS:
+            own = {_key(name) for name in names if name} if own is None else own
+            if not key or key not in own:
+                break
+        if not any(character.isalnum() for character in head):
+            break
+        headline = head
+    return headline
+
+
+def _last_tail(headline: str) -> tuple[str, str]:
+    words = headline.split(" ")
+    for at in range(len(words) - 2, 0, -1):
+        if words[at] in _SEPARATORS:
+            return " ".join(words[:at]).rstrip(), " ".join(words[at + 1 :]).strip()
+    return headline, ""
+
+
+def _key(name: str) -> str:
+    name = name.casefold().strip()
+    domain = _DOMAIN.fullmatch(name)
+    if domain is not None:
+        name = domain[1]
+    return _NOT_NAME.sub("", name.removeprefix("the "))
+
+
+_PUBLISHERS = frozenset(_key(name) for name in PUBLISHERS.replace("\n", "").split("|"))

@@ -8,7 +8,7 @@ from typing import Any
 
 from services.parse.collected import Collected, as_html
 from services.parse.dates import first_date
-from services.parse.json_body import text_of, texts_of
+from services.parse.json_documents import text_of, texts_of
 
 PAGE = 100
 

@@ -1,13 +1,16 @@
-"""URLs as identity: which spellings are one page. Not for fetching: a normalised URL need not answer.
+"""URLs: normalized, to compare pages, and the links of feeds, resolved.
 
-Only what practically never separates two pages is folded: scheme, case of the host, default ports, fragments, tracking
-parameters, the order of parameters, percent-encoding, a last slash. Paths keep their case.
+Normalizing removes only differences that practically never separate two pages: scheme, case of the host, default ports,
+fragments, tracking parameters, the order of parameters, percent-encoding, a last slash. Paths keep their case. A
+normalized URL is not for fetching: it may not exist.
 """
 
 from __future__ import annotations
 
 import re
-from urllib.parse import quote, unquote_to_bytes, urlsplit
+from urllib.parse import quote, unquote_to_bytes, urljoin, urlsplit
+
+from services.parse.text import repaired
 
 _TRACKING = re.compile(
     r"utm_.*|at_(?:medium|campaign|link_.*|format|ptr_.*|bbc_team|custom\d)|mc_[ce]id|pk_.*|mtm_.*|matomo_.*|piwik_.*|"
@@ -27,14 +30,40 @@ _ESCAPE = re.compile("%[0-9A-Fa-f]{2}|%")
 _HOST = re.compile("[a-z0-9._~%-]+")
 _DEFAULT_PORTS = (80, 443)
 _USUAL = re.compile(r"https?://([a-z0-9-]+(?:\.[a-z0-9-]+)+)((?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*)/?")
-"""Nearly all: nothing in it has another spelling but the scheme and a last slash."""
+"""Of nearly all URLs: only the scheme and a last slash have another spelling."""
+
+
+is_plain_url = re.compile(
+    r"https?://[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]{1,4})?/[!-\"$-:<->@-~]*(?:\?[!-\"$-:<-~]+)?"
+).fullmatch
+"""Whether resolving and repairing change nothing of a URL, and a link may be one."""
+is_plain_id = re.compile(r"(?:tag|urn):[A-Za-z0-9.,:_-][A-Za-z0-9/.,:_-]*").fullmatch
+_EXTRA_SLASHES = re.compile(r"^([A-Za-z][A-Za-z0-9+-.]*://)/*")
+_LOST_AMPERSAND = re.compile("&([A-Za-z0-9_]+);")
+
+
+def resolved(base: str, link: str) -> str:
+    """An absolute URL as it is, a relative one against the document's base; as feedparser does it."""
+    if is_plain_url(link) or is_plain_id(link):
+        return link
+    try:
+        return urljoin(base, _EXTRA_SLASHES.sub(r"\1", link))
+    except ValueError:
+        return ""
+
+
+def element_link(base: str, text: str | None) -> str:
+    """The link in an element's text. `?a=1&b;=2` comes from decoders that misread `?a=1&b=2`."""
+    link = text.strip() if text else ""
+    if link and not is_plain_url(link):
+        link = repaired(resolved(base, link))
+    if "&" in link and ";" in link:
+        link = _LOST_AMPERSAND.sub(r"&\1", link.replace("&amp;", "&"))
+    return link
 
 
 def normalize_url(url: str) -> str:
-    """One spelling for all that name the same page; http and https are one. Normalising again changes nothing.
-
-    ValueError if there is no host to be found.
-    """
+    """One spelling for all URLs of a page. Normalizing again changes nothing. Raises ValueError without a host."""
     usual = _USUAL.fullmatch(url)
     if usual is not None:
         return f"https://{usual[1]}{usual[2] or '/'}"
@@ -46,7 +75,7 @@ def normalize_url(url: str) -> str:
     authority = host if port is None or port in _DEFAULT_PORTS else f"{host}:{port}"
     path = _without_dots(_encoded(parts.path, _PATH_SAFE)).rstrip("/") or "/"
     query = _query(parts.query)
-    # A single-page application's address is behind "#!".
+    # A single-page application has its path behind "#!".
     fragment = f"#{_encoded(parts.fragment, _QUERY_SAFE + '&+')}" if parts.fragment.startswith("!") else ""
     return f"https://{authority}{path}{'?' if query else ''}{query}{fragment}"
 
@@ -79,7 +108,7 @@ def _query(query: str) -> str:
 
 
 def _encoded(text: str, safe: str) -> str:
-    """Each character in its one spelling: unreserved ones plain, reserved ones as they came, all others as %XX."""
+    """Each character in one spelling: unreserved characters plain, reserved ones as they are, all others as %XX."""
     if text.isalnum() and text.isascii():
         return text
     pieces = []

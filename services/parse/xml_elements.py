@@ -1,32 +1,207 @@
-"""Elements of a tree as feedparser sees them: text, type, permalink, tags. No rules about entries."""
+"""The elements of a feed as feedparser reads them: what each tag means, and its text, type and attributes.
+
+feedparser uses a prefix of its own for each namespace that it knows. Elements for which it has no handler change
+nothing that is read here. A tag that feedparser handles and that is not in these tables is UNSUPPORTED.
+"""
 
 from __future__ import annotations
 
 import re
 from xml.etree.ElementTree import Element
 
-from services.parse.repair import repaired
-from services.parse.xml_tags import ENCODED, MEDIA_SUMMARY, SUMMARY
+from services.parse.text import repaired
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+RSS1 = "{http://purl.org/rss/1.0/}"
+RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
+_DC = "{http://purl.org/dc/elements/1.1/}"
+_CONTENT = "{http://purl.org/rss/1.0/modules/content/}"
+
+
+# Kinds of elements. Integers, since looking up the members of an enum costs more than all else that is done with one.
+IGNORE = 0
+TITLE = 1
+LINK = 2
+ID = 3
+PUBLISHED = 4
+UPDATED = 5
+CATEGORY = 6
+SUMMARY = 7
+ATOM_SUMMARY = 8
+CONTENT = 9
+ENCODED = 10
+SOURCE = 11
+CREATED = 12
+KEYWORDS = 13
+MEDIA_TITLE = 14
+MEDIA_SUMMARY = 15
+IMAGE = 16
+UNSUPPORTED = 17
+
+_BASE = {
+    "title": TITLE,
+    "link": LINK,
+    "guid": ID,
+    "id": ID,
+    "published": PUBLISHED,
+    "pubdate": PUBLISHED,
+    "issued": PUBLISHED,
+    "updated": UPDATED,
+    "modified": UPDATED,
+    "lastbuilddate": UPDATED,
+    "created": CREATED,
+    "category": CATEGORY,
+    "description": SUMMARY,
+    "summary": ATOM_SUMMARY,
+    "content": CONTENT,
+    "source": SOURCE,
+    "image": IMAGE,
+}
+_PREFIXED = {
+    "dc_title": TITLE,
+    "dc_date": UPDATED,
+    "dc_subject": CATEGORY,
+    "dc_description": SUMMARY,
+    "dcterms_issued": PUBLISHED,
+    "dcterms_modified": UPDATED,
+    "dcterms_created": CREATED,
+    "content_encoded": ENCODED,
+    "media_title": MEDIA_TITLE,
+    "media_description": MEDIA_SUMMARY,
+    "media_category": CATEGORY,
+    "media_keywords": KEYWORDS,
+    "itunes_summary": ATOM_SUMMARY,
+    "itunes_keywords": KEYWORDS,
+}
+_HARMLESS_NAMES = (
+    "author contributor name email uri url homepage enclosure comments language rights copyright subtitle generator "
+    "managingeditor webmaster expirationdate width height cloud"
+)
+_HARMLESS = frozenset(_HARMLESS_NAMES.split())
+_HARMLESS_PREFIXES = (
+    "dc_",
+    "itunes_",
+    "media_",
+    "georss_",
+    "gml_",
+    "geo_",
+    "psc_",
+    "admin_",
+    "cc_",
+    "creativecommons_",
+)
+_NOT_HARMLESS = frozenset({"itunes_category", "itunes_link"})
+_RESULT_KEY_NAMES = (
+    "links guidislink tags date published_parsed updated_parsed created_parsed title_detail summary_detail"
+)
+_RESULT_KEYS = frozenset(_RESULT_KEY_NAMES.split())
+"""Keys of feedparser's result: an element of that name would overwrite them."""
+
+MAX_OTHER_NAMESPACES = 20
+MAX_REMEMBERED = 10_000
+
+
+class Kinds(dict[str, int]):
+    """The kinds of the tags in one document, each worked out when it first occurs."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(KNOWN)
+        self.data = data
+        self._prefixes: dict[str, str | None] = {}
+
+    def __missing__(self, tag: str) -> int:
+        kind = self._kind(tag)
+        if len(self) < MAX_REMEMBERED:
+            self[tag] = kind
+        return kind
+
+    def _kind(self, tag: str) -> int:
+        from feedparser.mixin import _FeedParserMixin as Mixin
+
+        namespace, _, local = tag[1:].rpartition("}") if tag.startswith("{") else ("", "", tag)
+        local = local.lower()
+        prefix: str | None = ""
+        if namespace:
+            prefix = _feedparser_prefixes().get(namespace.lower())
+            if prefix is None:
+                prefix = self._own_prefix(namespace)
+            if prefix is None:
+                return UNSUPPORTED
+        name = f"{prefix.lower()}_{local}" if prefix else local
+        kind = _PREFIXED.get(name) if prefix else _BASE.get(local)
+        if kind is not None:
+            return kind
+        if name in _RESULT_KEYS or name in _NOT_HARMLESS:
+            return UNSUPPORTED
+        handled = hasattr(Mixin, f"_start_{name}") or hasattr(Mixin, f"_end_{name}")
+        harmless = name.startswith(_HARMLESS_PREFIXES) if prefix else local in _HARMLESS
+        return UNSUPPORTED if handled and not harmless else IGNORE
+
+    def _own_prefix(self, namespace: str) -> str | None:
+        """The document's prefix for a namespace that feedparser does not know, and by which feedparser then goes. None
+        if the prefix is not certain."""
+        if namespace not in self._prefixes:
+            if len(self._prefixes) >= MAX_OTHER_NAMESPACES:
+                return None
+            declared = re.findall(
+                rb"xmlns(?::([^\s=\"']{1,40}))?\s{0,9}=\s{0,9}[\"']" + re.escape(namespace.encode()) + rb"[\"']",
+                self.data,
+            )
+            prefixes = set(declared)
+            only = prefixes.pop().decode() if len(prefixes) == 1 else ""
+            known = "backend.userland.com" in namespace.lower() or only.lower() in _feedparser_prefixes().values()
+            self._prefixes[namespace] = only if only and not known else None
+        return self._prefixes[namespace]
+
+
+_PREFIXES: dict[str, str] = {}
+
+
+def _feedparser_prefixes() -> dict[str, str]:
+    if not _PREFIXES:
+        from feedparser.mixin import _FeedParserMixin as Mixin
+
+        _PREFIXES.update((uri.lower(), prefix) for uri, prefix in Mixin.namespaces.items())
+    return _PREFIXES
+
+
+KNOWN: dict[str, int] = {
+    **{name: _BASE[name] for name in ("title", "link", "guid", "category", "description")},
+    "pubDate": PUBLISHED,
+    "author": IGNORE,
+    **dict.fromkeys(("comments", "enclosure", "language", "copyright", "generator", "ttl", "managingEditor"), IGNORE),
+    "lastBuildDate": UPDATED,
+    **{ATOM + name: _BASE[name] for name in _BASE if name not in ("guid", "pubdate", "lastbuilddate", "description")},
+    ATOM + "author": IGNORE,
+    ATOM + "name": IGNORE,
+    RSS1 + "items": IGNORE,
+    **{RSS1 + name: _BASE[name] for name in ("title", "link", "description")},
+    _DC + "creator": IGNORE,
+    _DC + "date": UPDATED,
+    _DC + "subject": CATEGORY,
+    _CONTENT + "encoded": ENCODED,
+}
+
 
 LONGEST_TAG = 65_536
-"""Attributes cost a hundred times their size: a longer tag is made to cost memory, or holds a picture."""
+"""Attributes take a hundred times their size in memory. A longer tag is an attack, or contains a picture."""
 
 _TAG_NAME = re.compile(rb"<[A-Za-z][\w:.-]*")
 _TAG = re.compile(rb"""<[A-Za-z](?:[^'"<>]++|"[^"]*+"(?=[>/\s]|\w+=)|'[^']*+'(?=[>/\s]|\w+=))*+[^<>]*+""")
-"""As far as feedparser takes it to reach."""
+"""A tag up to where feedparser ends it."""
 _FAR_FROM_THE_NEXT = re.compile(rb"<(?=[A-Za-z])[^<]{%d,}" % LONGEST_TAG)
 
 _HTML_KINDS = (SUMMARY, MEDIA_SUMMARY, ENCODED)
 _TYPES = {"text": False, "plain": False, "text/plain": False, "html": True, "text/html": True}
-_MOVES_BASE = frozenset({"base", "{http://www.w3.org/XML/1998/namespace}base", "href", "lastmod"})
+_REFUSED_ATTRIBUTES = frozenset({"base", "{http://www.w3.org/XML/1998/namespace}base", "href", "lastmod"})
 
 
-class Odd(Exception):
-    """Something that feedparser may understand otherwise than we would: the document is for feedparser."""
+class Unsupported(Exception):
+    """The fast reader might read the document differently from feedparser, which therefore has to read it."""
 
 
 def has_long_tag(data: bytes) -> bool:
-    """Of XML that may be well-formed. A look at a few places is enough for nearly all."""
+    """For well-formed XML. In nearly all documents a search at a few places is enough."""
     half = LONGEST_TAG // 2
     if all(data.find(b"<", start, start + half) >= 0 for start in range(0, len(data) - half + 1, half)):
         return False
@@ -34,7 +209,7 @@ def has_long_tag(data: bytes) -> bool:
 
 
 def without_long_tags(data: bytes) -> bytes:
-    """With the names alone of tags that are too long, whatever it is otherwise."""
+    """Any document, with only the names of tags that are too long."""
     return _TAG.sub(_name_if_long, data)
 
 
@@ -48,50 +223,41 @@ def _name_if_long(tag: re.Match[bytes]) -> bytes:
     return name[0] + b" " if name else tag[0]
 
 
-def items_of(element: Element) -> list[tuple[str, str]]:
-    # Not `attrib`: that would make a dictionary for each element that has none.
-    return element.items()  # type: ignore[return-value] # typeshed has a view, the C implementation a list
-
-
 def text_of(element: Element) -> str:
     text = element.text or ""
     return text.strip() if text.isascii() else repaired(text)
 
 
-def tags_of(element: Element) -> list[str]:
-    """What a category names, in its attribute and in its text."""
-    tags = [value for name, value in element.items() if name.lower() == "term"]
-    text = text_of(element)
-    return [*tags, text] if text else tags
+def check_attributes(element: Element) -> None:
+    """Raises Unsupported if the element changes the base URL, or has attributes that feedparser reads as elements."""
+    if not _REFUSED_ATTRIBUTES.isdisjoint(element.keys()):
+        raise Unsupported
 
 
-def keep_base(element: Element) -> None:
-    """Odd if what is below it has another base, or if it says by attributes what others say by elements."""
-    if not _MOVES_BASE.isdisjoint(element.keys()):
-        raise Odd
-
-
-def holds_entries(element: Element) -> bool:
+def has_entries(element: Element) -> bool:
     return any(below.tag.rpartition("}")[2].lower() in ("item", "entry") for below in element.iter())
 
 
-def is_html(attributes: list[tuple[str, str]], kind: int) -> bool:
-    """What the `type` of a text says, or else its kind; Odd for the types that change how it is read."""
+def is_html(element: Element, kind: int) -> bool:
+    """Whether the element's text is HTML, by its type or else by its kind. Raises Unsupported for types that change how
+    the text is read."""
     declared = kind in _HTML_KINDS
-    for name, value in attributes:
+    if not element.keys():
+        return declared
+    for name, value in element.items():
         local = name.rpartition("}")[2].lower()
         if local == "mode" or (local == "type" and (name != "type" or value.lower() not in _TYPES)):
-            raise Odd
+            raise Unsupported
         if local == "type":
             declared = _TYPES[value.lower()]
     return declared
 
 
-def is_permalink(attributes: list[tuple[str, str]]) -> bool:
-    for name, value in attributes:
+def is_permalink(element: Element) -> bool:
+    for name, value in element.items():
         local = name.rpartition("}")[2].lower()
         if local == "base" or (local == "ispermalink" and "}" in name):
-            raise Odd
+            raise Unsupported
         if local == "ispermalink":
             return value == "true"
     return True

@@ -1,7 +1,7 @@
-"""feedparser, for every document that the fast reader will not swear to: malformed, old, or written in its own way.
+"""Reads with feedparser every document that the fast reader does not support: malformed, old or unusual ones.
 
-Its own two parsers with a few limits put in, since they keep quadratic time in store for hostile documents. It is
-handed bytes, never a URL; HTML is neither cleaned nor resolved here, as only what is shown needs it.
+Runs feedparser's own two parsers, with limits, since hostile documents take them quadratic time. They get bytes, never
+a URL. HTML is neither sanitized nor are its links resolved.
 """
 
 from __future__ import annotations
@@ -18,23 +18,22 @@ from feedparser.encodings import RE_XML_PI_ENCODING, convert_to_utf8, parse_cont
 from feedparser.exceptions import CharacterEncodingOverride, CharacterEncodingUnknown
 from feedparser.sanitizer import RE_SAFE_ENTITY_PATTERN, replace_doctype
 
-from services.parse.collected import MAX_ITEMS, MAX_TAGS, Collected, Feed, as_html
+from services.parse.collected import MAX_ITEMS, MAX_TAGS, Collected, Unreadable, as_html
 from services.parse.dates import from_time_tuple
-from services.parse.unreadable import Unreadable
 from services.parse.xml_elements import without_long_tags
 
 MAX_BYTES = 3_000_000
 MAX_MARKS = 100_000
-"""How many "<" are read: some two seconds' work, and more than any feed of this kind is known to have."""
+"""How many "<" are read: about two seconds' work, and more than any known feed of this kind has."""
 MAX_DECLARATION = 500
 MAX_PROLOG = 20_000
 MAX_BASE = 1_000
 LONGEST_ENTITY = 100
-"""With its name."""
+"""Including its name."""
 MOST_REFERENCES = 100_000
-"""To a document's own entities: more would make of three megabytes a hundred."""
+"""To a document's own entities: more could expand three megabytes to a hundred."""
 MAX_NAMESPACES = 100
-"""feedparser looks through all of them for each element."""
+"""feedparser searches all of them for each element."""
 
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _FIRST_ELEMENT = re.compile(rb"<[A-Za-z]")
@@ -45,13 +44,13 @@ _LOOKS_LIKE_FEED = re.compile(
     rb"|[\"'](?:http://www\.w3\.org/2005/atom|http://purl\.org/rss/1\.0/|http://my\.netscape\.com/rdf/simple/0\.9/)[\"']",
     re.IGNORECASE,
 )
-"""A root that feedparser knows, or a namespace that is enough for it whatever the root is called."""
+"""A root that feedparser knows, or a namespace that it accepts with any root."""
 _PAIR = re.compile(
     rb"&#(5[56][0-9]{3}|[xX][dD][89aAbB][0-9a-fA-F]{2});&#(5[67][0-9]{3}|[xX][dD][c-fC-F][0-9a-fA-F]{2});"
 )
-"""One character in UTF-16, written as two: `&#55357;&#56832;`. Not XML, and what many a publisher makes of an emoji."""
+"""One character as its two halves in UTF-16: `&#55357;&#56832;`. Not XML, but how many publishers write an emoji."""
 _NO_CHARSETS = frozenset({"punycode", "idna", "unicode_escape", "raw-unicode-escape", "unicode-escape", "undefined"})
-"""Codecs that Python has for other purposes; the first two take quadratic time."""
+"""Codecs of Python that are no charsets; the first two take quadratic time."""
 
 _DATES = ("published_parsed", "updated_parsed", "created_parsed")
 
@@ -61,7 +60,7 @@ class _Enough(Exception):
 
 
 class _Limits:
-    """Mixed into feedparser's parsers: what is not read here is not worked out, what has no end gets one."""
+    """Mixed into feedparser's parsers: leaves out work whose results are not read, and limits the rest."""
 
     entries: list[Any]
     baseuri: str
@@ -72,7 +71,7 @@ class _Limits:
             super()._add_tag(term, scheme, label)  # type: ignore[misc]
 
     def _sync_author_detail(self, key: str = "author") -> None:
-        """Nothing: authors are not read, and the search for an address in a long name is quadratic."""
+        """Does nothing: authors are not read, and the search for an address in a long name is quadratic."""
 
     def track_namespace(self, prefix: str | None, uri: str) -> None:
         if len(self.namespaces_in_use) < MAX_NAMESPACES:  # type: ignore[attr-defined]
@@ -83,7 +82,7 @@ class _Limits:
         try:
             super().unknown_starttag(tag, attrs)  # type: ignore[misc]
         finally:
-            if len(self.baseuri) > MAX_BASE:  # of one base within another, all of them relative
+            if len(self.baseuri) > MAX_BASE:  # relative bases within each other make it longer and longer
                 self.baseuri = self.basestack[-1] = base
 
     def _start_item(self, attrs_d: dict[str, str]) -> None:
@@ -106,31 +105,31 @@ class _Strict(_Limits, api.StrictFeedParser):  # type: ignore[misc]
 
 
 class _Loose(_Limits, api.LooseFeedParser):  # type: ignore[misc]
-    """Reads on behind what feedparser stumbles over: it is one element's, and all the entries behind it are not."""
+    """Goes on after an element over which feedparser raises: the entries behind it are still good."""
 
-    stumbles = 0
+    ignored = 0
 
     def unknown_starttag(self, tag: str, attrs: list[tuple[str, str]]) -> None:
         try:
             super().unknown_starttag(tag, attrs)
         except _BREAKS:
-            self.stumbles += 1
+            self.ignored += 1
 
     def unknown_endtag(self, tag: str) -> None:
         try:
             super().unknown_endtag(tag)
         except _BREAKS:
-            self.stumbles += 1
+            self.ignored += 1
 
     def handle_charref(self, ref: str) -> None:
         try:
             super().handle_charref(ref)
-        except (ValueError, OverflowError):  # half a pair, or beyond Unicode
+        except (ValueError, OverflowError):  # half a surrogate pair, or beyond Unicode
             self.elementstack[-1][2].append("\ufffd")
 
 
-def read_as_feedparser(body: bytes, base: str, content_type: str) -> Feed:
-    """Reads what feedparser can make of it. Unreadable if that is no feed in any format that it knows."""
+def read_with_feedparser(body: bytes, base: str, content_type: str) -> Collected:
+    """Raises Unreadable for a document that is in no format of feedparser's."""
     collected = Collected()
     found: dict[str, Any] = {}
     body, content_type = _with_known_charsets(body, content_type)
@@ -153,13 +152,15 @@ def read_as_feedparser(body: bytes, base: str, content_type: str) -> Feed:
     for entry in parser.entries:
         _collect(entry, collected)
     head = parser.feeddata
-    return Feed(version, str(dict.get(head, "title", "")), str(dict.get(head, "link", "")), collected)
+    collected.version = version
+    collected.title, collected.link = str(dict.get(head, "title", "")), str(dict.get(head, "link", ""))
+    return collected
 
 
 def _with_known_charsets(body: bytes, content_type: str) -> tuple[bytes, str]:
-    """Without a declaration or header that asks for a charset which is none, and with an end to a long first line.
+    """Without a declaration or header of a charset that does not exist, and with an end of the first line.
 
-    feedparser looks for the declaration all through that line, which need not end before the document does.
+    feedparser searches that line for the declaration, and it may be as long as the document.
     """
     media_type, charset = parse_content_type(content_type)
     start = body[:MAX_DECLARATION]
@@ -174,14 +175,14 @@ def _with_known_charsets(body: bytes, content_type: str) -> tuple[bytes, str]:
     if declared and not _is_charset(declared[1].decode("ascii", "replace"), plain):
         return body[end:], content_type
     if body.startswith(b"<!DOCTYPE", end):
-        # feedparser knows those at the start of a line only, and leaves any other to the XML parser as it is.
+        # feedparser recognizes these at the start of a line only, and passes any other on to the XML parser.
         prolog = body[end : end + MAX_PROLOG].replace(b"<!ENTITY", b"\n<!ENTITY")
         return body[:end] + b"\n" + prolog + body[end + MAX_PROLOG :], content_type
     return (body if ended else line[:end] + b"\n" + body[end:]), content_type
 
 
 def _is_charset(name: str, start: bytes) -> bool:
-    """Whether a body that begins so may be in it: what reads as ASCII is in no UTF-16, whatever it says of itself."""
+    """Whether a body that begins so may be in this charset: a body that begins with an ASCII `<` is not in UTF-16."""
     try:
         known = name.isascii() and codecs.lookup(name).name not in _NO_CHARSETS
         return known and (not start.startswith(b"<") or b"<".decode(name, "ignore") == "<")
@@ -197,7 +198,7 @@ def _joined(pair: re.Match[bytes]) -> bytes:
 
 
 def _bounded(data: bytes, collected: Collected) -> bytes:
-    """Cut where it becomes too much work, and without what only hostile documents have."""
+    """Cut off where it would take too long, and without constructs that only hostile documents have."""
     end = min(len(data), MAX_BYTES)
     if data.count(b"<", 0, end) > MAX_MARKS:
         position = -1
@@ -210,7 +211,7 @@ def _bounded(data: bytes, collected: Collected) -> bytes:
     data = without_long_tags(data)
     first = _FIRST_ELEMENT.search(data)
     start = first.start() if first else len(data)
-    # feedparser searches the prolog with expressions that are quadratic in its white space.
+    # feedparser searches the prolog with expressions that take quadratic time in its white space.
     prolog = _WHITE_SPACE.sub(lambda match: b"\n" if b"\n" in match[0] else b" ", data[:start][:MAX_PROLOG])
     if data.count(b"&") > MOST_REFERENCES:
         return _ENTITY.sub(b"", prolog) + data[start:]
@@ -218,13 +219,13 @@ def _bounded(data: bytes, collected: Collected) -> bytes:
 
 
 def _if_harmless(entity: re.Match[bytes]) -> bytes:
-    """What stands for a short text without others in it. feedparser sees to those at the start of a line alone."""
+    """Keeps an entity that is a short text without other entities; feedparser checks those at a line's start only."""
     harmless = len(entity[1]) < LONGEST_ENTITY and RE_SAFE_ENTITY_PATTERN.fullmatch(entity[1])
     return entity[0] if harmless else b""
 
 
 def _run_strict(parser: Any, data: bytes) -> bool:
-    """Whether it is well-formed XML."""
+    """Whether the document is well-formed XML."""
     parser.resolve_relative_uris = parser.sanitize_html = False
     reader = xml.sax.make_parser()  # noqa: S317 - external entities are off, and nested ones have been removed
     reader.setFeature(xml.sax.handler.feature_namespaces, True)
@@ -243,7 +244,7 @@ def _run_strict(parser: Any, data: bytes) -> bool:
 
 
 _BREAKS = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RuntimeError)
-"""What feedparser raises on some garbage that it does not foresee; what it had read until then stands."""
+"""What feedparser raises over some malformed documents. The entries before are kept."""
 
 
 def _run_loose(parser: Any, data: bytes, collected: Collected) -> None:
@@ -254,16 +255,16 @@ def _run_loose(parser: Any, data: bytes, collected: Collected) -> None:
         pass
     except _BREAKS:
         collected.warnings["broken_off"] += 1
-    if parser.stumbles:
-        collected.warnings["elements_ignored"] += parser.stumbles
+    if parser.ignored:
+        collected.warnings["elements_ignored"] += parser.ignored
 
 
 def _collect(found: dict[str, Any], collected: Collected) -> None:
-    # A plain dictionary: feedparser's own answers for keys that are not there.
+    # A plain dictionary, since feedparser's own has values for missing keys.
     entry = dict(found.items())
     moments = [from_time_tuple(parts) for name in _DATES if isinstance(parts := entry.get(name), tuple)]
     contents = _details(entry, "content")
-    # Without a summary of its own, an entry has its content for one.
+    # An entry without a summary has its content as its summary.
     detail = _detail(entry, "summary_detail") or (contents[0] if contents else {"type": "text/html"})
     collected.add(
         title=_text(entry, "title"),
@@ -279,7 +280,7 @@ def _collect(found: dict[str, Any], collected: Collected) -> None:
     )
 
 
-# An element that is named as a key of feedparser's result overwrites that key with whatever it holds: `<links>`.
+# An element named as a key of feedparser's result, such as `<links>`, overwrites that key with any type of value.
 
 
 def _text(found: Mapping[str, Any], name: str) -> str:

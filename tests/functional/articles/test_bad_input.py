@@ -78,7 +78,7 @@ REFUSED: dict[str, tuple[bytes | Handler, str, str]] = {
     ),
     "plain words": (response(body=b"Service is being updated."), "not_a_feed", "neither RSS, Atom nor JSON Feed"),
     "HTML with status 200": (response(body=b"<!doctype html><html><body>Hi</body></html>"), "html", "a web page"),
-    "empty": (response(body=b""), "empty", "nothing in it"),
+    "empty": (response(body=b""), "empty", "the body is empty"),
     "50 MB": (fifty_megabytes, "too_large", "larger than 10 MB"),
     "50 MB, announced": (response(Content_Length="50000000"), "too_large", "larger than 10 MB"),
     "a gzip bomb": (response(body=bomb(), Content_Encoding="gzip"), "too_large", "compressed beyond belief"),

@@ -15,7 +15,7 @@ from models.feed import Feed
 from services import container
 from services.parse.collected import Collected
 from services.parse.dates import parse_date
-from services.parse.json_body import text_of
+from services.parse.json_documents import text_of
 from services.parse.news_apis import NEWS_APIS, NewsApi
 from services.settings import Settings, table
 from services.store.containers import FEEDS

@@ -22,7 +22,7 @@ from services.feeds.outcome import (
 )
 from services.feeds.schedule import Policy
 from services.fetch.outcome import FetchResult, FetchStatus
-from services.parse.unreadable import Unreadable
+from services.parse.collected import Unreadable
 from tests.documents import NOW, feed
 
 URL = "https://www.reuters.com/rssFeed/worldNews"

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from models.raw_item import Freshness, ParsedDocument
-from services.parse.collected import MAX_ITEMS
-from services.parse.feed import FeedLink, discover, parse
-from services.parse.unreadable import Unreadable
+from services.parse.collected import MAX_ITEMS, Unreadable
+from services.parse.feed import parse
+from services.parse.page_links import FeedLink, discover
 from tests.unit.parse.judged import BASE, FEEDS
 
 

@@ -9,9 +9,10 @@ from collections.abc import Callable
 import pytest
 
 from services.parse import xml_feedparser as xml_judge
-from services.parse.feed import discover, parse
+from services.parse.collected import Unreadable
+from services.parse.feed import parse
+from services.parse.page_links import discover
 from services.parse.text import headline_text, html_to_text, looks_like_html
-from services.parse.unreadable import Unreadable
 from tests.unit.parse.judged import BASE, FEEDS
 
 HEAD = b'<?xml version="1.0"?><rss version="2.0"><channel><title>t</title>'

@@ -8,10 +8,9 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from services.articles.identity import normalize_headline
-from services.parse.collected import MAX_ITEMS
+from services.parse.collected import MAX_ITEMS, Unreadable
 from services.parse.news_apis import NEWS_APIS, NewsApi
-from services.parse.publishers import strip_publisher
-from services.parse.unreadable import Unreadable
+from services.parse.text import strip_publisher
 from tests.unit.parse.judged import FEEDS
 
 TIINGO, FINNHUB = NEWS_APIS

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.parse.publishers import PUBLISHERS, strip_publisher
-from services.parse.text import headline_text, html_to_text
+from services.parse.text import PUBLISHERS, headline_text, html_to_text, strip_publisher
 from services.parse.urls import normalize_url
 
 

@@ -23,8 +23,7 @@ from statistics import fmean, median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from services.feeds.rhythm import Rhythm, observe
-from services.feeds.schedule import Policy, corrected_price_factor, next_fetch
+from services.feeds.schedule import Policy, Rhythm, corrected_price_factor, next_fetch, observe
 
 DAY, HOUR = 86400.0, 3600.0
 LEAST, MOST = 60.0, 900.0

@@ -28,10 +28,11 @@ from services.articles.overdue import OverdueIngestion
 from services.articles.poll import FeedPoller
 from services.articles.quarantine import Quarantine
 from services.articles.reading import Articles
+from services.feeds.budget import Budget
 from services.feeds.claims import Claims
 from services.feeds.news_apis import EnabledApi, enabled_apis
 from services.feeds.registry import FeedRegistry
-from services.feeds.schedule import Budget, Policy
+from services.feeds.schedule import Policy
 from services.fetch.outcome import credentials_in
 from services.figures.figures import Figures
 from services.mentions.handler import AnalysisHandler

@@ -31,10 +31,10 @@ from services.articles.entries import EntryIngestion, Ingested
 from services.articles.poll import FeedPoller
 from services.articles.quarantine import QuarantinedBatches
 from services.articles.writing import Written
+from services.feeds.budget import Budget
 from services.feeds.claims import ClaimedFeed, IngestMessage
 from services.feeds.leases import AtWork, Lease, Leases
 from services.feeds.outcome import Counted, Failure, PollResult, after_failure, after_release, after_success, failure_of
-from services.feeds.schedule import Budget
 from services.logs import log_event
 from services.ports import Clock, Document, Store
 from services.runs import rules

@@ -13,8 +13,7 @@ from typing import Any
 from models.feed import Feed, FeedAttempt
 from models.raw_item import ParsedDocument
 from services.feeds.leases import RELEASED
-from services.feeds.rhythm import observe, rhythm_of
-from services.feeds.schedule import Hints, Policy, next_fetch
+from services.feeds.schedule import Hints, Policy, next_fetch, observe, rhythm_of
 from services.fetch.addresses import checked_url
 from services.fetch.outcome import PERMANENT, FetchResult, FetchStatus
 from services.parse.collected import Unreadable

@@ -15,8 +15,8 @@ from models.cache import CacheMetadata
 from models.values import unix_seconds
 from services.articles.overdue import OverdueIngestion, Waiting
 from services.articles.quarantine import QuarantinedBatches
+from services.feeds.budget import Budget
 from services.feeds.claims import IngestMessage
-from services.feeds.schedule import Budget
 from services.logs import log_event
 from services.ports import Clock, QueueDepth, Queues, Store
 from services.store.containers import SENTIMENT_CACHE

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.feeds.rhythm import Rhythm, expected_rate, observe
-from services.feeds.schedule import Hints, Policy, formula_interval, next_fetch
+from services.feeds.schedule import Hints, Policy, Rhythm, expected_rate, formula_interval, next_fetch, observe
 
 START = datetime(2026, 2, 18, 10, 0, tzinfo=UTC)
 steps = st.tuples(

@@ -3,7 +3,8 @@
 from datetime import timedelta
 
 from models.fetch_price import FetchPrice
-from services.feeds.schedule import Budget, Policy
+from services.feeds.budget import Budget
+from services.feeds.schedule import Policy
 from services.operations.upkeep import Upkeep
 from services.store.containers import CATALOG
 from tests.functional.articles.test_loose_ends import Depths

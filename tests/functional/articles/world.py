@@ -22,10 +22,11 @@ from services.articles.ingestion import Ingestion, IngestOutcome
 from services.articles.matching import DocumentCache
 from services.articles.overdue import OverdueIngestion
 from services.articles.poll import FeedPoller, Fetches
+from services.feeds.budget import Budget
 from services.feeds.claims import Claims, IngestMessage
 from services.feeds.news_apis import enabled_apis
 from services.feeds.registry import FeedRegistry
-from services.feeds.schedule import Budget, Policy
+from services.feeds.schedule import Policy
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus, credentials_in
 from services.ports import Clock, Document, Query, Store, Where
 from services.runs.engine import RunEngine

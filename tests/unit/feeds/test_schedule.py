@@ -1,14 +1,32 @@
-"""When a feed is due: the order of what decides, and the bounds that nothing crosses."""
+"""When a feed is due: what fetches show of it, the order of what decides, and the bounds that nothing crosses."""
+
+from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from services.feeds.rhythm import NO_GAPS, STEPS, Rhythm
-from services.feeds.schedule import Hints, Policy, corrected_price_factor, formula_interval, next_fetch
+from models.feed import Feed
+from services.feeds.schedule import (
+    DAYS,
+    MOST_AT_ONCE,
+    NO_GAPS,
+    STEPS,
+    Hints,
+    Policy,
+    Rhythm,
+    corrected_price_factor,
+    expected_rate,
+    formula_interval,
+    next_fetch,
+    observe,
+    rhythm_of,
+)
 
 NOW = datetime(2026, 2, 18, 10, 30, tzinfo=UTC)  # a Wednesday
+TEN = datetime(2026, 2, 18, 10, 0, tzinfo=UTC)
+MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 POLICY = Policy()
 FRUGAL = Policy(fetches_per_feed_hour=0.01)
 """So small a budget that only the specification's formula is left."""
@@ -104,6 +122,73 @@ def test_jitter_makes_an_interval_shorter_and_an_asked_wait_longer() -> None:
     assert minutes(hints=Hints(retry_after_seconds=600, jitter=0.5)) == pytest.approx(10.5)
 
 
+def test_a_peak_hour_has_more_than_one_and_a_half_times_the_mean() -> None:
+    counts = [2.0] * 24
+    counts[10], counts[0] = 3.0, 1.0
+    busy = Rhythm(articles_per_hour=60.0, hourly_distribution=tuple(counts))
+    assert busy.hour_multiplier(10) == 1.5
+    assert formula_interval(busy, NOW, POLICY) == 5 * MINUTE
+    counts[10], counts[1] = 3.01, 1.99
+    assert formula_interval(replace(busy, hourly_distribution=tuple(counts)), NOW, POLICY) == 3.5 * MINUTE
+
+
+def test_a_rate_of_nearly_nothing_is_no_trouble() -> None:
+    assert minutes(Rhythm(articles_per_hour=1e-300), policy=FRUGAL) == 15
+
+
+@pytest.mark.parametrize(
+    ("per_hour", "budget", "factor", "expected"),
+    [
+        (2.0, 8.0, 1.0, 3600 / 60 * (2 * 256 / 64 / 3600 / 2) ** 0.5),
+        (2.0, 16.0, 1.0, 3600 / 60 * (2 * 256 / 256 / 3600 / 2) ** 0.5),
+        (2.0, 8.0, 4.0, 3600 / 60 * (2 * 4 * 256 / 64 / 3600 / 2) ** 0.5),
+        (0.5, 8.0, 1.0, 3600 / 60 * (2 * 256 / 64 / 3600 / 0.5) ** 0.5),
+        (2000.0, 8.0, 1.0, 1.0),
+        (0.01, 8.0, 1.0, 15.0),
+    ],
+)
+def test_a_feed_is_fetched_when_what_waits_is_worth_the_price(
+    per_hour: float, budget: float, factor: float, expected: float
+) -> None:
+    policy = Policy(fetches_per_feed_hour=budget, price_factor=factor)
+    assert minutes(steady(per_hour), policy=policy) == pytest.approx(expected, rel=1e-3)
+
+
+def test_hints_below_a_minute_count_where_the_policy_allows_them() -> None:
+    quick = Policy(min_interval=timedelta())
+    assert next_fetch(Rhythm(), NOW, quick, Hints(retry_after_seconds=0.5)) - NOW == timedelta(seconds=0.5)
+    assert next_fetch(Rhythm(), NOW, quick, Hints(retry_after_seconds=0)) == NOW
+
+
+def test_an_hour_that_is_allowed_once_a_week_is_found() -> None:
+    hints = Hints(skip_days=frozenset(DAYS) - {"wednesday"}, skip_hours=frozenset(range(24)) - {9})
+    assert next_fetch(Rhythm(), NOW, POLICY, hints) == datetime(2026, 2, 25, 9, tzinfo=UTC)
+    local = NOW.astimezone(timezone(timedelta(hours=14)))
+    assert next_fetch(Rhythm(), local, POLICY, hints) == datetime(2026, 2, 25, 9, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("budget", "spent", "factor"),
+    [
+        (8.0, 4.0, 0.5),
+        (8.0, 6.0, 0.5),
+        (8.0, 7.0, 0.5625),
+        (8.0, 8.0, 1.0),
+        (8.0, 9.0, 1.5625),
+        (8.0, 9.657, 2.0),
+        (8.0, 20.0, 2.0),
+        (4.1, 3.0, 0.5),
+        (3.0, 4.012, 1.44),
+    ],
+)
+def test_the_price_follows_the_square_of_what_was_spent_beyond_the_longest_interval(
+    budget: float, spent: float, factor: float
+) -> None:
+    policy = Policy(fetches_per_feed_hour=budget)
+    assert corrected_price_factor(policy, [spent, spent]) == pytest.approx(factor, rel=1e-3)
+    assert corrected_price_factor(replace(policy, price_factor=3.0), [spent]) == pytest.approx(3 * factor, rel=1e-3)
+
+
 def test_the_price_rises_when_more_than_the_budget_was_spent_and_falls_when_less() -> None:
     assert corrected_price_factor(POLICY, [8.0, 8.0]) == 1.0
     assert 1.0 < corrected_price_factor(POLICY, [12.0, 6.0]) <= 2.0
@@ -122,3 +207,153 @@ def test_the_price_stays_within_bounds_however_often_it_is_corrected() -> None:
 def test_the_formula_is_the_latest_whatever_is_expected() -> None:
     dead = Rhythm(gap_hours=(100.0,) * STEPS, silent_hours=1000.0)
     assert next_fetch(dead, NOW, POLICY) - NOW <= formula_interval(dead, NOW, POLICY)
+
+
+def fetched_every(step: timedelta, count: int, articles: int = 0, rhythm: Rhythm | None = None) -> Rhythm:
+    """`count` fetches up to TEN, each with `articles` new ones."""
+    rhythm = rhythm or Rhythm(last_fetch_time=TEN - step * count)
+    for index in range(1 - count, 1):
+        now = TEN + step * index
+        rhythm = observe(rhythm, articles, [now - step / 2] * articles, now)
+    return rhythm
+
+
+def test_the_rate_is_articles_over_elapsed_time_however_often_it_is_fetched() -> None:
+    often = fetched_every(5 * MINUTE, 12 * 72, articles=1)
+    seldom = fetched_every(15 * MINUTE, 4 * 72, articles=3)
+    assert often.articles_per_hour == pytest.approx(12, rel=0.1)
+    assert seldom.articles_per_hour == pytest.approx(12, rel=0.1)
+
+
+def test_a_young_feeds_rate_is_fair_after_a_few_hours() -> None:
+    assert fetched_every(15 * MINUTE, 16, articles=2).articles_per_hour == pytest.approx(8, rel=0.4)
+
+
+def test_the_rate_forgets_within_days() -> None:
+    busy = fetched_every(15 * MINUTE, 4 * 72, articles=3)
+    later = observe(busy, 0, [], TEN + 4 * DAY)
+    assert later.articles_per_hour < 0.5
+
+
+def lived(start: datetime, arrivals: list[datetime], end: datetime) -> Rhythm:
+    """Fetched every ten minutes from `start` to `end`."""
+    rhythm, now = Rhythm(last_fetch_time=start), start
+    while now < end:
+        now += 10 * MINUTE
+        found = [at for at in arrivals if now - 10 * MINUTE < at <= now]
+        rhythm = observe(rhythm, len(found), found, now)
+    return rhythm
+
+
+def test_less_is_expected_the_longer_a_feed_that_speaks_in_sessions_is_silent() -> None:
+    busy = fetched_every(10 * MINUTE, 100, articles=1)
+    rates = [expected_rate(busy, TEN)]
+    for index in range(1, 37):
+        busy = observe(busy, 0, [], TEN + index * 10 * MINUTE)
+        rates.append(expected_rate(busy, TEN))
+    assert rates[36] < 0.5 * rates[12] < 0.5 * rates[0]
+
+
+def test_a_feed_learns_how_long_its_silences_last() -> None:
+    sixth_hours = [TEN + 6 * HOUR * index for index in range(60)]
+    rhythm = lived(TEN, sixth_hours, TEN + 15 * DAY - 5 * HOUR)
+    soon = expected_rate(rhythm, rhythm.last_fetch_time or TEN)
+    assert expected_rate(rhythm, TEN + 15 * DAY) > 3 * soon
+
+
+def test_what_comes_with_the_first_article_of_a_burst_is_expected_when_that_one_is() -> None:
+    noon = [TEN + 125 * MINUTE + day * DAY for day in range(10)]
+    bursts = [at + second * timedelta(seconds=1) for at in noon for second in range(5)]
+    rhythm = lived(TEN, bursts, TEN + 10 * DAY)
+    assert rhythm.gap_articles[0] == 0
+    assert sum(rhythm.gap_articles) == pytest.approx(10 * 5, rel=0.2)
+
+
+def test_an_article_wakes_a_quiet_feed_at_once() -> None:
+    quiet = fetched_every(15 * MINUTE, 4 * 48)
+    woken = observe(quiet, 1, [TEN + 9 * MINUTE], TEN + 10 * MINUTE)
+    assert expected_rate(woken, TEN) > 2 * expected_rate(quiet, TEN)
+
+
+def test_articles_are_counted_in_the_hour_they_were_published_in() -> None:
+    rhythm = observe(Rhythm(last_fetch_time=TEN - 3 * HOUR), 2, [TEN - 2.5 * HOUR, TEN - 0.5 * HOUR], TEN)
+    assert [hour for hour, count in enumerate(rhythm.hourly_distribution) if count > 0.5] == [7, 9]
+
+
+def test_articles_without_a_time_are_spread_over_the_time_since_the_last_fetch() -> None:
+    rhythm = observe(Rhythm(last_fetch_time=TEN - 4 * HOUR), 4, [], TEN)
+    assert [round(count) for count in rhythm.hourly_distribution[5:11]] == [0, 1, 1, 1, 1, 0]
+
+
+def test_times_before_the_last_fetch_or_in_the_future_count_as_since_then() -> None:
+    rhythm = observe(Rhythm(last_fetch_time=TEN - 2 * HOUR), 2, [TEN - 900 * DAY, TEN + 900 * DAY], TEN)
+    assert sum(rhythm.hourly_distribution) == pytest.approx(2, rel=0.01)
+    assert rhythm.hourly_distribution[8] > 0.9
+
+
+def test_the_first_fetch_learns_from_the_feeds_own_history() -> None:
+    history = [TEN - day * DAY - hour * HOUR for day in range(4) for hour in range(1, 6)]
+    rhythm = observe(Rhythm(), len(history), history, TEN)
+    assert rhythm.articles_per_hour > 0.2
+    assert sum(rhythm.hourly_distribution[5:10]) > 0.9 * sum(rhythm.hourly_distribution)
+    evening = TEN + 8 * HOUR
+    assert expected_rate(rhythm, TEN + 20 * HOUR) > 2 * expected_rate(rhythm, evening)
+
+
+def test_a_first_fetch_without_any_times_teaches_nothing_as_what_it_holds_may_be_of_any_age() -> None:
+    rhythm = observe(Rhythm(), 60, [], TEN)
+    assert (rhythm.articles_per_hour, rhythm.hour_multiplier(TEN.hour)) == (0.0, 1.0)
+    assert next_fetch(rhythm, TEN, Policy()) == next_fetch(observe(Rhythm(), 0, [], TEN), TEN, Policy())
+
+
+def test_what_is_undated_at_a_first_fetch_is_not_taken_to_be_as_new_as_the_rest() -> None:
+    dated = [TEN - MINUTE] * 3
+    assert observe(Rhythm(), 60, dated, TEN) == observe(Rhythm(), 3, dated, TEN)
+
+
+def test_after_a_gap_of_months_the_feed_is_nearly_a_new_one() -> None:
+    busy = fetched_every(10 * MINUTE, 6 * 72, articles=1)
+    after = observe(busy, 3, [TEN + 400 * DAY - HOUR] * 3, TEN + 400 * DAY)
+    assert after.articles_per_hour < 4
+    assert sum(after.hourly_distribution) == pytest.approx(3, abs=0.1)
+
+
+def test_a_clock_that_jumps_back_breaks_nothing() -> None:
+    busy = fetched_every(10 * MINUTE, 60, articles=1)
+    back = observe(busy, 1, [TEN], TEN - 5 * HOUR)
+    assert back.last_fetch_time == TEN - 5 * HOUR
+    assert TEN - 5 * HOUR + MINUTE <= next_fetch(back, TEN - 5 * HOUR, Policy()) <= TEN - 4.75 * HOUR
+
+
+def test_a_flood_counts_no_more_than_a_big_burst() -> None:
+    calm = fetched_every(15 * MINUTE, 4 * 72)
+    soon = TEN + 15 * MINUTE
+    burst, flood = (observe(calm, count, [soon] * count, soon) for count in (MOST_AT_ONCE, 10_000))
+    assert expected_rate(flood, soon) == expected_rate(burst, soon)
+    undated = observe(calm, 10_000, [], soon)
+    assert expected_rate(undated, soon) <= expected_rate(burst, soon)
+
+
+def test_fetches_per_hour_says_what_was_spent() -> None:
+    assert fetched_every(10 * MINUTE, 6 * 96).fetches_per_hour == pytest.approx(6, rel=0.05)
+
+
+def test_the_rhythm_survives_its_document() -> None:
+    rhythm = fetched_every(10 * MINUTE, 200, articles=1)
+    rhythm = observe(rhythm, 0, [], TEN + 50 * MINUTE)
+    feed = Feed.model_validate(
+        {
+            "feed_id": "a",
+            "feed_url": "https://example.com/feed",
+            "source_name": "Example",
+            "next_fetch_time": TEN,
+            "created_at": TEN,
+            "updated_at": TEN,
+        }
+    )
+    assert rhythm_of(feed) == Rhythm()
+    saved = feed.changed(TEN, last_successful_fetch=rhythm.last_fetch_time, **rhythm.as_fields())
+    read = rhythm_of(Feed.from_document(saved.to_document()))
+    later = TEN + HOUR
+    assert expected_rate(read, later) == pytest.approx(expected_rate(rhythm, later), rel=1e-3)
+    assert rhythm_of(saved.changed(TEN, gap_articles=(1.0,))).gap_articles == Rhythm().gap_articles

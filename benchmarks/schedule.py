@@ -2,10 +2,10 @@
 
     python benchmarks/schedule.py [TRACES] [--budget N ...] [--no-synthetic]
 
-TRACES has a line per publisher: name, first publication in Unix seconds, comma-separated gaps to the next ones. Each
-policy learns of an article only at the fetch that finds it. The delay of one is the time from its publication to that
-fetch. Fixed polling fetches all feeds at one common interval, with spread starts. Not a test: it prints, and judges
-nothing but by the figures.
+TRACES has a line per publisher: name, first publication in Unix seconds, comma-separated gaps to the next ones. A
+policy learns of an article only by the fetch that finds it. The delay of an article is the time from its publication to
+that fetch. Fixed polling fetches all feeds at one interval, with starts spread over it. This is no test: it prints
+figures.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Traces = dict[str, list[int]]
 
 
 class Poller:
-    """One feed under one policy: told what each fetch found, it says how many seconds until the next."""
+    """One feed under one policy: `after` takes what a fetch found, and returns the seconds until the next fetch."""
 
     def after(self, now: float, elapsed: float, found: Sequence[int]) -> float:
         raise NotImplementedError
@@ -41,7 +41,7 @@ class Poller:
 
 @dataclass
 class Adaptive(Poller):
-    """services/feeds/rhythm.py and schedule.py as the pipeline calls it."""
+    """services/feeds/schedule.py as ingestion calls it."""
 
     policy: Policy
     rhythm: Rhythm = field(default_factory=Rhythm)
@@ -54,7 +54,7 @@ class Adaptive(Poller):
 
 @dataclass
 class Formula(Poller):
-    """The specification's pseudocode as written: a rate per fetch taken for one per hour, peaks after the bounds."""
+    """The specification's pseudocode as written: it takes a rate per fetch for a rate per hour."""
 
     rate: float = 0.0
     hours: list[int] = field(default_factory=lambda: [0] * 24)
@@ -149,7 +149,7 @@ def replay(
                 last[name], now = now, now + wait
             due[name], known[name] = now, seen
         daily()
-    # What nobody had found at the end is found by the fetch that was next.
+    # Articles that no fetch had found at the end are found by the next fetch.
     for name, times in traces.items():
         result.delays[name] += [(time, due[name] - time) for time in times[known[name] :] if time < end]
     return result
@@ -213,7 +213,7 @@ def read_traces(path: Path) -> Traces:
 
 
 def synthetic(kind: str, feeds: int = 24, days: int = 10) -> Traces:
-    """Made-up arrivals, the same in every run; feeds' mean rates are spread over a factor of ten or more."""
+    """Synthetic arrivals, the same in every run; feeds' mean rates are spread over a factor of ten or more."""
     start, traces = 1_400_000_400, {}
     for index in range(feeds):
         chance = random.Random(f"{kind} {index}")
@@ -272,7 +272,7 @@ def report(traces: Traces, budget: float) -> None:
     end = max(times[-1] for times in traces.values()) + 1.0
     middle = start + (end - start) / 2
     names = sorted(traces)
-    # By turns in name order: which half a publisher is in says nothing about it.
+    # Alternating in the order of names, so that the halves do not differ otherwise.
     tuned, held = names[::2], names[1::2]
     ours = replay_adaptive(traces, start, end, Policy(fetches_per_feed_hour=budget))
     whole = ours.part(names, start, end)

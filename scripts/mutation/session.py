@@ -349,7 +349,7 @@ def main(argv: Sequence[str], root: Path = ROOT) -> None:
         prog="dev.py mutate", description="Mutation tests of the modules that only decide."
     )
     parser.add_argument(
-        "modules", nargs="*", metavar="MODULE", help="a file such as services/feeds/rhythm.py, or a folder"
+        "modules", nargs="*", metavar="MODULE", help="a file such as services/feeds/schedule.py, or a folder"
     )
     parser.add_argument("--list", action="store_true", help="print the modules that only decide, and stop")
     parser.add_argument(

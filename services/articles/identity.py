@@ -39,7 +39,7 @@ were parsed as a year (`1763300000`)."""
 FEWEST_WORDS = 3
 """A headline with fewer words is weak: many articles of one day may have it."""
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-"""Scripts that put no spaces between words; two of their letters count as a word."""
+"""Scripts that put no spaces between words; two of their letters count as one word more."""
 
 _ASCII_DROPPED = re.compile(r"[^a-z0-9\s]+")
 _DROPPED = re.compile(r"[^\w\s]|_")
@@ -209,7 +209,7 @@ def normalize_headline(headline: str) -> str:
 
 def dedup_key(normalized_headline: str, day: date, url: str | None = None) -> str:
     """`sha256(normalized_headline|YYYY-MM-DD)[:32]`, with `|URL` at the end of the hashed text if there is a URL."""
-    text = f"{normalized_headline}|{day.isoformat()[:10]}"
+    text = f"{normalized_headline}|{day.isoformat()}"
     return hashlib.sha256((f"{text}|{url}" if url else text).encode()).hexdigest()[:32]
 
 

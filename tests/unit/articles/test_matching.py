@@ -1,0 +1,280 @@
+"""Which entries are known, which are a flood, and which article an entry matches."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from models.article import ArticleDocument
+from models.feed import FeedSeen
+from models.values import format_time
+from services.articles.identity import Candidate, Entry, ShortHash, Source, entry_of, shared_url_hash
+from services.articles.matching import (
+    FEWEST_KEPT,
+    FLOOD_MINIMUM,
+    FLOOD_SHARE,
+    GROUP,
+    KEPT_PER_ENTRY,
+    MOST_KEPT,
+    DocumentCache,
+    KnownEntries,
+    candidates_of,
+    flood_of,
+    grouped,
+    matches_of,
+    seen_document,
+    separated,
+)
+from tests.unit.articles.builders import NOW, article_after, attempt, candidate, match, raw, source
+
+
+def group(number: int, form: int = 0) -> str:
+    """The hashes of one entry in one form: form, identity, URL, headline."""
+    return f"{number:012x}{form:04x}" + "".join(f"{kind}{number:015x}" for kind in "abc")
+
+
+def hashes(numbers: range) -> str:
+    return "".join(group(number) for number in numbers)
+
+
+def known_of(*candidates: Candidate) -> KnownEntries:
+    return KnownEntries("".join("".join(each.hashes()) for each in candidates))
+
+
+def test_an_entry_is_known_by_its_form_and_by_identity_url_and_headline() -> None:
+    each = candidate()
+    known = known_of(each)
+    assert GROUP == len(group(1)) == 64
+    assert known.has_form(each.entry.form_hash)
+    assert all(known.has(short) for short in (each.id_hash, each.url_hash, each.headline_hash))
+    assert not known.has(each.entry.form_hash)
+    assert not known.has_form(each.id_hash)
+    assert known.group(each.entry.form_hash) == "".join(each.hashes())
+    assert known.group(each.id_hash) is None
+    assert not KnownEntries().has_form(each.entry.form_hash)
+
+
+def test_forms_that_are_not_trusted_are_unknown_and_kept() -> None:
+    each = candidate()
+    known = KnownEntries("".join(each.hashes()), trusted=False)
+    assert not known.has_form(each.entry.form_hash)
+    assert known.has(each.id_hash)
+    assert known.group(each.entry.form_hash) is not None
+
+
+def test_entries_that_have_left_the_feed_are_kept_up_to_four_for_each_that_is_in_it() -> None:
+    assert (KEPT_PER_ENTRY, FEWEST_KEPT, MOST_KEPT) == (4, 100, 2_000)
+    known = KnownEntries(hashes(range(1_000)))
+    present = [group(number) for number in range(5_000, 5_030)]
+    assert known.with_entries(present) == hashes(range(910, 1_000)) + "".join(present)
+
+
+def test_at_least_a_hundred_entries_are_kept() -> None:
+    known = KnownEntries(hashes(range(1_000)))
+    assert known.with_entries([group(5_000)]) == hashes(range(901, 1_000)) + group(5_000)
+    assert known.with_entries([]) == hashes(range(900, 1_000))
+
+
+def test_at_most_two_thousand_entries_are_kept_unless_the_document_has_more() -> None:
+    known = KnownEntries(hashes(range(2_000)))
+    present = [group(number) for number in range(5_000, 5_600)]
+    assert known.with_entries(present) == hashes(range(600, 2_000)) + "".join(present)
+    large = [group(number) for number in range(5_000, 7_001)]
+    assert known.with_entries(large) == "".join(large)
+
+
+def test_an_older_form_of_a_present_entry_is_dropped() -> None:
+    known = KnownEntries(group(1) + group(2))
+    assert known.with_entries([group(1, form=7)]) == group(2) + group(1, form=7)
+
+
+def test_the_seen_document_is_read_by_its_model() -> None:
+    seen = FeedSeen.from_document(seen_document("a", hashes(range(3)), format_time(NOW)))
+    assert (seen.feed_id, seen.id, len(seen.entries()), seen.updated_at) == ("a", "seen", 12, NOW)
+
+
+def forms(*names: str) -> list[ShortHash]:
+    return [ShortHash(each) for each in names]
+
+
+def test_the_cache_has_a_feeds_last_document_only() -> None:
+    cache = DocumentCache(10)
+    cache.keep("a", "body 1", forms("x", "y"))
+    assert cache.has_all("a", "body 1", forms("x"))
+    assert not cache.has_all("a", "body 1", forms("x", "z"))
+    assert not cache.has_all("a", "body 2", forms("x"))
+    assert not cache.has_all("a", None, forms("x"))
+    assert not cache.has_all("b", "body 1", forms("x"))
+    cache.keep("a", "body 2", forms("z"))
+    assert not cache.has_all("a", "body 1", forms("x"))
+
+
+def test_a_full_cache_forgets_the_feed_that_was_saved_least_recently() -> None:
+    cache = DocumentCache(4)
+    cache.keep("a", "1", forms("x", "y"))
+    cache.keep("b", "1", forms("x"))
+    cache.keep("a", "2", forms("x", "y"))
+    cache.keep("c", "1", forms("x"))
+    assert all(cache.has_all(feed, body, forms("x")) for feed, body in (("a", "2"), ("b", "1"), ("c", "1")))
+    cache.keep("d", "1", forms("x"))
+    assert not cache.has_all("b", "1", forms("x"))
+    assert cache.has_all("a", "2", forms("x"))
+
+
+def entries(*numbers: int, **fields: Any) -> list[Entry]:
+    return [entry_of(source(), raw(number, **fields)) for number in numbers]
+
+
+def test_each_form_becomes_one_candidate() -> None:
+    assert len(candidates_of(entries(1, 2, 1), source(), NOW, KnownEntries())) == 2
+
+
+def test_an_entry_whose_url_identifies_nothing_is_left_out() -> None:
+    found = candidates_of([*entries(1, url="https:///x"), *entries(2)], source(), NOW, KnownEntries())
+    assert [each.article_id for each in found] == ["guid-2"]
+
+
+def test_an_entry_that_is_alone_with_a_url_that_was_shared_before_still_shares_it() -> None:
+    plain = candidate(article_id=None)
+    shared = f"{'0' * 32}{shared_url_hash(source(), plain.url)}{'0' * 16}"
+    (found,) = candidates_of(entries(1, article_id=None), source(), NOW, KnownEntries(shared))
+    assert found.locator != plain.locator
+    assert found.entry.item.url_shared
+    (with_id,) = candidates_of(entries(1), source(), NOW, KnownEntries(shared))
+    assert not with_id.entry.item.url_shared
+
+
+def flood(count: int, over: int) -> tuple[list[Candidate], KnownEntries]:
+    """So many entries with new ids, and what is known: the pages or headlines of `over` of them."""
+    new = [candidate(number, article_id=f"new-{number}") for number in range(count)]
+    by_url = [candidate(number, headline=f"An old headline {number}") for number in range(0, over, 2)]
+    by_headline = [candidate(number, url=f"https://old.example/{number}") for number in range(1, over, 2)]
+    return new, known_of(*by_url, *by_headline)
+
+
+@pytest.mark.parametrize(
+    ("count", "over", "is_flood"),
+    [(10, 10, True), (9, 9, False), (10, 5, True), (10, 4, False), (40, 20, True), (40, 19, False), (0, 0, False)],
+)
+def test_ten_new_ids_half_of_them_over_known_pages_are_a_flood(count: int, over: int, is_flood: bool) -> None:
+    assert (FLOOD_MINIMUM, FLOOD_SHARE) == (10, 0.5)
+    new, known = flood(count, over)
+    assert flood_of(new, known) == (new if is_flood else [])
+
+
+def test_entries_without_ids_and_known_ids_are_no_flood() -> None:
+    new, known = flood(10, 10)
+    assert flood_of([*new[:9], candidate(9, article_id=None)], known) == []
+    assert flood_of([*new[:9], candidate(9)], known_of(*(candidate(number) for number in range(10)))) == []
+    assert flood_of([*new, candidate(50, article_id=None)], known) == new
+
+
+def alias(each: Candidate, source_id: str = "dedup:other", age: timedelta = timedelta()) -> dict[str, dict[str, Any]]:
+    return {each.locator_id: {"source_id": source_id, "created_at": format_time(NOW - age)}}
+
+
+def test_an_entry_that_no_locator_knows_matches_the_article_with_its_key() -> None:
+    each = candidate()
+    assert matches_of([each], {}, source(), NOW) == [match(each)]
+
+
+def test_an_alias_names_the_article() -> None:
+    each = candidate()
+    (found,) = matches_of([each], alias(each), source(), NOW)
+    assert found == match(each, "dedup:other", certain=True, claimed=True)
+
+
+@pytest.mark.parametrize(
+    ("age", "outlived"),
+    [(timedelta(days=30, hours=-1), False), (timedelta(days=30, hours=-1, seconds=1), True)],
+)
+def test_an_article_has_expired_an_hour_before_its_aliass_thirty_days_are_over(age: timedelta, outlived: bool) -> None:
+    each = candidate()
+    (found,) = matches_of([each], alias(each, age=age), source(), NOW)
+    assert found.outlived is outlived
+
+
+def test_an_entry_without_a_date_was_first_seen_when_its_alias_was_created() -> None:
+    each = candidate(published=None)
+    (found,) = matches_of([each], alias(each, age=timedelta(days=2)), source(), NOW)
+    assert found.candidate.published == NOW - timedelta(days=2)
+    (later,) = matches_of([each], alias(each, age=timedelta(days=-2)), source(), NOW)
+    assert later.candidate.published == NOW
+    dated = candidate()
+    (as_it_is,) = matches_of([dated], alias(dated, age=timedelta(days=2)), source(), NOW)
+    assert as_it_is.candidate is dated
+
+
+def test_of_entries_with_one_locator_the_later_ones_match_the_article_of_the_first() -> None:
+    first = candidate(article_id=None)
+    later = candidate(article_id=None, headline="The same page under another headline")
+    found = matches_of([first, later, candidate(2)], {}, source(), NOW)
+    assert found == [match(first), match(later, first.source_id(), certain=True, claimed=True), match(candidate(2))]
+
+
+def test_matches_are_grouped_by_article_in_their_order() -> None:
+    one, two, three = match(candidate(1), "x"), match(candidate(2), "y"), match(candidate(3), "x")
+    assert grouped([one, two, three]) == {"x": [one, three], "y": [two]}
+
+
+def stored(*candidates: Candidate, of: Source | None = None) -> ArticleDocument:
+    return article_after(attempt(of), *candidates)
+
+
+SAME = "One headline for everything"
+
+
+def titled(number: int, **fields: Any) -> Candidate:
+    return candidate(number, headline=SAME, **fields)
+
+
+def separate(article: ArticleDocument | None, *candidates: Candidate, **fields: bool) -> dict[str, list[str]]:
+    """The articles in which the candidates end up, by the ids of the entries."""
+    key = titled(1).source_id()
+    groups = {key: [match(each, key, **fields) for each in candidates]}
+    after = separated(groups, {key: article}, source())
+    return {name: [each.candidate.article_id for each in group] for name, group in after.items()}
+
+
+def test_a_second_entry_under_another_id_and_url_is_an_article_of_its_own() -> None:
+    key, own = titled(1).source_id(), titled(2).source_id(with_url=True)
+    assert separate(None, titled(1), titled(2)) == {key: ["guid-1"], own: ["guid-2"]}
+    assert separate(stored(titled(1)), titled(2)) == {own: ["guid-2"]}
+
+
+def test_the_same_id_or_the_same_url_is_the_same_article() -> None:
+    key = titled(1).source_id()
+    assert separate(None, titled(1)) == {key: ["guid-1"]}
+    assert separate(stored(titled(1)), titled(1, url="https://news.example/moved")) == {key: ["guid-1"]}
+    assert separate(stored(titled(1)), titled(1, article_id="guid-9")) == {key: ["guid-9"]}
+    tracked = stored(titled(1, url="http://news.example/1?utm_source=rss"))
+    assert separate(tracked, titled(1, article_id="guid-9")) == {key: ["guid-9"]}
+
+
+def test_an_entry_of_another_source_joins_the_article() -> None:
+    key = titled(1).source_id()
+    theirs = stored(titled(7, of=source("b")), of=source("b"))
+    assert separate(theirs, titled(2)) == {key: ["guid-2"]}
+
+
+def test_a_match_that_is_certain_stays() -> None:
+    assert separate(stored(titled(1)), titled(2), certain=True) == {titled(1).source_id(): ["guid-2"]}
+
+
+def test_nothing_leaves_a_deleted_article() -> None:
+    article = stored(titled(1))
+    article["deleted_at"] = format_time(NOW)
+    assert separate(article, titled(2), titled(3)) == {titled(1).source_id(): ["guid-2", "guid-3"]}
+
+
+def test_what_was_separated_is_certain_and_the_others_are_as_they_were() -> None:
+    key = titled(1).source_id()
+    own = titled(2).source_id(with_url=True)
+    after = separated({key: [match(titled(1), key), match(titled(2), key)]}, {key: None}, source())
+    assert after == {key: [match(titled(1), key)], own: [match(titled(2), own, certain=True)]}
+
+
+def test_a_stored_url_that_cannot_be_normalized_is_compared_as_it_is() -> None:
+    article = stored(titled(1))
+    article["source_attribution"]["a"]["url"] = "https:///x"
+    assert separate(article, titled(2)) == {titled(2).source_id(with_url=True): ["guid-2"]}

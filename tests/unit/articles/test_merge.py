@@ -1,0 +1,439 @@
+"""What entries do to their article: create, join, edit, change its priority, or nothing; and what is written of it."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from models.article import LOWEST_PRIORITY, Article, AttributionDocument
+from models.locator import LocatorAlias, SeenHash
+from models.observation import Observation, ObservationDocument
+from models.values import format_time
+from services.articles.identity import Candidate
+from services.articles.merge import (
+    LONGEST_DATE,
+    MOST_TAGS,
+    alias,
+    analysed_alike,
+    change_of,
+    chosen_source,
+    merge,
+    observation_id,
+    priority_of,
+    seen_hash,
+    with_priority,
+)
+from tests.unit.articles.builders import NOW, article_after, attempt, candidate, match, merged, source
+
+A, B = source("a", 5), source("b", 5)
+LATER = NOW + timedelta(minutes=1)
+TIME, LATER_TIME = format_time(NOW), format_time(LATER)
+
+
+def by_a(minutes: int = 0, priority: int = 5, **fields: Any) -> Any:
+    return attempt(source("a", priority), NOW + timedelta(minutes=minutes), **fields)
+
+
+def by_b(minutes: int = 0, priority: int = 5, **fields: Any) -> Any:
+    return attempt(source("b", priority), NOW + timedelta(minutes=minutes), **fields)
+
+
+def in_a(**fields: Any) -> Candidate:
+    return candidate(of=A, **fields)
+
+
+def in_b(**fields: Any) -> Candidate:
+    return candidate(of=B, **fields)
+
+
+def observed(one: Any) -> ObservationDocument:
+    assert one.observation is not None
+    document: ObservationDocument = one.observation
+    return document
+
+
+def test_a_new_entry_creates_an_article_that_its_model_reads() -> None:
+    each = in_a(tags=("t",), tickers=("T",), publisher="Reuters")
+    one = merged(None, by_a(), each)
+    assert one.article is not None
+    article = Article.from_document(one.article)
+    assert article.to_document() == {
+        "entity_type": "Article",
+        "schema_version": "1",
+        "id": "article",
+        "source_id": each.source_id(),
+        "created_at": TIME,
+        "updated_at": TIME,
+        "ttl_timestamp": int(NOW.timestamp()) + 30 * 86_400,
+        "dedup_key": each.plain_key,
+        "timestamp": "2026-02-21T19:00:00Z",
+        "headline": "Number 1 is in the news",
+        "normalized_headline": "number 1 is in the news",
+        "url_in_key": False,
+        "sources": ["a"],
+        "source_attribution": {
+            "a": {
+                "article_id": "guid-1",
+                "url": "https://news.example/1",
+                "crawl_timestamp": TIME,
+                "original_headline": "Number 1 is in the news",
+                "source_name": "Reuters",
+                "source_priority": 5,
+                "published_at": "2026-02-21T19:00:00Z",
+                "scraped_at": TIME,
+                "revision": each.revision,
+                "added_by_run": "run-1",
+            }
+        },
+        "canonical": {
+            "source": "a",
+            "source_priority": 5,
+            "observation_id": "obs:a:20260221",
+            "headline": "Number 1 is in the news",
+            "url": "https://news.example/1",
+            "published_at": "2026-02-21T19:00:00Z",
+            "scraped_at": TIME,
+            "revision": each.revision,
+            "publisher": "Reuters",
+        },
+        "created_by_run": "run-1",
+        "status": "pending",
+        "analysis_due_since": TIME,
+        "analysis_attempts": 0,
+        "matched_tickers": ["T"],
+        "detected_tickers": [],
+        "detected_tool_ids": [],
+        "tool_ids_ever_detected": [],
+        "tags": ["t"],
+        "text_for_analysis": "Something has happened.",
+    }
+    assert (one.is_new_to_source, one.makes_analysis_due, one.before, one.text_in) == (True, True, None, None)
+
+
+def test_a_new_entry_is_observed_by_the_attempt_that_created_its_article() -> None:
+    each = in_a(tags=("t",), tickers=("T",), publisher="Reuters")
+    observation = Observation.from_document(observed(merged(None, by_a(number=2), each)))
+    assert observation.to_document() == {
+        "entity_type": "Observation",
+        "schema_version": "1",
+        "id": "obs:a:20260221",
+        "source_id": each.source_id(),
+        "created_at": TIME,
+        "updated_at": TIME,
+        "ttl_timestamp": int(NOW.timestamp()) + 30 * 86_400,
+        "source": "a",
+        "source_priority": 5,
+        "observed_day": "2026-02-21",
+        "scraped_at": TIME,
+        "article_id": "guid-1",
+        "url": "https://news.example/1",
+        "headline": "Number 1 is in the news",
+        "text": "Something has happened.",
+        "publisher": "Reuters",
+        "published_at": "2026-02-21T19:00:00Z",
+        "tags": ["t"],
+        "tickers": ["T"],
+        "revision": each.revision,
+        "parse_warnings": [],
+        "added_by_attempt": "run-1:a:2",
+        "created_article": True,
+    }
+
+
+def test_a_date_that_does_not_count_is_flagged_in_the_article_and_kept_in_the_observation() -> None:
+    long = "soon " * 1_000
+    one = merged(
+        None, by_a(), in_a(published=None, published_flag="unparsable", date_text=long, mended=("id_repeated",))
+    )
+    assert one.article is not None
+    assert one.article["published_flag"] == "unparsable"
+    assert one.article["timestamp"] == TIME
+    observation = observed(one)
+    assert observation["published_flag"] == "unparsable"
+    assert observation["parse_warnings"] == ["id_repeated", "date_unparsable"]
+    assert LONGEST_DATE == 200
+    assert len(observation["raw_value"]) == len(("soon " * 40).strip())
+    assert "raw_value" not in observed(merged(None, by_a(), in_a(published=None, date_text=" ")))
+    assert "raw_value" not in observed(merged(None, by_a(), in_a(date_text="Sat")))
+
+
+def test_an_entry_without_text_or_publisher_has_none() -> None:
+    one = merged(None, by_a(), in_a(summary_html=""))
+    assert one.article is not None
+    assert "text_for_analysis" not in one.article
+    assert "published_flag" not in one.article
+    assert not {"text", "publisher", "published_flag"} & observed(one).keys()
+
+
+def test_an_article_whose_key_has_its_url_says_so() -> None:
+    assert article_after(by_a(), in_a(headline="Live blog"))["url_in_key"]
+    assert article_after(by_a(), in_a(headline="🚀"))["url_in_key"]
+    # An alias that a crash left behind may name the plain key of another headline.
+    assert merge(None, None, [match(in_a(), "dedup:" + "0" * 32)], by_a()).article == {
+        **article_after(by_a(), in_a()),
+        "source_id": "dedup:" + "0" * 32,
+        "dedup_key": "0" * 32,
+        "url_in_key": True,
+    }
+
+
+def test_an_entry_that_has_outlived_its_article_does_not_create_it_again() -> None:
+    one = merged(None, by_a(), in_a(), outlived=True)
+    assert (one.article, one.observation, one.makes_analysis_due) == (None, None, False)
+
+
+def test_another_source_joins_the_article() -> None:
+    first = article_after(by_a(), in_a(tags=("t",), tickers=("T",)))
+    one = merged(first, by_b(1, run_id="run-2"), in_b(article_id="b-1", tags=("u", "t"), tickers=("U",)))
+    joined = one.article
+    assert joined is not None
+    assert Article.from_document(joined)
+    assert joined["sources"] == ["a", "b"]
+    assert joined["source_attribution"]["a"] == first["source_attribution"]["a"]
+    assert joined["source_attribution"]["b"]["added_by_run"] == "run-2"
+    assert (joined["created_by_run"], joined["created_at"], joined["updated_at"]) == ("run-1", TIME, LATER_TIME)
+    assert (joined["tags"], joined["matched_tickers"]) == (["t", "u"], ["T", "U"])
+    assert (one.is_new_to_source, observed(one)["created_article"]) == (True, False)
+    assert observed(one)["added_by_attempt"] == "run-2:b:1"
+
+
+def test_of_two_sources_in_one_second_the_one_that_was_there_stays_first() -> None:
+    first = article_after(by_b(), in_b())
+    assert article_after(by_a(), in_a(), article=first)["sources"] == ["b", "a"]
+
+
+def test_a_source_that_began_earlier_goes_first_though_it_joins_later() -> None:
+    first = article_after(by_b(1), in_b())
+    assert article_after(by_a(), in_a(), article=first)["sources"] == ["a", "b"]
+    assert article_after(by_a(), in_a(), article=first)["updated_at"] == LATER_TIME
+
+
+def test_a_source_of_better_priority_that_joins_becomes_the_canonical_reading() -> None:
+    first = article_after(by_a(), in_a())
+    joined = merged(first, by_b(1, priority=4), in_b(headline="NUMBER 1 is in the news!", summary_html="B's text"))
+    assert joined.article is not None
+    assert (joined.article["canonical"]["source"], joined.article["text_for_analysis"]) == ("b", "B's text")
+    assert joined.article["headline"] == "Number 1 is in the news"
+    assert joined.makes_analysis_due
+    assert joined.text_in is None
+
+
+def test_a_source_of_worse_priority_that_joins_changes_no_reading() -> None:
+    first = article_after(by_a(), in_a())
+    first["status"], first["analysis_attempts"] = "error", 5
+    del first["analysis_due_since"]
+    joined = merged(first, by_b(1, priority=6), in_b(headline="NUMBER 1 is in the news!", summary_html="B's text"))
+    assert joined.article is not None
+    assert (joined.article["canonical"], joined.article["text_for_analysis"]) == (
+        first["canonical"],
+        "Something has happened.",
+    )
+    assert not joined.makes_analysis_due
+    assert (joined.article["status"], joined.article["analysis_attempts"]) == ("error", 5)
+    assert "analysis_due_since" not in joined.article
+
+
+def test_an_edit_changes_the_article_and_keeps_when_and_by_which_run_its_source_was_added() -> None:
+    first = article_after(by_a(), in_a())
+    edited = merged(first, by_a(1, run_id="run-2"), in_a(headline="Number 1 is back", published=NOW))
+    assert edited.article is not None
+    own = edited.article["source_attribution"]["a"]
+    assert (own["crawl_timestamp"], own["scraped_at"], own["added_by_run"]) == (TIME, LATER_TIME, "run-1")
+    assert (own["original_headline"], own["published_at"]) == ("Number 1 is back", "2026-02-21T19:00:00Z")
+    assert edited.article["canonical"]["headline"] == "Number 1 is back"
+    assert edited.article["headline"] == "Number 1 is in the news"
+    assert edited.article["timestamp"] == "2026-02-21T19:00:00Z"
+    assert (edited.is_new_to_source, edited.makes_analysis_due) == (False, True)
+    assert observed(edited)["published_at"] == "2026-02-21T19:00:00Z"
+    assert not {"added_by_attempt", "created_article"} & observed(edited).keys()
+
+
+def test_an_edit_of_an_attribution_that_lacks_newer_fields_adds_no_run() -> None:
+    first = article_after(by_a(), in_a())
+    del first["source_attribution"]["a"]["added_by_run"], first["source_attribution"]["a"]["published_at"]
+    own = article_after(by_a(1), in_a(summary_html="Edited", published=NOW), article=first)["source_attribution"]["a"]
+    assert "added_by_run" not in own
+    assert own["published_at"] == TIME
+
+
+def test_an_edit_keeps_what_the_observation_of_the_day_recorded() -> None:
+    created = merged(None, by_a(), in_a())
+    edit = match(in_a(summary_html="Edited"), in_a().source_id())
+    edited = observed(merge(created.article, created.observation, [edit], by_a(1)))
+    before = observed(created)
+    kept = ("id", "created_at", "ttl_timestamp", "added_by_attempt", "created_article")
+    assert {name: edited.get(name) for name in kept} == {name: before.get(name) for name in kept}
+    assert (edited["text"], edited["scraped_at"], edited["updated_at"]) == ("Edited", LATER_TIME, LATER_TIME)
+    joined = {**before, "created_article": False}
+    again = observed(merge(created.article, joined, [edit], by_a(1)))  # type: ignore[arg-type]
+    assert again["created_article"] is False
+    old = {name: value for name, value in before.items() if name not in ("added_by_attempt", "created_article")}
+    assert (
+        not {"added_by_attempt", "created_article"}
+        & observed(
+            merge(created.article, old, [edit], by_a(1))  # type: ignore[arg-type]
+        ).keys()
+    )
+
+
+def test_an_edit_that_is_taken_back_is_an_edit() -> None:
+    first = article_after(by_a(), in_a())
+    edited = article_after(by_a(1), in_a(summary_html="Edited"), article=first)
+    back = merged(edited, by_a(2), in_a())
+    assert back.article is not None
+    assert back.article["text_for_analysis"] == "Something has happened."
+    assert back.makes_analysis_due
+
+
+def test_two_forms_of_one_entry_in_one_document_create_an_article_and_edit_it() -> None:
+    one = merged(None, by_a(), in_a(), in_a(summary_html="The other form"))
+    assert one.article is not None
+    assert one.article["text_for_analysis"] == "The other form"
+    assert (one.is_new_to_source, observed(one)["text"]) == (True, "The other form")
+    assert (observed(one)["added_by_attempt"], observed(one)["created_article"]) == ("run-1:a:1", True)
+
+
+def test_an_entry_that_is_as_it_was_changes_nothing() -> None:
+    first = article_after(by_a(), in_a())
+    one = merged(first, by_a(1), in_a())
+    assert (one.article, one.observation, one.is_new_to_source, one.makes_analysis_due) == (None, None, False, False)
+
+
+def test_an_edit_without_text_leaves_no_text_to_analyse() -> None:
+    first = article_after(by_a(), in_a())
+    assert article_after(by_a(1), in_a(summary_html=""), article=first)["text_for_analysis"] is None
+
+
+def test_a_deleted_article_stays_as_it_is() -> None:
+    deleted = article_after(by_a(), in_a())
+    deleted["deleted_at"] = TIME
+    for change in (merged(deleted, by_a(1), in_a(summary_html="Edited")), merged(deleted, by_b(1), in_b())):
+        assert (change.article, change.observation) == (None, None)
+
+
+def test_an_attempt_that_was_overtaken_does_not_write_over_a_later_revision() -> None:
+    article = article_after(by_a(2), in_a(summary_html="Later"))
+    early = match(in_a())
+    assert change_of(early, article, by_a(1)) == "none"
+    assert change_of(early, article, by_a(2)) == "edit"
+    del article["source_attribution"]["a"]["scraped_at"]
+    assert change_of(early, article, by_a(1)) == "edit"
+
+
+def test_a_changed_priority_is_written_without_a_new_observation() -> None:
+    first = article_after(by_a(), in_a())
+    one = merged(first, by_a(1, priority=7), in_a())
+    assert one.article is not None
+    assert one.article["source_attribution"]["a"] == {**first["source_attribution"]["a"], "source_priority": 7}
+    assert one.article["canonical"]["source_priority"] == 7
+    assert (one.observation, one.is_new_to_source, one.makes_analysis_due) == (None, False, False)
+
+
+def test_a_better_priority_makes_the_sources_reading_canonical_with_its_text() -> None:
+    first = article_after(by_a(), in_a(), article=None)
+    both = article_after(by_b(1, priority=6), in_b(summary_html="B's text"), article=first)
+    one = merged(both, by_b(2, priority=4), in_b(summary_html="B's text"))
+    assert one.article is not None
+    assert (one.article["canonical"]["source"], one.article["text_for_analysis"]) == ("b", "B's text")
+    assert one.makes_analysis_due
+
+
+def test_a_worse_priority_names_the_observation_with_the_other_sources_text() -> None:
+    first = article_after(by_a(), in_a())
+    both = article_after(by_b(1, priority=6), in_b(summary_html="B's text"), article=first)
+    one = merged(both, by_a(2, priority=9), in_a())
+    assert one.article is not None
+    assert (one.article["canonical"]["source"], one.text_in) == ("b", "obs:b:20260221")
+    assert merged(both, by_a(2, priority=4), in_a()).text_in is None
+
+
+def test_the_priority_of_one_source_is_changed_alone() -> None:
+    first = article_after(by_a(), in_a())
+    both = article_after(by_b(1, priority=6), in_b(headline="NUMBER 1 is in the news!"), article=first)
+    after = with_priority(both, "a", 9, format_time(NOW + timedelta(minutes=2)))
+    assert (after["canonical"]["source"], after["canonical"]["headline"]) == ("b", "NUMBER 1 is in the news!")
+    assert (after["updated_at"], after["sources"]) == ("2026-02-21T20:02:00Z", ["a", "b"])
+    assert after["text_for_analysis"] == both["text_for_analysis"]
+    assert both["source_attribution"]["a"]["source_priority"] == 5
+
+
+def test_an_attribution_without_priority_has_the_lowest() -> None:
+    assert priority_of({}) == priority_of({"source_priority": None}) == LOWEST_PRIORITY == 999
+    assert priority_of({"source_priority": 0}) == 0
+
+
+def attributions(**told: tuple[int | None, str]) -> dict[str, AttributionDocument]:
+    return {
+        key: {"source_priority": priority, "scraped_at": scraped, "crawl_timestamp": "2026-02-20T00:00:00Z"}
+        for key, (priority, scraped) in told.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("told", "chosen"),
+    [
+        ({"a": (1, "2026-02-20T00:00:00Z"), "b": (2, "2026-02-21T00:00:00Z")}, "a"),
+        ({"a": (1, "2026-02-20T00:00:00Z"), "b": (1, "2026-02-20T00:00:01Z")}, "b"),
+        ({"a": (1, "2026-02-20T00:00:00Z"), "b": (1, "2026-02-20T00:00:00Z")}, "b"),
+        ({"b": (1, "2026-02-20T00:00:00Z"), "a": (1, "2026-02-20T00:00:00Z")}, "b"),
+        ({"a": (None, "2026-02-21T00:00:00Z"), "b": (998, "2026-02-20T00:00:00Z")}, "b"),
+        ({"a": (1, ""), "b": (1, "2026-02-19T23:59:59Z")}, "a"),
+    ],
+)
+def test_the_canonical_source_has_the_lowest_priority_then_the_latest_revision_then_the_highest_id(
+    told: dict[str, tuple[int | None, str]], chosen: str
+) -> None:
+    assert chosen_source(attributions(**told)) == chosen
+
+
+def test_an_observation_is_named_by_source_and_day() -> None:
+    assert observation_id("a", "2026-02-21T23:59:59Z") == "obs:a:20260221"
+
+
+@pytest.mark.parametrize(
+    ("changed", "alike"),
+    [
+        ({"text_for_analysis": "other"}, False),
+        ({"matched_tickers": ["X"]}, False),
+        ({"tags": ["x"]}, False),
+        ({"updated_at": LATER_TIME}, True),
+    ],
+)
+def test_an_analysis_reads_text_tickers_and_tags(changed: Any, alike: bool) -> None:
+    before = article_after(by_a(), in_a())
+    assert analysed_alike(before, {**before, **changed}) is alike
+
+
+@pytest.mark.parametrize(("name", "alike"), [("headline", False), ("revision", False), ("url", True)])
+def test_an_analysis_reads_headline_and_revision_of_the_canonical_reading(name: str, alike: bool) -> None:
+    before = article_after(by_a(), in_a())
+    canonical: Any = {**before["canonical"], name: "other"}
+    assert analysed_alike(before, {**before, "canonical": canonical}) is alike
+
+
+def test_an_edit_gives_an_article_in_error_another_chance_and_keeps_since_when_its_analysis_is_due() -> None:
+    first = article_after(by_a(), in_a())
+    first["status"], first["analysis_attempts"] = "error", 5
+    after = article_after(by_a(1), in_a(summary_html="Edited"), article=first)
+    assert (after["status"], after["analysis_attempts"], after["analysis_due_since"]) == ("pending", 0, TIME)
+    first["status"] = "analyzed"
+    del first["analysis_due_since"]
+    after = article_after(by_a(1), in_a(summary_html="Edited"), article=first)
+    assert (after["status"], after["analysis_attempts"], after["analysis_due_since"]) == ("analyzed", 5, LATER_TIME)
+
+
+def test_an_article_keeps_a_hundred_tags() -> None:
+    first = article_after(by_a(), in_a(tags=tuple(f"a{number}" for number in range(60))))
+    joined = article_after(by_b(1), in_b(tags=tuple(f"b{number}" for number in range(60))), article=first)
+    assert len(joined["tags"]) == MOST_TAGS == 100
+    assert joined["tags"][59:61] == ["a59", "b0"]
+
+
+def test_locator_and_hash_are_read_by_their_models() -> None:
+    each = in_a()
+    found = LocatorAlias.from_document(alias(each, each.source_id(), by_a()))
+    assert (found.id, found.provider, found.source_id) == (each.locator_id, "a", each.source_id())
+    assert found.ttl_timestamp == int(NOW.timestamp()) + 30 * 86_400
+    seen = SeenHash.from_document(seen_hash(each, each.source_id(), by_a(), 7 * 86_400))
+    assert (seen.source, seen.content_hash, seen.revision) == ("a", each.entry.content_hash, each.entry.form_hash)
+    assert (seen.created_at, seen.updated_at, seen.ttl_timestamp) == (NOW, NOW, int(NOW.timestamp()) + 7 * 86_400)

@@ -5,7 +5,7 @@ import json
 import azure.functions as func
 
 from services.articles.quarantine import STATUSES
-from services.articles.reading import LAYERS, ArticleFilter, article_filter
+from services.articles.reading import CONDITIONS, LAYERS, article_filter
 from services.container import Container
 from services.topology import INGEST_FEEDS
 from services.workflows import changes
@@ -25,12 +25,10 @@ from triggers.http_codec import (
 
 articles_http = func.Blueprint()
 
-FILTERS = ArticleFilter.names()
 
-
-@endpoint(articles_http, "GET", "articles", *FILTERS, "limit", "cursor")
+@endpoint(articles_http, "GET", "articles", *CONDITIONS, "limit", "cursor")
 async def list_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    given = {name: req.params[name] for name in FILTERS if name in req.params}
+    given = {name: req.params[name] for name in CONDITIONS if name in req.params}
     return page_answer(await services.articles.page(article_filter(given, services.clock()), *page_of(req)))
 
 

@@ -32,7 +32,7 @@ MOST_TEXT = 4_000
 FUTURE_ALLOWED = timedelta(minutes=10)
 """How far clocks may differ. A publication time further ahead is replaced by the time of the first fetch."""
 
-EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+EARLIEST = datetime.fromtimestamp(0, UTC)
 """An earlier publication time is a wrong one: the zero of some clock (the years 1, 1601, 1899), or Unix seconds that
 were parsed as a year (`1763300000`)."""
 
@@ -183,9 +183,10 @@ def publication_time(item: RawItem, first_seen: datetime) -> tuple[datetime, Pub
 
 def is_weak(normalized_headline: str) -> bool:
     """Whether the headline has too few words to tell two articles of one day apart."""
-    unspaced = len(_UNSPACED.findall(normalized_headline)) if not normalized_headline.isascii() else 0
-    words = normalized_headline.count(" ") + (normalized_headline != "")
-    return words + unspaced // 2 < FEWEST_WORDS
+    words = normalized_headline.count(" ") + 1
+    if not normalized_headline.isascii():
+        words += len(_UNSPACED.findall(normalized_headline)) // 2
+    return words < FEWEST_WORDS
 
 
 def normalize_headline(headline: str) -> str:

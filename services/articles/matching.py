@@ -227,8 +227,6 @@ def separated(groups: Groups, articles: Mapping[str, ArticleDocument | None], so
 def _own_articles(article: ArticleDocument | None, group: Sequence[Match], source: Source) -> list[Match]:
     """The matches that must be articles of their own: their source has another entry in this article, under another id
     and another URL. Merging the wrong articles is worse than missing a duplicate."""
-    if article is None and len(group) == 1:
-        return []  # nearly always: the entry creates the article
     if article is not None and article.get("deleted_at"):
         return []
     own = article["source_attribution"].get(source.key) if article is not None else None

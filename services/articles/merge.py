@@ -73,8 +73,8 @@ class Merged(NamedTuple):
     article: ArticleDocument | None
     observation: ObservationDocument | None
     matches: tuple[Match, ...]
-    is_new_to_source: bool = False
-    text_in: str | None = None
+    is_new_to_source: bool
+    text_in: str | None
 
     @property
     def makes_analysis_due(self) -> bool:

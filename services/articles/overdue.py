@@ -1,24 +1,22 @@
 """Finds ingestion work whose message was lost: articles not analysed, released batches not ingested, runs not ended.
 
-The stored state says what is overdue. It is sent again, but not while its queue still has messages, not the same
-article twice within an hour, and not for ever.
+What is overdue follows from the stored documents. Its message is sent again, but not the same article twice within an
+hour, and not for ever.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from models.errors import ChangedMeanwhile
 from models.feed import Feed
-from models.run import INGEST_FEEDS, JobRun
+from models.run import INGEST_FEEDS, Attempt, JobRun
 from models.values import format_time
 from services.articles.attempts import added_by, record_interrupted
 from services.feeds.claims import IngestMessage
-from services.ports import Document, Query, Store, Where
+from services.ports import Document, Query, Replace, Store, Where
 from services.runs import rules
 from services.runs.engine import STUCK_AFTER, RunEngine
 from services.store.containers import ARTICLES, FEEDS
@@ -27,18 +25,10 @@ DUE_TOO_LONG = timedelta(minutes=5)
 NOT_AGAIN_WITHIN = timedelta(hours=1)
 MOST_RESENDS = 24
 MOST_AT_ONCE = 500
-SCANNED_PAGES = 10
-WRITING_AT_ONCE = 16
+MOST_PAGES = 10
+"""The articles that are due for longest are read first, and may be those that must not be sent again."""
 
 LOST_MESSAGE = "its message was lost or given up; its feeds are claimed anew"
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """How many messages wait in the two queues of ingestion."""
-
-    articles: int
-    feeds: int
 
 
 class OverdueIngestion:
@@ -46,34 +36,34 @@ class OverdueIngestion:
         self._store = store
         self._engine = engine
 
-    async def articles(self, waiting: Waiting, now: datetime) -> list[str]:
+    async def articles(self, now: datetime) -> list[str]:
         """The articles whose analysis is overdue, each marked as sent again."""
-        if waiting.articles:
-            return []
         found: list[Document] = []
         where = (
             Where("analysis_due_since", "le", format_time(now - DUE_TOO_LONG)),
             Where("deleted_at", "missing"),
         )
         after = None
-        for _ in range(SCANNED_PAGES):
+        for _ in range(MOST_PAGES):
             query = Query(where, order="by_analysis_due", limit=MOST_AT_ONCE, after=after)
             page = await self._store.query(ARTICLES.name, query)
             found += [each for each in page.items if may_be_sent_again(each, now)]
             after = page.next
             if after is None or len(found) >= MOST_AT_ONCE:
                 break
-        gate = asyncio.Semaphore(WRITING_AT_ONCE)
-        marked = await asyncio.gather(*(self._mark(each, now, gate) for each in found[:MOST_AT_ONCE]))
-        return [each["source_id"] for each, done in zip(found, marked, strict=False) if done]
+        marks = [(each["source_id"], [Replace(sent_again(each, now), each["_etag"])]) for each in found[:MOST_AT_ONCE]]
+        marked = await self._store.batch_many(ARTICLES.name, marks) if marks else []
+        # An article that could not be marked was changed by another worker meanwhile.
+        return [source_id for (source_id, _), result in zip(marks, marked, strict=True) if isinstance(result, list)]
 
-    async def runs(self, waiting: Waiting, now: datetime) -> list[IngestMessage]:
-        """The messages of released batches that are to be sent again. Other runs that never ended are closed."""
+    async def runs(self, now: datetime, *, resend: bool = True) -> list[IngestMessage]:
+        """The messages of released batches that are to be sent again, if `resend`. Other runs that never ended are
+        closed."""
         again: list[IngestMessage] = []
         for run in await self._engine.overdue([INGEST_FEEDS], now):
             quarantine_id = run.parameters.get("held")
             if isinstance(quarantine_id, str):
-                if not waiting.feeds and await self._postponed(run, now):
+                if resend and await self._postponed(run, now):
                     again.append(IngestMessage(run.run_id, quarantine_id=quarantine_id))
             elif run.updated_at <= now - STUCK_AFTER:
                 await self._close(run, now)
@@ -90,16 +80,6 @@ class OverdueIngestion:
             return False
         return True
 
-    async def _mark(self, article: Document, now: datetime, gate: asyncio.Semaphore) -> bool:
-        resends = (article.get("resends") or 0) + 1
-        marked = {**article, "resent_at": format_time(now), "resends": resends}
-        async with gate:
-            try:
-                await self._store.replace(ARTICLES.name, marked, article["_etag"])
-            except ChangedMeanwhile:
-                return False  # another worker is at the article
-            return True
-
     async def _close(self, run: JobRun, now: datetime) -> None:
         """Closes the run with what its attempts added, recorded or not. Other runs will claim its feeds."""
         feeds = run.parameters.get("feeds")
@@ -109,21 +89,24 @@ class OverdueIngestion:
             if document is not None:
                 await self._record_open_attempts(run, Feed.from_document(document), now)
 
-        def summary(ended: JobRun, attempts: Any) -> Mapping[str, Any]:
+        def summary(ended: JobRun, attempts: Sequence[Attempt]) -> Mapping[str, Any]:
             return rules.ingestion_summary(ended, attempts, given_up=LOST_MESSAGE)
 
         await self._engine.close_unless_changed(run, summary)
 
     async def _record_open_attempts(self, run: JobRun, feed: Feed, now: datetime) -> None:
-        open_attempts = [*feed.interrupted_attempts, *([feed.current_attempt] if feed.current_attempt else [])]
-        for each in open_attempts:
-            if each.run_id == run.run_id:
+        for each in (*feed.interrupted_attempts, feed.current_attempt):
+            if each is not None and each.run_id == run.run_id:
                 added = await added_by(self._store, run.run_id, feed.feed_id, each.attempt_no)
                 await record_interrupted(self._store, self._engine, feed.feed_id, each, added, now)
 
 
 def may_be_sent_again(article: Document, now: datetime) -> bool:
-    before = article.get("resent_at")
     if (article.get("resends") or 0) >= MOST_RESENDS:
         return False
+    before = article.get("resent_at")
     return before is None or before <= format_time(now - NOT_AGAIN_WITHIN)
+
+
+def sent_again(article: Document, now: datetime) -> Document:
+    return {**article, "resent_at": format_time(now), "resends": (article.get("resends") or 0) + 1}

@@ -1,6 +1,6 @@
-"""Asking a source for what it has: one conditional fetch, and the document read out of what came back.
+"""Polls a source: one conditional fetch, and the parsed document.
 
-Whatever happens is an `PollResult`; only bugs are exceptions. Stores nothing, and decides nothing about
+Every outcome that can be foreseen is a `PollResult`; an exception is a bug. Stores nothing, and decides nothing about
 articles or schedules.
 """
 
@@ -26,33 +26,33 @@ from services.parse.feed import parse
 from services.parse.page_links import discover
 
 CHECKED_EVERY = 24
-"""Fetches of a feed. One in as many is unconditional: validators lie, and only the body can tell."""
+"""One fetch of a feed in so many is unconditional: validators may lie, and only the body can tell."""
 
-_OF_PAGE = "the feed of this page"
 _DUPLICATE = "duplicate"
 
 IN_THREAD_BYTES = 150_000
-"""A larger body may take more than two milliseconds to read, or a hundred if feedparser must: others go on."""
+"""A larger body may take more than two milliseconds to parse, or a hundred if feedparser must parse it. A thread lets
+other feeds go on."""
 
 
 class Fetches(Protocol):
-    """The fetcher, as far as it is needed here."""
+    """The part of the fetcher that polling needs."""
 
     async def fetch(self, request: FetchRequest) -> FetchResult:
-        """What came of it; raises nothing that is to be foreseen."""
+        """A failure is a result, not an exception."""
         ...
 
 
-async def _nobodys() -> Sequence[str]:
+async def _no_tickers() -> Sequence[str]:
     return ()
 
 
-async def _nobody(url: str) -> str | None:
+async def _not_registered(url: str) -> str | None:
     return None
 
 
 class FeedPoller:
-    """`credentials` finds what a private feed's setting holds: InvalidInput if it is missing or says nothing usable.
+    """`credentials` reads the setting of a private feed; InvalidInput if the setting is missing or malformed.
 
     `watched` gives the tickers that news APIs are asked about besides those of the settings, `registered` the id of the
     feed that is at a URL. A body counts in the body budget from its first byte and in the parsing budget from its last,
@@ -65,8 +65,8 @@ class FeedPoller:
         fetcher: Fetches,
         apis: Mapping[str, EnabledApi],
         credentials: Callable[[str], Credential],
-        watched: Callable[[], Awaitable[Sequence[str]]] = _nobodys,
-        registered: Callable[[str], Awaitable[str | None]] = _nobody,
+        watched: Callable[[], Awaitable[Sequence[str]]] = _no_tickers,
+        registered: Callable[[str], Awaitable[str | None]] = _not_registered,
     ) -> None:
         self._fetcher = fetcher
         self._apis = apis
@@ -78,44 +78,43 @@ class FeedPoller:
 
     @asynccontextmanager
     async def polled(self, feed: Feed, now: datetime) -> AsyncIterator[PollResult]:
-        """The answer, while it is looked at."""
+        """The result of a poll. Its body counts in the budgets until the context ends."""
         async with AsyncExitStack() as budgets:
-            yield await (self._ask_api(feed, now) if feed.is_of_news_api else self._ask_feed(feed, budgets))
+            yield await (self._poll_api(feed, now) if feed.is_of_news_api else self._poll_feed(feed, budgets))
 
     async def tickers(self, feeds: Iterable[str]) -> tuple[str, ...]:
-        """What the news APIs among these feeds are asked about."""
+        """The tickers that the news APIs among these feeds are asked about."""
         api = next((self._apis[feed] for feed in feeds if feed in self._apis), None)
         return (await self._with_watched(api)).tickers if api is not None else ()
 
-    async def _ask_feed(self, feed: Feed, budgets: AsyncExitStack) -> PollResult:
+    async def _poll_feed(self, feed: Feed, budgets: AsyncExitStack) -> PollResult:
         try:
             credential = self._credentials(feed.credential) if feed.credential else None
         except InvalidInput as error:
-            result = FetchResult(FetchStatus.UNAUTHORIZED, feed.feed_url, error=str(error), fingerprint="credential")
-            return PollResult(result)
+            return _refused(feed, FetchStatus.UNAUTHORIZED, str(error), "credential")
         request = request_for(feed, credential)
-        answer = await self._fetch_and_parse(request, budgets)
-        if answer.problem is not None and answer.problem.kind == "html" and _may_be_page(feed):
-            links = await asyncio.to_thread(discover, answer.result.body or b"", answer.result.url)
-            answer = replace(answer, result=replace(answer.result, body=None))
+        polled = await self._fetch_and_parse(request, budgets)
+        if polled.problem is not None and polled.problem.kind == "html" and may_be_page(feed):
+            links = await asyncio.to_thread(discover, polled.result.body or b"", polled.result.url)
+            polled = replace(polled, result=replace(polled.result, body=None))
             if links:
                 await budgets.aclose()
-                answer = await self._named_by(feed, answer, replace(request, url=links[0].url), budgets)
+                polled = await self._poll_feed_of_page(feed, polled, replace(request, url=links[0].url), budgets)
+        moved = moved_to(feed, polled)
+        if moved and (duplicate := await self._duplicate(feed, moved, "it has moved to a feed that")):
+            return duplicate
         unconditional = request.etag is None and request.last_modified is None
-        moved = _moved(feed, answer)
-        if moved and (twin := await self._twin(feed, moved, "it has moved to a feed that")):
-            return twin
+        has_validators = feed.etag is not None or feed.last_modified is not None
         lied = False
-        if unconditional and answer.document is not None and _has_validators(feed) and feed.validators_trusted:
-            lied = await self._is_lying(feed, request, answer.result)
-        return replace(answer, lied=lied, unconditional=unconditional)
+        if unconditional and polled.document is not None and has_validators and feed.validators_trusted:
+            lied = await self._is_lying(feed, request, polled.result)
+        return replace(polled, lied=lied, unconditional=unconditional)
 
-    async def _ask_api(self, feed: Feed, now: datetime) -> PollResult:
-        """All its requests, one after the other: the limits of these APIs are counted in requests."""
+    async def _poll_api(self, feed: Feed, now: datetime) -> PollResult:
+        """Sends the requests one after the other: the limits of news APIs are counted in requests."""
         api = self._apis.get(feed.kind)
         if api is None:
-            error = f"{feed.kind} has no token"
-            return PollResult(FetchResult(FetchStatus.UNAUTHORIZED, feed.feed_url, error=error, fingerprint="no_token"))
+            return _refused(feed, FetchStatus.UNAUTHORIZED, f"{feed.kind} has no token", "no_token")
         api = await self._with_watched(api)
         results: list[FetchResult] = []
         documents: list[ParsedDocument] = []
@@ -141,32 +140,40 @@ class FeedPoller:
     async def _fetch_and_parse(self, request: FetchRequest, budgets: AsyncExitStack) -> PollResult:
         reservation = budgets.enter_context(self._bodies.reservation())
         result = await self._fetcher.fetch(replace(request, reservation=reservation))
-        if result.body is not None:
-            await budgets.enter_async_context(self._parsing.reserve(len(result.body)))
-        return await _read(result)
+        if result.status is not FetchStatus.FETCHED or result.body is None:
+            return PollResult(result)
+        await budgets.enter_async_context(self._parsing.reserve(len(result.body)))
+        try:
+            if len(result.body) > IN_THREAD_BYTES:
+                document = await asyncio.to_thread(parse, result.body, result.url, result.content_type)
+            else:
+                document = parse(result.body, result.url, result.content_type)
+        except Unreadable as problem:
+            return PollResult(result, problem=problem)
+        return PollResult(replace(result, body=None), document)
 
-    async def _named_by(
+    async def _poll_feed_of_page(
         self, feed: Feed, page: PollResult, request: FetchRequest, budgets: AsyncExitStack
     ) -> PollResult:
-        """What the feed says that a web page names as its own; the page itself if that is none.
+        """The result for the feed that a web page names; `page` itself if there is no feed.
 
-        If it is here already it is fetched already: twice would be asking twice, and counting as two sources.
+        A feed that is registered already is not fetched again: it would count as two sources.
         """
-        if twin := await self._twin(feed, request.url, _OF_PAGE):
-            return twin
-        found = await self._fetch_and_parse(replace(request, etag=None, last_modified=None, body_hash=None), budgets)
-        if found.document is None:
+        of_page = "the feed of this page"
+        if duplicate := await self._duplicate(feed, request.url, of_page):
+            return duplicate
+        polled = await self._fetch_and_parse(replace(request, etag=None, last_modified=None, body_hash=None), budgets)
+        if polled.document is None:
             return page
-        found_at = found.result.moved_to or request.url
-        return await self._twin(feed, found_at, _OF_PAGE) or replace(found, found_at=found_at)
+        found_at = polled.result.moved_to or request.url
+        return await self._duplicate(feed, found_at, of_page) or replace(polled, found_at=found_at)
 
-    async def _twin(self, feed: Feed, url: str, what: str) -> PollResult | None:
-        """The end of a feed that is another one here."""
+    async def _duplicate(self, feed: Feed, url: str, which: str) -> PollResult | None:
+        """The result for a feed whose URL is that of another registered feed; None if it is not."""
         name = await self._registered(url)
         if name is None or name == feed.feed_id:
             return None
-        error = f"{what} is here already, as {name}"
-        return PollResult(FetchResult(FetchStatus.DUPLICATE, feed.feed_url, error=error, fingerprint=_DUPLICATE))
+        return _refused(feed, FetchStatus.DUPLICATE, f"{which} is registered already, as {name}", _DUPLICATE)
 
     async def _is_lying(self, feed: Feed, request: FetchRequest, result: FetchResult) -> bool:
         """Whether the server would have called this body, which is not the last one, unmodified."""
@@ -177,22 +184,9 @@ class FeedPoller:
         return again.status is FetchStatus.NOT_MODIFIED
 
 
-async def _read(result: FetchResult) -> PollResult:
-    if result.status is not FetchStatus.FETCHED or result.body is None:
-        return PollResult(result)
-    try:
-        if len(result.body) > IN_THREAD_BYTES:
-            document = await asyncio.to_thread(parse, result.body, result.url, result.content_type)
-        else:
-            document = parse(result.body, result.url, result.content_type)
-    except Unreadable as problem:
-        return PollResult(result, problem=problem)
-    return PollResult(replace(result, body=None), document)
-
-
 def request_for(feed: Feed, credential: Credential | None = None) -> FetchRequest:
     """Conditional, unless the feed's validators are not trusted or are to be checked."""
-    conditional = feed.validators_trusted and not _is_checked(feed)
+    conditional = feed.validators_trusted and not is_checked(feed)
     return FetchRequest(
         feed.fetch_url,
         etag=feed.etag if conditional else None,
@@ -202,27 +196,29 @@ def request_for(feed: Feed, credential: Credential | None = None) -> FetchReques
     )
 
 
-def _is_checked(feed: Feed) -> bool:
+def is_checked(feed: Feed) -> bool:
+    """Whether this fetch of the feed is the one that checks its validators and its redirect."""
     return feed.fetch_count % CHECKED_EVERY == CHECKED_EVERY - 1
 
 
-def _moved(feed: Feed, answer: PollResult) -> str | None:
-    """Where it says that it is from now on; and where it has long been, now and then: another may have gone there at
-    the same moment. Not each time, since who is there is asked of all feeds."""
-    if answer.found_at is not None:
+def moved_to(feed: Feed, polled: PollResult) -> str | None:
+    """The URL that must not be another feed's: where the feed has moved now, or, at a checking fetch, where it moved
+    before, since another feed may have moved there at the same moment. Not at each fetch: the registry searches all
+    feeds for the URL."""
+    if polled.found_at is not None:
         return None
-    said = (answer.document.moved_to if answer.document else None) or answer.result.moved_to
-    if said is None:
-        return feed.redirect_url if answer.ok and _is_checked(feed) else None
-    url = checked_url(said)  # spelled as it is stored
+    named = (polled.document.moved_to if polled.document else None) or polled.result.moved_to
+    if named is None:
+        return feed.redirect_url if polled.ok and is_checked(feed) else None
+    url = checked_url(named)  # spelled as the registry stores it
     return str(url) if not isinstance(url, str) and str(url) != feed.redirect_url else None
 
 
-def _may_be_page(feed: Feed) -> bool:
-    """Not one that has been a feed itself: this may be its server's error. One whose page named a feed goes back to the
-    page when that feed turns out to be another one here."""
+def may_be_page(feed: Feed) -> bool:
+    """Whether a web page at the feed's URL may name the feed. Of a URL that was a feed before, the page may be an error
+    of its server. A duplicate named by its page is looked up again, since the page may name another feed by now."""
     return feed.last_successful_fetch is None or feed.last_error_fingerprint == _DUPLICATE
 
 
-def _has_validators(feed: Feed) -> bool:
-    return feed.etag is not None or feed.last_modified is not None
+def _refused(feed: Feed, status: FetchStatus, error: str, fingerprint: str) -> PollResult:
+    return PollResult(FetchResult(status, feed.feed_url, error=error, fingerprint=fingerprint))

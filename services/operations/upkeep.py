@@ -13,7 +13,7 @@ from datetime import datetime
 
 from models.cache import CacheMetadata
 from models.values import unix_seconds
-from services.articles.overdue import OverdueIngestion, Waiting
+from services.articles.overdue import OverdueIngestion
 from services.articles.quarantine import QuarantinedBatches
 from services.feeds.budget import Budget
 from services.feeds.claims import IngestMessage
@@ -68,15 +68,17 @@ class Upkeep:
         depths = tuple(await self._queues.depths(QUEUES))
         now = self._clock()
         waits = {depth.name: depth.messages for depth in depths}
-        waiting = Waiting(articles=waits[ANALYZE_ARTICLES], feeds=waits[INGEST_FEEDS])
         log_event(log, logging.INFO, "refresh_age", seconds=await self._refresh_age(now))
         await self._quarantined.clean_up()
         if self._budget is not None:
             await self._budget.correct(now)
         report = UpkeepReport(
             depths,
-            (*await self._overdue.articles(waiting, now), *await self._second_chances(now)),
-            tuple(await self._overdue.runs(waiting, now)),
+            (
+                *(await self._overdue.articles(now) if not waits[ANALYZE_ARTICLES] else ()),
+                *await self._second_chances(now),
+            ),
+            tuple(await self._overdue.runs(now, resend=not waits[INGEST_FEEDS])),
             tuple(await self._overdue_runs(now)) if not waits[REANALYZE_TOOLS] else (),
         )
         sent = {"articles": len(report.articles), "batches": len(report.batches), "runs": len(report.runs)}

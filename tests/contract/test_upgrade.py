@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from models.values import parse_time
-from services.articles.overdue import Waiting
 from services.operations.migrations.runner import MIGRATIONS, run_pending
 from services.ports import Store
 from services.runs.engine import RunEngine
@@ -56,7 +55,7 @@ async def test_what_dead_workers_stored_is_counted_once_by_the_next_fetch(world:
 
 async def test_every_article_whose_analysis_is_due_says_so(world: World) -> None:
     world.clock.forward(minutes=6)
-    due = set(await world.worker.overdue.articles(Waiting(0, 0), world.clock.now))
+    due = set(await world.worker.overdue.articles(world.clock.now))
     by_feed = {each["source_id"]: each["sources"] for each in await world.articles()}
     feeds = [source for name in due for source in by_feed[name]]
     assert sorted(set(feeds)) == ["edited", "flood", "interrupted", "lost", "pending"]
@@ -77,7 +76,7 @@ async def test_runs_and_attempts_are_listed_and_open_ones_are_closed(world: Worl
     for run in page.items:
         assert (await runs.listed_attempts(run.run_id)).unreadable == ()
     world.clock.forward(minutes=40)
-    await world.worker.overdue.runs(Waiting(0, 0), world.clock.now)
+    await world.worker.overdue.runs(world.clock.now)
     left = [each for each in (await runs.page(100, None)).items if not each.is_finished]
     assert {each.workflow_name for each in left} == {"refresh_cache", "reanalyze_tool"}
 

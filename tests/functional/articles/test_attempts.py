@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from services.articles.overdue import Waiting
 from services.feeds.claims import IngestMessage
 from services.fetch.outcome import FetchRequest, FetchResult
 from tests.functional.articles.dying import Died, DiesSavingFeeds
@@ -28,7 +27,7 @@ async def _dead(world: World) -> IngestMessage:
 async def test_an_attempt_whose_feed_was_taken_over_counts_what_it_stored(world: World) -> None:
     await _dead(world)
     world.clock.forward(minutes=20)
-    await world.worker.overdue.runs(Waiting(0, 0), world.clock.now)
+    await world.worker.overdue.runs(world.clock.now)
     (given_up,) = await world.runs()
     assert (given_up["status"], given_up["metrics"]["articles_stored"]) == ("PARTIAL", 2)
     await world.poll("feed", world.new_worker())

@@ -6,7 +6,6 @@ from contextlib import suppress
 
 import pytest
 
-from services.articles.overdue import Waiting
 from services.feeds.registry import FeedRegistry
 from services.fetch.outcome import FetchStatus
 from tests.functional.articles.dying import Died, DyingStore
@@ -84,7 +83,7 @@ async def test_runs_that_died_add_up_with_those_that_took_over(world: World) -> 
         if not dying.is_dead:
             break
     world.clock.forward(minutes=30)
-    await world.worker.overdue.runs(Waiting(0, 0), world.clock.now)
+    await world.worker.overdue.runs(world.clock.now)
     runs = await world.runs()
     assert {each["status"] for each in runs} <= {"SUCCEEDED", "PARTIAL", "FAILED"}
     assert sum(each["metrics"]["articles_stored"] for each in runs) == 2 * k

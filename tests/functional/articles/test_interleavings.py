@@ -16,7 +16,6 @@ import pytest
 
 from models.article import Article
 from models.errors import ToolpulseError
-from services.articles.overdue import Waiting
 from services.feeds.claims import IngestMessage
 from services.fetch.outcome import FetchStatus
 from services.store.containers import ARTICLES
@@ -143,7 +142,7 @@ class Life:
             for feed in FEEDS:
                 await self._claim_and_do_one(feed)
         self.world.clock.forward(minutes=30)
-        await self.world.worker.overdue.runs(Waiting(0, 0), self.world.clock.now)
+        await self.world.worker.overdue.runs(self.world.clock.now)
 
     async def _claim_and_do_one(self, feed: str) -> None:
         batch = await self.world.worker.claims.claim(feed, self.world.clock.now)

@@ -40,7 +40,7 @@ async def test_a_page_whose_feed_is_here_already_is_disabled_and_says_which_it_i
     assert [each.url for each in world.shelf.asked[asked:]] == [PAGE]
     page = await world.feed("page")
     assert (page.enabled, page.redirect_url) == (False, None)
-    assert page.disabled_reason == "the feed of this page is here already, as known"
+    assert page.disabled_reason == "the feed of this page is registered already, as known"
     assert (await world.feed("known")).enabled
     assert all(each["sources"] == ["known"] for each in await world.articles())
 
@@ -77,7 +77,7 @@ async def test_a_feed_that_moved_for_good_to_a_known_one_is_disabled_and_says_wh
     await world.poll("old")
     feed = await world.feed("old")
     assert (feed.enabled, feed.redirect_url) == (False, None)
-    assert feed.disabled_reason == "it has moved to a feed that is here already, as known"
+    assert feed.disabled_reason == "it has moved to a feed that is registered already, as known"
     assert (await world.feed("known")).enabled
 
 
@@ -114,7 +114,7 @@ async def test_a_page_whose_feed_moved_to_a_known_one_is_disabled_and_says_which
     for _ in range(2):  # it goes back to its page first, and comes to the other from there
         await world.poll("page")
     page = await world.feed("page")
-    assert (page.enabled, page.disabled_reason) == (False, "the feed of this page is here already, as known")
+    assert (page.enabled, page.disabled_reason) == (False, "the feed of this page is registered already, as known")
 
 
 async def test_where_a_feed_moved_to_may_be_spelled_otherwise(world: World) -> None:

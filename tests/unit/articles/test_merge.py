@@ -431,7 +431,9 @@ def test_an_article_keeps_a_hundred_tags() -> None:
 
 def test_locator_and_hash_are_read_by_their_models() -> None:
     each = in_a()
-    found = LocatorAlias.from_document(alias(each, each.source_id(), by_a()))
+    stored = alias(each, each.source_id(), by_a())
+    assert (stored["locator"], stored["schema_version"]) == (each.locator_id, "1")
+    found = LocatorAlias.from_document(stored)
     assert (found.id, found.provider, found.source_id) == (each.locator_id, "a", each.source_id())
     assert found.ttl_timestamp == int(NOW.timestamp()) + 30 * 86_400
     seen = SeenHash.from_document(seen_hash(each, each.source_id(), by_a(), 7 * 86_400))

@@ -11,10 +11,11 @@ import logging
 import os
 import random
 import uuid
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,7 @@ from services.articles.quarantine import Quarantine
 from services.articles.reading import Articles
 from services.feeds.budget import Budget
 from services.feeds.claims import Claims
-from services.feeds.news_apis import EnabledApi, enabled_apis
+from services.feeds.news_apis import enabled_apis
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Policy
 from services.fetch.outcome import credentials_in
@@ -63,15 +64,18 @@ if TYPE_CHECKING:
     from services.store.sqlite import SqliteStore
 
 
+NewCredential = Callable[[], "AsyncTokenCredential"]
+
 log = logging.getLogger("toolpulse.container")
 
 WAITING_FEEDS = 64
-"""In hand besides those that are being fetched: they wait for their next attempt, to be read, or for the store."""
+"""How many feeds a worker has in progress besides those that it is fetching: they wait for their next try, for parsing
+or for the store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """All there is, ready to be used. Whoever built it closes it."""
+    """The services of one worker, ready to use. The caller of `build` must close it."""
 
     settings: Settings
     clock: Clock
@@ -108,7 +112,7 @@ _building = asyncio.Lock()
 
 
 async def get() -> Container:
-    """This worker's container. Raises InvalidInput, naming every wrong setting, as often as it is asked."""
+    """This worker's container. Every call raises InvalidInput with all wrong settings until the settings are right."""
     global _container, _lifetime
     if _container is None:
         async with _building:
@@ -119,7 +123,7 @@ async def get() -> Container:
 
 
 async def _of_this_worker() -> AsyncGenerator[Container, None]:
-    """A generator, since an event loop that ends closes those that it has begun: nobody else hears of the end."""
+    """A generator, because an event loop that shuts down closes its generators: nothing else is notified of that."""
     global _container  # noqa: PLW0603
     container = await build(os.environ)
     try:
@@ -130,7 +134,7 @@ async def _of_this_worker() -> AsyncGenerator[Container, None]:
 
 
 async def close() -> None:
-    """Closes this worker's container, if it was ever built; the next `get` builds another."""
+    """Closes this worker's container if there is one. The next `get` builds another."""
     if _lifetime is not None:
         await _lifetime.aclose()
 
@@ -142,7 +146,7 @@ async def build(
     migrate: bool = True,
     apis: Sequence[NewsApi] = NEWS_APIS,
 ) -> Container:
-    """A container of its own from these settings. With `migrate`, the embedded store is migrated first."""
+    """A new container from these settings. With `migrate`, the embedded store is migrated first."""
     settings = Settings.from_environment(environment, apis)
     enabled = enabled_apis(settings, apis)
     sources_off = sorted({api.name for api in apis} - enabled.keys())
@@ -154,7 +158,15 @@ async def build(
             from services.operations import error_reports
 
             resources.push_async_callback(asyncio.to_thread, error_reports.begin(settings.sentry_dsn, VERSION))
-        credential = _Credential(resources)
+
+        @cache
+        def credential() -> AsyncTokenCredential:
+            from azure.identity.aio import DefaultAzureCredential
+
+            made = DefaultAzureCredential()
+            resources.push_async_callback(made.close)
+            return made
+
         store = _store(settings, clock, credential)
         resources.push_async_callback(store.close)
         await store.ensure_containers()
@@ -187,7 +199,24 @@ async def build(
             },
             clock,
         )
-        budget = Budget(store, _policy(settings), clock)
+        policy = Policy(
+            fetches_per_feed_hour=settings.fetch_budget_per_feed_hour,
+            min_interval=timedelta(minutes=settings.min_refresh_interval_minutes),
+            max_interval=timedelta(minutes=settings.max_refresh_interval_minutes),
+            target_articles=settings.target_articles_per_fetch,
+        )
+        budget = Budget(store, policy, clock)
+        kept = timedelta(days=settings.dedup_retention_days)
+        ingestion = Ingestion(
+            store,
+            engine,
+            FeedPoller(fetcher, enabled, credentials_in(environment), watchlist.tickers, registered=feeds.registered),
+            EntryIngestion(store, DocumentCache(settings.dedup_cache_size), kept),
+            budget,
+            clock,
+            random.random,
+            at_once=settings.max_concurrent_requests + WAITING_FEEDS,
+        )
         return Container(
             settings=settings,
             clock=clock,
@@ -209,9 +238,7 @@ async def build(
             cache_health=CacheHealth(store, catalog, figures.counters, clock, clock()),
             metrics=Metrics(store, feeds, clock, store.connections, sources_off),
             claims=Claims(store, engine, settings, enabled, _new_id),
-            ingestion=_ingestion(
-                settings, environment, enabled, store, engine, fetcher, feeds, watchlist, budget, clock
-            ),
+            ingestion=ingestion,
             articles=articles,
             runs=engine,
             overview=Overview(store, feeds, clock),
@@ -253,47 +280,7 @@ def _fetcher(settings: Settings, clock: Clock) -> Fetcher:
     )
 
 
-def _policy(settings: Settings) -> Policy:
-    return Policy(
-        fetches_per_feed_hour=settings.fetch_budget_per_feed_hour,
-        min_interval=timedelta(minutes=settings.min_refresh_interval_minutes),
-        max_interval=timedelta(minutes=settings.max_refresh_interval_minutes),
-        target_articles=settings.target_articles_per_fetch,
-    )
-
-
-def _ingestion(
-    settings: Settings,
-    environment: Mapping[str, str],
-    apis: Mapping[str, EnabledApi],
-    store: Store,
-    engine: RunEngine,
-    fetcher: Fetcher,
-    feeds: FeedRegistry,
-    watchlist: Watchlist,
-    budget: Budget,
-    clock: Clock,
-) -> Ingestion:
-    kept = timedelta(days=settings.dedup_retention_days)
-    return Ingestion(
-        store,
-        engine,
-        FeedPoller(
-            fetcher,
-            apis,
-            credentials_in(environment),
-            watchlist.tickers,
-            registered=feeds.registered,
-        ),
-        EntryIngestion(store, DocumentCache(settings.dedup_cache_size), kept),
-        budget,
-        clock,
-        random.random,
-        at_once=settings.max_concurrent_requests + WAITING_FEEDS,
-    )
-
-
-def _analyzer(settings: Settings, credential: _Credential) -> Analyzer:
+def _analyzer(settings: Settings, credential: NewCredential) -> Analyzer:
     if settings.analyzer == "embedded":
         from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 
@@ -303,29 +290,12 @@ def _analyzer(settings: Settings, credential: _Credential) -> Analyzer:
     return AzureLanguageAnalyzer(
         settings.azure_language_endpoint,
         key=settings.azure_language_key or None,
-        credential=None if settings.azure_language_key else credential.get(),
+        credential=None if settings.azure_language_key else credential(),
         model_version=settings.azure_language_model_version,
     )
 
 
-class _Credential:
-    """The worker's one Azure identity, made when first asked for."""
-
-    def __init__(self, resources: AsyncExitStack) -> None:
-        self._resources = resources
-        self._made: AsyncTokenCredential | None = None
-
-    def get(self) -> AsyncTokenCredential:
-        if self._made is None:
-            from azure.identity.aio import DefaultAzureCredential
-
-            made = DefaultAzureCredential()
-            self._resources.push_async_callback(made.close)
-            self._made = made
-        return self._made
-
-
-def _store(settings: Settings, clock: Clock, credential: _Credential) -> SqliteStore | CosmosStore:
+def _store(settings: Settings, clock: Clock, credential: NewCredential) -> SqliteStore | CosmosStore:
     if settings.store == "sqlite":
         from services.store.sqlite import SqliteStore
 
@@ -337,12 +307,12 @@ def _store(settings: Settings, clock: Clock, credential: _Credential) -> SqliteS
         settings.cosmos_database,
         clock,
         key=settings.cosmos_key or None,
-        credential=None if settings.cosmos_key else credential.get(),
+        credential=None if settings.cosmos_key else credential(),
         use_proxy_environment=settings.cosmos_proxy_from_environment,
     )
 
 
-def _queues(settings: Settings, credential: _Credential) -> Queues:
+def _queues(settings: Settings, credential: NewCredential) -> Queues:
     from services.queues.storage import StorageQueues
 
     if settings.storage_connection:
@@ -352,4 +322,4 @@ def _queues(settings: Settings, credential: _Credential) -> Queues:
         url = f"https://{settings.storage_account_name}.queue.core.windows.net"
     if not url:
         raise InvalidInput("settings", "AzureWebJobsStorage must be set, or AzureWebJobsStorage__accountName")
-    return StorageQueues(service_url=url, credential=credential.get())
+    return StorageQueues(service_url=url, credential=credential())

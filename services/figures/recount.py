@@ -80,6 +80,7 @@ class Recount:
             outdated = await self._outdated(left, marks, recounted)
             left, marks = [], None
             for some in portions(outdated):
+                await self._read_timelines(some)
                 left += await self._recount(some, recounted)
             if not left:
                 return recounted
@@ -121,21 +122,26 @@ class Recount:
 
     async def _all_hours(self, tool_id: str, now: datetime) -> ToolCounts:
         marks = await marks_of(self._store, tool_id)
-        windows = await self._store.read(CATALOG.name, tool_id, WindowTables.ID)
+        keys = [(tool_id, name) for name in (WindowTables.ID, Timeline.ID, Tool.ID)]
+        windows, timeline, tool = await self._store.read_many(CATALOG.name, keys)
         oldest = hour_key(now - KEPT)
         where = (Where("id", "ge", f"HOUR:{oldest}"), Where("id", "lt", "HOUR;"))
         found = await query_all(self._store, CATALOG.name, Query(where, partition=tool_id, limit=_PAGE))
         tables = {table["hour"]: table for table in cast("list[HourDocument]", found)}
         marked = [mark["hour"] for mark in marks if mark["hour"] >= oldest]
-        return ToolCounts(tool_id, marks, cast("WindowsDocument | None", windows), marked, tables)
+        counts = ToolCounts(tool_id, marks, cast("WindowsDocument | None", windows), marked, tables)
+        counts.timeline, counts.tool = cast("TimelineDocument | None", timeline), tool
+        return counts
 
-    async def _recount(self, some: Sequence[ToolCounts], recounted: Recounted) -> list[str]:
-        """Returns the ids of the tools whose counts another recount has written meanwhile."""
-        edges, failed = recounted.edges, recounted.failed
+    async def _read_timelines(self, some: Sequence[ToolCounts]) -> None:
         keys = [(counts.tool_id, name) for counts in some for name in (Timeline.ID, Tool.ID)]
         read = await self._store.read_many(CATALOG.name, keys)
         for counts, timeline, tool in zip(some, read[::2], read[1::2], strict=True):
             counts.timeline, counts.tool = cast("TimelineDocument | None", timeline), tool
+
+    async def _recount(self, some: Sequence[ToolCounts], recounted: Recounted) -> list[str]:
+        """Returns the ids of the tools whose counts another recount has written meanwhile."""
+        edges, failed = recounted.edges, recounted.failed
         await self._count(some, recounted)
         applied: list[ToolCounts] = []
         for counts in some:

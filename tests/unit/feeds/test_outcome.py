@@ -121,6 +121,12 @@ def test_a_host_that_was_not_asked_counts_as_no_error(status: FetchStatus) -> No
     assert failure is None or failure.counts == (status is not FetchStatus.BREAKER_OPEN)
 
 
+def test_a_failure_and_a_result_have_nothing_that_was_not_said() -> None:
+    failure = Failure("timeout", "no response", "timeout")
+    assert (failure.duration_ms, failure.tries, failure.permanent, failure.counts) == (0, 0, False, True)
+    assert (PollResult(fetched()).lied, PollResult(fetched()).unconditional) == (False, False)
+
+
 def test_500_characters_of_an_error_are_kept() -> None:
     failure = failure_of(PollResult(fetched(status=FetchStatus.DNS, error="x" * 501)))
     assert failure is not None
@@ -274,6 +280,7 @@ def test_a_quarantined_part_is_named_until_it_is_released() -> None:
         ({"max_age_seconds": 3600}, None, None, 60),
         ({"skip_hours": (20,)}, None, None, 40),
         ({"skip_days": ("saturday",)}, None, None, 220),
+        ({"skip_days": ("saturday",)}, document(freshness=Freshness(skip_days=frozenset({"sunday"}))), None, 15),
         ({"skip_hours": (20,)}, document(), None, 15),
     ],
 )
@@ -367,6 +374,12 @@ def test_a_feed_that_a_person_disabled_keeps_that_reason() -> None:
     before = feed(enabled=False, disabled_reason="by hand", disabled_at=NOW)
     after = failed(before, permanent=True)
     assert (after.disabled_reason, after.disabled_at) == ("by hand", NOW)
+
+
+def test_a_failure_is_whole_unless_it_is_said_to_be_in_part() -> None:
+    failure = Failure("timeout", "no response", "timeout")
+    after = after_failure(feed(body_hash="a" * 64), failure, Counted(), LATER, CALM, 0.0)
+    assert after.body_hash == "a" * 64
 
 
 def test_a_fetch_that_failed_in_part_forgets_the_hash_of_its_body() -> None:

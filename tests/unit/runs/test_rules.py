@@ -128,6 +128,7 @@ def test_the_attempt_of_a_worker_that_died_failed() -> None:
     died = rules.worker_died(rules.started("r", "page", "1", 1, NOW), LATER)
     assert (died.status, died.error_type, died.error_fingerprint) == ("FAILED", "worker_died", "worker_died")
     assert died.duration_ms is None
+    assert died.error_message == "no end was recorded: its worker died, or another delivery took over the run"
     with pytest.raises(InvalidTransition):
         rules.worker_died(attempt(status="SUCCEEDED"), LATER)
 
@@ -200,3 +201,17 @@ def test_so_many_errors_are_kept_and_the_reason_of_giving_up_first() -> None:
 @pytest.mark.parametrize(("running_since", "status"), [(None, "FAILED"), (NOW, "PARTIAL")])
 def test_a_run_that_is_given_up_failed_if_nobody_began_it(running_since: Any, status: str) -> None:
     assert summary(ended(running_since=running_since), (), given_up="lost")["status"] == status
+
+
+def test_a_recount_corrects_the_counts_of_a_run_and_leaves_its_status_and_errors() -> None:
+    found = rules.recounted_ingestion(ended(errors=("given up",)), [fetched("a", 10, 6, 2)])
+    assert found.keys() == {"status", "metrics"}
+    assert (found["status"], found["metrics"].articles_stored) == ("SUCCEEDED", 6)
+
+
+def test_attempts_without_an_end_are_failures_beside_the_others() -> None:
+    done, under_way = fetched("a"), rules.started("r", "fetch_feed", "b", 1, NOW)
+    died, attempts = rules.without_open_ends([done, under_way], LATER)
+    assert died == [rules.worker_died(under_way, LATER)]
+    assert attempts == [*died, done]
+    assert rules.without_open_ends([done], LATER) == ([], [done])

@@ -6,7 +6,7 @@ The columns of the specification's feed_schedules and feed_stats, flat. API sour
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal, Self, TypedDict
 
@@ -25,6 +25,12 @@ HASH_LENGTH = 16
 def feed_id_of(url: str) -> str:
     """The specification's: stable, and no secret."""
     return hashlib.md5(url.encode(), usedforsecurity=False).hexdigest()[:16]
+
+
+def hour_multiplier(distribution: Sequence[float], hour: int) -> float:
+    """How much more than on average is published in that UTC hour; 1.0 without history."""
+    total = sum(distribution)
+    return distribution[hour] * HOURS / total if total else 1.0
 
 
 def _no_history_yet(value: Any) -> Any:
@@ -199,12 +205,7 @@ class Feed(StoredDocument):
         return self.redirect_url or self.feed_url
 
     def hour_multiplier(self, hour: int) -> float:
-        """How much more than on average is published in that UTC hour; 1.0 without history."""
-        total = sum(self.hourly_distribution)
-        return self.hourly_distribution[hour] * HOURS / total if total else 1.0
-
-    def is_claimed(self, now: datetime) -> bool:
-        return self.claimed_until is not None and self.claimed_until > now
+        return hour_multiplier(self.hourly_distribution, hour)
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

@@ -28,7 +28,7 @@ async def add_feed(services: Container, req: func.HttpRequest) -> func.HttpRespo
 # The host tries functions in the order of their names: this one before get_feed, whose route matches too.
 @endpoint(feeds_http, "GET", "feeds/export")
 async def export_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    feeds = [feed async for feed in services.feeds.every() if feed.kind == "feed"]
+    feeds = [feed for feed in await services.feeds.every() if feed.kind == "feed"]
     attachment = {"Content-Disposition": 'attachment; filename="feeds.opml"'}
     return text_answer(write_opml(feeds, services.clock()), "text/x-opml", attachment)
 

@@ -49,7 +49,7 @@ async def health(app: Container, given: argparse.Namespace) -> int:
 
 
 async def list_(app: Container, given: argparse.Namespace) -> int:
-    feeds = [feed.shown() async for feed in app.feeds.every()]
+    feeds = [feed.shown() for feed in await app.feeds.every()]
     columns = ["feed_id", "source_name", "enabled", "priority_score", "last_fetch_time", "last_status_code", "feed_url"]
     show(feeds, columns, as_json=given.json, none="There are no feeds yet: add one with `feeds add URL`.")
     return 0
@@ -98,7 +98,7 @@ def _reported(report: ListReport) -> int:
 
 
 async def export(app: Container, given: argparse.Namespace) -> int:
-    document = write_opml([feed async for feed in app.feeds.every() if feed.kind == "feed"], app.clock())
+    document = write_opml([feed for feed in await app.feeds.every() if feed.kind == "feed"], app.clock())
     if given.file is None:
         sys.stdout.write(document.decode())
     else:

@@ -7,7 +7,7 @@ two, the next caller that adds the address completes the claim.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,7 +18,7 @@ from models.feed import Feed, FeedSeen
 from models.feed_address import FeedAddress, address_key
 from services.feeds.form import changed_feed, is_feed_id
 from services.parse.urls import normalize_url
-from services.ports import Clock, Listed, Query, Store, Where, listed
+from services.ports import Clock, Listed, Page, Query, Store, Where, listed, query_all
 from services.store.containers import FEEDS
 
 ONLY_FEEDS = Where("entity_type", "eq", "Feed")
@@ -59,9 +59,8 @@ class FeedRegistry:
             normalized = normalize_url(url)
         except ValueError:
             return None
-        address = await self._store.read(FEEDS.name, address_key(normalized), FeedAddress.ID)
-        feed = await self._find(address["holder"]) if address else None
-        if feed is not None and feed.enabled and normalize_url(feed.feed_url) == normalized:
+        feed = (await self._at([normalized])).get(normalized)
+        if feed is not None and feed.enabled:
             return feed.feed_id
         moved = (await self._moved_to([url], _ENABLED)).get(url)
         return moved.feed_id if moved else None
@@ -71,16 +70,10 @@ class FeedRegistry:
         page = await self._store.query(FEEDS.name, Query((ONLY_FEEDS,), limit=limit, after=after))
         return listed(page, Feed.from_document, "feed_id")
 
-    async def every(self) -> AsyncIterator[Feed]:
+    async def every(self) -> list[Feed]:
         """All feeds that can be read, by id."""
-        after: str | None = None
-        while True:
-            page = await self.page(_PAGE, after)
-            for feed in page.items:
-                yield feed
-            after = page.next
-            if after is None:
-                return
+        documents = await query_all(self._store, FEEDS.name, Query((ONLY_FEEDS,), limit=_PAGE))
+        return listed(Page(documents), Feed.from_document, "feed_id").items
 
     async def add(self, new: Feed) -> Added:
         """The known feed at the address of `new`, as it is; else `new`, stored.

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any, get_args
 
-from models.feed import HOURS, Feed, Weekday
+from models.feed import HOURS, Feed, Weekday, hour_multiplier
 
 DAYS: tuple[Weekday, ...] = get_args(Weekday)
 _HOUR = timedelta(hours=1)
@@ -63,11 +63,6 @@ class Rhythm:
     gap_articles: tuple[float, ...] = NO_GAPS
     gap_hours: tuple[float, ...] = NO_GAPS
     silent_hours: float = 0.0
-
-    def hour_multiplier(self, hour: int) -> float:
-        """As Feed.hour_multiplier, of this rhythm."""
-        total = sum(self.hourly_distribution)
-        return self.hourly_distribution[hour] * HOURS / total if total > 0 else 1.0
 
     def as_fields(self) -> dict[str, Any]:
         """The fields for Feed.changed. `last_fetch_time` is not among them: failed fetches change it too."""
@@ -296,7 +291,7 @@ def formula_interval(rhythm: Rhythm, now: datetime, policy: Policy) -> timedelta
     wait = policy.max_interval
     if rhythm.articles_per_hour * (wait / _HOUR) > policy.target_articles:
         wait = max(timedelta(hours=policy.target_articles / rhythm.articles_per_hour), policy.min_interval)
-    if rhythm.hour_multiplier(now.astimezone(UTC).hour) > policy.peak_multiplier:
+    if hour_multiplier(rhythm.hourly_distribution, now.astimezone(UTC).hour) > policy.peak_multiplier:
         wait = max(wait * policy.peak_share, policy.min_interval)
     return wait
 

@@ -48,7 +48,7 @@ class Metrics:
         now = self._clock()
         keys = [(kind.PARTITION, kind.ID) for kind in (IngestionTotals, CacheTotals)]
         ingested, cached = await self._store.read_many(CATALOG.name, keys)
-        feeds = [feed async for feed in self._feeds.every() if feed.enabled and feed.kind not in self._sources_off]
+        feeds = [feed for feed in await self._feeds.every() if feed.enabled and feed.kind not in self._sources_off]
         lines = [
             *of_ingestion(IngestionTotals.from_document(ingested) if ingested else IngestionTotals.at(now)),
             *of_feeds(feeds, now),

@@ -34,13 +34,13 @@ class Overview:
 
     async def feed_health(self) -> list[Feed]:
         """The enabled feeds, those with most consecutive errors first."""
-        enabled = [feed async for feed in self._feeds.every() if feed.enabled]
+        enabled = [feed for feed in await self._feeds.every() if feed.enabled]
         return sorted(enabled, key=lambda each: (-each.consecutive_errors, each.feed_id))
 
     async def sources(self) -> list[SourceYield]:
         """The names with most articles first."""
         now = self._clock()
-        names = {feed.feed_id: feed.source_name async for feed in self._feeds.every()}
+        names = {feed.feed_id: feed.source_name for feed in await self._feeds.every()}
         ages: defaultdict[str, list[float]] = defaultdict(list)
         where = (Where("deleted_at", "missing"), Where("timestamp", "gt", format_time(now - WINDOW)))
         query = Query(where, order="by_time", limit=_PAGE)

@@ -26,7 +26,7 @@ async def registry(tmp_path: Path) -> AsyncIterator[FeedRegistry]:
 
 
 async def ids(registry: FeedRegistry) -> list[str]:
-    return [feed.feed_id async for feed in registry.every()]
+    return [feed.feed_id for feed in await registry.every()]
 
 
 async def test_a_restart_registers_nothing_twice_and_leaves_what_was_changed(registry: FeedRegistry) -> None:

@@ -36,7 +36,7 @@ async def test_an_import_tells_what_is_new_what_was_known_and_what_it_refused_by
     assert "http:// or https://" in report.refused[0].reason
     again = await import_opml(registry, document, NOW)
     assert (again.added, len(again.known), again.refused) == ((), 3, report.refused)
-    feeds = [feed async for feed in registry.every()]
+    feeds = await registry.every()
     assert sorted(feed.source_name[:9] for feed in feeds) == ["A", "long long"]
 
 

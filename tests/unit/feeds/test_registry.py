@@ -28,7 +28,7 @@ def wanted(url: str = URL, **fields: Any) -> Feed:
 
 
 async def feeds_in(store: Store) -> list[Feed]:
-    return [feed async for feed in FeedRegistry(store, lambda: NOW).every()]
+    return await FeedRegistry(store, lambda: NOW).every()
 
 
 async def test_a_feed_is_added_once_and_known_ever_after(registry: FeedRegistry) -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from models.feed import Feed
+from models.feed import Feed, hour_multiplier
 from services.feeds.schedule import (
     DAYS,
     MOST_AT_ONCE,
@@ -126,7 +126,7 @@ def test_a_peak_hour_has_more_than_one_and_a_half_times_the_mean() -> None:
     counts = [2.0] * 24
     counts[10], counts[0] = 3.0, 1.0
     busy = Rhythm(articles_per_hour=60.0, hourly_distribution=tuple(counts))
-    assert busy.hour_multiplier(10) == 1.5
+    assert hour_multiplier(busy.hourly_distribution, 10) == 1.5
     assert formula_interval(busy, NOW, POLICY) == 5 * MINUTE
     counts[10], counts[1] = 3.01, 1.99
     assert formula_interval(replace(busy, hourly_distribution=tuple(counts)), NOW, POLICY) == 3.5 * MINUTE
@@ -302,7 +302,7 @@ def test_the_first_fetch_learns_from_the_feeds_own_history() -> None:
 
 def test_a_first_fetch_without_any_times_teaches_nothing_as_what_it_holds_may_be_of_any_age() -> None:
     rhythm = observe(Rhythm(), 60, [], TEN)
-    assert (rhythm.articles_per_hour, rhythm.hour_multiplier(TEN.hour)) == (0.0, 1.0)
+    assert (rhythm.articles_per_hour, hour_multiplier(rhythm.hourly_distribution, TEN.hour)) == (0.0, 1.0)
     assert next_fetch(rhythm, TEN, Policy()) == next_fetch(observe(Rhythm(), 0, [], TEN), TEN, Policy())
 
 

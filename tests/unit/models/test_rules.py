@@ -346,9 +346,6 @@ def test_a_feed_knows_its_busy_hours_and_where_it_is_fetched() -> None:
     busy = feed(hourly_distribution=(24.0, *[0.0] * 23), redirect_url="https://b.org/feed")
     assert (busy.hour_multiplier(0), busy.hour_multiplier(1)) == (24.0, 0.0)
     assert busy.fetch_url == "https://b.org/feed"
-    claimed = feed(claim_id="c", claimed_until=LATER)
-    assert claimed.is_claimed(NOW)
-    assert not claimed.is_claimed(LATER)
 
 
 def test_an_hour_table_adds_up_to_its_hour() -> None:

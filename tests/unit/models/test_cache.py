@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from models.cache import (
     DEFAULT_PERIOD,
     FRESH_FOR,
+    MOST_TOOLS_LISTED,
+    PERIOD_BY_HOURS,
     PERIODS,
     CacheCounters,
+    CacheGeneration,
     CacheMetadata,
     Period,
     RefreshAsked,
@@ -175,3 +179,75 @@ def test_the_counters_of_an_hour_are_kept_for_two_days() -> None:
     counters = CacheCounters.at(NOW)
     assert (counters.partition, counters.id) == ("metadata", "metadata:2026022120")
     assert counters.ttl_timestamp == int((NOW + timedelta(hours=48)).timestamp())
+
+
+def test_an_entry_needs_no_generation_recounts_or_coverage_as_earlier_versions_stored_it() -> None:
+    document = cache_entry().to_document()
+    stored = {name: value for name, value in document.items() if name not in ("generation", "recounts", "coverage")}
+    entry = SentimentCacheEntry.from_document(stored)
+    assert (entry.generation, entry.recounts, entry.coverage) == (0, 0, None)
+    assert (entry.CONTAINER, entry.id, entry.partition) == ("sentiment_cache", f"{TOOL_ID}:HOUR_24", TOOL_ID)
+    assert (document["id"], document["tool_id"]) == (f"{TOOL_ID}:HOUR_24", TOOL_ID)
+
+
+@pytest.mark.parametrize("neutral", [19.9, 20.1])
+def test_the_percentages_of_an_entry_may_miss_100_by_a_tenth(neutral: float) -> None:
+    percentages = {"positive_percentage": 50.0, "negative_percentage": 30.0, "neutral_percentage": neutral}
+    assert cache_entry(**percentages).neutral_percentage == neutral
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"total_mentions": 4}, "total_mentions must be positive_count"),
+        ({"positive_percentage": 50.0, "negative_percentage": 30.0, "neutral_percentage": 19.8}, "sum to 100.0"),
+        ({"positive_percentage": 50.0, "negative_percentage": 30.0, "neutral_percentage": 20.2}, "sum to 100.0"),
+        ({"period_start_ts": 60, "period_end_ts": 60}, "period_start_ts must be less than"),
+        ({"period_start_ts": 120, "period_end_ts": 60}, "period_start_ts must be less than"),
+    ],
+)
+def test_an_entry_whose_figures_contradict_each_other_is_refused(wrong: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        cache_entry(**wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"average_sentiment": 0.5}, {"neutral_percentage": 100.0}])
+def test_an_entry_without_mentions_has_only_zeros(wrong: dict[str, Any]) -> None:
+    counts = dict.fromkeys(("total_mentions", "positive_count", "negative_count", "neutral_count"), 0)
+    shares = dict.fromkeys(("positive_percentage", "negative_percentage", "neutral_percentage"), 0.0)
+    zeros: dict[str, Any] = {**counts, **shares, "average_sentiment": 0.0}
+    assert cache_entry(**zeros).total_mentions == 0
+    with pytest.raises(ValueError, match="must be 0"):
+        cache_entry(**(zeros | wrong))
+
+
+def test_a_tool_is_at_generation_0_until_its_entries_are_invalidated() -> None:
+    generation = CacheGeneration(tool_id=TOOL_ID, created_at=NOW, updated_at=NOW)
+    assert (generation.generation, generation.entity_type, generation.partition) == (0, "CacheGeneration", TOOL_ID)
+
+
+def test_metadata_are_stored_with_their_hit_rate_and_name_at_most_a_thousand_tools() -> None:
+    assert MOST_TOOLS_LISTED == 1000
+    documents.cache_metadata(tools_refreshed=("a",) * 1000)
+    with pytest.raises(ValueError, match="at most 1000"):
+        documents.cache_metadata(tools_refreshed=("a",) * 1001)
+    stored = documents.cache_metadata(cache_hits_24h=3, cache_misses_24h=1).to_document()
+    assert (stored["id"], stored["tool_id"], stored["entity_type"]) == ("metadata", "metadata", "CacheMetadata")
+    assert stored["cache_hit_rate"] == 0.75
+    del stored["last_refresh_status"]
+    assert CacheMetadata.from_document(stored).last_refresh_status == "SUCCEEDED"
+
+
+def test_counters_begin_at_0() -> None:
+    counters = CacheCounters.at(NOW)
+    assert (counters.entity_type, counters.hour) == ("CacheCounters", "2026022120")
+    assert [counters.cache_hits, counters.cache_misses, counters.cache_stale, counters.error_count] == [0] * 4
+
+
+def test_a_claim_on_a_refresh_is_stored_with_its_tool() -> None:
+    claim = RefreshAsked(tool_id=TOOL_ID, created_at=NOW, updated_at=NOW)
+    assert (claim.entity_type, claim.partition) == ("RefreshAsked", TOOL_ID)
+
+
+def test_hours_name_the_periods_too() -> None:
+    assert PERIOD_BY_HOURS == {"1": "HOUR_1", "24": "HOUR_24", "168": "DAY_7", "720": "DAY_30"}

@@ -1,27 +1,36 @@
-"""When the app calls itself well, and that one thing that cannot be asked does not hide the others."""
+"""When the app and its cache are healthy, and that a check that fails does not hide the others."""
 
 import asyncio
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
-from models.cache import CacheMetadata
+from models.cache import PERIODS, CacheMetadata, entry_id, generation_id
 from models.operations import Heartbeat
 from services.operations.health import (
+    ANSWER_SHARED_SECONDS,
+    CHECK_SECONDS,
+    MOST_LISTED,
+    Check,
     Health,
+    HealthReport,
+    Lack,
     Status,
     judge_cache,
+    judge_entries,
     judge_last_fetch,
     judge_queues,
     judge_timers,
+    lacks_of,
 )
 from services.operations.heartbeats import Heartbeats
-from services.ports import QueueDepth
+from services.ports import Document, QueueDepth
 from services.store.containers import FEEDS
 from services.store.sqlite import SqliteStore
 from services.topology import TIMERS, Timer
 from tests.builders import NOON, MemoryQueues, Watch
-from tests.documents import feed
+from tests.documents import NOW, TOOL_ID, cache_entry, cache_generation, cache_metadata, feed, tool
 
 LONG_AGO = NOON - timedelta(days=3)
 TIMER = Timer("tick", "0 */5 * * * *", timedelta(minutes=5))
@@ -37,11 +46,11 @@ def beat(minutes_ago: float, error: str | None = None) -> dict[str, Heartbeat]:
     [
         (beat(1), LONG_AGO, "healthy"),
         (beat(15), LONG_AGO, "healthy"),
-        (beat(16), LONG_AGO, "unhealthy"),
+        (beat(15 + 1 / 60), LONG_AGO, "unhealthy"),
         (beat(60 * 24), NOON - timedelta(seconds=59), "healthy"),
-        (beat(60 * 24), NOON - timedelta(seconds=61), "unhealthy"),
-        ({}, NOON - timedelta(minutes=14), "healthy"),
-        ({}, NOON - timedelta(minutes=16), "unhealthy"),
+        (beat(60 * 24), NOON - timedelta(seconds=60), "unhealthy"),
+        ({}, NOON - timedelta(minutes=14, seconds=59), "healthy"),
+        ({}, NOON - timedelta(minutes=15), "unhealthy"),
         (beat(1, error="RuntimeError"), LONG_AGO, "degraded"),
     ],
 )
@@ -66,9 +75,10 @@ def test_a_new_app_without_feeds_is_healthy() -> None:
 @pytest.mark.parametrize(
     ("last_success", "started", "status"),
     [
-        (NOON - timedelta(minutes=59), LONG_AGO, "healthy"),
-        (NOON - timedelta(minutes=61), LONG_AGO, "degraded"),
-        (NOON - timedelta(days=2), NOON - timedelta(seconds=30), "healthy"),
+        (NOON - timedelta(minutes=60), LONG_AGO, "healthy"),
+        (NOON - timedelta(minutes=60, seconds=1), LONG_AGO, "degraded"),
+        (NOON - timedelta(days=2), NOON - timedelta(seconds=59), "healthy"),
+        (NOON - timedelta(days=2), NOON - timedelta(seconds=60), "degraded"),
         (None, NOON - timedelta(minutes=30), "healthy"),
         (None, LONG_AGO, "degraded"),
     ],
@@ -94,10 +104,50 @@ def metadata(minutes_ago: float) -> CacheMetadata:
     )
 
 
-@pytest.mark.parametrize(("minutes", "status"), [(29, "healthy"), (31, "degraded")])
-def test_an_overdue_refresh_degrades(minutes: int, status: Status) -> None:
-    assert judge_cache(metadata(minutes), LONG_AGO, NOON).status == status
-    assert judge_cache(None, LONG_AGO, NOON).status == "healthy"
+@pytest.mark.parametrize(
+    ("minutes", "started", "status"),
+    [
+        (30, LONG_AGO, "healthy"),
+        (30 + 1 / 60, LONG_AGO, "degraded"),
+        (60, NOON - timedelta(seconds=59), "healthy"),
+        (60, NOON - timedelta(seconds=60), "degraded"),
+    ],
+)
+def test_an_overdue_refresh_degrades_unless_the_worker_just_started(
+    minutes: float, started: datetime, status: Status
+) -> None:
+    assert judge_cache(metadata(minutes), started, NOON).status == status
+    assert judge_cache(None, started, NOON).status == "healthy"
+
+
+def test_checks_are_shown_with_their_figures() -> None:
+    assert judge_cache(metadata(1), LONG_AGO, NOON).shown() == {
+        "status": "healthy",
+        "detail": "refreshed in time",
+        "last_refresh": "2026-02-21T11:59:00Z",
+        "entries": 4,
+    }
+    assert judge_cache(None, LONG_AGO, NOON).shown()["last_refresh"] is None
+    waiting = judge_last_fetch(True, None, NOON, NOON).shown()
+    assert (waiting["detail"], waiting["last_success"]) == ("waiting for the first fetch", None)
+    fetched = judge_last_fetch(True, NOON, LONG_AGO, NOON).shown()
+    assert (fetched["detail"], fetched["last_success"]) == ("feeds are being fetched", "2026-02-21T12:00:00Z")
+    late = judge_timers([TIMER], {}, LONG_AGO, NOON)
+    assert late.detail == "no run in time: tick"
+    assert judge_timers([TIMER], beat(1), LONG_AGO, NOON).shown()["timers"] == {"tick": "2026-02-21T11:59:00Z"}
+    assert judge_queues([QueueDepth("a", 7, 0)]).shown()["messages"] == {"a": 7}
+
+
+def test_the_worst_check_decides() -> None:
+    def status(*each: Status) -> Status:
+        return HealthReport({str(n): Check(one, "") for n, one in enumerate(each)}, "1", NOON).status
+
+    assert [status("healthy", "healthy"), status("degraded", "healthy")] == ["healthy", "degraded"]
+    assert status("degraded", "unhealthy", "healthy") == "unhealthy"
+
+
+def test_a_report_is_shared_for_a_second_and_a_check_may_take_five() -> None:
+    assert (ANSWER_SHARED_SECONDS, CHECK_SECONDS) == (1.0, 5.0)
 
 
 def health_of(store: SqliteStore, queues: MemoryQueues, watch: Watch, started: datetime = NOON) -> Health:
@@ -176,3 +226,61 @@ async def test_one_caller_that_leaves_takes_nobody_elses_answer_away(store: Sqli
     await asyncio.sleep(0)
     leaving.cancel()
     assert (await staying).status == "healthy"
+
+
+TOOL = tool(tool_id=TOOL_ID)
+
+
+def _entries(**changes: Any) -> dict[str, Document]:
+    entries = {}
+    for period, span in PERIODS.items():
+        fields = {"period": period, "period_start_ts": int((NOW - span).timestamp()), **changes}
+        entries[entry_id(TOOL_ID, period)] = cache_entry(**fields).to_document()
+    return entries
+
+
+def test_fresh_entries_of_the_tools_generation_lack_nothing() -> None:
+    assert lacks_of([TOOL], _entries(), NOW) == []
+    raised = {generation_id(TOOL_ID): cache_generation(generation=2).to_document()}
+    assert lacks_of([TOOL], _entries(generation=2) | raised, NOW) == []
+
+
+def test_entries_that_are_absent_unreadable_or_of_another_generation_are_missing() -> None:
+    raised = {generation_id(TOOL_ID): cache_generation(generation=2).to_document()}
+    unreadable = {key: {**entry, "total_mentions": 99} for key, entry in _entries().items()}
+    for documents in ({}, unreadable, _entries(generation=1) | raised, _entries(generation=1)):
+        lacks = lacks_of([TOOL], documents, NOW)
+        assert [(lack["period"], lack["state"]) for lack in lacks] == [(period, "missing") for period in PERIODS]
+
+
+def test_entries_older_than_half_an_hour_are_stale() -> None:
+    assert lacks_of([TOOL], _entries(), NOW + timedelta(minutes=30)) == []
+    lacks = lacks_of([TOOL], _entries(), NOW + timedelta(minutes=30, seconds=1))
+    assert [lack["state"] for lack in lacks] == ["stale"] * 4
+    assert lacks[0] == Lack(tool_id=TOOL_ID, tool=TOOL.primary_name, period="HOUR_1", state="stale")
+
+
+@pytest.mark.parametrize(
+    ("changes", "stale", "status", "detail"),
+    [
+        ({}, 0, "healthy", "refreshed in time"),
+        ({}, 3, "degraded", "3 entries are stale"),
+        ({"last_refresh_status": "PARTIAL", "last_refresh_run_id": "r"}, 3, "degraded", "see its run r"),
+        ({"last_refresh_ts": 0}, 0, "degraded", "overdue"),
+    ],
+)
+def test_the_cache_is_degraded_by_a_late_or_partial_refresh_or_stale_entries(
+    changes: dict[str, Any], stale: int, status: str, detail: str
+) -> None:
+    metadata: CacheMetadata = cache_metadata(**changes)
+    check = judge_entries(metadata, stale, NOW - timedelta(days=1), NOW)
+    assert check.status == status
+    assert detail in check.detail
+
+
+def test_missing_entries_and_a_first_refresh_to_come_are_healthy() -> None:
+    assert judge_entries(None, 0, NOW, NOW).status == "healthy"
+
+
+def test_at_most_a_thousand_entries_are_listed() -> None:
+    assert MOST_LISTED == 1000

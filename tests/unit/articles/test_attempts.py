@@ -1,9 +1,206 @@
-"""The totals of `GET metrics` that attempts add up to."""
+"""What an attempt added, also one whose worker died; its record, its log lines and its share of the metrics."""
 
 from __future__ import annotations
 
-from services.articles.attempts import totals_of
-from tests.documents import attempt
+import json
+import logging
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from models.feed import Feed, FeedAttempt
+from models.observation import attempt_key
+from models.run import Attempt
+from services.articles.attempts import (
+    CLOCKS_DIFFER,
+    AddedArticles,
+    added_by,
+    attempt_record,
+    count_interrupted,
+    due_since,
+    log_outcome,
+    totals_of,
+)
+from services.articles.entries import Ingested
+from services.articles.writing import Written
+from services.feeds.leases import Lease
+from services.feeds.outcome import Failure
+from services.fetch.outcome import FetchResult, FetchStatus
+from services.runs.engine import RunEngine
+from services.store.sqlite import SqliteStore
+from tests.builders import Watch
+from tests.documents import NOW, article, attempt, feed, observation
+from tests.unit.articles.builders import candidate
+from tests.unit.conftest import Put
+
+LEASE = Lease(feed(), {}, "run1", 2, NOW)
+ID = feed().feed_id
+
+
+def added(number: int, by: int, *, created: bool) -> Any:
+    """An observation that attempt `by` of run1 added."""
+    key = attempt_key("run1", ID, by)
+    return observation(source_id=f"dedup:{number:032x}", added_by_attempt=key, created_article=created)
+
+
+@pytest.fixture
+def engine(store: SqliteStore, watch: Watch) -> RunEngine:
+    return RunEngine(store, watch, lambda: "unused")
+
+
+async def test_an_attempt_added_the_articles_whose_observations_name_it(store: SqliteStore, put: Put) -> None:
+    await put(
+        added(1, 2, created=True),
+        added(2, 2, created=True),
+        added(3, 2, created=False),
+        added(4, 1, created=True),
+        observation(source_id="dedup:" + "f" * 32),
+    )
+    mine = await added_by(store, "run1", ID, 2)
+    assert (mine.new, mine.created, mine.joined) == (3, 2, 1)
+    assert await added_by(store, "run1", ID, 3) == AddedArticles()
+
+
+def test_a_fetch_is_recorded_with_its_result() -> None:
+    flood = tuple(candidate(number) for number in range(4))
+    result = FetchResult(FetchStatus.FETCHED, "https://x.example", status_code=200, duration_ms=70)
+    record = attempt_record(LEASE, "fetch", Ingested(9, 0, Written(flood=flood)), AddedArticles(3, 2), result)
+    assert (record.run_id, record.task_name, record.subject, record.attempt_no) == ("run1", "fetch", ID, 2)
+    assert (record.started_at, record.status, record.status_code, record.duration_ms) == (NOW, "SUCCEEDED", 200, 70)
+    assert (record.articles_found, record.articles_new, record.articles_stored) == (9, 3, 2)
+    assert (record.collisions_detected, record.articles_held) == (1, 4)
+
+
+def test_a_failure_is_recorded_with_its_reason() -> None:
+    failure = Failure("timeout", "took too long", "fp", status_code=None, duration_ms=10_000, tries=3)
+    record = attempt_record(LEASE, "fetch", Ingested(), AddedArticles(1, 0), failure)
+    assert (record.status, record.error_type, record.error_message) == ("FAILED", "timeout", "took too long")
+    assert (record.error_fingerprint, record.duration_ms, record.articles_found) == ("fp", 10_000, 1)
+
+
+def test_a_released_batch_is_recorded_without_a_fetch() -> None:
+    record = attempt_record(LEASE, "release", Ingested(5), AddedArticles(5, 5), None)
+    assert (record.status, record.duration_ms, record.status_code) == ("SUCCEEDED", 0, None)
+
+
+def interrupted(by: int, counted: int | None = None) -> FeedAttempt:
+    return FeedAttempt(run_id="run1", attempt_no=by, task_name="fetch", started_at=NOW, counted=counted)
+
+
+async def test_what_interrupted_attempts_added_is_counted_once_and_recorded(
+    store: SqliteStore, put: Put, engine: RunEngine
+) -> None:
+    await put(added(1, 1, created=True), added(2, 1, created=False), added(3, 2, created=True))
+    before = feed(interrupted_attempts=(interrupted(1), interrupted(2)))
+    counted = await count_interrupted(store, engine, before, NOW)
+    assert counted.by_interrupted == 3
+    assert [each.counted for each in counted.interrupted_attempts] == [2, 1]
+    records = {each.attempt_no: each for each in await engine.attempts("run1")}
+    assert (records[1].status, records[1].error_type) == ("FAILED", "worker_died")
+    assert [(each.articles_new, each.articles_stored, each.collisions_detected) for each in records.values()] == [
+        (2, 1, 1),
+        (1, 1, 0),
+    ]
+    again = await count_interrupted(
+        store, engine, feed(interrupted_attempts=counted.interrupted_attempts), NOW + timedelta(minutes=1)
+    )
+    assert (again.by_interrupted, again.interrupted_attempts) == (0, counted.interrupted_attempts)
+    assert {each.updated_at for each in await engine.attempts("run1")} == {NOW}
+
+
+async def test_what_an_interrupted_attempt_adds_later_is_counted_too(
+    store: SqliteStore, put: Put, engine: RunEngine
+) -> None:
+    await put(added(1, 1, created=True), added(2, 1, created=True))
+    recorded = Attempt(
+        created_at=NOW,
+        updated_at=NOW,
+        run_id="run1",
+        task_name="fetch",
+        subject=ID,
+        attempt_no=1,
+        status="SUCCEEDED",
+        started_at=NOW,
+        articles_found=7,
+    )
+    await put(recorded)
+    counted = await count_interrupted(store, engine, feed(interrupted_attempts=(interrupted(1, counted=1),)), NOW)
+    assert counted.by_interrupted == 1
+    (record,) = await engine.attempts("run1")
+    assert (record.status, record.articles_found, record.articles_new) == ("SUCCEEDED", 7, 2)
+
+
+async def test_articles_of_these_feeds_whose_analysis_became_due_since_then_are_found(
+    store: SqliteStore, put: Put
+) -> None:
+    assert timedelta(minutes=1) == CLOCKS_DIFFER
+    since = NOW + timedelta(hours=1)
+    first = article(dedup_key="1" * 32, analysis_due_since=since - CLOCKS_DIFFER)
+    await put(
+        first,
+        article(dedup_key="2" * 32, analysis_due_since=since - CLOCKS_DIFFER - timedelta(seconds=1)),
+        article(dedup_key="3" * 32),
+        article(dedup_key="4" * 32, analysis_due_since=since, deleted_at=NOW),
+    )
+    assert await due_since(store, [*first.sources, "other"], since) == [first.source_id]
+    assert await due_since(store, ["other"], since) == []
+
+
+def logged(
+    caplog: pytest.LogCaptureFixture, record: Attempt, ingested: Ingested | None = None, **after: Any
+) -> dict[str, dict[str, Any]]:
+    """The events of an attempt's end, by name."""
+    caplog.set_level(logging.INFO, "toolpulse.ingest")
+    caplog.clear()
+    ended = Feed.model_validate({**feed().model_dump(), **after})
+    log_outcome(feed(), ended, record, ingested or Ingested(), 3)
+    events = [json.loads(each.message) | {"level": each.levelname} for each in caplog.records]
+    return {each.pop("event"): each for each in events}
+
+
+SUCCEEDED = attempt(status="SUCCEEDED", duration_ms=5_000, articles_found=10, articles_new=4, status_code=200)
+FAILED = attempt(status="FAILED", duration_ms=20, error_type="timeout", error_message="took too long")
+
+
+def test_a_success_is_one_event(caplog: pytest.LogCaptureFixture) -> None:
+    fields = {"feed_id": ID, "duration_ms": 5_000, "articles_found": 10, "articles_new": 4, "status_code": 200}
+    assert logged(caplog, SUCCEEDED) == {"feed_fetched": fields | {"level": "INFO"}}
+
+
+def test_a_fetch_of_more_than_five_seconds_is_slow(caplog: pytest.LogCaptureFixture) -> None:
+    slow = logged(caplog, SUCCEEDED.changed(NOW, duration_ms=5_001))["slow_fetch_detected"]
+    assert slow == {"feed_id": ID, "duration_ms": 5_001, "threshold_ms": 5_000, "level": "WARNING"}
+
+
+def test_a_failure_is_logged_with_its_next_try(caplog: pytest.LogCaptureFixture) -> None:
+    events = logged(caplog, FAILED, consecutive_errors=2)
+    assert events["feed_fetch_failed"] == {
+        "feed_id": ID,
+        "duration_ms": 20,
+        "error_type": "timeout",
+        "error": "took too long",
+        "attempt": 3,
+        "level": "ERROR",
+    }
+    assert events["feed_error_retry_scheduled"]["error_count"] == 2
+    assert events.keys() == {"feed_fetch_failed", "feed_error_retry_scheduled"}
+
+
+def test_a_feed_that_was_disabled_has_no_next_try(caplog: pytest.LogCaptureFixture) -> None:
+    events = logged(caplog, FAILED, enabled=False, disabled_reason="gone", disabled_at=NOW)
+    assert events["feed_disabled"] == {"feed_id": ID, "reason": "gone", "level": "ERROR"}
+    assert "feed_error_retry_scheduled" not in events
+
+
+def test_a_flood_is_logged_with_its_size(caplog: pytest.LogCaptureFixture) -> None:
+    flooded = Ingested(written=Written(flood=(candidate(),)), quarantine_id="BATCH:x")
+    assert logged(caplog, SUCCEEDED, flooded)["flood_quarantined"] == {
+        "feed_id": ID,
+        "quarantine_id": "BATCH:x",
+        "articles": 1,
+        "level": "WARNING",
+    }
 
 
 def test_attempts_are_added_up_for_metrics() -> None:
@@ -21,3 +218,16 @@ def test_attempts_are_added_up_for_metrics() -> None:
         "within_10000_ms": 1,
     }
     assert totals_of([]) == {}
+
+
+def test_quarantined_entries_are_no_duplicates_and_a_released_batch_was_parsed_before() -> None:
+    flooded = attempt(status="SUCCEEDED", articles_found=10, articles_stored=1, articles_held=9, duration_ms=11_000)
+    assert totals_of([flooded]) == {
+        "articles_parsed": 10,
+        "articles_inserted": 1,
+        "fetches": 1,
+        "fetch_milliseconds": 11_000,
+    }
+    released = attempt(task_name="release_batch", status="SUCCEEDED", articles_found=9, articles_stored=8)
+    assert totals_of([released]) == {"articles_inserted": 8, "articles_deduplicated": 1}
+    assert totals_of([released.changed(NOW, articles_stored=10)]) == {"articles_inserted": 10}

@@ -1,0 +1,64 @@
+"""How a feed is asked, and where it may have moved."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from models.raw_item import ParsedDocument
+from services.articles.poll import CHECKED_EVERY, is_checked, may_be_page, moved_to, request_for
+from services.feeds.outcome import PollResult
+from services.fetch.outcome import FetchResult, FetchStatus
+from tests.documents import NOW, feed
+
+VALIDATORS = {"etag": '"1"', "last_modified": "yesterday", "body_hash": "0" * 64}
+
+
+def test_a_request_has_the_feeds_validators_and_the_hash_of_its_last_body() -> None:
+    request = request_for(feed(**VALIDATORS, redirect_url="https://new.example/feed"))
+    assert (request.etag, request.last_modified, request.body_hash) == ('"1"', "yesterday", "0" * 64)
+    assert request.url == "https://new.example/feed"
+
+
+@pytest.mark.parametrize("changes", [{"validators_trusted": False}, {"fetch_count": 23}])
+def test_a_request_has_no_validators_if_they_are_not_trusted_or_are_checked(changes: dict[str, Any]) -> None:
+    request = request_for(feed(**VALIDATORS, **changes))
+    assert (request.etag, request.last_modified, request.body_hash) == (None, None, "0" * 64)
+
+
+def test_one_fetch_in_24_is_checked() -> None:
+    assert CHECKED_EVERY == 24
+    checked = [count for count in range(72) if is_checked(feed(fetch_count=count))]
+    assert checked == [23, 47, 71]
+
+
+def polled(moved: str | None = None, in_document: str | None = None, **fields: Any) -> PollResult:
+    result = FetchResult(FetchStatus.FETCHED, "https://old.example/feed", moved_to=moved)
+    return PollResult(result, ParsedDocument("rss20", (), moved_to=in_document), **fields)
+
+
+def test_a_feed_moves_where_its_document_says_else_where_its_server_says() -> None:
+    assert moved_to(feed(), polled("https://a.example/f")) == "https://a.example/f"
+    assert moved_to(feed(), polled("https://a.example/f", "https://b.example/f")) == "https://b.example/f"
+    assert moved_to(feed(), PollResult(polled("https://a.example/f").result)) == "https://a.example/f"
+    assert moved_to(feed(), polled()) is None
+
+
+def test_a_url_that_cannot_be_fetched_or_is_known_already_is_no_move() -> None:
+    assert moved_to(feed(), polled("javascript:alert(1)")) is None
+    assert moved_to(feed(redirect_url="https://a.example/f"), polled("https://a.example/f")) is None
+    assert moved_to(feed(), polled("https://a.example/f", found_at="https://a.example/f")) is None
+
+
+def test_where_a_feed_moved_before_is_looked_up_again_at_a_checked_fetch_that_succeeded() -> None:
+    moved = feed(redirect_url="https://a.example/f", fetch_count=23)
+    assert moved_to(moved, polled()) == "https://a.example/f"
+    assert moved_to(feed(redirect_url="https://a.example/f", fetch_count=22), polled()) is None
+    assert moved_to(moved, PollResult(FetchResult(FetchStatus.TIMEOUT, "https://a.example/f"))) is None
+
+
+def test_a_page_is_searched_for_its_feed_only_where_no_feed_has_been() -> None:
+    assert may_be_page(feed(last_successful_fetch=None))
+    succeeded = feed(last_successful_fetch=NOW - timedelta(days=1))
+    assert not may_be_page(succeeded)
+    assert may_be_page(succeeded.changed(NOW, last_error_fingerprint="duplicate"))

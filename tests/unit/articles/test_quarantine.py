@@ -1,0 +1,205 @@
+"""A person decides once what is ingested and what is dropped; and how entries wait for that."""
+
+import hashlib
+import itertools
+import json
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models.errors import ChangedMeanwhile, InvalidInput, InvalidTransition, NotFound
+from models.quarantine import QuarantineItem, quarantine_id
+from models.raw_item import RawItem
+from services.articles.quarantine import PART_BYTES, Quarantine, QuarantinedBatches, item_of, json_of, parts_of
+from services.feeds.claims import IngestMessage
+from services.ports import Query
+from services.runs.engine import RunEngine
+from services.store.containers import QUARANTINE
+from services.store.sqlite import SqliteStore
+from tests.builders import Watch
+from tests.documents import NOW, quarantined
+from tests.unit.articles.builders import candidate, raw
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore(tmp_path / "toolpulse.db", Watch(NOW))
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+def review(store: SqliteStore) -> Quarantine:
+    numbers = itertools.count(1)
+    engine = RunEngine(store, Watch(NOW), lambda: f"run{next(numbers)}")
+    return Quarantine(store, engine, Watch(NOW))
+
+
+async def quarantined_batch(store: SqliteStore, content: str = "x", **changes: Any) -> str:
+    item = quarantined(quarantine_id=quarantine_id("BATCH", "reuters-world", content), **changes)
+    await store.create(QUARANTINE.name, item.to_document())
+    return item.quarantine_id
+
+
+async def test_a_released_batch_is_queued_with_a_run_that_is_stored_before_its_message_is_sent(
+    review: Quarantine, store: SqliteStore
+) -> None:
+    item_id = await quarantined_batch(store)
+    reviewed = await review.review(item_id, "CLEARED_RETRY_APPROVED", "a new CMS")
+    assert reviewed.batch == IngestMessage("run1", quarantine_id=item_id)
+    assert (reviewed.item.review_note, reviewed.item.reviewed_at) == ("a new CMS", NOW)
+    run = await RunEngine(store, Watch(NOW), lambda: "none").get("run1")
+    assert (run.status, run.subject) == ("QUEUED", "reuters-world")
+
+
+async def test_a_dropped_batch_is_queued_nowhere_and_expires(review: Quarantine, store: SqliteStore) -> None:
+    reviewed = await review.review(await quarantined_batch(store), "CLEARED_TERMINAL")
+    assert reviewed.batch is None
+    assert reviewed.item.ttl_timestamp == int((NOW + timedelta(days=30)).timestamp())
+
+
+async def test_the_same_decision_again_queues_again_since_the_message_may_be_lost(
+    review: Quarantine, store: SqliteStore
+) -> None:
+    item_id = await quarantined_batch(store)
+    first = await review.review(item_id, "CLEARED_RETRY_APPROVED")
+    again = await review.review(item_id, "CLEARED_RETRY_APPROVED")
+    assert again.item == first.item
+    assert again.batch == IngestMessage("run2", quarantine_id=item_id)
+
+
+@pytest.mark.parametrize("first", ["CLEARED_RETRY_APPROVED", "CLEARED_TERMINAL"])
+async def test_another_decision_than_the_first_is_refused(review: Quarantine, store: SqliteStore, first: str) -> None:
+    item_id = await quarantined_batch(store)
+    await review.review(item_id, first)
+    other = {"CLEARED_RETRY_APPROVED": "CLEARED_TERMINAL", "CLEARED_TERMINAL": "CLEARED_RETRY_APPROVED"}[first]
+    with pytest.raises(InvalidTransition):
+        await review.review(item_id, other)
+
+
+@pytest.mark.parametrize(
+    ("decision", "note", "field"),
+    [(None, None, "decision"), ("PENDING", None, "decision"), ("x", None, "decision"), (["x"], None, "decision")]
+    + [("CLEARED_TERMINAL", note, "note") for note in ("", 7, "x" * 2001)],
+)
+async def test_a_decision_or_note_that_is_malformed_is_refused(
+    review: Quarantine, store: SqliteStore, decision: Any, note: Any, field: str
+) -> None:
+    item_id = await quarantined_batch(store)
+    with pytest.raises(InvalidInput) as caught:
+        await review.review(item_id, decision, note)
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("item_id", ["", "nobody", "x" * 3000, "a/b"])
+async def test_an_id_without_an_item_is_not_found(review: Quarantine, item_id: str) -> None:
+    with pytest.raises(NotFound):
+        await review.review(item_id, "CLEARED_TERMINAL")
+
+
+async def test_the_list_is_newest_first_and_may_be_of_one_status(review: Quarantine, store: SqliteStore) -> None:
+    ids = [await quarantined_batch(store, str(n), created_at=NOW + timedelta(minutes=n)) for n in range(3)]
+    await review.review(ids[1], "CLEARED_TERMINAL")
+    everything = (await review.page(None, 10, None)).items
+    pending = (await review.page("PENDING", 10, None)).items
+    assert [item.quarantine_id for item in everything] == ids[::-1]
+    assert [item.quarantine_id for item in pending] == [ids[2], ids[0]]
+
+
+def entry(text: str = "", **fields: Any) -> RawItem:
+    return raw(summary_html=text, **fields)
+
+
+def test_an_entry_is_the_same_after_it_was_stored() -> None:
+    full = RawItem(
+        article_id="guid",
+        url="https://x.example/1",
+        headline="A headline",
+        published=NOW,
+        published_flag="future",
+        summary_html="<p>S</p>",
+        content_html="<p>C</p>",
+        tags=("t", "u"),
+        tickers=("T",),
+        publisher="Reuters",
+        date_text="soon",
+        mended=("id_repeated",),
+        url_shared=True,
+    )
+    assert item_of(json.loads(json.dumps(json_of(full)))) == full
+    bare = RawItem(None, "https://x.example/1", "A headline", None, "missing")
+    assert item_of(json_of(bare)) == bare
+
+
+def test_the_text_of_a_date_is_stored_on_one_line_of_200_characters() -> None:
+    assert json_of(entry(date_text="a \n b" + "x" * 300))["date_text"] == "a b" + "x" * 195
+
+
+def test_an_entry_that_was_stored_before_newer_fields_is_read() -> None:
+    older = {name: value for name, value in json_of(entry()).items() if name not in ("mended", "url_shared")}
+    assert item_of(older) == entry()
+
+
+def test_a_part_is_filled_up_to_a_million_and_a_half_bytes() -> None:
+    assert PART_BYTES == 1_500_000
+    size = len(json.dumps(json_of(entry()), ensure_ascii=False))
+    half = entry("x" * (750_000 - size))
+    assert [len(part) for part in parts_of([half, half])] == [2]
+    assert [len(part) for part in parts_of([half, half, entry()])] == [2, 1]
+    more = entry("x" * (750_001 - size))
+    assert [len(part) for part in parts_of([more, half])] == [1, 1]
+    in_bytes = entry("é" * (750_000 - size))
+    assert [len(part) for part in parts_of([in_bytes, in_bytes])] == [1, 1]
+    assert [len(part) for part in parts_of([entry("x" * 1_600_000), entry()])] == [1, 1]
+    assert list(parts_of([])) == []
+
+
+async def test_a_batch_is_stored_once_with_a_sample_for_the_reviewer(store: SqliteStore) -> None:
+    flood = [candidate(number) for number in range(25)]
+    batches = QuarantinedBatches(store)
+    name = await batches.add("a", flood, NOW)
+    assert await batches.add("a", flood[::-1], NOW + timedelta(days=1)) == name
+    assert await batches.add("a", flood[1:], NOW) != name
+    document = await store.read(QUARANTINE.name, name, name)
+    assert document is not None
+    item = QuarantineItem.from_document(document)
+    assert (item.created_at, item.item_count, item.parts, item.reason_code) == (NOW, 25, 1, "FLOOD")
+    samples = document["payload"]["samples"]
+    assert len(samples) == 20
+    assert samples[0] == {"url": "https://news.example/0", "headline": "Number 0 is in the news"}
+    assert await batches.items(item) == [each.entry.item for each in flood]
+
+
+async def test_only_a_released_batch_waits_for_ingestion_and_only_until_it_is_finished(
+    review: Quarantine, store: SqliteStore
+) -> None:
+    batches = QuarantinedBatches(store)
+    name = await batches.add("a", [candidate()], NOW)
+    assert await batches.released(name) is None
+    assert await batches.released("BATCH:other") is None
+    await review.review(name, "CLEARED_RETRY_APPROVED")
+    released = await batches.released(name)
+    assert released is not None
+    await batches.finish(released, NOW)
+    assert await batches.released(name) is None
+    (left,) = (await store.query(QUARANTINE.name, Query(partition=name))).items
+    assert (left["id"], left["parts"], left["released_at"]) == (name, 0, "2026-02-21T20:00:00Z")
+    with pytest.raises(ChangedMeanwhile):
+        await batches.finish(released, NOW)
+
+
+async def test_only_dropped_batches_lose_their_parts(review: Quarantine, store: SqliteStore) -> None:
+    batches = QuarantinedBatches(store)
+    names = [await batches.add("a", [candidate(number)], NOW) for number in range(3)]
+    await review.review(names[1], "CLEARED_RETRY_APPROVED")
+    await review.review(names[2], "CLEARED_TERMINAL")
+    await batches.clean_up()
+    documents = [len((await store.query(QUARANTINE.name, Query(partition=name))).items) for name in names]
+    assert documents == [2, 2, 1]
+
+
+def test_content_that_is_quarantined_again_has_the_same_id() -> None:
+    assert quarantine_id("BATCH", "a", "x") == "BATCH:a:" + hashlib.sha256(b"x").hexdigest()[:16]

@@ -99,9 +99,9 @@ class Prepared(NamedTuple):
 
 def prepare(container: Container, document: Mapping[str, Any]) -> Prepared:
     """Raises InvalidInput for a document that Cosmos would refuse, or would return as another one."""
-    if not isinstance(document, Mapping):
-        raise InvalidInput("document", "must be a JSON object")
     if not isinstance(document, dict):
+        if not isinstance(document, Mapping):
+            raise InvalidInput("document", "must be a JSON object")
         document = dict(document)
     name, partition = document.get("id"), document.get(container.partition_key)
     check_id(name)

@@ -32,8 +32,8 @@ from scripts import demo  # noqa: E402
 from scripts.commands import articles, feeds, tools  # noqa: E402
 from scripts.commands.form import Group  # noqa: E402
 from scripts.commands.printed import say  # noqa: E402
-from scripts.host import Refused  # noqa: E402
-from scripts.host.settings import app_settings  # noqa: E402
+from scripts.local_host import Refused  # noqa: E402
+from scripts.local_host.settings import app_settings  # noqa: E402
 from services import container  # noqa: E402
 
 CONFIG = ROOT / "config"

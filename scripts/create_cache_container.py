@@ -28,8 +28,8 @@ from scripts.dev import need_packages  # noqa: E402
 need_packages()
 
 from models.errors import InvalidInput, Unavailable  # noqa: E402
-from scripts.host import Refused  # noqa: E402
-from scripts.host.settings import app_settings  # noqa: E402
+from scripts.local_host import Refused  # noqa: E402
+from scripts.local_host.settings import app_settings  # noqa: E402
 from services.ports import utc_now  # noqa: E402
 from services.store.containers import CONTAINERS, DEFAULT_TTL, Container  # noqa: E402
 from services.store.cosmos import CosmosStore  # noqa: E402

@@ -10,7 +10,7 @@
     python3 scripts/dev.py lock                resolve requirements*.in anew into requirements*.txt
 
 Setting up is making a virtual environment and installing pinned, hashed requirements into it; it is done again only
-when these change. What the app does once it runs is scripts/local_host.py's business.
+when these change. scripts/serve.py runs the app.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def run(arguments: argparse.Namespace) -> None:
     settings = [f"DATA_DIR={data}", *arguments.set]
     if arguments.store:
         settings.append(f"STORE={arguments.store}")
-    command = [str(python), str(ROOT / "scripts" / "local_host.py")]
+    command = [str(python), str(ROOT / "scripts" / "serve.py")]
     command += ["--port", str(arguments.port), "--data", data]
     command += [part for setting in settings for part in ("--set", setting)]
     command += ["--demo"] if arguments.demo else []

@@ -24,8 +24,8 @@ from scripts.dev import need_packages  # noqa: E402
 need_packages()
 
 from models.errors import ToolpulseError  # noqa: E402
-from scripts.host import Refused  # noqa: E402
-from scripts.host.settings import app_settings  # noqa: E402
+from scripts.local_host import Refused  # noqa: E402
+from scripts.local_host.settings import app_settings  # noqa: E402
 from services import container  # noqa: E402
 from services.operations.migrations.runner import MIGRATIONS, records, run_pending  # noqa: E402
 from services.ports import Store  # noqa: E402

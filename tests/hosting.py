@@ -51,8 +51,8 @@ def host_command(
     *arguments: str, app_dir: Path, data: Path, settings: Mapping[str, str], python: str = sys.executable
 ) -> list[str]:
     given = [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
-    command = [python, str(ROOT / "scripts" / "local_host.py"), "--app", str(app_dir), "--data", str(data)]
-    return [*command, *given, *arguments]
+    launcher = ["scripts/serve.py"] if app_dir == ROOT else ["-m", "scripts.local_host", "--app", str(app_dir)]
+    return [python, *launcher, "--data", str(data), *given, *arguments]
 
 
 def host_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -121,6 +121,7 @@ async def _started(
         stdout=out,
         stderr=asyncio.subprocess.STDOUT,
         env=environment,
+        cwd=ROOT,
     )
 
 

@@ -20,7 +20,7 @@ from models.errors import Conflict, NotFound, ToolpulseError
 from models.values import format_time, parse_time
 from scripts.demo.newsroom import OUTLETS, PRODUCTS, Outlet
 from scripts.demo.server import Newsstand, served
-from scripts.host import Refused
+from scripts.local_host import Refused
 from services import container
 from services.container import Container
 from services.feeds.form import new_feed

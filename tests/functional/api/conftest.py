@@ -15,7 +15,7 @@ import azure.functions as func
 import pytest
 
 import function_app
-from scripts.host.values import Context
+from scripts.local_host.values import Context
 from services import container
 from services.container import Container
 

@@ -17,7 +17,7 @@ import aiohttp
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from scripts.host.storage_rest import connection_string
+from scripts.local_host.storage_rest import connection_string
 from services.ports import Query, utc_now
 from services.settings import table
 from services.store.containers import CONTAINERS

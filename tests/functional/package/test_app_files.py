@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.local_host.settings import read_host_json
 from scripts.package import ROOT, app_files
 
 TREE = {
@@ -44,3 +45,12 @@ def test_only_what_runs_is_let_through(tmp_path: Path) -> None:
 )
 def test_this_checkout_sends_what_azure_needs(needed: str) -> None:
     assert needed in {file.parts[0] for file in app_files(ROOT)}
+
+
+def test_host_json_has_the_timing_and_limits_that_the_design_asks_for() -> None:
+    options = read_host_json(ROOT / "host.json", {})
+    queues = options.queues
+    assert (queues.visibility_timeout, queues.max_polling_interval, queues.max_dequeue_count) == (30, 5, 5)
+    assert (queues.batch_size, queues.new_batch_threshold, queues.base64) == (16, 8, True)
+    assert (options.route_prefix, options.function_timeout, options.has_bundle) == ("api", 300, True)
+    assert options.headers["X-Content-Type-Options"] == "nosniff"

@@ -1,0 +1,224 @@
+"""The command line of the host, and the process around it: the port, the environment, signals, output, the exit code.
+
+SIGINT and SIGTERM let running functions finish. With --once every timer runs once and the queues are drained; the exit
+code is 1 if a timer failed or a message went to a poison queue.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import io
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from . import Refused
+from .console import AppLog, Console
+from .data import DataFolder
+from .functions import Function, load_functions
+from .host import Host
+from .settings import app_settings, read_host_json
+from .storage_rest import connection_string
+
+_STORAGE = "AzureWebJobsStorage"
+# A thread that the app left running does not delay the end for longer.
+_LAST_SECONDS = 1.0
+
+
+def _accept_all(environment: Mapping[str, str]) -> None:
+    """The host knows no app's settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to run. Paths are absolute; port 0 is any free one.
+
+    The other fields are for a launcher that knows the app. `check` raises Refused for wrong settings, once the app is
+    loaded. `companion` gets the data folder, and runs from before the host starts until it has stopped.
+    `worth_opening` are the paths to print at the start, of those that the app has.
+    """
+
+    app: Path
+    data: Path
+    port: int
+    settings: Mapping[str, str]
+    once: bool
+    check: Callable[[Mapping[str, str]], None] = _accept_all
+    companion: Callable[[Path], AbstractAsyncContextManager[None]] = lambda data: nullcontext()
+    worth_opening: Sequence[str] = ()
+
+
+def argument_parser(prog: str, description: str, app: Path) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=prog, description=description)
+    parser.add_argument("--port", type=int, default=7071, help="on 127.0.0.1; 0 for any free one (default 7071)")
+    parser.add_argument("--data", type=Path, default=Path(".data"), help="folder of the queues (default .data)")
+    parser.add_argument("--app", type=Path, default=app, help=f"folder of function_app.py (default {app})")
+    parser.add_argument(
+        "--set", type=_setting, action="append", default=[], metavar="NAME=VALUE", help="an app setting"
+    )
+    parser.add_argument("--once", action="store_true", help="run every timer once, drain the queues, stop")
+    return parser
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value
+
+
+def command_of(given: argparse.Namespace, **of_launcher: Any) -> Command:
+    settings = {**of_launcher.pop("settings", {}), **dict(given.set)}
+    return Command(given.app.resolve(), given.data.resolve(), given.port, settings, given.once, **of_launcher)
+
+
+def main(command: Command) -> int:
+    """Runs the app until it is stopped. The exit code."""
+    runner = asyncio.Runner()
+    code = 1
+    try:
+        code = runner.run(_run(command))
+    except Refused as refused:
+        tell(f"The host does not start: {refused}")
+    except KeyboardInterrupt:
+        code = 130
+    except (Exception, SystemExit):  # of the app, while it was imported
+        tell(f"The app cannot be loaded, so Azure would show no function of it:\n{traceback.format_exc()}")
+    last = threading.Timer(_LAST_SECONDS, os._exit, (code,))
+    last.daemon = True
+    last.start()
+    runner.close()
+    _flush_output()
+    return code
+
+
+def tell(text: str) -> None:
+    """Prints a line that is not the app's."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def _flush_output() -> None:
+    """Python ends with 120 if the reader of its output is gone before the last line."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+async def _run(command: Command) -> int:
+    values, kept = app_settings(command.app, command.settings, os.environ)
+    with _bound(command.port) as port:
+        origin = f"http://127.0.0.1:{port.getsockname()[1]}"
+        notes = [f"{name} is taken from the environment, not from local.settings.json" for name in kept]
+        notes += _set_environment(command.app, values, origin)
+        options = read_host_json(command.app / "host.json", os.environ)
+        console = Console(options, _any_text(sys.stdout), asyncio.get_running_loop())
+        _log_to(console)
+        with contextlib.closing(DataFolder(command.data)) as folder:
+            functions = load_functions(command.app, options, os.environ)
+            command.check(os.environ)
+            console.print(_listing(functions, origin, notes, command.worth_opening))
+            host = Host([each for each in functions if not each.disabled], options, folder, console)
+            _stop_on_signals(host)
+            async with command.companion(command.data):
+                await host.start(port, timers=not command.once)
+                console.print(f"Ready on {origin} with its data in {command.data}. Ctrl-C stops it.\n")
+                try:
+                    return await (host.once() if command.once else host.serve())
+                finally:
+                    await host.stop()
+                    console.flush()
+
+
+def _stop_on_signals(host: Host) -> None:
+    loop = asyncio.get_running_loop()
+
+    def stop(*_: Any) -> None:
+        loop.call_soon_threadsafe(host.ask_to_stop)
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
+
+
+def _bound(port: int) -> socket.socket:
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if sys.platform != "win32":
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind(("127.0.0.1", port))
+    except (OSError, OverflowError) as error:
+        found.close()
+        why = getattr(error, "strerror", None) or error
+        raise Refused(f"port {port} of 127.0.0.1 cannot be used: {why}. Choose another with --port") from None
+    return found
+
+
+def _set_environment(app: Path, values: Mapping[str, str], origin: str) -> list[str]:
+    """Sets what the app sees, and gives what a person should know of it."""
+    notes = []
+    os.environ.update(values)
+    elsewhere = [name for name in os.environ if name.startswith(f"{_STORAGE}__")]
+    if elsewhere or os.environ.get(_STORAGE, "") not in ("", "UseDevelopmentStorage=true"):
+        notes.append(f"{_STORAGE} is replaced: this host has queues of its own and touches no others")
+    for name in elsewhere:
+        del os.environ[name]
+    os.environ[_STORAGE] = connection_string(origin)
+    os.environ["WEBSITE_HOSTNAME"] = origin.removeprefix("http://")
+    os.environ.setdefault("FUNCTIONS_WORKER_RUNTIME", "python")
+    os.environ.setdefault("AZURE_FUNCTIONS_ENVIRONMENT", "Development")
+    os.environ["FUNCTIONS_WORKER_RUNTIME_VERSION"] = f"{sys.version_info.major}.{sys.version_info.minor}"
+    os.environ["AzureWebJobsScriptRoot"] = str(app)  # noqa: SIM112 (the real host's spelling)
+    os.chdir(app)
+    return notes
+
+
+def _any_text(out: TextIO) -> TextIO:
+    """Output that takes whatever the app logs, also what a terminal's encoding or UTF-8 itself has no bytes for."""
+    if isinstance(out, io.TextIOWrapper):
+        out.reconfigure(errors="backslashreplace")
+    return out
+
+
+def _log_to(console: Console) -> None:
+    root = logging.getLogger()
+    debug = os.environ.get("PYTHON_ENABLE_DEBUG_LOGGING", "").lower() in ("1", "true", "t", "yes", "y")
+    root.setLevel(logging.DEBUG if debug else logging.INFO)
+    root.addHandler(AppLog(console))
+
+
+def _listing(functions: Sequence[Function], origin: str, notes: Sequence[str], worth_opening: Sequence[str]) -> str:
+    """What is printed at the start: the functions, as `func start` lists them, and the addresses to open."""
+    lines = [f"Note: {note}." for note in notes]
+    lines += ["", "Functions:"]
+    lines += [f"\n    {each.name}: {_line(each, origin)}" for each in functions]
+    gets = {each.route.template for each in functions if each.route is not None and each.route.takes("GET")}
+    worth = [path for path in worth_opening if path in gets]
+    if worth:
+        lines += ["", "Open:"]
+        lines += [f"    {origin}/{path}" for path in worth]
+    return "\n".join([*lines, ""])
+
+
+def _line(function: Function, origin: str) -> str:
+    text = ""
+    if function.route is not None:
+        methods = ",".join(sorted(function.route.methods)) if function.route.methods else "any"
+        text = f"[{methods}] {origin}/{function.route.template}"
+    if function.schedule is not None:
+        text = f"timerTrigger ({function.schedule_text})"
+    if function.queue is not None:
+        text = f"queueTrigger ({function.queue})"
+    if function.outputs:
+        text += f" -> {', '.join(sorted(set(function.outputs.values())))}"
+    return text + " (disabled)" * function.disabled

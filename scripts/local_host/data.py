@@ -1,0 +1,111 @@
+"""The host's data folder: one SQLite file and a lock that dies with the process.
+
+Calls are made straight from the event loop: each takes tens of microseconds, less than handing it to a thread would.
+WAL without a sync at each commit outlives a killed process, though not a power cut: enough for a development host.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from . import Refused
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS queues (name TEXT PRIMARY KEY, metadata TEXT NOT NULL DEFAULT '{}') STRICT;
+CREATE TABLE IF NOT EXISTS messages (
+    number INTEGER PRIMARY KEY,
+    queue TEXT NOT NULL,
+    id TEXT NOT NULL UNIQUE,
+    text TEXT NOT NULL,
+    inserted REAL NOT NULL,
+    expires REAL NOT NULL,
+    visible REAL NOT NULL,
+    dequeue_count INTEGER NOT NULL DEFAULT 0,
+    receipt TEXT NOT NULL,
+    held INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX IF NOT EXISTS messages_by_turn ON messages (queue, held, visible, number);
+CREATE TABLE IF NOT EXISTS timers (
+    name TEXT PRIMARY KEY, last TEXT, next TEXT NOT NULL, updated TEXT NOT NULL
+) STRICT;
+"""
+
+
+class DataFolder:
+    """Holds the folder for one host. Raises Refused if another has it."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Refused(f"the data folder {path} cannot be made: {error.strerror}") from None
+        self._lock = _locked(path / "host.lock")
+        try:
+            self.connection = _connection(path / "host.sqlite")
+        except sqlite3.DatabaseError as error:
+            self._lock.close()
+            raise Refused(f"{path / 'host.sqlite'} cannot be used: {error}; move it away to start afresh") from None
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield self.connection
+        except BaseException:
+            self.connection.execute("ROLLBACK")
+            raise
+        self.connection.execute("COMMIT")
+
+    def close(self) -> None:
+        self.connection.close()
+        self._lock.close()
+
+
+def _connection(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.executescript(_SCHEMA)
+    except sqlite3.DatabaseError:
+        connection.close()
+        raise
+    return connection
+
+
+def _locked(path: Path) -> IO[str]:
+    """The lock file, held until it is closed or the process ends; who holds it is written into it."""
+    file = path.open("a+", encoding="ascii")
+    try:
+        _take(file)
+    except OSError:
+        file.seek(0)
+        holder = file.read().strip() or "unknown"
+        file.close()
+        raise Refused(
+            f"another host (process {holder}) works with the data folder {path.parent}: stop it first"
+        ) from None
+    file.truncate(0)
+    file.write(str(os.getpid()))
+    file.flush()
+    return file
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _take(file: IO[str]) -> None:
+        # Far behind the text, since a locked byte cannot be read by others.
+        file.seek(4096)
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _take(file: IO[str]) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,0 +1,160 @@
+"""One host from start to stop: puts the parts together, serves until told to stop, or runs everything once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import time
+from collections.abc import Coroutine, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from aiohttp import web
+
+from .console import Console
+from .consumer import Consumer
+from .data import DataFolder
+from .functions import Function
+from .invoke import Invoker
+from .queues import Queues
+from .settings import HostOptions
+from .storage_rest import StorageRest
+from .timers import Timer, TimerRecords
+from .web import Admin, Front
+
+# With what follows it stays under the ten seconds that a stop may take.
+_FINISH_SECONDS = 6
+
+
+class Host:
+    """`functions` are the ones that are not disabled."""
+
+    def __init__(
+        self, functions: Sequence[Function], options: HostOptions, folder: DataFolder, console: Console
+    ) -> None:
+        self._functions = functions
+        self._options = options
+        self._console = console
+        self._queues = Queues(folder, time.time, self._wake)
+        threads = os.environ.get("PYTHON_THREADPOOL_THREAD_COUNT", "")
+        self._invoker = Invoker(
+            console,
+            self._queues.send,
+            timeout=options.function_timeout,
+            is_base64=options.queues.base64,
+            threads=int(threads) if threads.isdecimal() and int(threads) else None,
+        )
+        records = TimerRecords(folder)
+        self._timers = {
+            each.name: Timer(each, records, self._invoker, lambda: datetime.now(UTC))
+            for each in functions
+            if each.schedule
+        }
+        self._consumers = [self._consumer(each) for each in functions if each.queue]
+        admin = Admin(functions, self._timers, self._invoker, time.time)
+        rest = StorageRest(self._queues, time.time)
+        self._front = Front(functions, self._invoker, admin, rest, options.headers, console)
+        self._runner = web.ServerRunner(self._front.server(), handle_signals=False, shutdown_timeout=0.5)
+        self._loops: set[asyncio.Task[None]] = set()
+        self._poisoned = 0
+        self._stop_asked = asyncio.Event()
+        self._hurry = asyncio.Event()
+        self._fault: BaseException | None = None
+
+    def _consumer(self, function: Function) -> Consumer:
+        return Consumer(
+            function, self._queues, self._invoker, self._options.queues, self._console, self._on_poison, self._on_fault
+        )
+
+    def _wake(self, queue: str) -> None:
+        for consumer in self._consumers:
+            if consumer.queue == queue:
+                consumer.wake()
+
+    def _on_poison(self) -> None:
+        self._poisoned += 1
+
+    def _on_fault(self, error: BaseException) -> None:
+        """Of the host itself, such as a full disk: it stops rather than limp."""
+        self._fault = self._fault or error
+        self._stop_asked.set()
+
+    def ask_to_stop(self) -> None:
+        """The second time, what is in flight is not waited for."""
+        if self._stop_asked.is_set():
+            self._hurry.set()
+        self._stop_asked.set()
+
+    def _keep(self, loop: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(loop)
+        self._loops.add(task)
+        task.add_done_callback(self._loop_ended)
+
+    def _loop_ended(self, task: asyncio.Task[None]) -> None:
+        self._loops.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self._on_fault(error)
+
+    async def start(self, port: socket.socket, *, timers: bool) -> None:
+        freed = self._queues.recover()
+        if freed:
+            self._console.print(f"Messages that an earlier host left in work are free again: {freed}.\n")
+        await self._runner.setup()
+        await web.SockSite(self._runner, port).start()
+        for consumer in self._consumers:
+            self._queues.create(consumer.queue)
+            self._keep(consumer.run())
+        for timer in self._timers.values() if timers else ():
+            self._keep(timer.run())
+
+    async def serve(self) -> int:
+        """Until it is told to stop. The exit code."""
+        await self._stop_asked.wait()
+        return self._told_fault()
+
+    async def once(self) -> int:
+        """Every timer once, one after the other, each until the queues are empty again. The exit code."""
+        failed = 0
+        for name, timer in self._timers.items():
+            if not self._stop_asked.is_set():
+                outcome = await timer.start("Timer fired by --once")
+                failed += outcome.error is not None
+                if outcome.error is not None:
+                    self._console.print(f"{name} failed: {outcome.error}")
+            await self._drained()
+        await self._drained()
+        self._console.print(f"Every timer ran once: {failed} failed, {self._poisoned} messages went to a poison queue.")
+        return self._told_fault() or int(failed > 0 or self._poisoned > 0)
+
+    async def _drained(self) -> None:
+        names = {consumer.queue for consumer in self._consumers}
+        while not self._stop_asked.is_set():
+            # What somebody hid for longer than a retry takes is not waited for.
+            if not self._queues.waiting(names, time.time() + self._options.queues.visibility_timeout + 1):
+                return
+            await asyncio.sleep(0.02)
+
+    def _told_fault(self) -> int:
+        if self._fault is None:
+            return 0
+        self._console.print(f"The host itself failed: {type(self._fault).__name__}: {self._fault}")
+        return 1
+
+    async def stop(self) -> None:
+        """Takes no more work, lets what is in flight finish, then cuts it short: its messages come back."""
+        self._front.stopping = True
+        settling = [task for consumer in self._consumers for task in consumer.in_work]
+        for task in list(self._loops):
+            task.cancel()
+        hurry = asyncio.create_task(self._hurry.wait())
+        finish = asyncio.create_task(self._invoker.settled())
+        await asyncio.wait([hurry, finish], timeout=_FINISH_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        hurry.cancel()
+        finish.cancel()
+        await self._invoker.cut_short()
+        settling += [timer.firing for timer in self._timers.values() if timer.firing is not None]  # type: ignore[misc]
+        if settling:
+            await asyncio.wait(settling, timeout=0.5)
+        await self._runner.cleanup()

@@ -1,0 +1,216 @@
+"""The queues: durable, at least once, with Azure Queue Storage's rules. Knows nothing of functions or HTTP.
+
+A message's text is what is on the wire: with messageEncoding base64 it is the encoded one. A message that the host has
+taken for a function is *held*: nobody else sees it, and it is free again as soon as the next host starts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .data import DataFolder
+
+MESSAGE_BYTES = 64 * 1024
+WEEK = 7 * 24 * 3600.0
+NEVER = 253402300799.0  # 9999-12-31T23:59:59Z
+_NAME = re.compile(r"(?!.*--)[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
+_COLUMNS = "number, queue, id, text, inserted, expires, visible, dequeue_count, receipt"
+
+
+def is_queue_name(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None
+
+
+class NoSuchQueue(Exception):
+    """The queue does not exist."""
+
+
+class NoSuchMessage(Exception):
+    """The message is gone."""
+
+
+class WrongReceipt(Exception):
+    """Somebody else took the message since."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Times are Unix seconds."""
+
+    number: int
+    queue: str
+    id: str
+    text: str
+    inserted: float
+    expires: float
+    visible: float
+    dequeue_count: int
+    receipt: str
+
+
+class Queues:
+    """All queues of one data folder. `on_arrival` is told the name of a queue that has a new visible message."""
+
+    def __init__(self, folder: DataFolder, clock: Callable[[], float], on_arrival: Callable[[str], None]) -> None:
+        self._folder = folder
+        self._clock = clock
+        self._on_arrival = on_arrival
+
+    def _rows(self, sql: str, *values: Any) -> list[Any]:
+        return self._folder.connection.execute(sql, values).fetchall()
+
+    # -- queues
+
+    def create(self, name: str, metadata: Mapping[str, str] | None = None) -> bool:
+        """False if it was there."""
+        sql = "INSERT INTO queues (name, metadata) VALUES (?, ?) ON CONFLICT DO NOTHING"
+        return self._folder.connection.execute(sql, (name, json.dumps(metadata or {}))).rowcount == 1
+
+    def delete(self, name: str) -> None:
+        self.metadata(name)
+        with self._folder.transaction() as connection:
+            connection.execute("DELETE FROM messages WHERE queue = ?", (name,))
+            connection.execute("DELETE FROM queues WHERE name = ?", (name,))
+
+    def clear(self, name: str) -> None:
+        self.metadata(name)
+        self._rows("DELETE FROM messages WHERE queue = ?", name)
+
+    def names(self) -> list[str]:
+        return [name for (name,) in self._rows("SELECT name FROM queues ORDER BY name")]
+
+    def metadata(self, name: str) -> dict[str, str]:
+        """Raises NoSuchQueue."""
+        found = self._rows("SELECT metadata FROM queues WHERE name = ?", name)
+        if not found:
+            raise NoSuchQueue(name)
+        return dict(json.loads(found[0][0]))
+
+    def set_metadata(self, name: str, metadata: Mapping[str, str]) -> None:
+        self.metadata(name)
+        self._rows("UPDATE queues SET metadata = ? WHERE name = ?", json.dumps(metadata), name)
+
+    def count(self, name: str, until: float = NEVER) -> int:
+        """Messages that are, or become, visible before `until`; held ones always count."""
+        sql = "SELECT count(*) FROM messages WHERE queue = ? AND expires > ? AND (held = 1 OR visible <= ?)"
+        return int(self._rows(sql, name, self._clock(), until)[0][0])
+
+    # -- messages
+
+    def put(self, queue: str, text: str, delay: float = 0, lifetime: float = WEEK) -> Message:
+        """Raises NoSuchQueue."""
+        self.metadata(queue)
+        with self._folder.transaction():
+            message = self._insert(queue, text, delay, lifetime)
+        if delay <= 0:
+            self._on_arrival(queue)
+        return message
+
+    def send(self, messages: Sequence[tuple[str, str]]) -> None:
+        """All of (queue, text) or none; queues are made as needed."""
+        with self._folder.transaction():
+            for queue, text in messages:
+                self.create(queue)
+                self._insert(queue, text, 0, WEEK)
+        for queue in {queue for queue, _ in messages}:
+            self._on_arrival(queue)
+
+    def _insert(self, queue: str, text: str, delay: float, lifetime: float) -> Message:
+        now = self._clock()
+        message = Message(
+            0, queue, str(uuid.uuid4()), text, now, min(now + lifetime, NEVER), now + delay, 0, _receipt()
+        )
+        self._rows(
+            "INSERT INTO messages (queue, id, text, inserted, expires, visible, receipt) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            queue, message.id, text, now, message.expires, message.visible, message.receipt,
+        )  # fmt: skip
+        return message
+
+    def peek(self, queue: str, limit: int) -> list[Message]:
+        """Raises NoSuchQueue."""
+        self.metadata(queue)
+        now = self._clock()
+        sql = f"SELECT {_COLUMNS} FROM messages WHERE queue = ? AND held = 0 AND visible <= ? AND expires > ?"  # noqa: S608
+        return [Message(*row) for row in self._rows(sql + " ORDER BY visible, number LIMIT ?", queue, now, now, limit)]
+
+    def take(self, queue: str, limit: int, hidden: float, *, hold: bool = False) -> list[Message]:
+        """Makes messages invisible for `hidden` seconds, or holds them, and counts the delivery. Raises NoSuchQueue."""
+        waiting = self.peek(queue, limit)
+        if not waiting:
+            return []
+        until = self._clock() + hidden
+        taken = [
+            replace(each, visible=until, dequeue_count=each.dequeue_count + 1, receipt=_receipt()) for each in waiting
+        ]
+        with self._folder.transaction() as connection:
+            connection.executemany(
+                "UPDATE messages SET visible = ?, dequeue_count = ?, receipt = ?, held = ? WHERE number = ?",
+                [(each.visible, each.dequeue_count, each.receipt, int(hold), each.number) for each in taken],
+            )
+        return taken
+
+    def update(self, queue: str, id: str, receipt: str, hidden: float, text: str | None) -> Message:
+        """Raises NoSuchQueue, NoSuchMessage, WrongReceipt."""
+        found = self._owned(queue, id, receipt)
+        kept = found.text if text is None else text
+        changed = replace(found, visible=self._clock() + hidden, receipt=_receipt(), text=kept)
+        self._rows(
+            "UPDATE messages SET visible = ?, receipt = ?, text = ? WHERE number = ?",
+            changed.visible, changed.receipt, kept, found.number,
+        )  # fmt: skip
+        return changed
+
+    def remove(self, queue: str, id: str, receipt: str) -> None:
+        """Raises NoSuchQueue, NoSuchMessage, WrongReceipt."""
+        self._rows("DELETE FROM messages WHERE number = ?", self._owned(queue, id, receipt).number)
+
+    def _owned(self, queue: str, id: str, receipt: str) -> Message:
+        self.metadata(queue)
+        sql = f"SELECT {_COLUMNS} FROM messages WHERE queue = ? AND id = ? AND expires > ?"  # noqa: S608
+        found = self._rows(sql, queue, id, self._clock())
+        if not found:
+            raise NoSuchMessage(id)
+        message = Message(*found[0])
+        if message.receipt != receipt:
+            raise WrongReceipt(id)
+        return message
+
+    # -- what only the host does, with messages that it holds
+
+    def done(self, message: Message) -> None:
+        self._rows("DELETE FROM messages WHERE number = ?", message.number)
+
+    def release(self, message: Message, delay: float) -> None:
+        """Back for another try, after `delay` seconds."""
+        sql = "UPDATE messages SET held = 0, visible = ? WHERE number = ?"
+        self._rows(sql, self._clock() + delay, message.number)
+        if delay <= 0:
+            self._on_arrival(message.queue)
+
+    def move(self, message: Message, queue: str) -> None:
+        """To another queue, as a new message with the same text."""
+        with self._folder.transaction():
+            self.create(queue)
+            self._insert(queue, message.text, 0, WEEK)
+            self.done(message)
+        self._on_arrival(queue)
+
+    def recover(self) -> int:
+        """Frees what a host held that is gone, and drops what has expired; how many were freed."""
+        now = self._clock()
+        self._rows("DELETE FROM messages WHERE expires <= ?", now)
+        sql = "UPDATE messages SET held = 0, visible = ? WHERE held = 1"
+        return self._folder.connection.execute(sql, (now,)).rowcount
+
+    def waiting(self, names: Iterable[str], until: float) -> int:
+        return sum(self.count(name, until) for name in names)
+
+
+def _receipt() -> str:
+    return secrets.token_urlsafe(12)

@@ -1,0 +1,131 @@
+"""Fires timers when they are due, by the rules of the timer extension, and keeps their records in the data folder.
+
+A timer never overlaps itself. A run that outlasts its next time is followed by one run at once. Schedules under a
+minute have no record and are never past due.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from .data import DataFolder
+from .functions import Function
+from .invoke import Invoker, Outcome
+from .schedule import Schedule
+from .values import timer_request
+
+_NEVER = "0001-01-01T00:00:00+00:00"
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """`last` is None before the first run. `next` is what was computed from `last`, or from `updated` without one."""
+
+    last: datetime | None
+    next: datetime
+    updated: datetime
+
+    def described(self) -> dict[str, str]:
+        last = self.last.isoformat() if self.last else _NEVER
+        return {"Last": last, "Next": self.next.isoformat(), "LastUpdated": self.updated.isoformat()}
+
+
+def status_at_start(recorded: Status | None, schedule: Schedule, now: datetime) -> tuple[Status, bool]:
+    """The status to go on with, and whether an occurrence was missed. A changed schedule misses nothing."""
+    if recorded is None:
+        return Status(None, schedule.after(now), now), False
+    base = recorded.last or recorded.updated
+    expected = schedule.after(base)
+    if expected != recorded.next:
+        if now > expected:
+            base, expected = now, schedule.after(now)
+        recorded = Status(None, expected, base)
+    return recorded, now > recorded.next
+
+
+def status_after_run(before: Status, schedule: Schedule, began: datetime, *, scheduled: bool) -> Status:
+    """A run that began a little before its time counts as on time, or it would run again."""
+    moment = max(began, before.next) if scheduled else began
+    return Status(moment, schedule.after(moment), moment)
+
+
+class TimerRecords:
+    """The statuses in the data folder."""
+
+    def __init__(self, folder: DataFolder) -> None:
+        self._connection = folder.connection
+
+    def find(self, name: str) -> Status | None:
+        row = self._connection.execute("SELECT last, next, updated FROM timers WHERE name = ?", (name,)).fetchone()
+        if row is None:
+            return None
+        last, following, updated = row
+        moment = datetime.fromisoformat
+        return Status(moment(last) if last else None, moment(following), moment(updated))
+
+    def save(self, name: str, status: Status) -> None:
+        last = status.last.isoformat() if status.last else None
+        self._connection.execute(
+            "INSERT OR REPLACE INTO timers VALUES (?, ?, ?, ?)",
+            (name, last, status.next.isoformat(), status.updated.isoformat()),
+        )
+
+
+class Timer:
+    """One timer function."""
+
+    def __init__(
+        self, function: Function, records: TimerRecords, invoker: Invoker, clock: Callable[[], datetime]
+    ) -> None:
+        assert function.schedule is not None
+        self._function = function
+        self._schedule = function.schedule
+        self._records = records
+        self._invoker = invoker
+        self._clock = clock
+        self.firing: asyncio.Task[Status] | None = None
+
+    async def run(self) -> None:
+        """Until cancelled; a run that is on then goes on, and its record is kept."""
+        now = self._clock()
+        recorded = self._records.find(self._function.name) if self._function.monitored else None
+        status, past_due = status_at_start(recorded, self._schedule, now)
+        self._save(status)
+        if past_due or self._function.run_on_startup:
+            status = await self._fire(status, now, past_due=past_due)
+        while True:
+            # In steps, so that a laptop that slept is noticed.
+            while (left := (status.next - self._clock()).total_seconds()) > 0:  # noqa: ASYNC110 (for the clock)
+                await asyncio.sleep(min(left, 60))
+            status = await self._fire(status, self._clock())
+
+    def start(self, reason: str) -> asyncio.Task[Outcome]:
+        """One run out of schedule, which leaves the record alone."""
+        now = self._clock()
+        recorded = self._records.find(self._function.name) if self._function.monitored else None
+        status, past_due = status_at_start(recorded, self._schedule, now)
+        return self._invoker.start(self._function, self._request(status, past_due), reason)
+
+    async def _fire(self, status: Status, now: datetime, past_due: bool | None = None) -> Status:
+        """`past_due` is None for a run in schedule."""
+        self.firing = asyncio.create_task(self._run_and_record(status, now, past_due))
+        return await asyncio.shield(self.firing)
+
+    async def _run_and_record(self, status: Status, now: datetime, past_due: bool | None) -> Status:
+        request = self._request(status, bool(past_due))
+        outcome = await self._invoker.start(self._function, request, f"Timer fired at {now.isoformat()}")
+        if outcome.stopped:
+            return status  # and so past due at the next start
+        status = status_after_run(status, self._schedule, now, scheduled=past_due is None)
+        self._save(status)
+        return status
+
+    def _request(self, status: Status, past_due: bool) -> object:
+        return timer_request(past_due, status.described() if self._function.monitored else None)
+
+    def _save(self, status: Status) -> None:
+        if self._function.monitored:
+            self._records.save(self._function.name, status)

@@ -1,0 +1,258 @@
+"""The HTTP side: requests to functions by route, and the host's own addresses. Bound to 127.0.0.1 by the caller.
+
+Nothing is routed by aiohttp: the Functions host takes functions by name, and the first whose route and method match
+answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from aiohttp import hdrs, web
+from azure.functions.http import HttpRequest
+from multidict import CIMultiDict
+
+from .console import Console
+from .functions import Function
+from .invoke import PROGRAMMATIC, Invoker, Outcome
+from .queues import WEEK, Message
+from .routes import routed_path
+from .storage_rest import ACCOUNT, StorageRest
+from .timers import Timer
+from .values import Reply, net_text, query_parameters, queue_message
+
+BODY_BYTES = 100 * 1024 * 1024
+_HEADER_BYTES = 32 * 1024
+# The server writes these itself.
+_OWN_HEADERS = ("content-length", "connection", "keep-alive")
+
+
+class Front:
+    """Answers every request on the port."""
+
+    def __init__(
+        self,
+        functions: Sequence[Function],
+        invoker: Invoker,
+        admin: Admin,
+        storage: StorageRest,
+        headers: Mapping[str, str],
+        console: Console,
+    ) -> None:
+        self._routed = [(each, each.route) for each in functions if each.route is not None and not each.disabled]
+        self._invoker = invoker
+        self._admin = admin
+        self._storage = storage
+        self._headers = headers
+        self._console = console
+        self.stopping = False
+
+    def server(self) -> web.Server:
+        return web.Server(
+            self.handle,
+            request_factory=_request,
+            access_log=None,
+            max_line_size=_HEADER_BYTES,
+            max_field_size=_HEADER_BYTES,
+            auto_decompress=False,
+        )
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        raw_path, _, query = request.raw_path.partition("?")
+        if raw_path.startswith(("/admin/", f"/{ACCOUNT}")):
+            return await self._own(request, raw_path)
+        if self.stopping:
+            return web.Response(status=503, headers={"Connection": "close"})
+        if not all(_is_text(value) for value in request.headers.values()):
+            return web.Response(status=400, headers={"Connection": "close"})
+        found = self._resolve(request.method, raw_path)
+        if found is not None:
+            return await self._call(request, *found, query)
+        if raw_path == "/":
+            return self._response(Reply(200, [("content-type", "text/plain")], b"The Functions app is running.\n"))
+        return self._response(Reply(404, [], b""))
+
+    async def _own(self, request: web.BaseRequest, raw_path: str) -> web.Response:
+        if not _is_local(request):
+            return web.Response(status=403, text="only from this machine")
+        if raw_path.startswith("/admin/"):
+            return web.Response(status=503) if self.stopping else await self._admin.handle(request)
+        return await self._storage.handle(request)
+
+    async def _call(
+        self, request: web.BaseRequest, function: Function, parameters: Mapping[str, str], query: str
+    ) -> web.Response:
+        value = await self._http_request(request, query, parameters)
+        parent = request.headers.get("traceparent", "")
+        outcome = await self._invoker.start(function, value, PROGRAMMATIC, method=request.method, trace_parent=parent)
+        if outcome.stopped:
+            return web.Response(status=503, headers={"Connection": "close"})
+        if outcome.reply is not None:
+            return self._response(outcome.reply)
+        # Without a reply or an error, $return went to a queue.
+        return self._response(Reply(204 if outcome.error is None else 500, [], b""))
+
+    def _resolve(self, method: str, raw_path: str) -> tuple[Function, dict[str, str]] | None:
+        path = routed_path(raw_path)
+        for function, route in self._routed:
+            if route.takes(method):
+                found = route.match(path)
+                if found is not None:
+                    return function, found
+        return None
+
+    async def _http_request(self, request: web.BaseRequest, query: str, parameters: Mapping[str, str]) -> HttpRequest:
+        headers: dict[str, str] = {}
+        for name, text in request.headers.items():
+            key = name.lower()
+            headers[key] = f"{headers[key]},{text}" if key in headers else text
+        body = b""
+        if request.body_exists:
+            if headers.get("expect", "").lower() == "100-continue":
+                await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+                request.writer.output_size = 0
+            body = await request.read()
+            if body and "content-length" not in headers:
+                self._console.log(
+                    "warning", "Host", "warning: a chunked body is not passed on: the host reads by length"
+                )
+                body = b""
+        return HttpRequest(
+            method=request.method,
+            url=f"http://{_authority(request)}{request.raw_path}",
+            headers=headers,
+            params=query_parameters(query) if query else {},
+            route_params=parameters,
+            body_type="bytes",
+            body=body,
+        )
+
+    def _response(self, reply: Reply) -> web.Response:
+        headers: CIMultiDict[str] = CIMultiDict()
+        for name, text in reply.headers:
+            if name.lower() not in _OWN_HEADERS:
+                headers.add(name, text)
+        for name, text in self._headers.items():
+            headers.setdefault(name, text)
+        return web.Response(status=reply.status, headers=headers, body=reply.body or None)
+
+
+def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
+    return web.BaseRequest(message, payload, protocol, writer, task, task.get_loop(), client_max_size=BODY_BYTES)
+
+
+def _is_text(value: str) -> bool:
+    """Whether a header is UTF-8, as the real server insists; aiohttp makes half surrogate pairs of other bytes."""
+    return value.isascii() or not any("\ud800" <= char <= "\udfff" for char in value)
+
+
+def _authority(request: web.BaseRequest) -> str:
+    return request.headers.get(hdrs.HOST, "localhost")
+
+
+def _is_local(request: web.BaseRequest) -> bool:
+    """Whether it comes from this machine and by its name, and not from a page of another site in a browser."""
+    origin = request.headers.get(hdrs.ORIGIN)
+    here = _is_loopback(request.remote) and _is_loopback(_hostname(f"//{_authority(request)}"))
+    return here and (origin is None or _is_loopback(_hostname(origin)))
+
+
+def _hostname(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
+
+
+def _is_loopback(name: str | None) -> bool:
+    if name == "localhost":
+        return True
+    try:
+        return name is not None and ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+class Admin:
+    """`timers` is by function name."""
+
+    def __init__(
+        self, functions: Sequence[Function], timers: Mapping[str, Timer], invoker: Invoker, clock: Callable[[], float]
+    ) -> None:
+        self._functions = {each.name.lower(): each for each in functions}
+        self._timers = timers
+        self._invoker = invoker
+        self._clock = clock
+        self._began = time.monotonic()
+
+    async def handle(self, request: web.BaseRequest) -> web.Response:
+        body = await request.read()
+        match [request.method, *request.rel_url.path.strip("/").split("/")[1:]]:
+            case ["GET" | "POST", "host", "ping"]:
+                return web.Response()
+            case ["GET", "host", "status"]:
+                uptime = round((time.monotonic() - self._began) * 1000)
+                return web.json_response({"id": "local", "state": "Running", "version": "4.0", "processUptime": uptime})
+            case ["GET", "functions"]:
+                return web.json_response([described(each) for each in self._functions.values()])
+            case ["POST", "functions", name]:
+                return await self._fire(name.lower(), body, wait="wait" in request.rel_url.query)
+        return web.Response(status=404)
+
+    async def _fire(self, name: str, body: bytes, *, wait: bool) -> web.Response:
+        function = self._functions.get(name)
+        try:
+            content = json.loads(body)
+        except ValueError:
+            content = None
+        if not isinstance(content, dict):
+            return web.Response(status=400, text='the body must be JSON: {"input": "..."}')
+        if function is None:
+            return web.Response(status=404)
+        given = content.get("input", content.get("Input"))
+        if isinstance(given, dict | list):
+            return web.Response(status=400, text="input must be a string")
+        if function.route is not None:
+            return web.Response(status=400, text="call an HTTP function by its route")
+        task = self._start(function, net_text(given))
+        if not wait:
+            return web.Response(status=202)
+        return web.json_response(outcome_described(await asyncio.shield(task)))
+
+    def _start(self, function: Function, text: str) -> asyncio.Task[Outcome]:
+        if function.schedule is not None:
+            return self._timers[function.name].start(PROGRAMMATIC)
+        now = self._clock()
+        queue = function.queue or ""
+        message = Message(0, queue, str(uuid.uuid4()), text, now, now + WEEK, now, 0, "")
+        value = text if function.parameters.as_text else queue_message(message, text)
+        return self._invoker.start(function, value, PROGRAMMATIC)
+
+
+def described(function: Function) -> dict[str, Any]:
+    shown: dict[str, Any] = {"name": function.name, "language": "python", "isDisabled": function.disabled}
+    if function.route is not None:
+        methods = sorted(function.route.methods) if function.route.methods else None
+        shown |= {"route": function.route.template, "methods": methods}
+    if function.schedule is not None:
+        shown["schedule"] = function.schedule_text
+    if function.queue is not None:
+        shown["queue"] = function.queue
+    return {**shown, "outputs": dict(function.outputs)}
+
+
+def outcome_described(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "status": "succeeded" if outcome.error is None else "failed",
+        "error": outcome.error,
+        "sent": [{"queue": queue, "message": text} for queue, text in outcome.sent],
+        "ms": outcome.milliseconds,
+        "invocation_id": outcome.id,
+    }

@@ -1,0 +1,227 @@
+"""Starting, stopping, running once, and the timers."""
+
+import asyncio
+import itertools
+import os
+import shutil
+import signal
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from scripts.local_host.data import DataFolder
+from scripts.local_host.timers import Status, TimerRecords
+from tests.functional.local_host.sample import APP, recorded, running_sample, sample_settings
+from tests.hosting import ROOT, HostFailed, host_environment, run_host_once, running_host
+
+
+async def once(folder: Path, **settings: str) -> tuple[int, str]:
+    return await run_host_once(app_dir=APP, data=folder / "data", settings=sample_settings(folder, settings))
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
+async def test_a_stop_lets_what_is_in_flight_finish(tmp_path: Path, signum: signal.Signals) -> None:
+    async with running_sample(tmp_path) as sample:
+        slow = asyncio.create_task(sample.client.post("/api/v1/sleep", data="0.3"))
+        await sample.send(many=["slow"])
+        await sample.until(lambda: sample.recorded(text="slow") and "'Functions.sleep'" in sample.host.printed())
+        assert await sample.host.stop(signum) == 0
+        response = await slow
+        assert (response.status, await response.text()) == (200, "slept")
+        assert "Executed 'Functions.work' (Succeeded" in sample.host.printed()
+    async with running_sample(tmp_path) as sample:
+        assert (await sample.count("work"), await sample.count("done")) == (0, 1)
+
+
+async def test_a_stop_cuts_short_what_does_not_end_and_its_message_comes_back(tmp_path: Path) -> None:
+    settings = {"AzureFunctionsJobHost__functionTimeout": "-1"}
+    async with running_sample(tmp_path, settings=settings) as sample:
+        blocked = asyncio.create_task(sample.client.post("/api/v1/block", data="60"))
+        await sample.send(many=["stuck"])
+        await sample.until(lambda: sample.recorded(text="stuck"))
+        began = time.monotonic()
+        sample.host.process.send_signal(signal.SIGTERM)
+        await asyncio.sleep(0.2)
+        assert sample.host.process.returncode is None
+        # The second signal does not wait for them.
+        assert await sample.host.stop(signal.SIGTERM) == 0
+        assert time.monotonic() - began < 5
+        blocked.cancel()
+    async with running_sample(tmp_path, settings=settings) as sample:
+        await sample.until(lambda: len(sample.recorded(text="stuck")) == 2, seconds=2)
+
+
+async def test_a_second_host_on_the_same_data_is_refused(tmp_path: Path) -> None:
+    async with running_sample(tmp_path) as sample:
+        with pytest.raises(HostFailed, match=rf"another host \(process {sample.host.process.pid}\)"):
+            async with running_host(app_dir=APP, data=tmp_path / "data", settings=sample_settings(tmp_path)):
+                pass
+        assert (await sample.client.get("/api/v1/ping")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("%TICK%", "%NOWHERE%"), "no app setting NOWHERE"),
+        (("func.Out[List[str]]", "func.Out[list[str]]"), "typing.List"),
+        (("import os\n", "import os\nimport nowhere\n"), "No module named 'nowhere'"),
+        (("import os\n", "import os\nasyncio.run(asyncio.sleep(0))\n"), "asyncio.run"),
+        (("import os\n", "import os\nraise SystemExit(0)\n"), "cannot be loaded"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+async def test_an_app_that_azure_would_not_index_does_not_start(
+    tmp_path: Path, change: tuple[str, str], told: str
+) -> None:
+    app = tmp_path / "app"
+    shutil.copytree(APP, app, ignore=shutil.ignore_patterns("__pycache__"))
+    text = (app / "function_app.py").read_text()
+    assert change[0] in text
+    (app / "function_app.py").write_text(text.replace(*change))
+    with pytest.raises(HostFailed, match=told):
+        async with running_host(app_dir=app, data=tmp_path / "data", settings=sample_settings(tmp_path)):
+            pass
+
+
+@pytest.mark.parametrize("wrong", ["", "99999"])
+async def test_a_port_that_is_taken_or_none_is_told(tmp_path: Path, wrong: str) -> None:
+    async with running_sample(tmp_path) as sample:
+        port = wrong or sample.host.url.rpartition(":")[2]
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "scripts.local_host", "--port", port, "--app", str(APP),
+            "--data", str(tmp_path / "other"), stderr=asyncio.subprocess.PIPE, cwd=ROOT,
+        )  # fmt: skip
+        _, told = await process.communicate()
+        assert process.returncode == 1
+        assert f"port {port} of 127.0.0.1 cannot be used" in told.decode()
+
+
+async def test_the_start_lists_the_functions_and_says_what_is_replaced(tmp_path: Path) -> None:
+    settings = {"AzureWebJobsStorage": "AccountName=real", "AzureWebJobs.words.Disabled": "1"}
+    async with running_sample(tmp_path, settings=settings, environment={"GREETING": "from the shell"}) as sample:
+        printed = sample.host.printed()
+        assert f"ping: [GET] {sample.host.url}/api/v1/ping" in printed
+        assert f"echo: [any] {sample.host.url}/api/v1/echo/{{id:int}}/{{rest?}}" in printed
+        assert "work: queueTrigger (work) -> done" in printed
+        assert "tick: timerTrigger (0 0 0 1 1 *)" in printed
+        assert "AzureWebJobsStorage is replaced" in printed
+        assert "GREETING is taken from the environment" in printed
+        assert f"words: [GET] {sample.host.url}/api/v1/words (disabled)" in printed
+        assert (await sample.client.get("/api/v1/words")).status == 404
+
+
+async def test_once_runs_every_timer_and_all_that_follows(tmp_path: Path) -> None:
+    code, printed = await once(tmp_path, YEARLY_SENDS="a,once,slow")
+    assert code == 0, printed
+    assert len(recorded(tmp_path, timer="yearly")) == len(recorded(tmp_path, timer="tick")) == 1
+    assert sorted(each["text"] for each in recorded(tmp_path, queue="work")) == ["a", "once", "once", "slow"]
+    assert printed.rstrip().endswith("Every timer ran once: 0 failed, 0 messages went to a poison queue.")
+
+
+async def test_once_takes_up_what_was_left_over(tmp_path: Path) -> None:
+    async with running_sample(tmp_path) as sample:
+        await sample.send(many=["slow"])
+        sample.host.kill()
+        await sample.host.process.wait()
+    code, printed = await once(tmp_path)
+    assert code == 0, printed
+    assert recorded(tmp_path, text="slow")
+
+
+async def test_once_fails_if_a_message_went_to_poison(tmp_path: Path) -> None:
+    code, printed = await once(tmp_path, YEARLY_SENDS="fail")
+    assert code == 1, printed
+    assert "0 failed, 1 messages went to a poison queue" in printed
+
+
+async def test_once_fails_if_a_timer_did(tmp_path: Path) -> None:
+    code, printed = await once(tmp_path, YEARLY_FAILS="1", YEARLY_SENDS="a")
+    assert code == 1, printed
+    assert recorded(tmp_path, queue="work") == []
+
+
+async def test_a_timer_runs_when_it_is_due_and_never_overlaps_itself(tmp_path: Path) -> None:
+    async with running_sample(tmp_path, settings={"TICK": "00:00:00.1", "TICK_TAKES": "0.3"}) as sample:
+        await sample.until(lambda: len(sample.recorded(timer="tick")) >= 4)
+        assert not any(each["past_due"] for each in sample.recorded(timer="tick"))
+        times = [each["at"] for each in sample.recorded(timer="tick")]
+        assert all(0.29 <= after - before < 0.8 for before, after in itertools.pairwise(times))
+
+
+async def test_a_timer_fires_on_the_second_that_its_expression_says(tmp_path: Path) -> None:
+    async with running_sample(tmp_path, settings={"TICK": "* * * * * *"}) as sample:
+        await sample.until(lambda: sample.recorded(timer="tick"))
+        assert all(each["at"] % 1 < 0.3 for each in sample.recorded(timer="tick"))
+
+
+async def test_a_timer_that_was_due_while_the_host_was_down_is_past_due(tmp_path: Path) -> None:
+    async with running_sample(tmp_path) as sample:
+        await sample.until(lambda: sample.recorded(timer="yearly"))
+        assert sample.recorded(timer="yearly")[0]["past_due"] is False
+        assert await sample.host.stop() == 0
+    miss_the_new_year(tmp_path, "tick")
+    async with running_sample(tmp_path) as sample:
+        await sample.until(lambda: sample.recorded(timer="tick"))
+        assert [each["past_due"] for each in sample.recorded(timer="tick")] == [True]
+        await sample.until(lambda: len(sample.recorded(timer="yearly")) == 2)
+        first, second = sample.recorded(timer="yearly")
+        assert first["status"]["Last"].startswith("0001-")
+        assert second["status"]["Last"] == first["status"]["LastUpdated"]
+        assert await sample.host.stop() == 0
+    async with running_sample(tmp_path) as sample:
+        await sample.until(lambda: len(sample.recorded(timer="yearly")) == 3)
+        assert len(sample.recorded(timer="tick")) == 1
+
+
+def miss_the_new_year(folder: Path, name: str) -> None:
+    """As if the host had last been up in the year before."""
+    data = DataFolder(folder / "data")
+    records = TimerRecords(data)
+    assert records.find(name) is not None
+    due = datetime(datetime.now(UTC).year, 1, 1, tzinfo=UTC)
+    records.save(name, Status(None, due, due - timedelta(days=1)))
+    data.close()
+
+
+async def test_a_reader_that_goes_away_does_not_stop_the_host(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "scripts.local_host", "--port", "0", "--app", str(APP),
+        "--data", str(tmp_path / "data"), "--set", f"RECORD={tmp_path / 'record'}", "--set", "TICK=00:00:00.1",
+        stdout=writing, env=host_environment(), cwd=ROOT,
+    )  # fmt: skip
+    os.close(writing)
+    os.close(reading)
+    for _ in range(200):
+        if len(recorded(tmp_path, timer="tick")) > 3:
+            break
+        await asyncio.sleep(0.05)
+    assert process.returncode is None
+    process.terminate()
+    assert await asyncio.wait_for(process.wait(), 10) == 0
+    assert len(recorded(tmp_path, timer="tick")) > 3
+
+
+async def test_log_levels_of_host_json_are_honoured(tmp_path: Path) -> None:
+    quiet = {"AzureFunctionsJobHost__logging__logLevel__default": "Warning"}
+    async with running_sample(tmp_path, settings=quiet) as sample:
+        await sample.client.get("/api/v1/echo/7")
+        await sample.client.get("/api/v1/wrong/raise")
+        await sample.until(lambda: "ValueError: as asked" in sample.host.printed())
+        assert "Executing" not in sample.host.printed()
+        assert "echoing" not in sample.host.printed()
+
+
+async def test_a_copy_of_the_package_runs_in_another_place(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "scripts" / "local_host", tmp_path / "local_host")
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "local_host", "--once", "--port", "0", "--app", str(APP),
+        "--data", str(tmp_path / "data"), "--set", f"RECORD={tmp_path / 'record'}",
+        cwd=tmp_path, env=host_environment(), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+    )  # fmt: skip
+    printed, _ = await process.communicate()
+    assert b"Every timer ran once: " in printed
+    assert recorded(tmp_path, timer="tick")

@@ -1,0 +1,226 @@
+"""The Queues port over the wire: the adapter and Microsoft's own client, against the local host's Storage interface."""
+
+import asyncio
+import base64
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from aiohttp import web
+from aiohttp.test_utils import RawTestServer
+from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError
+from azure.storage.queue.aio import QueueServiceClient
+
+from models.errors import InvalidInput, Unavailable
+from scripts.local_host.storage_rest import connection_string
+from services.ports import QueueDepth, Queues
+from services.queues.storage import StorageQueues
+from tests.functional.local_host.sample import Sample
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+# Microsoft's client loses a bare \r in XML; the bindings send base64, which has none.
+TRICKY = '<a>&amp; "quoted" \n\t é 你 ]]>'
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def service(sample: Sample) -> AsyncIterator[QueueServiceClient]:
+    """Every queue but the app's own is gone afterwards."""
+    async with QueueServiceClient.from_connection_string(connection_string(sample.host.url)) as service:
+        yield service
+        async for queue in service.list_queues():
+            if queue.name not in ("work", "other", "done"):
+                await service.delete_queue(queue.name)
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def queues(sample: Sample) -> AsyncIterator[Queues]:
+    queues = StorageQueues(connection_string(sample.host.url))
+    yield queues
+    await queues.close()
+    await queues.close()
+
+
+async def filled(service: QueueServiceClient, name: str, *texts: str) -> None:
+    queue = await service.create_queue(name)
+    for text in texts:
+        await queue.send_message(text)
+
+
+async def test_depths_come_in_the_order_asked_and_a_missing_queue_is_empty(
+    service: QueueServiceClient, queues: Queues
+) -> None:
+    await filled(service, "one", "a", "b", "c")
+    await filled(service, "one-poison", "d")
+    await filled(service, "two-poison", "e", "f")
+    assert await queues.depths(["two", "one", "none"]) == [
+        QueueDepth("two", 0, 2),
+        QueueDepth("one", 3, 1),
+        QueueDepth("none", 0, 0),
+    ]
+    assert await queues.depths([]) == []
+
+
+async def test_a_hidden_message_still_counts(service: QueueServiceClient, queues: Queues) -> None:
+    await filled(service, "one", "a")
+    assert await service.get_queue_client("one").receive_message() is not None
+    assert await queues.depths(["one"]) == [QueueDepth("one", 1, 0)]
+
+
+async def test_a_peek_reads_what_the_functions_read_and_changes_nothing(
+    service: QueueServiceClient, queues: Queues
+) -> None:
+    await filled(service, "one-poison", base64.b64encode(b"\r\n" + TRICKY.encode()).decode(), "not base64!", TRICKY)
+    for _ in range(2):
+        assert await queues.peek_poison("one", 32) == ["\r\n" + TRICKY, "not base64!", TRICKY]
+    assert await queues.peek_poison("one", 1) == ["\r\n" + TRICKY]
+    assert await queues.peek_poison("none", 32) == []
+
+
+async def test_redrive_moves_messages_as_they_are_up_to_the_limit(service: QueueServiceClient, queues: Queues) -> None:
+    texts = [TRICKY, *(f"message {n}" for n in range(69))]
+    await filled(service, "one-poison", *texts)
+    assert await queues.redrive("one", 40) == 40
+    assert await queues.depths(["one"]) == [QueueDepth("one", 40, 30)]
+    assert await queues.redrive("one", 1000) == 30
+    assert await queues.redrive("one", 1000) == 0
+    assert await queues.redrive("none", 5) == 0
+    received = [each.content async for each in service.get_queue_client("one").receive_messages(messages_per_page=32)]
+    assert received == texts
+
+
+async def test_a_redriven_message_is_worked_on_again(sample: Sample, queues: Queues) -> None:
+    assert await sample.send(many=["fail redriven"]) == 202
+    await sample.until_count("work-poison", 1)
+    assert await queues.peek_poison("work", 1) == ["fail redriven"]
+    assert await queues.redrive("work", 1) == 1
+    await sample.until_count("work-poison", 1)
+    assert [each["count"] for each in sample.recorded(text="fail redriven")] == [1, 2, 3, 4, 5] * 2
+
+
+@pytest.mark.parametrize("limit", [0, 33])
+async def test_limits_are_checked(queues: Queues, limit: int) -> None:
+    with pytest.raises(InvalidInput):
+        await queues.peek_poison("one", limit)
+    with pytest.raises(InvalidInput):
+        await queues.redrive("one", 0)
+
+
+async def test_no_answer_is_told_apart_from_no_messages(unused_tcp_port: int) -> None:
+    queues = StorageQueues(connection_string(f"http://127.0.0.1:{unused_tcp_port}"), timeout_seconds=0.3)
+    began = time.monotonic()
+    with pytest.raises(Unavailable):
+        await queues.depths(["one"])
+    with pytest.raises(Unavailable):
+        await queues.peek_poison("one", 1)
+    with pytest.raises(Unavailable):
+        await queues.redrive("one", 1)
+    assert time.monotonic() - began < 2
+    await queues.close()
+
+
+async def test_a_service_that_hangs_is_given_up_on() -> None:
+    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    queues = StorageQueues(connection_string(f"http://127.0.0.1:{port}"), timeout_seconds=0.3)
+    with pytest.raises(Unavailable, match="within"):
+        await queues.depths(["one", "two"])
+    await queues.close()
+    server.close()
+    await server.wait_closed()
+
+
+async def test_a_message_that_cannot_be_sent_back_stays_in_the_poison_queue() -> None:
+    moment = "Sat, 21 Feb 2026 20:00:00 GMT"
+    fields = {"MessageId": "1", "PopReceipt": "r", "DequeueCount": "1", "MessageText": "work"}
+    fields |= dict.fromkeys(("InsertionTime", "ExpirationTime", "TimeNextVisible"), moment)
+    message = "".join(f"<{name}>{value}</{name}>" for name, value in fields.items())
+    asked = []
+
+    async def storage(request: web.BaseRequest) -> web.Response:
+        asked.append((request.method, request.path.split("/")[2]))
+        if request.method == "POST":
+            return web.Response(status=403)
+        xml = f"<QueueMessagesList><QueueMessage>{message}</QueueMessage></QueueMessagesList>"
+        return web.Response(text=xml, content_type="application/xml")
+
+    async with RawTestServer(storage) as server:
+        queues = StorageQueues(connection_string(f"http://127.0.0.1:{server.port}"))
+        with pytest.raises(Unavailable):
+            await queues.redrive("one", 1)
+        await queues.close()
+    assert asked == [("GET", "one-poison"), ("POST", "one")]
+
+
+async def test_either_a_connection_string_or_a_service_is_needed() -> None:
+    with pytest.raises(InvalidInput):
+        StorageQueues()
+    with pytest.raises(InvalidInput):
+        StorageQueues("UseDevelopmentStorage=true", service_url="https://x")
+
+
+async def test_microsofts_client_finds_storage_as_it_knows_it(service: QueueServiceClient) -> None:
+    queue = await service.create_queue("plain", metadata={"kind": "test"})
+    for kind in ("test", "other"):
+        with pytest.raises(ResourceExistsError):
+            await service.create_queue("plain", metadata={"kind": kind})
+    await queue.set_queue_metadata({"kind": "new"})
+    properties = await queue.get_queue_properties()
+    assert (properties.metadata, properties.approximate_message_count) == ({"kind": "new"}, 0)
+    listed = [(each.name, each.metadata) async for each in service.list_queues("pl", include_metadata=True)]
+    assert listed == [("plain", {"kind": "new"})]
+    pages = service.list_queues(results_per_page=1).by_page()
+    assert "plain" in [each.name async for page in pages async for each in page]
+
+    sent = await queue.send_message(TRICKY, visibility_timeout=0, time_to_live=-1)
+    assert (await queue.peek_messages())[0].content == TRICKY
+    first = await queue.receive_message(visibility_timeout=60)
+    assert first is not None
+    assert (first.id, first.content, first.dequeue_count) == (sent.id, TRICKY, 1)
+    assert await queue.receive_message() is None
+    changed = await queue.update_message(first, visibility_timeout=0, content="changed")
+    with pytest.raises(HttpResponseError, match="PopReceiptMismatch"):
+        await queue.delete_message(first.id, first.pop_receipt or "")
+    await queue.delete_message(first.id, changed.pop_receipt or "")
+    with pytest.raises(ResourceNotFoundError):
+        await queue.delete_message(first.id, changed.pop_receipt or "")
+    await queue.send_message("late", visibility_timeout=30)
+    assert await queue.peek_messages() == []
+    await queue.clear_messages()
+    assert (await queue.get_queue_properties()).approximate_message_count == 0
+    await service.delete_queue("plain")
+    with pytest.raises(ResourceNotFoundError):
+        await queue.get_queue_properties()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "code"),
+    [
+        ("PUT", "No_Name", "", "InvalidResourceName"),
+        ("GET", "missing/messages", "", "QueueNotFound"),
+        ("GET", "done/messages?numofmessages=33", "", "OutOfRangeQueryParameterValue"),
+        ("GET", "done/messages?numofmessages=x", "", "InvalidQueryParameterValue"),
+        ("GET", "done/messages?visibilitytimeout=0", "", "OutOfRangeQueryParameterValue"),
+        ("POST", "done/messages", "<QueueMessage>", "InvalidXmlDocument"),
+        ("POST", "done/messages", "<QueueMessage></QueueMessage>", "InvalidXmlDocument"),
+        ("POST", "done/messages", "<!DOCTYPE x [<!ENTITY a 'b'>]><QueueMessage/>", "InvalidXmlDocument"),
+        ("POST", "done/messages?messagettl=0", "<Q><MessageText>x</MessageText></Q>", "OutOfRangeQueryParameterValue"),
+        ("POST", "done/messages", f"<Q><MessageText>{'x' * 65537}</MessageText></Q>", "RequestBodyTooLarge"),
+        ("PUT", "done/messages/x?popreceipt=y&visibilitytimeout=0", "", "MessageNotFound"),
+        ("PUT", "done/messages/x?popreceipt=y", "", "InvalidQueryParameterValue"),
+        ("PATCH", "done", "", "UnsupportedHttpVerb"),
+        ("GET", "?restype=service&comp=properties", "", "NotImplemented"),
+    ],
+)
+async def test_a_wrong_call_has_storages_own_error(
+    sample: Sample, method: str, path: str, body: str, code: str
+) -> None:
+    async with sample.client.put("/devstoreaccount1/done"):
+        pass
+    async with sample.client.request(method, f"/devstoreaccount1/{path}", data=body) as response:
+        assert response.headers["x-ms-error-code"] == code
+        assert response.status >= 400

@@ -1,0 +1,240 @@
+"""The durable queues, with a clock of the test's own."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scripts.local_host import Refused
+from scripts.local_host.data import DataFolder
+from scripts.local_host.queues import NoSuchMessage, NoSuchQueue, Queues, WrongReceipt, is_queue_name
+
+
+class Clock:
+    """Stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 1_771_704_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Bench:
+    """Queues over a folder, what they announced, and their clock."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder
+        self.clock = Clock()
+        self.arrivals: list[str] = []
+        self.folder = DataFolder(folder)
+        self.queues = Queues(self.folder, self.clock, self.arrivals.append)
+
+    def reopen(self) -> Queues:
+        self.folder.close()
+        self.folder = DataFolder(self.path)
+        self.queues = Queues(self.folder, self.clock, self.arrivals.append)
+        return self.queues
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench(tmp_path)
+    yield bench
+    bench.folder.close()
+
+
+def test_messages_are_taken_in_the_order_sent_each_once(bench: Bench) -> None:
+    queues = bench.queues
+    queues.send([("work", str(n)) for n in range(5)])
+    assert [each.text for each in queues.take("work", 3, 30)] == ["0", "1", "2"]
+    assert [each.text for each in queues.take("work", 3, 30)] == ["3", "4"]
+    assert queues.take("work", 3, 30) == []
+    assert bench.arrivals == ["work"]
+
+
+def test_a_message_not_removed_in_time_comes_again_and_the_late_receipt_is_wrong(bench: Bench) -> None:
+    queues = bench.queues
+    queues.send([("work", "a")])
+    (first,) = queues.take("work", 1, 30)
+    bench.clock.now += 29.9
+    assert queues.take("work", 1, 30) == []
+    bench.clock.now += 0.1
+    (second,) = queues.take("work", 1, 30)
+    assert (first.dequeue_count, second.dequeue_count, first.id) == (1, 2, second.id)
+    with pytest.raises(WrongReceipt):
+        queues.remove("work", first.id, first.receipt)
+    queues.remove("work", second.id, second.receipt)
+    with pytest.raises(NoSuchMessage):
+        queues.remove("work", second.id, second.receipt)
+
+
+def test_an_update_hides_a_message_anew_and_may_change_its_text(bench: Bench) -> None:
+    queues = bench.queues
+    queues.send([("work", "a")])
+    (taken,) = queues.take("work", 1, 30)
+    changed = queues.update("work", taken.id, taken.receipt, 60, "b")
+    with pytest.raises(WrongReceipt):
+        queues.update("work", taken.id, taken.receipt, 0, None)
+    queues.update("work", taken.id, changed.receipt, 0, None)
+    assert [each.text for each in queues.peek("work", 1)] == ["b"]
+
+
+def test_a_held_message_is_nobody_elses_however_long_it_takes(bench: Bench) -> None:
+    queues = bench.queues
+    queues.send([("work", "a")])
+    (held,) = queues.take("work", 1, 600, hold=True)
+    bench.clock.now += 3600
+    assert queues.take("work", 1, 30) == []
+    assert queues.count("work") == 1
+    queues.release(held, 30)
+    assert queues.take("work", 1, 30) == []
+    bench.clock.now += 30
+    assert [each.dequeue_count for each in queues.take("work", 1, 30)] == [2]
+
+
+def test_what_a_dead_host_held_is_free_at_once_and_what_others_hid_is_not(bench: Bench) -> None:
+    bench.queues.send([("work", "held"), ("work", "hidden"), ("work", "waiting")])
+    bench.queues.take("work", 1, 600, hold=True)
+    bench.queues.take("work", 1, 600)
+    queues = bench.reopen()
+    assert queues.recover() == 1
+    found = queues.take("work", 5, 30)
+    assert {each.text: each.dequeue_count for each in found} == {"held": 2, "waiting": 1}
+
+
+def test_moving_to_another_queue_keeps_the_text_and_starts_the_count_again(bench: Bench) -> None:
+    bench.queues.send([("work", "a")])
+    (held,) = bench.queues.take("work", 1, 600, hold=True)
+    bench.queues.move(held, "work-poison")
+    assert (bench.queues.count("work"), bench.queues.count("work-poison")) == (0, 1)
+    (moved,) = bench.queues.take("work-poison", 1, 30)
+    assert (moved.text, moved.dequeue_count) == ("a", 1)
+
+
+def test_a_message_that_has_expired_is_gone(bench: Bench) -> None:
+    bench.queues.create("work")
+    bench.queues.put("work", "a", lifetime=60)
+    bench.clock.now += 60
+    assert (bench.queues.count("work"), bench.queues.take("work", 1, 30)) == (0, [])
+    bench.queues.recover()
+    assert bench.folder.connection.execute("SELECT count(*) FROM messages").fetchone() == (0,)
+
+
+def test_a_delayed_message_waits_and_announces_nothing(bench: Bench) -> None:
+    bench.queues.create("work")
+    bench.queues.put("work", "a", delay=10)
+    assert (bench.arrivals, bench.queues.peek("work", 1)) == ([], [])
+    assert (bench.queues.count("work", bench.clock.now + 5), bench.queues.count("work")) == (0, 1)
+    bench.clock.now += 10
+    assert [each.text for each in bench.queues.peek("work", 1)] == ["a"]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda queues: queues.put("none", "a"),
+        lambda queues: queues.peek("none", 1),
+        lambda queues: queues.take("none", 1, 30),
+        lambda queues: queues.clear("none"),
+        lambda queues: queues.delete("none"),
+        lambda queues: queues.set_metadata("none", {}),
+        lambda queues: queues.remove("none", "a", "b"),
+    ],
+)
+def test_a_queue_that_is_not_there_is_said_to_be_missing(bench: Bench, ask: Callable[[Queues], object]) -> None:
+    with pytest.raises(NoSuchQueue):
+        ask(bench.queues)
+
+
+def test_sending_is_all_or_nothing(bench: Bench) -> None:
+    with pytest.raises(sqlite3.IntegrityError):
+        bench.queues.send([("work", "a"), ("work", None)])  # type: ignore[list-item]
+    assert bench.queues.names() == []
+
+
+def test_a_second_host_on_one_folder_is_refused_and_told_who_has_it(bench: Bench, tmp_path: Path) -> None:
+    with pytest.raises(Refused, match=r"another host \(process \d+\)"):
+        DataFolder(tmp_path)
+    bench.reopen()
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "host.sqlite").write_text("not a database, but long enough to be taken for one" * 10)
+    with pytest.raises(Refused, match="afresh"):
+        DataFolder(tmp_path)
+
+
+def test_a_folder_that_cannot_be_one_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(Refused, match="file"):
+        DataFolder(tmp_path / "file")
+    (tmp_path / "odd" / "host.sqlite").mkdir(parents=True)
+    with pytest.raises(Refused, match="afresh"):
+        DataFolder(tmp_path / "odd")
+
+
+@pytest.mark.parametrize(
+    ("name", "good"),
+    [("abc", True), ("a-b-c", True), ("a" * 63, True), ("ab", False), ("a" * 64, False), ("a--b", False)]
+    + [(name, False) for name in ("-ab", "ab-", "Abc", "a_b", "")],
+)
+def test_queue_names_are_storages(name: str, good: bool) -> None:
+    assert is_queue_name(name) is good
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.just(("send", 0.0)),
+        st.just(("take", 0.0)),
+        st.just(("hold", 0.0)),
+        st.just(("done", 0.0)),
+        st.just(("release", 0.0)),
+        st.just(("restart", 0.0)),
+        st.tuples(st.just("wait"), st.floats(0, 40)),
+    ),
+    max_size=30,
+)
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(STEPS)
+def test_nothing_is_lost_or_handled_twice_at_once_whatever_happens(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, float]]
+) -> None:
+    bench = Bench(tmp_path_factory.mktemp("queues"))
+    sent, finished, held = 0, set[str](), dict[str, object]()
+    for step, seconds in steps:
+        match step:
+            case "send":
+                bench.queues.send([("work", str(sent))])
+                sent += 1
+            case "take" | "hold":
+                bench.queues.create("work")
+                for message in bench.queues.take("work", 2, 30, hold=step == "hold"):
+                    assert message.text not in held
+                    assert message.text not in finished
+                    if step == "hold":
+                        held[message.text] = message
+            case "done" | "release" if held:
+                text, message_ = held.popitem()
+                if step == "done":
+                    bench.queues.done(message_)  # type: ignore[arg-type]
+                    finished.add(text)
+                else:
+                    bench.queues.release(message_, 5)  # type: ignore[arg-type]
+            case "wait":
+                bench.clock.now += seconds
+            case "restart":
+                bench.reopen().recover()
+                held.clear()
+    bench.clock.now += 60
+    bench.reopen().recover()
+    bench.queues.create("work")
+    left = [message.text for message in bench.queues.take("work", 100, 30)]
+    assert sorted([*left, *finished], key=int) == [str(n) for n in range(sent)]
+    bench.folder.close()

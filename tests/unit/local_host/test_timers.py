@@ -1,0 +1,72 @@
+"""What a timer's record decides, and how long an idle queue waits."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from scripts.local_host.consumer import Backoff
+from scripts.local_host.data import DataFolder
+from scripts.local_host.schedule import parse_schedule
+from scripts.local_host.timers import Status, TimerRecords, status_after_run, status_at_start
+
+HOURLY = parse_schedule("0 0 * * * *")
+DAILY = parse_schedule("0 0 0 * * *")
+NOON = datetime(2026, 2, 21, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+def test_a_timer_never_seen_before_has_missed_nothing() -> None:
+    now = NOON + timedelta(minutes=5)
+    assert status_at_start(None, HOURLY, now) == (Status(None, NOON + HOUR, now), False)
+
+
+def test_an_occurrence_while_the_host_was_down_is_past_due() -> None:
+    ran = Status(NOON, NOON + HOUR, NOON)
+    assert status_at_start(ran, HOURLY, NOON + timedelta(minutes=59)) == (ran, False)
+    assert status_at_start(ran, HOURLY, NOON + timedelta(minutes=61)) == (ran, True)
+
+
+def test_an_occurrence_missed_before_the_first_run_is_past_due_too() -> None:
+    seen = NOON + timedelta(minutes=5)
+    never_ran = Status(None, NOON + HOUR, seen)
+    assert status_at_start(never_ran, HOURLY, NOON + 2 * HOUR) == (never_ran, True)
+
+
+def test_a_schedule_that_changed_has_missed_nothing() -> None:
+    ran = Status(NOON, NOON + HOUR, NOON)
+    now = NOON + timedelta(days=3)
+    status, past_due = status_at_start(ran, DAILY, now)
+    assert (status.last, status.next, past_due) == (None, datetime(2026, 2, 25, tzinfo=UTC), False)
+    status, past_due = status_at_start(ran, DAILY, NOON + HOUR)
+    assert (status.last, status.next, past_due) == (None, datetime(2026, 2, 22, tzinfo=UTC), False)
+
+
+def test_a_run_that_began_a_little_early_is_not_repeated() -> None:
+    before = Status(NOON, NOON + HOUR, NOON)
+    early = NOON + HOUR - timedelta(milliseconds=5)
+    assert status_after_run(before, HOURLY, early, scheduled=True).next == NOON + 2 * HOUR
+    assert status_after_run(before, HOURLY, early, scheduled=False).next == NOON + HOUR
+
+
+def test_a_run_that_took_longer_than_its_interval_is_followed_by_one_at_once() -> None:
+    after = status_after_run(Status(NOON, NOON + HOUR, NOON), HOURLY, NOON + HOUR, scheduled=True)
+    assert after.next == NOON + 2 * HOUR  # which is past if the run took two hours
+
+
+def test_records_are_kept_in_the_data_folder(tmp_path: Path) -> None:
+    for status in (Status(None, NOON, NOON - HOUR), Status(NOON, NOON + HOUR, NOON)):
+        folder = DataFolder(tmp_path)
+        TimerRecords(folder).save("hourly", status)
+        folder.close()
+        folder = DataFolder(tmp_path)
+        assert TimerRecords(folder).find("hourly") == status
+        assert TimerRecords(folder).find("other") is None
+        folder.close()
+
+
+def test_an_empty_queue_is_looked_at_ever_more_rarely() -> None:
+    backoff = Backoff(5)
+    assert [round(backoff.next(1.0), 3) for _ in range(8)] == [0.1, 0.2, 0.3, 0.5, 0.9, 1.7, 3.3, 5]
+    backoff.empty_looks = 10_000
+    assert backoff.next(1.2) == 5
+    backoff.empty_looks = 0
+    assert backoff.next(0.8) == 0.1

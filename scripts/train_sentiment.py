@@ -87,6 +87,8 @@ class Model:
 
 def read_sets(folder: Path) -> dict[str, list[Labelled]]:
     """The labelled sets of a folder, by name."""
+    if not any(folder.glob("sentiment_*.tsv")):
+        raise SystemExit(f"{folder}: no files sentiment_*.tsv")
     return {file.stem.removeprefix("sentiment_"): read_set(file) for file in sorted(folder.glob("sentiment_*.tsv"))}
 
 
@@ -211,8 +213,8 @@ def _descend(rows: list[tuple[float, int, list[tuple[str, float]]]], plan: Plan)
     shuffle = random.Random(plan.seed)  # noqa: S311 - no secret: an order
     for _ in range(plan.epochs):
         shuffle.shuffle(order)
-        for place in order:
-            weight, label, features = rows[place]
+        for number in order:
+            weight, label, features = rows[number]
             chances = _chances(features, weights)
             errors = [weight * (chance - (index == label)) for index, chance in enumerate(chances)]
             for name, value in features:
@@ -250,7 +252,7 @@ def training_examples(sets: Mapping[str, Sequence[Labelled]], known: Mapping[str
 def build(sets: Mapping[str, Sequence[Example]], known: Mapping[str, Word], plan: Plan) -> str:
     """The table's text."""
     model = train(sets, plan)
-    # A phrase that says nothing is kept: it keeps its words from saying something.
+    # A phrase without valence is kept: it keeps its words from being counted.
     entries = {word: each for word, each in known.items() if " " in word or any(each[:4])}
     for word, weights in model.words.items():
         entries[word] = known.get(word, Word())._replace(weights=weights)

@@ -44,12 +44,18 @@ _PIECE = re.compile(
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|\w_\w|\w\(\)|::|[{}]|\w\.\w")
 _CAPITAL = re.compile(r"\b[A-Z]")
 _HAPPY = re.compile(r"[:;=]['o^-]?[)\]dp*]+|\(-?[:;]|<3|\^\^")
-_NEGATION_REACHES = 3
+_NEGATION_REACHES = 3  # words
 _OBJECT_BEFORE, _OBJECT_AFTER = 4, 3
+"""How many words before and after a direction may stand between it and what moves."""
 _OBJECT = BETTER_WHEN_MORE | WORSE_WHEN_MORE
 _DIRECTION = UP | DOWN
 _DIRECTED = 1.5
+"""The valence of a direction whose object is known."""
 _NEGATED = -0.6
+_BOOSTED, _DAMPENED = 1.3, 0.7
+_BEFORE_CONTRAST, _FROM_CONTRAST = 0.5, 1.5
+"""In "slow but reliable", what follows "but" counts for more."""
+_SQUEEZE = 15
 _MOST_COUNTED = 3
 _PLAIN = Word()
 _COUNTED = {"i": FIRST_PERSON, "you": SECOND_PERSON, "modal": MODAL, "negations": NEGATOR, "contrast": CONTRAST}
@@ -152,19 +158,19 @@ def _read(text: str, table: Table) -> _Tokens:
     pieces = _PIECE.findall(text.lower())
     skip = 0
     known = table.words.get
-    for place, piece in enumerate(pieces):
+    for index, piece in enumerate(pieces):
         first = piece[0]
         if skip:
             skip -= 1
         elif first.isalpha() and "://" not in piece and "@" not in piece and not piece.startswith("www."):
-            phrase = _phrase(pieces, place, table) if piece in table.phrases else None
+            phrase = _phrase(pieces, index, table) if piece in table.phrases else None
             if phrase:
                 word, skip = phrase
             else:
                 word = known(piece) or (_parts(piece, table) if "-" in piece else _PLAIN)
                 if word is _PLAIN and piece.endswith("n't"):
                     word = Word(roles=NEGATOR)
-            tokens.texts.append(" ".join(pieces[place : place + 1 + skip]) if skip else piece)
+            tokens.texts.append(" ".join(pieces[index : index + 1 + skip]) if skip else piece)
             tokens.words.append(word)
             tokens.clauses.append(clause)
         elif first in ".;:!?" and len(piece) == 1:
@@ -190,9 +196,9 @@ def _count_face(piece: str, table: Table, counts: defaultdict[str, int]) -> None
         counts["unhappy"] += 1
 
 
-def _phrase(pieces: list[str], place: int, table: Table) -> tuple[Word, int] | None:
-    for rest, word in table.phrases[pieces[place]]:
-        if pieces[place + 1 : place + 1 + len(rest)] == list(rest):
+def _phrase(pieces: list[str], index: int, table: Table) -> tuple[Word, int] | None:
+    for rest, word in table.phrases[pieces[index]]:
+        if pieces[index + 1 : index + 1 + len(rest)] == list(rest):
             return word, len(rest)
     return None
 
@@ -208,33 +214,33 @@ def _parts(piece: str, table: Table) -> Word:
 
 
 def _valences(tokens: _Tokens) -> dict[str, float]:
-    """Sums of valences by word list, sign and negation, squeezed so that each further word adds less."""
+    """Sums of valences by word list, sign and negation, and figures of the whole text."""
     sums: defaultdict[str, float] = defaultdict(float)
     counts = tokens.counts
     directed = _directed(tokens)
-    contrast = max((place for place, word in enumerate(tokens.words) if word.roles & CONTRAST), default=-1)
+    contrast = max((index for index, word in enumerate(tokens.words) if word.roles & CONTRAST), default=-1)
     total = first = last = 0.0
     negated_until = negated_clause = -1
-    for place, word in enumerate(tokens.words):
+    for index, word in enumerate(tokens.words):
         if word is _PLAIN:
             continue
-        clause = tokens.clauses[place]
+        clause = tokens.clauses[index]
         roles = word.roles
         if roles:
             for name, role in _COUNTED.items():
                 if roles & role:
                     counts[name] += 1
-        for name, valence in _valences_of(word, directed.get(place)):
-            negated = place <= negated_until and clause == negated_clause
-            strength = valence * _stress(tokens.words, place)
+        for name, valence in _valences_of(word, directed.get(index)):
+            negated = index <= negated_until and clause == negated_clause
+            strength = valence * _stress(tokens.words, index)
             if contrast >= 0:
-                strength *= 0.5 if place < contrast else 1.5
+                strength *= _BEFORE_CONTRAST if index < contrast else _FROM_CONTRAST
             sums[f"{name}{'+' if valence > 0 else '-'}{' negated' if negated else ''}"] += abs(strength)
             effect = strength * (_NEGATED if negated else 1.0)
             total += effect
             first, last = first or effect, effect
         if roles & NEGATOR:
-            negated_until, negated_clause = place + _NEGATION_REACHES, clause
+            negated_until, negated_clause = index + _NEGATION_REACHES, clause
     figures = {name: 2 * _squeezed(value) for name, value in sums.items()}
     figures["total"] = 3 * _squeezed(total)
     figures["strength"] = abs(figures["total"])
@@ -245,27 +251,27 @@ def _valences(tokens: _Tokens) -> dict[str, float]:
 
 
 def _directed(tokens: _Tokens) -> Mapping[int, float]:
-    """The valence of each direction by what moves, by place; 0 for the word that names what moves."""
+    """The valence of each direction by what moves, by index; 0 for the word that names what moves."""
     found: dict[int, float] = {}
     words, clauses = tokens.words, tokens.clauses
-    for place, word in enumerate(words):
-        if word is not _PLAIN and word.roles & _DIRECTION:
-            for near in _nearest(place, len(words)):
-                if words[near].roles & _OBJECT and clauses[near] == clauses[place] and near not in found:
-                    up = bool(word.roles & UP)
-                    better = bool(words[near].roles & BETTER_WHEN_MORE)
-                    found[place] = _DIRECTED if up == better else -_DIRECTED
-                    found[near] = 0.0
-                    break
+    for index, word in enumerate(words):
+        if not word.roles & _DIRECTION:
+            continue
+        for near in _nearest(index, len(words)):
+            if words[near].roles & _OBJECT and clauses[near] == clauses[index] and near not in found:
+                is_better = bool(word.roles & UP) == bool(words[near].roles & BETTER_WHEN_MORE)
+                found[index] = _DIRECTED if is_better else -_DIRECTED
+                found[near] = 0.0
+                break
     return found
 
 
-def _nearest(place: int, length: int) -> Iterator[int]:
+def _nearest(index: int, length: int) -> Iterator[int]:
     for distance in range(1, _OBJECT_BEFORE + 1):
-        if place - distance >= 0:
-            yield place - distance
-        if distance <= _OBJECT_AFTER and place + distance < length:
-            yield place + distance
+        if index - distance >= 0:
+            yield index - distance
+        if distance <= _OBJECT_AFTER and index + distance < length:
+            yield index + distance
 
 
 def _valences_of(word: Word, directed: float | None) -> Iterator[tuple[str, float]]:
@@ -281,10 +287,11 @@ def _valences_of(word: Word, directed: float | None) -> Iterator[tuple[str, floa
         yield "product", word.product
 
 
-def _stress(words: list[Word], place: int) -> float:
-    before = words[place - 1].roles if place else 0
-    return 1.3 if before & BOOSTER else 0.7 if before & DAMPENER else 1.0
+def _stress(words: list[Word], index: int) -> float:
+    before = words[index - 1].roles if index else 0
+    return _BOOSTED if before & BOOSTER else _DAMPENED if before & DAMPENER else 1.0
 
 
 def _squeezed(value: float) -> float:
-    return value / math.sqrt(value * value + 15)
+    """Between -1 and 1: each further word adds less."""
+    return value / math.sqrt(value * value + _SQUEEZE)

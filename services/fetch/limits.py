@@ -6,7 +6,6 @@ They save time and memory only. What must survive the process, such as a feed's 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
@@ -83,6 +82,12 @@ class Breaker:
             failing.probing = False
 
 
+@dataclass(slots=True)
+class _Host:
+    slots: asyncio.Semaphore
+    requests: int = 0
+
+
 class HostLimits:
     """At most `overall` requests at once, and `per_host` to one host. Requests that wait for a host take up none of the
     overall limit."""
@@ -90,25 +95,26 @@ class HostLimits:
     def __init__(self, overall: int, per_host: int) -> None:
         self._overall = asyncio.Semaphore(overall)
         self._per_host = per_host
-        self._hosts: dict[str, asyncio.Semaphore] = {}
-        self._requests: Counter[str] = Counter()
+        self._hosts: dict[str, _Host] = {}
 
     @asynccontextmanager
-    async def slot(self, host: str | None) -> AsyncIterator[None]:
+    async def slot(self, name: str | None) -> AsyncIterator[None]:
         """With None for the host, only the overall limit counts."""
-        if host is None:
+        if name is None:
             async with self._overall:
                 yield
             return
-        semaphore = self._hosts.setdefault(host, asyncio.Semaphore(self._per_host))
-        self._requests[host] += 1
+        host = self._hosts.get(name)
+        if host is None:
+            host = self._hosts[name] = _Host(asyncio.Semaphore(self._per_host))
+        host.requests += 1
         try:
-            async with semaphore, self._overall:
+            async with host.slots, self._overall:
                 yield
         finally:
-            self._requests[host] -= 1
-            if not self._requests[host]:
-                del self._requests[host], self._hosts[host]
+            host.requests -= 1
+            if not host.requests:
+                del self._hosts[name]
 
 
 class BodyBudget:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -10,9 +12,11 @@ import pytest
 from models.feed import Feed, hour_multiplier
 from services.feeds.schedule import (
     DAYS,
+    GAPS,
     MOST_AT_ONCE,
     NO_GAPS,
     STEPS,
+    USUAL,
     Hints,
     Policy,
     Rhythm,
@@ -151,7 +155,7 @@ def test_a_feed_is_fetched_when_what_waits_is_worth_the_price(
     per_hour: float, budget: float, factor: float, expected: float
 ) -> None:
     policy = Policy(fetches_per_feed_hour=budget, price_factor=factor)
-    assert minutes(steady(per_hour), policy=policy) == pytest.approx(expected, rel=1e-3)
+    assert minutes(steady(per_hour), policy=policy) == pytest.approx(expected, rel=5e-5)
 
 
 def test_hints_below_a_minute_count_where_the_policy_allows_them() -> None:
@@ -357,3 +361,156 @@ def test_the_rhythm_survives_its_document() -> None:
     later = TEN + HOUR
     assert expected_rate(read, later) == pytest.approx(expected_rate(rhythm, later), rel=1e-3)
     assert rhythm_of(saved.changed(TEN, gap_articles=(1.0,))).gap_articles == Rhythm().gap_articles
+
+
+# The numbers of the model
+
+
+def at(hour: int) -> datetime:
+    return datetime(2026, 2, 18, hour, 0, tzinfo=UTC)
+
+
+def steps_of(*numbers: float) -> tuple[float, ...]:
+    return (*numbers, *[0.0] * (STEPS - len(numbers)))
+
+
+EACH_STEP = Rhythm(gap_articles=tuple(1000.0 * step for step in range(STEPS)), gap_hours=(1000.0,) * STEPS)
+"""A rhythm with a rate of its own in each step."""
+MEAN = 15 / 19
+KNOWN = Rhythm(gap_articles=steps_of(8, 4, 2), gap_hours=steps_of(1, 2, 4))
+"""Of MEAN articles an hour: 14 articles in 7 hours, and one more in 12 hours that is assumed."""
+
+
+@pytest.mark.parametrize(
+    ("silent", "usual", "articles", "hours"),
+    [
+        (0.1, 4.0, 8 + 4 / 2, 1 + 2 / 2),
+        (0.3, 4.0, 4 + 8 / 2 + 2 / 2, 2 + 1 / 2 + 4 / 2),
+        (0.7, 3.5, 2 + 4 / 2, 4 + 2 / 2),
+        (1.5, 2.0, 2 / 2, 4 / 2),
+        (2.5, 1.0, 0, 0),
+        (3.5, 0.6, 0, 0),
+        (6.0, 0.4, 0, 0),
+        (10.0, 0.4, 0, 0),
+        (14.0, 0.6, 0, 0),
+        (18.0, 0.7, 0, 0),
+        (24.0, 0.8, 0, 0),
+        (30.0, 0.7, 0, 0),
+    ],
+)
+def test_a_steps_rate_counts_half_of_its_neighbours_and_two_articles_at_the_usual_rate(
+    silent: float, usual: float, articles: float, hours: float
+) -> None:
+    expected = (articles + 2) / (hours + 2 / (MEAN * usual))
+    assert expected_rate(replace(KNOWN, silent_hours=silent), TEN) == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_last_step_has_one_neighbour() -> None:
+    rhythm = Rhythm(gap_articles=(6.0, *[0.0] * 9, 4.0, 2.0), gap_hours=(7.0, *[0.0] * 9, 3.0, 5.0), silent_hours=30.0)
+    mean = (12 + 1) / (15 + 12)
+    assert expected_rate(rhythm, TEN) == pytest.approx((2 + 4 / 2 + 2) / (5 + 3 / 2 + 2 / (mean * 0.7)), rel=1e-9)
+
+
+@pytest.mark.parametrize("hours", [0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 8.0, 12.0, 16.0, 22.0, 26.0])
+def test_a_step_begins_at_its_hour(hours: float) -> None:
+    before, begun, later = (
+        expected_rate(replace(EACH_STEP, silent_hours=silent), TEN) for silent in (hours * 0.99, hours, hours * 1.01)
+    )
+    assert begun == later != before
+    assert len(USUAL) == STEPS == 12
+
+
+def test_the_time_since_the_last_fetch_is_silent_too() -> None:
+    silent = replace(EACH_STEP, silent_hours=0.2)
+    later = expected_rate(replace(EACH_STEP, silent_hours=1.2), TEN)
+    assert expected_rate(replace(silent, last_fetch_time=TEN - HOUR), TEN) == later
+    assert expected_rate(replace(silent, last_fetch_time=TEN + HOUR), TEN) == expected_rate(silent, TEN)
+
+
+@pytest.mark.parametrize(("hour", "near"), [(10, 6 / 2 + 4 + 2 / 2), (0, 1 / 2 + 3 + 5 / 2), (23, 1 + 3 / 2)])
+def test_an_hours_rate_counts_half_of_its_neighbours_and_five_articles_at_the_mean(hour: int, near: float) -> None:
+    counts = [0.0] * 24
+    counts[9], counts[10], counts[11], counts[23], counts[0], counts[1], counts[16] = 6, 4, 2, 1, 3, 5, 3
+    scale = (near + 5) / (24 * 2 / 24 + 5)
+    flat = expected_rate(Rhythm(), at(hour))
+    assert flat == pytest.approx(4.0 * 1 / 12)
+    assert expected_rate(Rhythm(hourly_distribution=tuple(counts)), at(hour)) == pytest.approx(scale * flat, rel=1e-9)
+
+
+@pytest.mark.parametrize(("days", "weight"), [(1, math.exp(-1)), (10, math.exp(-10))])
+def test_the_rate_of_a_known_feed_is_that_of_a_day(days: int, weight: float) -> None:
+    known = Rhythm(
+        articles_per_hour=10.0, fetches_per_hour=8.0, last_fetch_time=TEN - days * DAY, gap_hours=(100.0,) * STEPS
+    )
+    after = observe(known, 0, [], TEN)
+    assert after.articles_per_hour == pytest.approx(10 * weight)
+    assert after.fetches_per_hour == pytest.approx(8 * weight + 1 / 24)
+
+
+def test_the_rate_of_a_new_feed_is_that_of_an_hour() -> None:
+    after = observe(Rhythm(last_fetch_time=TEN - 30 * MINUTE), 1, [TEN], TEN)
+    assert (after.articles_per_hour, after.fetches_per_hour) == (1.0, 1.0)
+
+
+def test_counts_lose_their_weight_over_four_weeks() -> None:
+    known = Rhythm(
+        last_fetch_time=TEN - DAY,
+        gap_articles=steps_of(100.0),
+        gap_hours=steps_of(100.0),
+        hourly_distribution=(10.0,) * 24,
+        silent_hours=50.0,
+    )
+    after = observe(known, 0, [], TEN)
+    weight = math.exp(-1 / 28)
+    assert after.gap_articles[0] == pytest.approx(100 * weight)
+    assert after.gap_hours[0] == pytest.approx(100 * weight)
+    assert after.hourly_distribution == pytest.approx((10 * weight,) * 24)
+    assert after.silent_hours == pytest.approx(74)
+
+
+def test_of_a_long_gap_the_last_week_is_added() -> None:
+    after = observe(Rhythm(last_fetch_time=TEN - 30 * DAY, silent_hours=0.0), 0, [], TEN)
+    assert sum(after.gap_hours) == pytest.approx(7 * 24)
+    assert after.silent_hours == pytest.approx(30 * 24)
+
+
+def test_at_the_first_fetch_the_oldest_article_has_no_known_silence_before_it() -> None:
+    after = observe(Rhythm(), 3, [TEN - 9 * HOUR, TEN - 5 * HOUR, TEN - 2 * HOUR], TEN)
+    assert sum(after.gap_articles) == pytest.approx(2)
+    assert after.silent_hours == pytest.approx(2)
+
+
+def test_an_undated_article_came_in_the_middle_of_its_time() -> None:
+    after = observe(Rhythm(last_fetch_time=TEN - 4 * HOUR), 1, [], TEN)
+    assert after.silent_hours == pytest.approx(2)
+
+
+def test_the_silence_after_a_burst_begins_with_its_last_article() -> None:
+    burst = [TEN - 50 * MINUTE, TEN - 49.5 * MINUTE]
+    after = observe(Rhythm(last_fetch_time=TEN - HOUR), 2, burst, TEN)
+    assert after.silent_hours == pytest.approx(49.5 / 60)
+    assert after.gap_articles[bisect_right(GAPS, 10 / 60)] == 2
+
+
+@pytest.mark.parametrize(("seconds", "groups"), [(50, 1), (70, 2)])
+def test_articles_within_a_minute_came_at_once(seconds: int, groups: int) -> None:
+    times = [TEN - 3 * HOUR, TEN - 3 * HOUR + seconds * MINUTE / 60]
+    after = observe(Rhythm(last_fetch_time=TEN - 4 * HOUR, silent_hours=3.0), 2, times, TEN)
+    assert (after.gap_articles[6], after.gap_articles[0]) == ((2, 0) if groups == 1 else (1, 1))
+
+
+def test_no_more_than_twenty_of_a_group_count() -> None:
+    after = observe(Rhythm(last_fetch_time=TEN - HOUR), 30, [TEN - 30 * MINUTE] * 30, TEN)
+    assert (sum(after.gap_articles), sum(after.hourly_distribution), MOST_AT_ONCE) == (20, 20, 20)
+    assert after.articles_per_hour == pytest.approx(30 * math.exp(-0.5))
+
+
+def test_the_numbers_of_a_rhythm_are_stored_rounded() -> None:
+    number = 0.123456789
+    fields = Rhythm(number, (number,) * 24, None, number, (number,) * STEPS, (number,) * STEPS, number).as_fields()
+    assert (fields["articles_per_hour"], fields["fetches_per_hour"], fields["silent_hours"]) == (
+        0.123457,
+        0.123457,
+        0.1235,
+    )
+    assert {*fields["hourly_distribution"], *fields["gap_articles"], *fields["gap_hours"]} == {0.1235}

@@ -1,6 +1,6 @@
 """A feed: its address, schedule, claim, statistics and health, and which of its entries are known.
 
-The columns of the specification's feed_schedules and feed_stats, flat. API sources are feeds of their own kind.
+It has the columns of the specification's feed_schedules and feed_stats. A news API is a feed too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HASH_LENGTH = 16
 
 
 def feed_id_of(url: str) -> str:
-    """The specification's: stable, and no secret."""
+    """As the specification has it: stable, and not secret."""
     return hashlib.md5(url.encode(), usedforsecurity=False).hexdigest()[:16]
 
 
@@ -125,8 +125,8 @@ class Feed(StoredDocument):
     the feed. `interrupted_attempts` are attempts of the last hour that began and never saved the feed. With
     `recheck_entries` the next fetch compares every entry with its article, known or not.
     `kind` is `feed`, or the name of the news API whose articles the feed has; that name is then its `feed_id` too.
-    `source_name` is the name that people gave the feed, `title` the feed's own. `credential` names the setting that
-    holds a private feed's secret; the secret itself is never stored.
+    `source_name` is the name that people gave the feed, `title` the feed's own. `credential` names the setting with
+    a private feed's secret; the secret itself is never stored.
     """
 
     CONTAINER: ClassVar[str] = "feeds"

@@ -1,1 +1,1 @@
-"""Which feeds are watched: what may be said of one, the registry, and whole lists at once."""
+"""Feeds: the registry and lists, claims and leases, the outcome of a fetch, and when to fetch next."""

@@ -55,7 +55,7 @@ _NEW_URL: Mapping[str, Any] = {
     "skip_hours": (),
     "skip_days": (),
 }
-"""Another URL says nothing about these."""
+"""The fields that belong to a URL, as they are for another one."""
 
 _NEW_START: Mapping[str, Any] = {
     "consecutive_errors": 0,
@@ -152,7 +152,7 @@ def _checked_id(value: Any) -> str:
     if not is_feed_id(value):
         raise InvalidInput("id", "must be 1 to 64 letters, digits, dots, hyphens or underscores, no sign first")
     if value.lower() in RESERVED_IDS:
-        raise InvalidInput("id", f"must not be one of {', '.join(RESERVED_IDS)}, which have another meaning")
+        raise InvalidInput("id", f"must not be one of {', '.join(RESERVED_IDS)}, which have a meaning of their own")
     return str(value)
 
 

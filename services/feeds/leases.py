@@ -46,7 +46,7 @@ _OURS = ("claim_id", "current_attempt", "feed_url")
 class Lease:
     """The feed as the attempt acquired it, the document as it is stored since, and the attempt.
 
-    `started_at` is later than the start of every earlier attempt at the feed, whatever the clocks of the workers say.
+    `started_at` is later than the start of every earlier attempt at the feed, even if the clocks of the workers differ.
     """
 
     feed: Feed

@@ -66,7 +66,7 @@ async def import_opml(registry: FeedRegistry, document: bytes, now: datetime) ->
 async def apply_yaml(
     registry: FeedRegistry, document: bytes, now: datetime, change: Change | None = None
 ) -> ListReport:
-    """Registers the feeds of a YAML list, and changes known feeds as the list says. Feeds that are not in the list stay
+    """Registers the feeds of a YAML list, and changes known feeds to the list's values. Feeds that are not in it stay
     as they are.
 
     `change` is called instead of `registry.change`, where a run follows from a change. Raises InvalidInput if the
@@ -123,7 +123,7 @@ async def _register(
 
 
 async def _changes(change: Change, result: Added, entry: _Entry, new: Feed) -> bool:
-    """Changes the known feed as its entry says. False if the feed is so already."""
+    """Changes the known feed to the values of its entry. False if it has them already."""
     wanted = {name: getattr(new, STORED_AS[name]) for name in _OF_THE_LIST if name in entry.fields}
     after = await change(result.feed.feed_id, wanted)
     return after.stored_etag != result.feed.stored_etag

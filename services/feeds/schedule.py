@@ -1,4 +1,4 @@
-"""When a feed is fetched next. Pure: what is known of the feed and the time go in, a time comes out.
+"""When a feed is fetched next. Pure: the time follows from the feed, the present time and the policy.
 
 `observe` updates a feed's Rhythm by a fetch, `expected_rate` reads from it how many articles to expect now, and
 `next_fetch` turns that rate into a time. In the model the rate depends on the time since the newest article, which is
@@ -148,7 +148,7 @@ def _arrivals(
     # An article that is new now came after the last fetch, whatever its date.
     times = [min(max(time.timestamp() / 3600, start), end) for time in published_times[:new_articles]]
     undated = new_articles - len(times)
-    times += [start + (end - start) * (place + 0.5) / undated for place in range(undated)]
+    times += [start + (end - start) * (number + 0.5) / undated for number in range(undated)]
     times.sort()
     first, articles = times[0], 0
     for before, time in pairwise([first, *times]):

@@ -145,7 +145,7 @@ class RunEngine:
         raise ChangedMeanwhile(f"run {run_id} keeps changing")
 
     async def record(self, run_id: str, attempts: Sequence[Attempt]) -> None:
-        """Writes attempts of one run over what is stored of them: each 100 of them all or none."""
+        """Writes attempts of one run, over stored ones too: each 100 of them all or none."""
         for start in range(0, len(attempts), _BATCH):
             operations = [Upsert(each.to_document()) for each in attempts[start : start + _BATCH]]
             await self._store.batch(RUNS.name, run_id, operations)

@@ -4,7 +4,7 @@ First the source records the target it is merging into, so that no other merge s
 the target gets the source's names, and only then the source becomes MERGED. Both are written by ETag: of two merges
 that would make two tools answer as each other, one fails. Then the mentions move, page by page. An article that
 mentions the source is analysed again, and its mention is the target's now; the mention of an expired article is copied
-and then removed. If the target is merged meanwhile, the tool that answers in its place becomes the target.
+and then removed. If the target is merged meanwhile, the tool it was merged into becomes the target.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A source's priority is changed while its articles come in: whoever is first, all are read by the present ones."""
+"""A source's priority is changed while its articles are ingested: all readings follow the present priority."""
 
 import asyncio
 import itertools
@@ -30,8 +30,8 @@ async def test_copies_of_a_priority_readings_and_scores_agree(
 ) -> None:
     clock = SettableClock(datetime.now(UTC).replace(microsecond=0))
     world = World(store, clock)
-    for place, feed in enumerate(FEEDS):
-        await world.add_feed(feed, [item(n, text=f"{feed} says so") for n in range(4)], source_priority=5 + place)
+    for number, feed in enumerate(FEEDS):
+        await world.add_feed(feed, [item(n, text=f"{feed} says so") for n in range(4)], source_priority=5 + number)
     slow = hesitant(another(), seed)
     catalog = Catalog(slow, clock, lambda: "no tools here")
     writer = MentionWriter(slow, catalog, Watchlist(catalog, clock), EmbeddedAnalyzer(), clock)
@@ -40,7 +40,7 @@ async def test_copies_of_a_priority_readings_and_scores_agree(
     workflows = Workflows(engine, {PRIORITIZE: Priorities(slow, writer, clock)}, clock)
     changes = FeedChanges(FeedRegistry(slow, clock), workflows)
 
-    async def taken_in(feed: str) -> None:
+    async def ingested(feed: str) -> None:
         worker = world.new_worker(hesitant(another(), seed + 10))
         outcome = await worker.ingestion.ingest(await worker.claims.claim(feed, clock.now))
         await AnalysisHandler(slow, writer, clock).handle(outcome.article_ids)
@@ -50,12 +50,12 @@ async def test_copies_of_a_priority_readings_and_scores_agree(
         assert run is not None
         await workflows.advance(run.run_id)
 
-    await asyncio.gather(*(taken_in(feed) for feed in FEEDS), reprioritized("c", 1), reprioritized("a", 9))
+    await asyncio.gather(*(ingested(feed) for feed in FEEDS), reprioritized("c", 1), reprioritized("a", 9))
     articles = await world.articles()
     assert len(articles) == 4
     for article in articles:
-        said = article["source_attribution"]
-        assert {feed: said[feed]["source_priority"] for feed in said} == {"a": 9, "b": 6, "c": 1}
-        assert article["canonical"]["source"] == "c" == chosen_source(said)
+        sources = article["source_attribution"]
+        assert {feed: each["source_priority"] for feed, each in sources.items()} == {"a": 9, "b": 6, "c": 1}
+        assert article["canonical"]["source"] == "c" == chosen_source(sources)
         assert article["text_for_analysis"] == "c says so"
         assert article["analyzed_revision"] == article["canonical"]["revision"]

@@ -83,7 +83,7 @@ async def test_a_run_of_pages_whose_message_came_twice_counts_each_page_once(
     assert WorkResult(changed_tools=("tool",)) in results
 
 
-async def test_a_run_whose_answers_are_lost_counts_each_page_once(store: Store, clock: SettableClock) -> None:
+async def test_a_run_whose_responses_are_lost_counts_each_page_once(store: Store, clock: SettableClock) -> None:
     for lost in range(6):
         office = Office(store, clock)
         run = rules.queued(WORKFLOW, f"lost-{lost}", clock.now)

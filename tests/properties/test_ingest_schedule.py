@@ -55,7 +55,7 @@ def test_the_interval_is_never_under_a_minute_nor_over_the_formulas(
 
 @settings(max_examples=60, deadline=None)
 @given(histories, hints)
-def test_hints_never_make_it_sooner_than_a_minute_nor_later_than_the_week_that_is_skipped(
+def test_no_hint_makes_a_fetch_sooner_than_a_minute_or_later_than_two_days(
     history: list[tuple[timedelta, int, list[float]]], given_hints: Hints
 ) -> None:
     rhythm, now = lived_through(history)

@@ -49,7 +49,7 @@ async def test_an_alias_is_tried_then_applied_to_30_days_wherever_that_dies(worl
     await world.is_counted(tool)
 
 
-async def test_an_alias_that_is_another_tools_is_told_by_its_preview(world: World) -> None:
+async def test_a_preview_names_the_tool_that_has_an_alias_already(world: World) -> None:
     tool, other = await world.tool("Quorvia"), await world.tool("Tarnwick", "TW")
     worker, change = world.worker, tool_change({"aliases": ["tw"]})
     tried = await preview(world.store, worker.catalog, worker.watchlist, tool, change, world.watch.now)
@@ -57,7 +57,7 @@ async def test_an_alias_that_is_another_tools_is_told_by_its_preview(world: Worl
 
 
 @pytest.mark.parametrize("writes", range(8))
-async def test_a_change_that_dies_before_its_answer_leaves_a_run_that_is_sent_again(world: World, writes: int) -> None:
+async def test_a_change_whose_worker_dies_leaves_a_run_whose_message_is_sent_again(world: World, writes: int) -> None:
     tool = await world.tool("Quorvia")
     one = await world.article(1, "Qrvdb is good")
     await world.delivered([one])
@@ -71,7 +71,7 @@ async def test_a_change_that_dies_before_its_answer_leaves_a_run_that_is_sent_ag
 
 
 @pytest.mark.parametrize("writes", range(6))
-async def test_a_change_whose_answer_was_lost_keeps_its_run(world: World, writes: int) -> None:
+async def test_a_change_whose_response_was_lost_keeps_its_run(world: World, writes: int) -> None:
     tool = await world.tool("Quorvia")
     one = await world.article(1, "Qrvdb is good")
     await world.delivered([one])

@@ -49,7 +49,7 @@ async def test_a_deletion_that_dies_at_any_operation_is_finished_by_clean_up_wit
             return
 
 
-async def test_a_deletion_that_cannot_take_a_mention_away_is_not_done_and_is_tried_again(world: World) -> None:
+async def test_a_deletion_that_cannot_remove_a_mention_is_tried_again(world: World) -> None:
     tool = await world.tool("Quorvia")
     article = await world.article(1, "Quorvia is good")
     await world.delivered([article])

@@ -58,7 +58,7 @@ async def test_a_run_works_for_two_minutes_at_each_message_and_shows_how_far_it_
     assert timedelta(minutes=2) == TIME_PER_MESSAGE
 
 
-async def test_of_real_mentions_too(world: World) -> None:
+async def test_a_reanalysis_sends_its_message_again_after_each_two_minutes(world: World) -> None:
     await world.tool("Quorvia")
     articles = [await world.article(number, "Quorvia") for number in range(1, 451)]
     for start in range(0, 450, 100):
@@ -158,7 +158,7 @@ async def test_a_page_that_fails_is_tried_to_the_fifth_delivery_and_then_the_run
     assert (after.duration_ms, after.running_since) == (0, watch.now)
 
 
-async def test_a_run_that_fails_at_its_last_delivery_says_so_and_may_be_redriven(world: World) -> None:
+async def test_a_run_that_fails_at_its_last_delivery_has_the_reason_and_can_be_redriven(world: World) -> None:
     await world.tool("Quorvia")
     await world.delivered([await world.article(1, "Quorvia")])
     run = await world.worker.changes.reanalyze("Quorvia")
@@ -212,7 +212,7 @@ async def test_a_failure_that_could_not_be_recorded_is_recorded_by_the_next_deli
     ]
 
 
-async def test_a_worker_that_is_overtaken_stops_and_poisons_no_message(store: SqliteStore, watch: Watch) -> None:
+async def test_an_overtaken_worker_stops_and_poisons_no_message(store: SqliteStore, watch: Watch) -> None:
     arrived, overtaken = asyncio.Event(), asyncio.Event()
 
     async def wait(number: int) -> None:
@@ -265,7 +265,7 @@ async def test_a_run_whose_message_came_twice_is_done_by_one_and_counted_once(st
         assert set(results) <= {DONE, WorkResult()}
 
 
-async def test_of_real_mentions_a_message_that_came_twice_poisons_none(world: World) -> None:
+async def test_a_reanalysis_whose_message_came_twice_poisons_no_message(world: World) -> None:
     tool = await world.tool("Pebblegrid")
     await world.delivered([await world.article(number, "Pebblegrid is good") for number in range(5)])
     for seed in range(20):
@@ -348,7 +348,7 @@ async def test_a_run_that_was_under_way_when_attempts_were_introduced_keeps_what
     ]
 
 
-async def test_a_run_that_ended_before_there_were_attempts_tells_its_tools_again(
+async def test_a_run_that_ended_before_there_were_attempts_returns_its_tools_again(
     office: Office, store: SqliteStore, watch: Watch
 ) -> None:
     run = await office.engine.accept(WORKFLOW, None, {"changed": ["tool", "other"]})
@@ -357,7 +357,7 @@ async def test_a_run_that_ended_before_there_were_attempts_tells_its_tools_again
     assert await office.worker().advance(run.run_id) == WorkResult(changed_tools=("tool", "other"))
 
 
-async def test_an_attempt_that_cannot_be_read_keeps_no_run_from_going_on(
+async def test_an_attempt_that_cannot_be_read_does_not_stop_its_run(
     office: Office, store: SqliteStore, watch: Watch
 ) -> None:
     run = await office.engine.accept(WORKFLOW)

@@ -47,7 +47,7 @@ async def test_a_merge_that_dies_anywhere_moves_names_and_mentions_exactly_once(
     assert await world.worker.workflows.advance(run.run_id) == result, "its events are sent again, and nothing is done"
 
 
-async def test_articles_that_are_no_more_keep_their_mentions_through_a_merge(world: World) -> None:
+async def test_mentions_of_expired_articles_are_kept_by_a_merge(world: World) -> None:
     old, new = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
     one = await world.article(1, "Hexwharf is bad")
     both = await world.article(2, "Hexwharf is bad", "Pebblegrid is good")
@@ -114,7 +114,7 @@ async def test_a_merge_amid_edits_deletions_and_analyses_leaves_each_article_wit
         await world.is_counted(tool)
 
 
-async def test_tools_cannot_be_made_to_answer_for_each_other_in_a_circle(world: World) -> None:
+async def test_tools_cannot_be_merged_in_a_circle(world: World) -> None:
     for seed in range(10):
         one, other = await world.tool(f"One {seed}"), await world.tool(f"Other {seed}")
         first = await world.worker.changes.merge(one.tool_id, other.tool_id)
@@ -133,7 +133,7 @@ async def test_tools_cannot_be_made_to_answer_for_each_other_in_a_circle(world: 
 
 
 @pytest.mark.parametrize("writes", range(12))
-async def test_a_merge_elsewhere_does_not_overtake_one_that_died_half_way(world: World, writes: int) -> None:
+async def test_a_merge_into_another_tool_does_not_overtake_one_that_died_half_way(world: World, writes: int) -> None:
     old = await world.tool("Hexwharf")
     for name in ("Pebblegrid", "Quorvia"):
         await world.tool(name)
@@ -163,7 +163,7 @@ async def test_a_tool_whose_merge_is_under_way_is_merged_nowhere_else(world: Wor
     assert (await world.worker.catalog.get("Hexwharf")).tool_id == other.tool_id
 
 
-async def test_a_merge_that_cannot_be_lets_its_tool_go(world: World) -> None:
+async def test_a_merge_that_has_become_impossible_allows_another_one(world: World) -> None:
     one, other = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
     third = await world.tool("Quorvia")
     run = await world.worker.changes.merge("Hexwharf", "Pebblegrid")
@@ -188,18 +188,18 @@ async def test_a_merge_into_a_tool_that_is_merged_meanwhile_follows_it(world: Wo
     assert (await world.read(article)).detected_tool_ids == (last.tool_id,)
 
 
-async def test_what_cannot_be_merged_is_refused_at_once(world: World) -> None:
+async def test_tools_that_cannot_be_merged_are_refused_at_once(world: World) -> None:
     await world.tool("One", "Uno")
     with pytest.raises(Conflict):
         await world.worker.changes.merge("One", "uno")
-    for source, into in (("One", "nobody"), ("nobody", "One")):
+    for source, into in (("One", "none"), ("none", "One")):
         with pytest.raises(NotFound):
             await world.worker.changes.merge(source, into)
 
 
 @pytest.mark.parametrize("article_is_there", [True, False])
 @pytest.mark.parametrize("whose", ["source", "target"])
-async def test_a_merge_leaves_what_it_cannot_read_and_is_partial(
+async def test_a_merge_leaves_mentions_that_cannot_be_read_and_is_partial(
     world: World, whose: str, article_is_there: bool
 ) -> None:
     old, new = await world.tool("Hexwharf"), await world.tool("Pebblegrid")

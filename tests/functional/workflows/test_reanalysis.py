@@ -9,7 +9,7 @@ from tests.functional.workflows.carried_out import break_mention, generation, he
 
 
 @pytest.mark.parametrize("writes", [0, 1, 2, 3, 4, 5, 6, 99])
-async def test_a_reanalysis_that_dies_anywhere_scores_every_mention_anew(world: World, writes: int) -> None:
+async def test_a_reanalysis_that_dies_anywhere_scores_every_mention_again(world: World, writes: int) -> None:
     tool = await world.tool("Quorvia")
     articles = [await world.article(number, "Quorvia is good") for number in range(1, 5)]
     await world.delivered(articles)

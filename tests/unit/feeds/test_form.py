@@ -1,4 +1,4 @@
-"""What may be said of a feed."""
+"""The fields of a feed that people post."""
 
 import hashlib
 from datetime import timedelta
@@ -41,7 +41,7 @@ def test_an_id_that_is_not_given_follows_from_the_url() -> None:
         "https://example.com/a|b",
     ],
 )
-def test_web_urls_of_every_kind_are_taken_as_they_are(url: str) -> None:
+def test_web_urls_of_every_kind_are_accepted_as_they_are(url: str) -> None:
     new = new_feed(posted(url=url), NOW)
     assert new.feed_url == url.strip()
 
@@ -104,13 +104,13 @@ def test_web_urls_of_every_kind_are_taken_as_they_are(url: str) -> None:
         ("colour", "blue"),
     ],
 )
-def test_what_breaks_a_rule_is_refused_by_the_name_of_its_field(field: str, value: Any) -> None:
+def test_a_value_that_breaks_a_rule_is_refused_by_the_name_of_its_field(field: str, value: Any) -> None:
     with pytest.raises(InvalidInput) as caught:
         new_feed(posted(**{field: value}), NOW)
     assert caught.value.field == field
 
 
-def test_a_secret_in_a_url_is_refused_with_a_word_on_where_it_belongs_and_is_not_repeated() -> None:
+def test_a_secret_in_a_url_is_refused_and_not_repeated_in_the_error() -> None:
     with pytest.raises(InvalidInput, match="FEED_CREDENTIAL_") as caught:
         new_feed(posted(url="https://me:hunter2@example.com/feed"), NOW)
     assert "hunter2" not in str(caught.value)
@@ -122,7 +122,7 @@ def test_a_secret_in_a_url_is_refused_with_a_word_on_where_it_belongs_and_is_not
         st.none() | st.text() | st.integers() | st.floats() | st.booleans() | st.just(URL),
     )
 )
-def test_whatever_is_posted_is_a_feed_that_can_be_stored_or_is_refused(fields: dict[str, Any]) -> None:
+def test_any_posted_fields_are_a_feed_that_can_be_stored_or_are_refused(fields: dict[str, Any]) -> None:
     try:
         new = new_feed(fields, NOW)
     except InvalidInput:
@@ -131,7 +131,7 @@ def test_whatever_is_posted_is_a_feed_that_can_be_stored_or_is_refused(fields: d
 
 
 @given(st.text())
-def test_whatever_is_behind_the_scheme_is_a_url_that_can_be_stored_or_is_refused(rest: str) -> None:
+def test_any_text_after_the_scheme_is_a_url_that_can_be_stored_or_is_refused(rest: str) -> None:
     try:
         new = new_feed(posted(url=f"https://{rest}"), NOW)
     except InvalidInput:
@@ -139,7 +139,7 @@ def test_whatever_is_behind_the_scheme_is_a_url_that_can_be_stored_or_is_refused
     assert Feed.from_document(new.to_document()) == new
 
 
-def test_a_new_feed_is_due_at_once_and_one_that_is_added_disabled_says_why() -> None:
+def test_a_new_feed_is_due_at_once_and_a_disabled_one_has_the_reason() -> None:
     assert new_feed(posted(), NOW).next_fetch_time == NOW
     disabled = new_feed(posted(enabled=False), NOW)
     assert (disabled.enabled, disabled.disabled_reason, disabled.disabled_at) == (False, DISABLED_BY_HAND, NOW)
@@ -151,19 +151,19 @@ def test_an_id_never_changes() -> None:
 
 
 @pytest.mark.parametrize("name", ["url", "source_name", "priority", "source_priority", "enabled"])
-def test_null_is_no_value_of_a_change_but_for_a_credential(name: str) -> None:
+def test_null_is_refused_in_a_change_except_for_a_credential(name: str) -> None:
     with pytest.raises(InvalidInput, match=name):
         feed_change({name: None})
     assert feed_change({"credential": None}) == {"credential": None}
 
 
-def test_a_change_to_what_is_so_already_changes_nothing() -> None:
+def test_a_change_to_equal_values_changes_nothing() -> None:
     before = feed(priority_score=2.0)
     change = feed_change({"priority": 2, "enabled": True, "source_name": "Reuters", "url": before.feed_url})
     assert changed_feed(before, change, LATER) is before
 
 
-def test_enabling_a_disabled_feed_forgives_it_and_makes_it_due_at_once() -> None:
+def test_enabling_a_disabled_feed_clears_its_errors_and_makes_it_due() -> None:
     gone = feed(
         enabled=False,
         disabled_reason="410 Gone",
@@ -181,12 +181,12 @@ def test_enabling_a_disabled_feed_forgives_it_and_makes_it_due_at_once() -> None
     assert after.etag == '"1"'
 
 
-def test_disabling_says_that_it_was_by_hand_and_keeps_what_was_learnt() -> None:
+def test_disabling_a_feed_records_a_reason_and_keeps_its_statistics() -> None:
     after = changed_feed(feed(articles_per_hour=3.0), {"enabled": False}, LATER)
     assert (after.disabled_reason, after.disabled_at, after.articles_per_hour) == (DISABLED_BY_HAND, LATER, 3.0)
 
 
-def test_another_url_forgets_what_was_learnt_of_the_old_one_and_ends_a_fetch_that_runs() -> None:
+def test_another_url_clears_what_belongs_to_the_old_one_and_releases_the_claim() -> None:
     before = feed(etag='"1"', last_modified="x", redirect_url="https://b.example/", consecutive_errors=3)
     before = before.changed(NOW, claim_id="c", claimed_until=LATER)
     after = changed_feed(before, {"url": "https://new.example/feed"}, LATER)

@@ -85,7 +85,7 @@ async def test_a_feed_that_another_run_has_claimed_is_left_alone(leases: Leases,
     assert (await read(store)).current_attempt is None
 
 
-async def test_a_disabled_feed_is_released_unless_it_may_be_disabled(leases: Leases, store: SqliteStore) -> None:
+async def test_a_disabled_feed_is_acquired_only_by_a_task_that_allows_it(leases: Leases, store: SqliteStore) -> None:
     off = {"enabled": False, "disabled_reason": "by hand"}
     lease = await leases.acquire(await stored(store, **off), "run", 1, "release", even_disabled=True)
     assert isinstance(lease, Lease)
@@ -131,7 +131,7 @@ async def test_an_attempt_that_was_taken_over_is_interrupted_and_its_entries_are
     assert (lease.feed.etag, lease.feed.last_modified, lease.feed.body_hash) == (None, None, None)
 
 
-async def test_a_message_that_was_sent_twice_tries_under_a_number_of_its_own(
+async def test_a_message_that_was_sent_twice_makes_an_attempt_with_a_number_of_its_own(
     leases: Leases, store: SqliteStore
 ) -> None:
     document = await stored(store, interrupted_attempts=(attempt(3), attempt(9, "other")))

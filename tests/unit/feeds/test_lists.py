@@ -22,7 +22,7 @@ def opml(*outlines: str) -> bytes:
     return "\n".join(["<opml><body>", *outlines, "</body></opml>"]).encode()
 
 
-async def test_an_import_tells_what_is_new_what_was_known_and_what_it_refused_by_line(registry: FeedRegistry) -> None:
+async def test_an_import_reports_new_known_and_refused_feeds_by_line(registry: FeedRegistry) -> None:
     document = opml(
         '<outline text="A" xmlUrl="https://a.example/"/>',
         '<outline text="bad" xmlUrl="gopher://b.example/"/>',
@@ -40,7 +40,7 @@ async def test_an_import_tells_what_is_new_what_was_known_and_what_it_refused_by
     assert sorted(feed.source_name[:9] for feed in feeds) == ["A", "long long"]
 
 
-async def test_the_specifications_list_is_applied_once_and_then_holds(registry: FeedRegistry) -> None:
+async def test_the_specifications_list_is_applied_once(registry: FeedRegistry) -> None:
     report = await apply_yaml(registry, SPECIFIED.read_bytes(), NOW)
     assert sorted(report.added) == ["bloomberg-markets", "cnbc-breaking", "reuters-world"]
     assert (await registry.get("cnbc-breaking")).priority_score == 1.5
@@ -48,7 +48,7 @@ async def test_the_specifications_list_is_applied_once_and_then_holds(registry: 
     assert (again.added, sorted(again.known), again.changed, again.refused) == ((), sorted(report.added), (), ())
 
 
-async def test_a_known_feed_is_brought_in_line_with_what_the_list_says_and_with_nothing_else(
+async def test_a_known_feed_is_changed_in_the_fields_of_the_list_only(
     registry: FeedRegistry,
 ) -> None:
     await apply_yaml(registry, b"feeds: [{id: a, url: 'https://a.example/', source_name: A, source_priority: 7}]", NOW)
@@ -58,7 +58,7 @@ async def test_a_known_feed_is_brought_in_line_with_what_the_list_says_and_with_
     assert (feed.source_name, feed.enabled, feed.source_priority) == ("B", False, 7)
 
 
-async def test_one_bad_entry_is_told_with_its_line_and_the_others_are_taken(registry: FeedRegistry) -> None:
+async def test_a_bad_entry_is_reported_with_its_line_and_the_others_are_registered(registry: FeedRegistry) -> None:
     document = b"""
 feeds:
   - url: "https://a.example/"
@@ -81,7 +81,7 @@ feeds:
     "document",
     [b"", b"- a", b"a: 1", b"feeds: 7", b"feeds: [7]", b"feeds: {a: b}", b"{", b"feeds: !!python/object:os.system {}"],
 )
-async def test_what_is_no_list_of_feeds_is_refused_whole(registry: FeedRegistry, document: bytes) -> None:
+async def test_a_document_that_is_no_list_of_feeds_is_refused(registry: FeedRegistry, document: bytes) -> None:
     with pytest.raises(InvalidInput, match="feeds"):
         await apply_yaml(registry, document, NOW)
 
@@ -126,19 +126,19 @@ def test_feeds_are_found_at_any_depth_with_their_lines_and_best_titles() -> None
         b"\x00\xff" * 100,
     ],
 )
-def test_what_is_no_opml_or_has_a_document_type_is_refused_whole(document: bytes) -> None:
+def test_a_document_that_is_no_opml_or_has_a_document_type_is_refused(document: bytes) -> None:
     with pytest.raises(InvalidInput) as caught:
         read_opml(document)
     assert caught.value.field == "body"
 
 
-def test_ten_thousand_levels_are_no_trouble() -> None:
+def test_an_opml_document_of_ten_thousand_levels_is_read() -> None:
     deep = b"<opml><body>" + b"<outline>" * 10_000 + b'<outline xmlUrl="https://a.example/"/>'
     assert len(read_opml(deep + b"</outline>" * 10_000 + b"</body></opml>")) == 1
 
 
 @given(st.binary(max_size=200))
-def test_whatever_the_bytes_are_it_is_a_list_or_refused(document: bytes) -> None:
+def test_any_bytes_are_a_list_or_are_refused(document: bytes) -> None:
     try:
         read_opml(b"<opml>" + document)
     except InvalidInput:
@@ -154,7 +154,7 @@ def test_any_name_comes_back_as_it_was_written(name: str) -> None:
     assert [(each.url, each.title) for each in read_opml(write_opml([new], NOW))] == [(new.feed_url, new.source_name)]
 
 
-def test_what_we_write_is_opml_2_with_a_title_a_date_and_one_outline_for_each_feed() -> None:
+def test_an_export_is_opml_2_with_a_title_a_date_and_one_outline_for_each_feed() -> None:
     tree = ElementTree.fromstring(write_opml([feed(source_name='"A" & <B>'), feed(feed_id="b")], NOW))
     assert (tree.tag, tree.get("version")) == ("opml", "2.0")
     assert tree.findtext("head/dateCreated") == "Sat, 21 Feb 2026 20:00:00 GMT"

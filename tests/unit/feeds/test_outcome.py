@@ -95,7 +95,7 @@ def test_a_failed_fetch_is_counted_by_its_status_and_shows_its_error() -> None:
     )
 
 
-def test_a_failure_without_words_of_its_own_is_named_by_its_status() -> None:
+def test_a_failure_without_an_error_text_is_named_by_its_status() -> None:
     failure = failure_of(PollResult(fetched(status=FetchStatus.TLS)))
     assert failure is not None
     assert (failure.kind, failure.error, failure.fingerprint) == ("tls", "tls", "tls")
@@ -121,7 +121,7 @@ def test_a_host_that_was_not_asked_counts_as_no_error(status: FetchStatus) -> No
     assert failure is None or failure.counts == (status is not FetchStatus.BREAKER_OPEN)
 
 
-def test_a_failure_and_a_result_have_nothing_that_was_not_said() -> None:
+def test_a_failure_and_a_result_have_no_other_fields_by_default() -> None:
     failure = Failure("timeout", "no response", "timeout")
     assert (failure.duration_ms, failure.tries, failure.permanent, failure.counts) == (0, 0, False, True)
     assert (PollResult(fetched()).lied, PollResult(fetched()).unconditional) == (False, False)
@@ -153,7 +153,7 @@ def test_a_success_clears_the_errors_and_releases_the_lease() -> None:
     assert (after.claim_id, after.claimed_until, after.current_attempt) == (None, None, None)
 
 
-def test_a_success_saves_its_validators_and_how_it_went() -> None:
+def test_a_success_saves_its_validators_status_and_duration() -> None:
     result = fetched(etag='"2"', last_modified="today", body_hash="b" * 64)
     after = succeeded(feed(etag='"1"', last_modified="then", body_hash="a" * 64), PollResult(result, document()))
     assert (after.etag, after.last_modified, after.body_hash) == ('"2"', "today", "b" * 64)
@@ -174,7 +174,7 @@ def test_the_newest_article_is_noted_when_any_was_counted(new: int, by_interrupt
     assert succeeded(before, new=new, by_interrupted=by_interrupted).last_new_article_at == at
 
 
-def test_a_total_that_is_corrected_never_falls_below_nothing() -> None:
+def test_a_total_that_is_corrected_is_never_negative() -> None:
     assert succeeded(feed(total_articles_fetched=1), by_interrupted=-3).total_articles_fetched == 0
 
 
@@ -264,7 +264,7 @@ def test_a_redirect_of_a_304_is_followed_without_a_document() -> None:
     assert succeeded(polled=polled).redirect_url == "https://c.example/"
 
 
-def test_a_quarantined_part_is_named_until_it_is_released() -> None:
+def test_a_feed_names_its_quarantined_batch_until_the_batch_is_released() -> None:
     assert succeeded(feed(quarantine_id="q1"), quarantine_id="q2").quarantine_id == "q2"
     assert succeeded(feed(quarantine_id="q1")).quarantine_id == "q1"
 
@@ -307,7 +307,7 @@ def test_the_rhythm_of_the_feed_is_updated() -> None:
 # After a failure
 
 
-def test_a_failure_changes_how_it_went_the_errors_and_the_next_fetch_and_nothing_else() -> None:
+def test_a_failure_changes_the_outcome_the_errors_and_the_next_fetch_only() -> None:
     before = feed(
         etag='"1"',
         last_modified="then",
@@ -363,7 +363,7 @@ def test_a_permanent_failure_disables_the_feed_at_once() -> None:
     assert (after.enabled, after.disabled_reason, after.disabled_at) == (False, "404 Not Found", LATER)
 
 
-def test_a_permanent_failure_where_a_redirect_led_goes_back_to_the_own_url() -> None:
+def test_a_permanent_failure_after_a_redirect_leads_back_to_the_feeds_own_url() -> None:
     after = failed(feed(redirect_url="https://gone.example/", consecutive_errors=9), permanent=True)
     assert (after.enabled, after.redirect_url) == (True, None)
     assert failed(feed(redirect_url="https://slow.example/")).redirect_url == "https://slow.example/"
@@ -376,7 +376,7 @@ def test_a_feed_that_a_person_disabled_keeps_that_reason() -> None:
     assert (after.disabled_reason, after.disabled_at) == ("by hand", NOW)
 
 
-def test_a_failure_is_whole_unless_it_is_said_to_be_in_part() -> None:
+def test_a_failure_keeps_the_body_hash_by_default() -> None:
     failure = Failure("timeout", "no response", "timeout")
     after = after_failure(feed(body_hash="a" * 64), failure, Counted(), LATER, CALM, 0.0)
     assert after.body_hash == "a" * 64
@@ -398,7 +398,7 @@ def test_a_failure_counts_what_was_added_before_it() -> None:
 # After a release
 
 
-def test_a_released_batch_counts_its_articles_and_leaves_the_schedule_alone() -> None:
+def test_a_released_batch_counts_its_articles_and_keeps_the_schedule() -> None:
     before = feed(quarantine_id="q1", fetch_count=2, total_articles_fetched=2, claim_id="run", claimed_until=LATER)
     after = after_release(before, Counted(new=4), LATER, "q1")
     assert (after.total_articles_fetched, after.fetch_count, after.avg_articles_per_fetch) == (6, 2, 3.0)

@@ -57,7 +57,7 @@ async def test_an_id_of_another_feed_is_a_conflict_and_leaves_the_address_free(r
     assert (await registry.add(wanted("https://other.example/", id="other"))).is_new
 
 
-async def test_where_a_feed_was_redirected_to_is_that_feed(registry: FeedRegistry, store: SqliteStore) -> None:
+async def test_the_url_that_a_feed_was_redirected_to_is_that_feed(registry: FeedRegistry, store: SqliteStore) -> None:
     added = (await registry.add(wanted())).feed
     moved = added.changed(NOW, redirect_url="https://cdn.example/rss")
     await store.upsert(FEEDS.name, moved.to_document())
@@ -123,7 +123,7 @@ async def test_an_address_whose_feed_never_moved_there_is_free_again_after_a_min
 
 
 @pytest.mark.parametrize("writes", range(4))
-async def test_a_removal_that_broke_off_can_be_done_again_and_the_feed_added_anew(
+async def test_a_removal_that_broke_off_can_be_done_again_and_the_feed_added_again(
     store: SqliteStore, watch: Watch, writes: int
 ) -> None:
     registry = FeedRegistry(store, watch)
@@ -141,7 +141,7 @@ async def test_a_removal_that_broke_off_can_be_done_again_and_the_feed_added_ane
     assert len(await feeds_in(store)) == 1
 
 
-async def test_what_is_removed_leaves_nothing_behind(registry: FeedRegistry, store: SqliteStore) -> None:
+async def test_a_removed_feed_leaves_no_documents_behind(registry: FeedRegistry, store: SqliteStore) -> None:
     added = (await registry.add(wanted(id="news"))).feed
     await store.upsert(FEEDS.name, feed_seen(feed_id="news").to_document())
     await registry.remove(added.feed_id)
@@ -150,7 +150,7 @@ async def test_what_is_removed_leaves_nothing_behind(registry: FeedRegistry, sto
         await registry.remove(added.feed_id)
 
 
-async def test_a_url_that_is_another_feeds_is_a_conflict(registry: FeedRegistry) -> None:
+async def test_a_url_of_another_feed_is_a_conflict(registry: FeedRegistry) -> None:
     await registry.add(wanted())
     await registry.add(wanted("https://other.example/", id="other"))
     with pytest.raises(Conflict, match="url"):
@@ -158,7 +158,7 @@ async def test_a_url_that_is_another_feeds_is_a_conflict(registry: FeedRegistry)
     assert (await registry.get("other")).feed_url == "https://other.example/"
 
 
-async def test_a_feed_that_moved_frees_the_address_it_had(registry: FeedRegistry) -> None:
+async def test_a_feed_that_moved_releases_its_old_address(registry: FeedRegistry) -> None:
     await registry.add(wanted(id="a"))
     await registry.change("a", {"url": "https://new.example/"})
     assert (await registry.add(wanted(id="b"))).is_new
@@ -219,5 +219,5 @@ async def test_of_two_in_one_list_the_first_counts(registry: FeedRegistry) -> No
     ]
 
 
-def test_an_address_and_what_was_seen_are_told_from_feeds_by_their_ids() -> None:
+def test_an_address_and_seen_entries_differ_from_feeds_in_their_ids() -> None:
     assert len({Feed.ID, FeedSeen.ID, FeedAddress.ID}) == 3

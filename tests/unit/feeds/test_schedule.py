@@ -44,7 +44,7 @@ def peaking_at(hour: int) -> tuple[float, ...]:
     return tuple(10.0 if each == hour else 1.0 for each in range(24))
 
 
-def test_a_feed_of_which_nothing_is_known_is_fetched_within_a_quarter_of_an_hour() -> None:
+def test_an_unknown_feed_is_fetched_within_a_quarter_of_an_hour() -> None:
     assert 1 <= minutes() <= 15
 
 
@@ -84,19 +84,19 @@ def test_errors_back_off_exponentially_up_to_an_hour(errors: int, expected: int)
     assert minutes(hints=Hints(consecutive_errors=errors)) == expected
 
 
-def test_the_later_of_retry_after_and_backoff_wins_over_all_other_hints() -> None:
+def test_the_later_of_retry_after_and_backoff_comes_before_all_other_hints() -> None:
     others = Hints(max_age_seconds=36000, ttl_minutes=600, skip_hours=frozenset(range(23)))
     assert minutes(hints=replace(others, consecutive_errors=1, retry_after_seconds=1800)) == 30
     assert minutes(hints=replace(others, consecutive_errors=4, retry_after_seconds=60)) == 16
 
 
-def test_a_retry_after_of_nothing_still_waits_a_minute_and_an_absurd_one_ends_after_a_day() -> None:
+def test_a_retry_after_of_zero_waits_a_minute_and_an_absurd_one_a_day() -> None:
     assert minutes(hints=Hints(retry_after_seconds=0)) == 1
     assert minutes(hints=Hints(retry_after_seconds=-5)) == 1
     assert minutes(hints=Hints(retry_after_seconds=1e300)) == 24 * 60
 
 
-def test_max_age_comes_before_ttl_and_both_only_make_later() -> None:
+def test_max_age_comes_before_ttl_and_neither_makes_a_fetch_sooner() -> None:
     assert minutes(hints=Hints(max_age_seconds=1200, ttl_minutes=60)) == 20
     assert minutes(hints=Hints(ttl_minutes=60)) == 60
     assert minutes(hints=Hints(max_age_seconds=0)) == minutes()
@@ -117,11 +117,11 @@ def test_skipped_days_move_it_to_the_next_day_that_is_not() -> None:
     assert next_fetch(Rhythm(), NOW, POLICY, hints) == datetime(2026, 2, 20, 1, tzinfo=UTC)
 
 
-def test_a_feed_that_skips_every_hour_is_not_believed() -> None:
+def test_a_feed_that_skips_every_hour_is_fetched_anyway() -> None:
     assert minutes(hints=Hints(skip_hours=frozenset(range(24)))) == minutes()
 
 
-def test_jitter_makes_an_interval_shorter_and_an_asked_wait_longer() -> None:
+def test_jitter_makes_an_interval_shorter_and_a_requested_wait_longer() -> None:
     assert minutes(policy=FRUGAL, hints=Hints(jitter=0.5)) == pytest.approx(15 * 0.95)
     assert minutes(hints=Hints(retry_after_seconds=600, jitter=0.5)) == pytest.approx(10.5)
 
@@ -136,7 +136,7 @@ def test_a_peak_hour_has_more_than_one_and_a_half_times_the_mean() -> None:
     assert formula_interval(replace(busy, hourly_distribution=tuple(counts)), NOW, POLICY) == 3.5 * MINUTE
 
 
-def test_a_rate_of_nearly_nothing_is_no_trouble() -> None:
+def test_a_rate_near_zero_gives_the_longest_interval() -> None:
     assert minutes(Rhythm(articles_per_hour=1e-300), policy=FRUGAL) == 15
 
 
@@ -151,7 +151,7 @@ def test_a_rate_of_nearly_nothing_is_no_trouble() -> None:
         (0.01, 8.0, 1.0, 15.0),
     ],
 )
-def test_a_feed_is_fetched_when_what_waits_is_worth_the_price(
+def test_a_feed_is_fetched_when_the_expected_articles_are_worth_the_price(
     per_hour: float, budget: float, factor: float, expected: float
 ) -> None:
     policy = Policy(fetches_per_feed_hour=budget, price_factor=factor)
@@ -208,7 +208,7 @@ def test_the_price_stays_within_bounds_however_often_it_is_corrected() -> None:
     assert (dear.price_factor, cheap.price_factor) == (64.0, 1 / 64)
 
 
-def test_the_formula_is_the_latest_whatever_is_expected() -> None:
+def test_no_expectation_makes_the_interval_longer_than_the_formula() -> None:
     dead = Rhythm(gap_hours=(100.0,) * STEPS, silent_hours=1000.0)
     assert next_fetch(dead, NOW, POLICY) - NOW <= formula_interval(dead, NOW, POLICY)
 
@@ -229,11 +229,11 @@ def test_the_rate_is_articles_over_elapsed_time_however_often_it_is_fetched() ->
     assert seldom.articles_per_hour == pytest.approx(12, rel=0.1)
 
 
-def test_a_young_feeds_rate_is_fair_after_a_few_hours() -> None:
+def test_the_rate_of_a_new_feed_is_right_after_a_few_hours() -> None:
     assert fetched_every(15 * MINUTE, 16, articles=2).articles_per_hour == pytest.approx(8, rel=0.4)
 
 
-def test_the_rate_forgets_within_days() -> None:
+def test_the_rate_falls_within_days() -> None:
     busy = fetched_every(15 * MINUTE, 4 * 72, articles=3)
     later = observe(busy, 0, [], TEN + 4 * DAY)
     assert later.articles_per_hour < 0.5
@@ -249,7 +249,7 @@ def lived(start: datetime, arrivals: list[datetime], end: datetime) -> Rhythm:
     return rhythm
 
 
-def test_less_is_expected_the_longer_a_feed_that_speaks_in_sessions_is_silent() -> None:
+def test_less_is_expected_the_longer_a_feed_that_publishes_in_sessions_is_silent() -> None:
     busy = fetched_every(10 * MINUTE, 100, articles=1)
     rates = [expected_rate(busy, TEN)]
     for index in range(1, 37):
@@ -265,7 +265,7 @@ def test_a_feed_learns_how_long_its_silences_last() -> None:
     assert expected_rate(rhythm, TEN + 15 * DAY) > 3 * soon
 
 
-def test_what_comes_with_the_first_article_of_a_burst_is_expected_when_that_one_is() -> None:
+def test_the_articles_of_a_burst_belong_to_the_step_of_the_first() -> None:
     noon = [TEN + 125 * MINUTE + day * DAY for day in range(10)]
     bursts = [at + second * timedelta(seconds=1) for at in noon for second in range(5)]
     rhythm = lived(TEN, bursts, TEN + 10 * DAY)
@@ -273,7 +273,7 @@ def test_what_comes_with_the_first_article_of_a_burst_is_expected_when_that_one_
     assert sum(rhythm.gap_articles) == pytest.approx(10 * 5, rel=0.2)
 
 
-def test_an_article_wakes_a_quiet_feed_at_once() -> None:
+def test_an_article_raises_the_expected_rate_of_a_quiet_feed_at_once() -> None:
     quiet = fetched_every(15 * MINUTE, 4 * 48)
     woken = observe(quiet, 1, [TEN + 9 * MINUTE], TEN + 10 * MINUTE)
     assert expected_rate(woken, TEN) > 2 * expected_rate(quiet, TEN)
@@ -304,13 +304,13 @@ def test_the_first_fetch_learns_from_the_feeds_own_history() -> None:
     assert expected_rate(rhythm, TEN + 20 * HOUR) > 2 * expected_rate(rhythm, evening)
 
 
-def test_a_first_fetch_without_any_times_teaches_nothing_as_what_it_holds_may_be_of_any_age() -> None:
+def test_a_first_fetch_without_any_dates_shows_nothing() -> None:
     rhythm = observe(Rhythm(), 60, [], TEN)
     assert (rhythm.articles_per_hour, hour_multiplier(rhythm.hourly_distribution, TEN.hour)) == (0.0, 1.0)
     assert next_fetch(rhythm, TEN, Policy()) == next_fetch(observe(Rhythm(), 0, [], TEN), TEN, Policy())
 
 
-def test_what_is_undated_at_a_first_fetch_is_not_taken_to_be_as_new_as_the_rest() -> None:
+def test_undated_articles_of_a_first_fetch_are_left_out() -> None:
     dated = [TEN - MINUTE] * 3
     assert observe(Rhythm(), 60, dated, TEN) == observe(Rhythm(), 3, dated, TEN)
 
@@ -338,7 +338,7 @@ def test_a_flood_counts_no_more_than_a_big_burst() -> None:
     assert expected_rate(undated, soon) <= expected_rate(burst, soon)
 
 
-def test_fetches_per_hour_says_what_was_spent() -> None:
+def test_fetches_per_hour_are_those_that_were_made() -> None:
     assert fetched_every(10 * MINUTE, 6 * 96).fetches_per_hour == pytest.approx(6, rel=0.05)
 
 
@@ -420,7 +420,7 @@ def test_a_step_begins_at_its_hour(hours: float) -> None:
     assert len(USUAL) == STEPS == 12
 
 
-def test_the_time_since_the_last_fetch_is_silent_too() -> None:
+def test_the_time_since_the_last_fetch_counts_as_silence() -> None:
     silent = replace(EACH_STEP, silent_hours=0.2)
     later = expected_rate(replace(EACH_STEP, silent_hours=1.2), TEN)
     assert expected_rate(replace(silent, last_fetch_time=TEN - HOUR), TEN) == later

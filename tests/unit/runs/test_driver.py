@@ -27,8 +27,8 @@ def page(number: int, try_: int = 1, *, status: str = "SUCCEEDED", **fields: Any
     return attempt(subject=f"page:{number:04}", attempt_no=try_, status=status, **fields)
 
 
-def test_a_run_has_done_what_its_pages_that_succeeded_counted() -> None:
-    says = summary(
+def test_a_run_has_the_sums_of_its_pages_that_succeeded() -> None:
+    found = summary(
         [
             page(2, progress=5, counts={"rescored": 1, "failed": 1}, errors=("b: odd",)),
             page(1, 2, progress=10, counts={"rescored": 4, "removed": 0, "failed": 2}, errors=("a: odd", "c: odd")),
@@ -36,7 +36,7 @@ def test_a_run_has_done_what_its_pages_that_succeeded_counted() -> None:
             page(3, status="STARTED", progress=10),
         ]
     )
-    assert says == {
+    assert found == {
         "progress": 15,
         "metrics": {"rescored": 5, "removed": 0, "failed": 3},
         "errors": ("a: odd", "c: odd", "b: odd"),
@@ -81,7 +81,7 @@ def test_a_page_has_no_subject_that_a_feed_could_have() -> None:
         feed(feed_id=subject)
 
 
-def test_the_tools_that_changed_are_told_once_each_in_the_order_of_the_pages() -> None:
+def test_the_changed_tools_are_returned_once_each_in_the_order_of_the_pages() -> None:
     pages = [page(2, tool_ids=("c", "a")), page(1, tool_ids=("a", "b"))]
     assert changed_tools(run(), pages) == ("a", "b", "c")
     assert changed_tools(run(parameters={"changed": ["b", "z"]}), pages) == ("b", "z", "a", "c")
@@ -104,7 +104,7 @@ def test_messages_are_read_as_they_are_written() -> None:
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"run_id": 1, "tool_id": 1}', '{"run_id": "", "tool_id": ""}', '"r"']
 )
-def test_what_is_no_message_is_refused(text: str) -> None:
+def test_a_text_that_is_no_message_is_refused(text: str) -> None:
     for read in (run_id_of, completed_tool_of):
         with pytest.raises(InvalidInput):
             read(text)

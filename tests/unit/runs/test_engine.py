@@ -60,7 +60,7 @@ async def test_many_runs_are_accepted_with_ids_of_their_own(engine: RunEngine, w
     assert isinstance(await engine.find("b"), IngestionBatch)
 
 
-async def test_a_run_is_begun_once_and_a_run_that_nobody_recorded_is_recorded(engine: RunEngine) -> None:
+async def test_a_run_is_begun_once_and_a_run_that_was_not_stored_is_stored(engine: RunEngine) -> None:
     first = await engine.begin("run-1", delivery=1, invocation_id="one")
     assert (type(first.run), first.run.status, first.run.invocation_id) == (IngestionBatch, "RUNNING", "one")
     assert first.is_first
@@ -153,7 +153,7 @@ async def test_workers_that_close_at_once_leave_what_all_of_them_did(store: Sqli
         assert (run.status, run.progress) == ("PARTIAL", 3)
 
 
-async def test_a_caller_who_knows_all_attempts_closes_with_one_write(
+async def test_a_caller_that_knows_all_attempts_closes_a_run_with_one_write(
     engine: RunEngine, store: SqliteStore, watch: Watch
 ) -> None:
     run = await begun(engine)
@@ -165,7 +165,7 @@ async def test_a_caller_who_knows_all_attempts_closes_with_one_write(
     assert (counting.operations, counting.writes, closed.progress) == (1, 1, 1)
 
 
-async def test_who_thought_to_know_all_attempts_and_did_not_reads_them(engine: RunEngine, watch: Watch) -> None:
+async def test_a_caller_that_does_not_know_all_attempts_reads_them(engine: RunEngine, watch: Watch) -> None:
     run = await begun(engine)
     await engine.record("run-1", [fetched("a"), fetched("b")])
     await engine.close("run-1", summary)
@@ -175,10 +175,10 @@ async def test_who_thought_to_know_all_attempts_and_did_not_reads_them(engine: R
 
 
 async def test_a_run_that_is_gone_is_not_closed(engine: RunEngine) -> None:
-    assert await engine.close("nobody", summary) is None
+    assert await engine.close("gone", summary) is None
 
 
-async def test_an_overdue_run_is_closed_with_its_reason_unless_somebody_works_on_it(
+async def test_an_overdue_run_is_closed_with_its_reason_unless_a_worker_has_written_it(
     engine: RunEngine, watch: Watch
 ) -> None:
     def given_up(run: JobRun, attempts: Sequence[Attempt]) -> dict[str, Any]:
@@ -217,7 +217,7 @@ async def test_attempts_without_an_end_are_recorded_as_failed_when_the_run_is_cl
     assert (closed.status, closed.progress) == ("FAILED", 1)
     (died,) = await engine.attempts("run-1")
     assert (died.status, died.error_type) == ("FAILED", "worker_died")
-    assert not await engine.finish(rules.succeeded(slow, 1, watch.now)), "nobody waits for it any more"
+    assert not await engine.finish(rules.succeeded(slow, 1, watch.now)), "the run was closed without it"
 
 
 async def test_an_attempt_that_ends_while_its_run_is_closed_is_counted(store: SqliteStore, watch: Watch) -> None:
@@ -239,7 +239,7 @@ async def test_an_attempt_that_ends_while_its_run_is_closed_is_counted(store: Sq
     assert closed.status == "SUCCEEDED"
 
 
-async def test_a_run_that_has_ended_is_handed_to_its_summary_as_it_ended(engine: RunEngine) -> None:
+async def test_a_run_that_has_ended_is_passed_to_its_summary_as_it_ended(engine: RunEngine) -> None:
     await begun(engine)
     await engine.close("run-1", lambda run, attempts: {"status": "PARTIAL", "errors": ("given up",)})
     await engine.record("run-1", [fetched("a")])
@@ -407,7 +407,7 @@ async def test_a_feeds_history_is_its_attempts_over_all_runs_newest_first(engine
     assert third.next is None
 
 
-@pytest.mark.parametrize("run_id", ["nobody", "", "x" * 3000, "a/b"])
+@pytest.mark.parametrize("run_id", ["gone", "", "x" * 3000, "a/b"])
 async def test_no_such_run_is_not_found(engine: RunEngine, run_id: str) -> None:
     with pytest.raises(NotFound):
         await engine.get(run_id)

@@ -35,7 +35,7 @@ def test_a_run_that_is_begun_has_its_invocation_and_the_millisecond() -> None:
     assert rules.begun(begun, "another", LATER) is begun
 
 
-def test_a_failed_run_is_begun_anew_and_a_finished_one_is_not() -> None:
+def test_a_failed_run_can_be_begun_again_and_a_finished_one_cannot() -> None:
     failed = rules.ended(rules.begun(run(), "call", NOW), "FAILED", LATER)
     again = rules.begun(failed, None, LATER)
     assert (again.status, again.ended_at, again.ended_ms, again.invocation_id) == ("RUNNING", None, None, None)
@@ -65,7 +65,7 @@ def test_a_run_of_an_older_version_took_the_seconds_between_its_times() -> None:
     assert run(status="FAILED", ended_at=NOW + timedelta(seconds=3)).duration_ms == 3000
 
 
-def test_a_run_that_nobody_began_cannot_succeed() -> None:
+def test_a_run_that_no_worker_began_cannot_succeed() -> None:
     with pytest.raises(InvalidTransition):
         rules.ended(run(), "SUCCEEDED", NOW)
 
@@ -106,7 +106,7 @@ def test_attempts_are_numbered_by_task_and_subject() -> None:
     assert rules.next_number(attempts, "let_in", "a") == 1
 
 
-def test_an_attempt_ends_with_what_came_of_it() -> None:
+def test_an_attempt_ends_with_its_figures_and_its_time() -> None:
     under_way = rules.started("r", "page", "1", 2, NOW)
     assert (under_way.status, under_way.attempt_no, under_way.id) == ("STARTED", 2, "ATTEMPT:page:1:2:20260221200000")
     done = rules.succeeded(under_way, 17, LATER, counts={"removed": 2}, progress=5)
@@ -115,7 +115,7 @@ def test_an_attempt_ends_with_what_came_of_it() -> None:
     assert done.ended_ms == int(NOW.timestamp()) * 1000 + 2750
 
 
-def test_a_failure_shows_our_own_words_and_of_other_errors_the_type_alone() -> None:
+def test_a_failure_shows_the_message_of_our_own_errors_and_the_type_of_others() -> None:
     under_way = rules.started("r", "page", "1", 1, NOW)
     ours = rules.failed(under_way, Unavailable("x" * 600), 17, LATER)
     assert (ours.error_type, ours.error_message, ours.duration_ms) == ("Unavailable", "x" * 500, 17)
@@ -167,14 +167,14 @@ def test_counts_are_sums_over_all_attempts_since_each_counts_what_it_added_itsel
     assert (metrics.articles_fetched, metrics.articles_stored, metrics.collisions_detected) == ({"a": 8}, 4, 1)
 
 
-def test_what_was_stored_or_joined_was_fetched_though_the_worker_died_before_it_counted() -> None:
+def test_stored_and_joined_articles_count_as_fetched_though_the_worker_died_before_it_counted() -> None:
     assert metrics_of(failed("a", articles_stored=2, collisions_detected=3)).articles_fetched == {"a": 5}
 
 
-def test_a_run_without_attempts_adds_up_to_nothing() -> None:
-    says = summary(ended(), ())
-    assert (says["progress"], says["sources_queried"], says["errors"]) == (0, (), ())
-    assert says["metrics"].collision_rate == 0.0
+def test_a_run_without_attempts_has_counts_of_zero() -> None:
+    found = summary(ended(), ())
+    assert (found["progress"], found["sources_queried"], found["errors"]) == (0, (), ())
+    assert found["metrics"].collision_rate == 0.0
 
 
 def test_a_run_that_has_no_invocation_is_named_by_its_id() -> None:
@@ -184,11 +184,11 @@ def test_a_run_that_has_no_invocation_is_named_by_its_id() -> None:
 
 def test_sources_progress_and_errors_go_by_the_last_attempt_of_each_feed() -> None:
     second = attempt(subject="b", status="SUCCEEDED", attempt_no=2)
-    says = summary(ended(), [failed("c", None), failed("b"), second, failed("a")], tickers=["AAPL"])
-    assert (says["progress"], says["sources_queried"]) == (3, ("a", "b", "c"))
-    assert says["errors"] == ("c: timeout", "a: it was down")
-    assert says["tickers_processed"] == ("AAPL",)
-    assert "status" not in says
+    found = summary(ended(), [failed("c", None), failed("b"), second, failed("a")], tickers=["AAPL"])
+    assert (found["progress"], found["sources_queried"]) == (3, ("a", "b", "c"))
+    assert found["errors"] == ("c: timeout", "a: it was down")
+    assert found["tickers_processed"] == ("AAPL",)
+    assert "status" not in found
 
 
 def test_so_many_errors_are_kept_and_the_reason_of_giving_up_first() -> None:
@@ -199,7 +199,7 @@ def test_so_many_errors_are_kept_and_the_reason_of_giving_up_first() -> None:
 
 
 @pytest.mark.parametrize(("running_since", "status"), [(None, "FAILED"), (NOW, "PARTIAL")])
-def test_a_run_that_is_given_up_failed_if_nobody_began_it(running_since: Any, status: str) -> None:
+def test_a_run_that_is_given_up_is_failed_if_no_worker_began_it(running_since: Any, status: str) -> None:
     assert summary(ended(running_since=running_since), (), given_up="lost")["status"] == status
 
 

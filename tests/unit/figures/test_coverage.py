@@ -50,7 +50,7 @@ def test_the_shares_of_all_periods_are_of_their_windows_at_one_time() -> None:
     assert shares.of("HOUR_1", MADE) == 1.0
 
 
-async def test_an_hour_is_noted_once_and_counts_from_the_next_look_on(store: SqliteStore) -> None:
+async def test_an_hour_is_noted_once_and_counts_from_the_next_read(store: SqliteStore) -> None:
     assert timedelta(minutes=1) == READ_AGAIN_AFTER
     noting, reading = CoveredHours(store), Coverage(store)
     for minutes in (0, 1, 30):
@@ -66,7 +66,7 @@ async def test_an_hour_is_noted_once_and_counts_from_the_next_look_on(store: Sql
     assert later.of("HOUR_24", MADE) == round((60 + 18) / 1440, 4)
 
 
-async def test_hours_that_were_noted_since_the_last_look_count_however_long_ago_that_was(store: SqliteStore) -> None:
+async def test_hours_that_were_noted_since_the_last_read_count_however_long_ago_that_was(store: SqliteStore) -> None:
     noting, reading = CoveredHours(store), Coverage(store)
     assert (await reading.shares(NOW)).of("HOUR_24", MADE) == 0.0
     for hours in (1, 2, 3):
@@ -82,7 +82,7 @@ async def test_the_hours_of_the_longest_window_are_read(store: SqliteStore) -> N
     assert shares.of("DAY_30", MADE) == round((60 + 43) / 43_200, 4)
 
 
-async def test_coverage_is_read_again_by_a_clock_that_was_put_back(store: SqliteStore) -> None:
+async def test_coverage_is_read_again_when_the_clock_was_set_back(store: SqliteStore) -> None:
     noting, reading = CoveredHours(store), Coverage(store)
     assert (await reading.shares(NOW)).of("HOUR_1", MADE) == 0.0
     before = NOW - timedelta(minutes=2)

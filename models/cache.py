@@ -286,7 +286,7 @@ class CacheCounters(_Cached):
 
 
 class RefreshAsked(_Cached):
-    """A claim on asking for the refresh of a stale tool: the process that creates it sends the message.
+    """A request for the refresh of a stale tool: the process that creates this document sends the message.
 
     It expires after a minute, so that at most one message a minute is sent for a tool.
     """

@@ -90,22 +90,22 @@ class RecentAggregates:
         return entry.generation == self._generations.known(entry.tool_id) and not entry.is_stale(now)
 
 
-class RefreshClaims:
-    """At most one message a minute asks for the refresh of a stale tool, from all processes together."""
+class RefreshRequests:
+    """Requests for the refresh of stale tools: at most one message a minute for a tool, from all processes together."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._asked: dict[str, datetime] = {}
 
-    async def claim(self, tool_id: str, now: datetime) -> bool:
+    async def request(self, tool_id: str, now: datetime) -> bool:
         """Whether the caller must send the message. Asks the store at most once a minute for a tool."""
         last = self._asked.get(tool_id)
         if last is not None and timedelta(0) <= now - last < REFRESH_ASKED_EVERY:
             return False
         self._asked[tool_id] = now
-        claim = RefreshAsked(tool_id=tool_id, created_at=now, updated_at=now)
+        asked = RefreshAsked(tool_id=tool_id, created_at=now, updated_at=now)
         try:
-            await self._store.create(SENTIMENT_CACHE.name, claim.to_document())
+            await self._store.create(SENTIMENT_CACHE.name, asked.to_document())
         except Conflict:
             return False
         return True
@@ -129,7 +129,8 @@ class Reader:
         self._counters = counters
         self._clock = clock
         self._recent = RecentAggregates(generations, memory_seconds)
-        self._refresh_claims = RefreshClaims(store)
+        self._requests = RefreshRequests(store)
+        self._computed_at_once = asyncio.Semaphore(_COMPUTED_AT_ONCE)
         self._computing: dict[str, asyncio.Task[ToolEntries]] = {}
 
     async def read(self, text: str, period: Period) -> Served:
@@ -141,8 +142,8 @@ class Reader:
             return Served(recent, "HIT", recent.entry.age_seconds(now))
         for _ in range(_TRIES):
             tool = await self._catalog.get(text)
-            entry, is_computed = await self._stored_or_computed(tool, period)
-            served = await self._served(tool, entry, is_computed, now)
+            stored = await self._store.read_many(SENTIMENT_CACHE.name, _keys(tool.tool_id, period))
+            served = await self._served(tool, period, now, *stored)
             if self._is_current(served):
                 self._recent.put(text, served.aggregate, now)
                 self._count(served, time.perf_counter() - started)
@@ -164,18 +165,13 @@ class Reader:
     async def _read_all(self, tools: Sequence[Tool], period: Period, now: datetime) -> Listed[Served]:
         keys = [key for tool in tools for key in _keys(tool.tool_id, period)]
         stored = await self._store.read_many(SENTIMENT_CACHE.name, keys)
-        gate = asyncio.Semaphore(_COMPUTED_AT_ONCE)
 
         async def one(tool: Tool, document: Document | None, generation: Document | None) -> Served | None:
             try:
-                entry, is_computed = self._servable(tool.tool_id, document, generation), False
-                if entry is None:
-                    async with gate:
-                        entry, is_computed = await self._stored_or_computed(tool, period)
+                return await self._served(tool, period, now, document, generation)
             except UNREADABLE:
                 log.exception("tool_unreadable tool_id=%s", tool.tool_id)
                 return None
-            return await self._served(tool, entry, is_computed, now)
 
         served = await asyncio.gather(*map(one, tools, stored[::2], stored[1::2]))
         unreadable = tuple(tool.tool_id for tool, each in zip(tools, served, strict=True) if each is None)
@@ -190,40 +186,36 @@ class Reader:
         entry = served.aggregate.entry
         return entry.generation == self._generations.known(entry.tool_id)
 
-    async def _stored_or_computed(self, tool: Tool, period: Period) -> tuple[SentimentCacheEntry, bool]:
-        """The entry, and whether it was computed."""
-        stored = await self._store.read_many(SENTIMENT_CACHE.name, _keys(tool.tool_id, period))
-        entry = self._servable(tool.tool_id, *stored)
-        if entry is not None:
-            return entry, False
-        computing = self._computing.get(tool.tool_id) or self._begin_computing(tool)
-        return (await asyncio.shield(computing))[period], True
+    async def _served(
+        self, tool: Tool, period: Period, now: datetime, document: Document | None, generation: Document | None
+    ) -> Served:
+        """The stored entry if it can be read and is of the tool's generation, else a computed one."""
+        state: State
+        self._generations.learn(tool.tool_id, generation)
+        entry = readable(document, SentimentCacheEntry.from_document)
+        if entry is None or entry.generation != self._generations.known(tool.tool_id):
+            computing = self._computing.get(tool.tool_id) or self._begin_computing(tool)
+            entry, state = (await asyncio.shield(computing))[period], "MISS"
+        else:
+            state = "STALE" if entry.is_stale(now) else "HIT"
+        refresh = state == "STALE" and await self._requests.request(tool.tool_id, now)
+        return Served(aggregate_of(entry, tool.primary_name, now), state, entry.age_seconds(now), refresh)
 
     def _begin_computing(self, tool: Tool) -> asyncio.Task[ToolEntries]:
         """A separate task, so that a cancelled caller does not cancel the computation for the others."""
-        task = asyncio.get_running_loop().create_task(self._entries.computed(tool))
-        self._computing[tool.tool_id] = task
+
+        async def computed() -> ToolEntries:
+            async with self._computed_at_once:
+                return await self._entries.computed(tool)
 
         def ended(task: asyncio.Task[ToolEntries]) -> None:
             del self._computing[tool.tool_id]
             if not task.cancelled():
                 task.exception()  # else asyncio reports it if every caller was cancelled
 
+        task = self._computing[tool.tool_id] = asyncio.get_running_loop().create_task(computed())
         task.add_done_callback(ended)
         return task
-
-    def _servable(
-        self, tool_id: str, document: Document | None, generation: Document | None
-    ) -> SentimentCacheEntry | None:
-        """The stored entry, if it can be read and is of the tool's generation."""
-        self._generations.learn(tool_id, generation)
-        entry = readable(document, SentimentCacheEntry.from_document)
-        return entry if entry is not None and entry.generation == self._generations.known(tool_id) else None
-
-    async def _served(self, tool: Tool, entry: SentimentCacheEntry, is_computed: bool, now: datetime) -> Served:
-        state: State = "MISS" if is_computed else "STALE" if entry.is_stale(now) else "HIT"
-        refresh = state == "STALE" and await self._refresh_claims.claim(tool.tool_id, now)
-        return Served(aggregate_of(entry, tool.primary_name, now), state, entry.age_seconds(now), refresh)
 
     def _count(self, served: Served, seconds: float) -> None:
         if served.state == "MISS":

@@ -19,14 +19,18 @@ from models.errors import (
 )
 from triggers.http_codec import (
     MAX_BODY_BYTES,
+    MAX_LIMIT,
     MAX_URL_CHARACTERS,
+    accepted,
     answering,
     choice,
     integer,
     json_answer,
     json_body,
     page_of,
+    require_query,
 )
+from triggers.http_operations import MOST_REDRIVEN, SAMPLES
 
 
 def request(body: bytes = b"", headers: dict[str, str] | None = None, **params: str) -> func.HttpRequest:
@@ -149,3 +153,39 @@ def test_a_choice_outside_the_list_is_refused_with_the_list() -> None:
     assert choice(request(), "layer", "canonical", ["canonical", "raw"]) == "canonical"
     with pytest.raises(InvalidInput, match="layer: one of canonical, raw, not 'cooked'"):
         choice(request(layer="cooked"), "layer", "canonical", ["canonical", "raw"])
+
+
+def test_the_limits_of_requests() -> None:
+    assert (MAX_BODY_BYTES, MAX_URL_CHARACTERS, MAX_LIMIT) == (1_048_576, 8192, 500)
+    assert (SAMPLES, MOST_REDRIVEN) == (5, 1000)
+
+
+def with_query(query: str, **params: str) -> func.HttpRequest:
+    return func.HttpRequest("GET", f"http://localhost/api/v1/x?{query}", params=params, body=b"")
+
+
+def test_known_query_parameters_and_a_function_key_are_accepted() -> None:
+    require_query(with_query("limit=1&code=x&clientId=y", limit="1", code="x", clientId="y"), ("limit", "cursor"))
+    require_query(with_query("code=x&code=y", code="x,y"), ())
+
+
+@pytest.mark.parametrize(
+    ("query", "known", "refusal"),
+    [
+        ("limits=1", ("limit", "cursor"), "limits: no such query parameter; there are limit, cursor"),
+        ("limit=1", (), "limit: none here"),
+        ("limit=1&limit=2", ("limit",), "limit: at most once"),
+        ("limit=&limit=2", ("limit",), "limit: at most once"),
+    ],
+)
+def test_an_unknown_or_repeated_query_parameter_is_refused(query: str, known: tuple[str, ...], refusal: str) -> None:
+    name = query.partition("=")[0]
+    with pytest.raises(InvalidInput, match=refusal):
+        require_query(with_query(query, **{name: "1"}), known)
+
+
+def test_an_accepted_run_has_its_location() -> None:
+    response = accepted("r1", tool_id="t")
+    assert (response.status_code, response.headers["Location"]) == (202, "/api/v1/runs/r1")
+    assert json.loads(response.get_body()) == {"run_id": "r1", "tool_id": "t"}
+    assert response.headers["Cache-Control"] == "no-store"

@@ -1,0 +1,48 @@
+"""CONTRIBUTING.md names files, commands and names of code that exist; the hooks and the dev container can be read."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+CODE = re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL))
+PATHS = sorted({each for each in CODE if re.fullmatch(r"[\w.-]+(/[\w.-]+)+/?", each)})
+SOURCES = [path for folder in ("models", "services", "triggers") for path in (ROOT / folder).rglob("*.py")]
+CODE_TEXT = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
+NAMES = ("NEWS_APIS", "PERIODS", "Period", "Settings", "_analyzer", "collect", "query", "endpoint")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_file_of_the_page_exists(path: str) -> None:
+    folders = (ROOT, ROOT / "infra" / "bicep")
+    assert any((folder / path).exists() for folder in folders)
+
+
+@pytest.mark.parametrize("command", sorted(set(re.findall(r"scripts/dev\.py (\w+)", PAGE))))
+def test_every_command_of_the_page_exists(command: str) -> None:
+    assert f'add_parser("{command}"' in (ROOT / "scripts" / "dev.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "name", ["NEWS_APIS", "PERIODS", "Period", "Settings", "_analyzer", "collect", "query", "endpoint"]
+)
+def test_the_names_of_the_page_are_in_the_code(name: str) -> None:
+    assert f"`{name}" in PAGE or f"@{name}(" in PAGE
+    assert re.search(rf"^(class |def |async def |){name}\b", CODE_TEXT, re.MULTILINE)
+
+
+def test_the_hooks_run_local_tools_only() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    assert [repo["repo"] for repo in hooks["repos"]] == ["local"]
+    assert {hook["language"] for repo in hooks["repos"] for hook in repo["hooks"]} == {"system"}
+
+
+def test_the_dev_container_has_the_python_that_azure_runs() -> None:
+    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text(encoding="utf-8"))
+    bicep = (ROOT / "infra" / "bicep" / "modules" / "function_app.bicep").read_text(encoding="utf-8")
+    (version,) = re.findall(r"^var pythonVersion = '([\d.]+)'", bicep, re.MULTILINE)
+    assert f":{version}-" in container["image"]

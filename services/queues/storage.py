@@ -59,8 +59,10 @@ class StorageQueues:
         if not 1 <= limit <= _PAGE:
             raise InvalidInput("limit", f"1 to {_PAGE}")
         async with self._service() as service:
-            texts = await _peek(service, name + _POISON, limit)
-        return [readable(text) for text in texts]
+            with _missing_is_empty():
+                found = await service.get_queue_client(name + _POISON).peek_messages(max_messages=limit)
+                return [readable(str(message.content)) for message in found]
+        return []
 
     async def redrive(self, name: str, limit: int) -> int:
         if limit < 1:
@@ -94,10 +96,10 @@ class StorageQueues:
 
     def _connected(self) -> QueueServiceClient:
         if self._client is None:
-            self._client = self._made()
+            self._client = self._new_client()
         return self._client
 
-    def _made(self) -> QueueServiceClient:
+    def _new_client(self) -> QueueServiceClient:
         from azure.core.pipeline.transport import AioHttpTransport
         from azure.storage.queue.aio import QueueServiceClient
 
@@ -121,24 +123,18 @@ def is_this_machine(connection_string: str) -> bool:
     return urlsplit(pairs.get("QueueEndpoint", "")).hostname in ("127.0.0.1", "localhost", "::1")
 
 
+def _missing_is_empty() -> contextlib.suppress:
+    """A queue that does not exist has no messages."""
+    from azure.core.exceptions import ResourceNotFoundError
+
+    return contextlib.suppress(ResourceNotFoundError)
+
+
 async def _count(service: QueueServiceClient, name: str) -> int:
-    from azure.core.exceptions import ResourceNotFoundError
-
-    try:
+    with _missing_is_empty():
         properties = await service.get_queue_client(name).get_queue_properties()
-    except ResourceNotFoundError:
-        return 0
-    return int(properties.approximate_message_count or 0)
-
-
-async def _peek(service: QueueServiceClient, name: str, limit: int) -> list[str]:
-    from azure.core.exceptions import ResourceNotFoundError
-
-    try:
-        found = await service.get_queue_client(name).peek_messages(max_messages=limit)
-    except ResourceNotFoundError:
-        return []
-    return [str(message.content) for message in found]
+        return int(properties.approximate_message_count or 0)
+    return 0
 
 
 async def _move_page(service: QueueServiceClient, name: str, limit: int) -> int:
@@ -147,7 +143,7 @@ async def _move_page(service: QueueServiceClient, name: str, limit: int) -> int:
 
     poison, queue = service.get_queue_client(name + _POISON), service.get_queue_client(name)
     moved = 0
-    try:
+    with _missing_is_empty():
         async for message in poison.receive_messages(
             max_messages=limit, messages_per_page=limit, visibility_timeout=_HIDDEN_SECONDS
         ):
@@ -160,8 +156,6 @@ async def _move_page(service: QueueServiceClient, name: str, limit: int) -> int:
             moved += 1
             with contextlib.suppress(ResourceNotFoundError):
                 await poison.delete_message(message)
-    except ResourceNotFoundError:
-        pass
     return moved
 
 

@@ -7,6 +7,7 @@ lost. cosmos_connection.py makes the retries, cosmos_batches.py does batches.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -50,13 +51,7 @@ class CosmosStore:
         self._clock = clock
         self._may_create = key is not None
         sign_in: Any = key if key is not None else credential
-        self._connection = Connection(
-            endpoint,
-            database,
-            sign_in,
-            use_proxy_environment=use_proxy_environment,
-            budget_seconds=budget_seconds,
-        )
+        self._connection = Connection(endpoint, database, sign_in, use_proxy_environment, budget_seconds)
 
     @property
     def counters(self) -> dict[str, Counters]:
@@ -142,26 +137,23 @@ class CosmosStore:
         spec = rules.container_named(container)
         prepared = rules.prepare(spec, seed)
         rules.check_amounts(spec, amounts)
-        now = self._now()
-        first = {**cosmos_items.item(prepared, now), **rules.counted(prepared, amounts)}
+        first = prepared._replace(body=rules.counted(prepared, amounts))
         steps = [{"op": "incr", "path": f"/{field}", "value": amount} for field, amount in amounts.items()]
-        where, name, key = f"FROM c\nWHERE {cosmos_items.alive(now)}", prepared.id, prepared.partition
+        where = f"FROM c\nWHERE {cosmos_items.alive(self._now())}"
         for _ in range(ROUNDS):
             answer = await self._connection.ask(
                 container,
-                lambda proxy: proxy.patch_item(name, key, steps, filter_predicate=where, no_response=True),
+                lambda proxy: proxy.patch_item(
+                    prepared.id, prepared.partition, steps, filter_predicate=where, no_response=True
+                ),
                 refused=rules.not_a_number(" or ".join(amounts)),
             )
             if answer.status == 200:
                 return
-            stored = None if answer.status == 404 else await self._connection.read(container, key, name)
-            if stored is None:
-                answer = await self._connection.ask(container, lambda proxy: proxy.create_item(first))
-            elif cosmos_items.expired(stored, now):
-                answer = await self._connection.replace(container, name, first, stored["_etag"])
-            if answer.status == 200:
+            with contextlib.suppress(Conflict):  # another process created the document first
+                await self._create(container, first)
                 return
-        raise _kept_changing(container, name)
+        raise _kept_changing(container, prepared.id)
 
     async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
         rules.check_addresses(container, [(partition, id)])

@@ -84,22 +84,16 @@ class FailedBatch(NamedTuple):
 
 
 class Connection:
-    """`budget_seconds` bounds a request with all its retries."""
+    """`seconds` bounds a request with all its retries; `use_proxies` allows those that the environment names."""
 
     def __init__(
-        self,
-        endpoint: str,
-        database: str,
-        credential: str | AsyncTokenCredential,
-        *,
-        use_proxy_environment: bool,
-        budget_seconds: float,
+        self, endpoint: str, database: str, credential: str | AsyncTokenCredential, use_proxies: bool, seconds: float
     ) -> None:
         self._endpoint = endpoint
         self._database = database
         self._credential = credential
-        self._use_proxy_environment = use_proxy_environment
-        self._budget_seconds = budget_seconds
+        self._use_proxies = use_proxies
+        self._budget_seconds = seconds
         self._opening = asyncio.Lock()
         self._client: CosmosClient | None = None
         self._containers: dict[str, ContainerProxy] = {}
@@ -276,7 +270,7 @@ class Connection:
             self._endpoint,
             self._credential,
             connection_policy=policy,
-            transport=AioHttpTransport(use_env_settings=self._use_proxy_environment),
+            transport=AioHttpTransport(use_env_settings=self._use_proxies),
             enable_endpoint_discovery=False,
             enable_compact_utf8_item_writes=True,
             connection_timeout=CONNECT_SECONDS,

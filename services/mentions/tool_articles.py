@@ -1,4 +1,4 @@
-"""Reading the articles that name a tool, each with what it says about it."""
+"""Reads the articles that mention a tool, each with its mention."""
 
 from __future__ import annotations
 

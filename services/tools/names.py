@@ -60,14 +60,14 @@ class NameClaims:
                 holder = await self.tool(claim.tool_id)
                 if owns(holder, name):
                     raise name_taken(name, claim.tool_id)
-                self.require_abandoned(claim)
-                if holder is not None and not await self._rewritten(holder):
+                self._require_abandoned(claim)
+                if holder is not None and not await self._replaced(holder, holder.changed(self._clock())):
                     continue
             if await self._moved(claim, kind, tool_id):
                 return
         raise ChangedMeanwhile(f"name: {name} keeps changing hands: try again")
 
-    def require_abandoned(self, claim: ToolName) -> None:
+    def _require_abandoned(self, claim: ToolName) -> None:
         """Raises Conflict while the writer of an unused claim may still use it."""
         if self._clock() - claim.updated_at < ABANDONED_AFTER:
             raise Conflict(f"name: {claim.name_raw!r} is being given to tool {claim.tool_id} just now: try again soon")
@@ -96,9 +96,6 @@ class NameClaims:
 
     async def _moved(self, claim: ToolName, kind: Kind, tool_id: str) -> bool:
         return await self._replaced(claim, claim.changed(self._clock(), tool_id=tool_id, name_kind=kind))
-
-    async def _rewritten(self, tool: Tool) -> bool:
-        return await self._replaced(tool, tool.changed(self._clock()))
 
     async def _replaced(self, before: Tool | ToolName, after: Tool | ToolName) -> bool:
         """False if another writer was first."""

@@ -1,4 +1,4 @@
-"""Names, analysis and merging come out alike on both stores, also when several workers do them at once."""
+"""Names, analysis and merging have the same results on both stores, also with several workers at once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def world(store: Store, clock: SettableClock) -> World:
     return World(store, clock)
 
 
-async def test_of_those_that_want_a_name_at_once_one_gets_it(world: World, another: Callable[[], Store]) -> None:
+async def test_of_several_callers_that_want_one_name_at_once_one_gets_it(
+    world: World, another: Callable[[], Store]
+) -> None:
     async def one(number: int) -> str | None:
         catalog = world.new_worker(hesitant(world.store, number)).catalog
         with contextlib.suppress(ToolpulseError):
@@ -69,7 +71,7 @@ async def test_workers_that_analyse_and_merge_at_once_leave_one_mention_of_each_
     assert [each["source_id"] for each in items] == articles[1:4]
 
 
-async def test_errors_rest_and_get_another_chance_and_lost_runs_are_found(world: World) -> None:
+async def test_articles_in_error_are_retried_after_an_hour_and_lost_runs_are_found(world: World) -> None:
     await world.tool("Quorvia")
     one = await world.article(1, "Quorvia")
     run = await world.worker.changes.reanalyze("Quorvia")
@@ -129,7 +131,7 @@ async def test_an_article_fails_alone_while_a_tool_of_its_own_cannot_be_read_and
     with pytest.raises(AnalysisFailed, match="a tool that cannot be read"):
         await world.worker.analysis.handle([of_both])
     run = await world.run(await world.worker.changes.backfill([other.tool_id]))
-    assert (run.status, run.metrics["failed"]) == ("SUCCEEDED", 0), "of the other tool alone, it can be told"
+    assert (run.status, run.metrics["failed"]) == ("SUCCEEDED", 0), "the other tool alone can be analysed"
     await world.worker.delete(deleted)
     assert set(await world.mentions(one)) == {of_both}
     assert {key: each.sentiment for key, each in (await world.mentions(other)).items()} == {

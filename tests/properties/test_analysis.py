@@ -45,7 +45,7 @@ class Newsroom(RuleBasedStateMachine):
         self.watch = Watch(NOW)
         self.store = SqliteStore(Path(self.folder.name) / "toolpulse.db", self.watch)
         self.world = World(self.store, self.watch)
-        self.told: list[list[str]] = []
+        self.undelivered: list[list[str]] = []
         self.count = 0
         for name in NAMES:
             self.do(self.world.tool(name))
@@ -65,29 +65,29 @@ class Newsroom(RuleBasedStateMachine):
     def appear(self, headline: str, body: str) -> str:
         self.count += 1
         source_id: str = self.do(self.world.article(self.count, headline, body))
-        self.told.append([source_id])
+        self.undelivered.append([source_id])
         return source_id
 
     @rule(source_id=articles, headline=text)
     def edit(self, source_id: str, headline: str) -> None:
         if self.do(self.world.read(source_id)).deleted_at is None:
             self.do(self.world.edit(source_id, headline))
-            self.told.append([source_id])
+            self.undelivered.append([source_id])
 
     @rule(source_id=articles, death=deaths)
     def delete(self, source_id: str, death: int | None) -> None:
-        """The caller asks again until it is told that it is done."""
+        """The caller repeats the request until it succeeds."""
         self.attempt(death, lambda worker: worker.delete(source_id))
         self.do(self.world.worker.delete(source_id))
 
     @rule(death=deaths, data=st.data())
     def analyse(self, death: int | None, data: st.DataObject) -> None:
         """A message that is through does not come again; one whose worker died does."""
-        if not self.told:
+        if not self.undelivered:
             return
-        ids = data.draw(st.sampled_from(self.told))
+        ids = data.draw(st.sampled_from(self.undelivered))
         if self.attempt(death, lambda worker: worker.analysis.handle(ids)):
-            self.told.remove(ids)
+            self.undelivered.remove(ids)
 
     @rule(name=st.sampled_from((*NAMES, *ALIASES)), aliases=st.sets(st.sampled_from(ALIASES)), death=deaths)
     def rename(self, name: str, aliases: set[str], death: int | None) -> None:
@@ -132,19 +132,19 @@ class Newsroom(RuleBasedStateMachine):
     def teardown(self) -> None:
         if hasattr(self, "runner"):
             try:
-                self.do(self.settled())
+                self.do(self.check_mentions())
             finally:
                 self.do(self.store.close())
                 self.runner.close()
                 self.folder.cleanup()
 
-    async def settled(self) -> None:
+    async def check_mentions(self) -> None:
         """Every message comes again, lost runs are sent again; then the mentions are looked at."""
         worker = self.world.worker
         self.watch.advance(seconds=max(ABANDONED_AFTER, LOST_AFTER, STUCK_AFTER).total_seconds())
         for run_id in await worker.workflows.overdue(self.watch.now):
             await worker.workflows.advance(run_id)
-        for ids in self.told:
+        for ids in self.undelivered:
             await self.world.delivered(ids)
         found = await self.store.query("catalog", self.world.every_tool)
         tools = [Tool.from_document(document) for document in found.items]

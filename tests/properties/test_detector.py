@@ -1,4 +1,4 @@
-"""Detection of any names in any text: it never fails, points at what it found, and finds a name that stands alone."""
+"""Detection of any names in any text never fails, returns the spans of names, and finds a name that stands alone."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def tools(names: list[str]) -> list[Tool]:
 
 
 @given(NAMES, ANY | MIXED, ANY | MIXED)
-def test_spans_lie_in_the_texts_and_hold_the_name(names: list[str], headline: str, text: str) -> None:
+def test_spans_are_within_the_texts_and_contain_the_name(names: list[str], headline: str, text: str) -> None:
     detector = Detector(tools(names))
     for tool_id, detected in detector.find(headline, text, (headline[:10],)).items():
         for whole, spans in ((headline, detected.headline_spans), (text, detected.text_spans)):
@@ -46,7 +46,7 @@ def test_spans_lie_in_the_texts_and_hold_the_name(names: list[str], headline: st
 
 
 @given(NAMES, MIXED)
-def test_a_name_that_stands_alone_is_found_unless_a_longer_one_holds_it(names: list[str], text: str) -> None:
+def test_a_name_that_stands_alone_is_found(names: list[str], text: str) -> None:
     known = tools(names)
     assume(known)
     wanted = known[0]

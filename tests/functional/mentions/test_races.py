@@ -1,4 +1,4 @@
-"""Whatever another worker does between any two store calls of an analysis, both together leave the right mentions."""
+"""Whatever another worker does between two store calls of an analysis, the mentions are right in the end."""
 
 from __future__ import annotations
 
@@ -254,4 +254,4 @@ async def test_a_tool_that_was_changed_by_a_worker_that_died_before_it_announced
 
 
 async def _nothing() -> None:
-    """Nobody does anything."""
+    """Does nothing."""

@@ -1,4 +1,4 @@
-"""A small world of articles, tools and workers, in which a worker may die at any write and its message come again."""
+"""Articles, tools and workers. A worker may die at any write, and its message is then delivered again."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.unit.feeds.stores import Crash, mortal
 
 
 class Words:
-    """An analyzer: good and bad words tell. `cursed` cannot be judged, `broken` breaks it, `down` makes it silent."""
+    """An analyzer: a text with "good" is positive, with "bad" negative; one with "cursed" cannot be judged."""
 
     name = "words"
 
@@ -59,12 +59,12 @@ class Words:
         return Judgement(("neutral", "positive", "negative")[polarity], 0.9, polarity * 0.5)
 
     async def close(self) -> None:
-        """There is nothing to release."""
+        """Nothing to release."""
 
 
 @dataclass
 class Worker:
-    """One process."""
+    """The services of one process."""
 
     catalog: Catalog
     watchlist: Watchlist
@@ -143,7 +143,7 @@ class World:
         return Article.from_document(document)
 
     async def run(self, run: JobRun) -> JobRun:
-        """Carried out to its end, as the queue does."""
+        """Advances the run to its end, as the queue does."""
         while (await self.worker.workflows.advance(run.run_id)).send_again:
             pass
         document = await self.store.read(RUNS.name, run.run_id, JobRun.ID)
@@ -151,23 +151,23 @@ class World:
         return JobRun.from_document(document)
 
     async def dying(self, writes: int, work: Any) -> bool:
-        """`work` of a worker that dies after so many writes. Whether it lived to the end."""
+        """Does `work` in a worker that dies after so many writes. Whether it survived."""
         with contextlib.suppress(Crash):
             await work(self.new_worker(mortal(self.store, writes)))
             return True
         return False
 
     async def delivered(self, source_ids: Sequence[str]) -> None:
-        """Their messages, until all are through."""
+        """Delivers their messages until all articles are analysed or given up."""
         waiting = [(list(source_ids), 1)]
         while waiting:
             ids, delivery = waiting.pop()
             try:
-                taken = await self.worker.analysis.handle(ids, delivery)
+                handled = await self.worker.analysis.handle(ids, delivery)
             except AnalysisFailed:
                 waiting.append((ids, delivery + 1))
                 continue
-            waiting += [(source_ids_of(message), 1) for message in taken.alone]
+            waiting += [(source_ids_of(message), 1) for message in handled.alone]
 
     async def mentions(self, tool: Tool) -> dict[str, SentimentScore]:
         """Those that count, by article."""
@@ -176,7 +176,7 @@ class World:
         return {each.source_id: each for each in found if each.counts}
 
     async def is_counted(self, tool: Tool) -> None:
-        """The timeline, recounted where hours are marked, says what the mentions say."""
+        """The timeline equals the mentions after a recount of the marked hours."""
         await Recount(self.store).recount_tool(tool.tool_id, self.watch.now)
         document = await self.store.read("catalog", tool.tool_id, Timeline.ID)
         counted = Timeline.from_document(document).hours if document is not None else {}

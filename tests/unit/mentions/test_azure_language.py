@@ -23,7 +23,7 @@ async def analyzing(**options: Any) -> AsyncIterator[tuple[LanguageServer, Azure
             await analyzer.close()
 
 
-async def test_answers_come_in_the_order_of_the_texts() -> None:
+async def test_judgements_come_in_the_order_of_the_texts() -> None:
     async with analyzing() as (server, analyzer):
         found = await analyzer.analyze(["positive 0.9 0.08 0.02", "negative 0.1 0.2 0.7", "what it is"])
     assert found == [
@@ -41,7 +41,7 @@ async def test_texts_go_in_batches_of_ten() -> None:
     assert [len(texts) for texts in server.texts()] == [BATCH, BATCH, 3]
 
 
-async def test_no_texts_ask_nothing() -> None:
+async def test_without_texts_no_request_is_sent() -> None:
     async with analyzing() as (server, analyzer):
         assert await analyzer.analyze([]) == []
     assert server.requests == []
@@ -93,7 +93,7 @@ async def test_a_wrong_key_is_unavailable_at_once() -> None:
     assert len(server.requests) == 1
 
 
-async def test_the_service_says_when_to_come_again() -> None:
+async def test_the_retry_after_of_the_service_is_passed_on() -> None:
     async with analyzing(retries=0) as (server, analyzer):
         server.faults = [fault(429, **{"Retry-After": "7"})]
         with pytest.raises(Unavailable) as caught:
@@ -108,7 +108,7 @@ async def test_a_service_that_asks_to_wait_too_long_is_unavailable_within_the_bu
             await analyzer.analyze(["fine"])
 
 
-async def test_nobody_there_is_unavailable() -> None:
+async def test_a_service_that_does_not_listen_is_unavailable() -> None:
     analyzer = AzureLanguageAnalyzer("http://127.0.0.1:9", key="a-key", retries=0)
     with pytest.raises(Unavailable):
         await analyzer.analyze(["fine"])
@@ -121,7 +121,7 @@ async def test_no_more_of_a_text_is_sent_than_the_service_takes() -> None:
     assert [len(text) for texts in server.texts() for text in texts] == [LONGEST_TEXT]
 
 
-async def test_the_service_is_told_to_keep_no_texts_and_which_model() -> None:
+async def test_each_request_asks_to_keep_no_texts_and_names_the_model() -> None:
     async with analyzing(model_version="2024-01-01") as (server, analyzer):
         await analyzer.analyze(["fine"])
     assert analyzer.version == "2023-04-01/2024-01-01"

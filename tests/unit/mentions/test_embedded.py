@@ -1,4 +1,4 @@
-"""What the shipped table says of plain cases, and that its promises hold."""
+"""The embedded analyzer with the shipped table judges plain cases right, and any text in bounded time."""
 
 import asyncio
 import threading
@@ -11,7 +11,7 @@ from services.mentions.analyzers.port import Judgement
 from services.mentions.analyzers.table import SHIPPED, Word, make_table, shipped_table
 
 
-def said(text: str) -> str:
+def judged(text: str) -> str:
     return judge(text, shipped_table()).sentiment
 
 
@@ -35,7 +35,7 @@ def said(text: str) -> str:
     ],
 )
 def test_plain_cases_are_judged_as_a_person_would(text: str, sentiment: str) -> None:
-    assert said(text) == sentiment
+    assert judged(text) == sentiment
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_plain_cases_are_judged_as_a_person_would(text: str, sentiment: str) -> 
 def test_a_direction_takes_its_sign_from_what_moves(better: str, worse: str) -> None:
     table = shipped_table()
     assert judge(better, table).polarity > 0 > judge(worse, table).polarity
-    assert said(better) != "negative"
-    assert said(worse) != "positive"
+    assert judged(better) != "negative"
+    assert judged(worse) != "positive"
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_a_direction_takes_its_sign_from_what_moves(better: str, worse: str) -> 
         "a@bad.com",
     ],
 )
-def test_tickers_handles_and_addresses_say_nothing(noise: str) -> None:
-    assert said(noise) == "neutral"
+def test_tickers_handles_and_addresses_are_neutral(noise: str) -> None:
+    assert judged(noise) == "neutral"
     table = shipped_table()
     with_noise = judge(f"Quarterly results due on Thursday {noise}", table).polarity
     assert abs(with_noise - judge("Quarterly results due on Thursday", table).polarity) < 0.1
@@ -95,12 +95,12 @@ def test_the_shipped_table_is_small_and_names_its_version() -> None:
     assert EmbeddedAnalyzer().version.startswith("1-")
 
 
-async def test_answers_come_in_the_order_of_the_texts() -> None:
-    answers = await EmbeddedAnalyzer().analyze(["great", "terrible", "a table"])
-    assert [each.sentiment for each in answers if isinstance(each, Judgement)] == ["positive", "negative", "neutral"]
+async def test_judgements_come_in_the_order_of_the_texts() -> None:
+    judgements = await EmbeddedAnalyzer().analyze(["great", "terrible", "a table"])
+    assert [each.sentiment for each in judgements if isinstance(each, Judgement)] == ["positive", "negative", "neutral"]
 
 
-async def test_no_texts_get_no_answers() -> None:
+async def test_no_texts_get_no_judgements() -> None:
     assert await EmbeddedAnalyzer().analyze([]) == []
 
 
@@ -121,7 +121,7 @@ async def test_much_text_leaves_the_event_loop_free() -> None:
     assert threading.active_count() >= before
 
 
-def test_a_phrase_is_taken_before_its_words() -> None:
+def test_a_phrase_counts_instead_of_its_words() -> None:
     weights = (0.0, 0.0, 3.0)
     table = make_table(
         "t", {"bad": Word(weights=(5.0, 0.0, 0.0)), "not bad": Word(weights=weights)}, {"constant": (0.0, 1.0, 0.0)}

@@ -1,4 +1,4 @@
-"""Which texts bear on which tool, and what their judgements add up to."""
+"""Which texts count for which tool, and how their judgements are combined."""
 
 import pytest
 
@@ -60,7 +60,7 @@ def test_the_headline_weighs_more_than_a_sentence() -> None:
     assert sentiment(found.tools["Alpha"]) == "positive"
 
 
-def test_many_sentences_outweigh_the_headline_but_never_silence_it() -> None:
+def test_many_sentences_outweigh_the_headline_which_still_counts() -> None:
     text = " ".join(f"Alpha is awful {number}." for number in range(50))
     found = scores("Alpha is great", text, "Alpha").tools["Alpha"]
     assert isinstance(found, Judgement)
@@ -68,7 +68,7 @@ def test_many_sentences_outweigh_the_headline_but_never_silence_it() -> None:
     assert -0.3 < found.polarity < 0
 
 
-def test_a_headline_about_another_tool_does_not_bear_on_this_one() -> None:
+def test_a_headline_about_another_tool_does_not_count_for_this_one() -> None:
     found = scores("Beta is awful", "Alpha is great.", "Alpha", "Beta")
     assert sentiment(found.tools["Alpha"]) == "positive"
 
@@ -82,17 +82,17 @@ def test_a_tool_without_headline_or_text_is_not_judged_rather_than_neutral() -> 
     assert scores("", "", "Alpha").tools["Alpha"] == NotJudged("nothing to judge")
 
 
-def test_neutral_sentences_do_not_drown_what_is_said() -> None:
+def test_neutral_sentences_do_not_outweigh_a_negative_one() -> None:
     found = scores("About Alpha", "Alpha is here. Alpha is awful. Alpha is awful, really.", "Alpha")
     assert sentiment(found.tools["Alpha"]) == "negative"
 
 
-def test_the_same_text_is_asked_about_once() -> None:
+def test_a_text_that_occurs_twice_is_judged_once() -> None:
     questions = asked("Alpha and Beta", "Alpha and Beta are great. Alpha and Beta are great.", "Alpha", "Beta")
     assert questions.texts == ("Alpha and Beta", "Alpha and Beta are great.")
 
 
-def test_no_tool_asks_about_more_than_a_bounded_number_of_sentences() -> None:
+def test_of_many_sentences_the_first_twelve_are_judged() -> None:
     text = " ".join(f"Alpha {number} is fine." for number in range(100))
     assert len(asked("Alpha", text, "Alpha").tools["Alpha"]) == MOST_SENTENCES + 1
 
@@ -118,7 +118,7 @@ def test_a_tool_of_which_nothing_could_be_judged_says_why() -> None:
         ("Alpha is slower than Beta", "Beta", "Alpha"),
     ],
 )
-def test_who_wins_and_who_loses_in_one_sentence_are_told_apart(headline: str, winner: str, loser: str) -> None:
+def test_the_winner_and_the_loser_of_one_sentence_are_distinguished(headline: str, winner: str, loser: str) -> None:
     found = scores(headline, "", "Alpha", "Beta")
     assert sentiment(found.tools[winner]) == "positive"
     assert sentiment(found.tools[loser]) == "negative"

@@ -113,7 +113,7 @@ class TestListingTools:
     def test_the_list_gains_tools_and_loses_none(self) -> None:
         listed = with_tools_listed(analysis(article(tool_ids_ever_detected=("a",))))
         assert listed.tool_ids_ever_detected == (TOOL_ID, "a")
-        assert listed.updated_at == NOW, "that is no change that anybody sees"
+        assert listed.updated_at == NOW, "the list is no visible change"
 
     def test_an_article_that_lists_all_its_tools_stays_the_same(self) -> None:
         made = analysis(article(tool_ids_ever_detected=(TOOL_ID, "a")))

@@ -39,6 +39,7 @@ AS_WRITTEN = MatchRule(case_sensitive=True)
         ("R", MatchRule(True, (*CONTEXT, *OWN), version_suffices=True)),
         ("Go", MatchRule(True, (*CONTEXT, *OWN), version_suffices=True)),
         ("Rust", MatchRule(True, (*CONTEXT, *OWN), proper_noun_suffices=True, version_suffices=True)),
+        ("Ada", MatchRule(True, (*CONTEXT, *OWN), proper_noun_suffices=True, version_suffices=True)),
         ("make", MatchRule(False, (*CONTEXT, *OWN), version_suffices=True)),
     ],
 )
@@ -72,6 +73,9 @@ def test_a_context_word_is_a_whole_word_outside_of_the_name() -> None:
     assert not is_near(("code",), "code", 0, 4)
     assert is_near(("code",), "code code", 0, 4)
     assert is_near(("C++",), "go or c++", 0, 2), "context words are compared as names are"
+    assert is_near(("asp",), "asp.net", 3, 7), "a word that touches the name is outside of it"
+    assert is_near(("code",), "c#code", 0, 2)
+    assert not is_near(("open", "open source"), "open source", 5, 11), "the longer word contains the name"
     text = "x" * 10 + "code " + "." * 191 + "go"
     assert not is_near(("code",), text, len(text) - 2, len(text)), "a word that is cut off is none"
 
@@ -88,9 +92,14 @@ def test_a_context_word_is_a_whole_word_outside_of_the_name() -> None:
         ("the end. Rust", False),
         ("we moved to Rust Belt", False),
         ("we moved to Rust, Belt", True),
+        ("we moved to Rust  Belt", False),
+        ("we moved to Rust   Belt", True),
+        ("X" + "a" * 38 + " Rust", False),
+        ("X" + "a" * 39 + " Rust", True),
     ],
 )
 def test_a_capital_counts_within_a_sentence_and_not_before_another(text: str, counts: bool) -> None:
+    """40 characters before the name and 3 behind are looked at."""
     start = text.index("Rust")
     assert is_proper_noun(text, start, start + 4) == counts
 
@@ -112,6 +121,8 @@ def test_a_capital_counts_within_a_sentence_and_not_before_another(text: str, co
         ("Go1.22", False),
         ("Go, 1.22", False),
         ("Go 2", False),
+        ("Go" + " " * 21 + "1.2", True),
+        ("Go" + " " * 22 + "1.2", False),
     ],
 )
 def test_a_version_right_behind_the_name_counts(text: str, counts: bool) -> None:

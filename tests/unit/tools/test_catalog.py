@@ -1,4 +1,4 @@
-"""Two tools never own one name, whoever is quicker and wherever a process dies; and no name is ever stuck."""
+"""Two tools never own one name, in any race and after any crash, and no name is blocked for ever."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ async def test_a_tool_is_found_by_id_name_and_alias_in_any_case_and_spacing(cata
         await catalog.get("C")
 
 
-async def test_a_name_that_is_taken_conflicts_and_leaves_nothing_behind(catalog: Catalog, store: SqliteStore) -> None:
+async def test_a_name_of_another_tool_conflicts_and_nothing_is_left_behind(
+    catalog: Catalog, store: SqliteStore
+) -> None:
     first = await catalog.add(wanted("Quorvia", "QV"))
     for new in (wanted("quorvia"), wanted("Other", "Free", "qv"), wanted("QV")):
         with pytest.raises(Conflict, match=first.tool_id):
@@ -93,7 +95,7 @@ async def test_each_change_of_what_is_recognised_changes_the_version(catalog: Ca
 
 
 @pytest.mark.parametrize("seed", range(20))
-async def test_of_many_that_want_the_same_names_at_once_each_name_goes_to_one(
+async def test_of_many_callers_that_want_the_same_names_at_once_each_name_gets_one_owner(
     store: SqliteStore, catalog_on: Opened, seed: int
 ) -> None:
     async def one(number: int) -> None:
@@ -112,7 +114,7 @@ async def test_of_many_that_want_the_same_names_at_once_each_name_goes_to_one(
 
 
 @pytest.mark.parametrize("writes", range(6))
-async def test_adding_that_dies_anywhere_can_be_done_again_or_by_another(
+async def test_adding_a_tool_can_be_repeated_after_a_death_at_any_write(
     store: SqliteStore, catalog_on: Opened, watch: Watch, writes: int
 ) -> None:
     with contextlib.suppress(Crash):
@@ -125,11 +127,11 @@ async def test_adding_that_dies_anywhere_can_be_done_again_or_by_another(
         await catalog.add(wanted("quorvia"))
     await each_name_has_one_owner(store)
     for name in ("Quorvia", "QV"):
-        assert await catalog.find(name) is not None, "no name is stuck"
+        assert await catalog.find(name) is not None, "no name is blocked"
 
 
 @pytest.mark.parametrize("writes", range(8))
-async def test_a_change_that_dies_anywhere_can_be_done_again_or_by_another(
+async def test_the_names_of_a_change_are_free_after_a_death_at_any_write(
     store: SqliteStore, catalog_on: Opened, watch: Watch, writes: int
 ) -> None:
     catalog = catalog_on(store)
@@ -138,13 +140,13 @@ async def test_a_change_that_dies_anywhere_can_be_done_again_or_by_another(
     with contextlib.suppress(Crash):
         await catalog_on(mortal(store, writes)).change("Quorvia", change)
     watch.advance(seconds=ABANDONED_AFTER.total_seconds())
-    taken = 0
+    added = 0
     for name in ("QV", "Old", "New", "Quorvia 2"):
         with contextlib.suppress(Conflict):
             await catalog.add(wanted(name))
-            taken += 1
+            added += 1
     await each_name_has_one_owner(store)
-    assert taken == 2, "as many names are free as before or after the change"
+    assert added == 2, "as many names are free as before or after the change"
 
 
 async def test_a_claim_that_was_just_made_is_not_taken_over(catalog: Catalog, catalog_on: Opened, watch: Watch) -> None:
@@ -156,8 +158,10 @@ async def test_a_claim_that_was_just_made_is_not_taken_over(catalog: Catalog, ca
     assert (await catalog.add(wanted("Quick", "Contested"))).names == ("Quick", "Contested")
 
 
-async def test_whoever_stalls_until_its_claim_is_taken_over_gives_way(store: SqliteStore, catalog_on: Opened) -> None:
-    """Between its claims and its tool lies more than the time that a claim settles in."""
+async def test_a_caller_that_stalls_until_its_claim_is_taken_over_gets_a_conflict(
+    store: SqliteStore, catalog_on: Opened
+) -> None:
+    """More time passes between its claims and its tool than a claim is protected for."""
     watch_of_others = Watch()
 
     class Stalling:

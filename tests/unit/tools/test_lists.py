@@ -18,7 +18,7 @@ async def test_the_shipped_list_is_applied_and_found_as_it_is_the_next_time(cata
     assert (second.added, second.changed, second.searched_for) == ((), (), ())
 
 
-async def test_what_is_known_is_brought_in_line_and_what_is_refused_is_told_by_line(catalog: Catalog) -> None:
+async def test_known_tools_are_changed_and_refused_entries_are_reported_by_line(catalog: Catalog) -> None:
     await apply_yaml(catalog, b"tools:\n- name: Quorvia\n  aliases: [QV]\n- name: Old\n")
     report = await apply_yaml(
         catalog,
@@ -35,7 +35,7 @@ async def test_what_is_known_is_brought_in_line_and_what_is_refused_is_told_by_l
 @pytest.mark.parametrize(
     "document", [b"", b"tools: 7", b"- name: A", b"tools:\n- A", b"{", b"feeds: []", b"tools: &a [*a]"]
 )
-async def test_what_is_no_list_of_tools_is_refused_whole(catalog: Catalog, document: bytes) -> None:
+async def test_a_document_that_is_no_list_of_tools_is_refused(catalog: Catalog, document: bytes) -> None:
     with pytest.raises(InvalidInput):
         await apply_yaml(catalog, document)
 

@@ -1,4 +1,4 @@
-"""Whose name is whose: normalised names, and claims that are found, renewed, moved, taken over and released."""
+"""Which tool owns a name: normalized names, and claims that are found, renewed, moved, taken over and released."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ async def test_a_claim_whose_tool_does_not_list_the_name_is_taken_over_after_a_m
 
 async def test_a_name_moves_from_its_tool_only(names: NameClaims) -> None:
     await names.find_or_create("C#", "PRIMARY", TOOL_ID)
-    await names.move("C#", "ALIAS", OTHER_TOOL_ID, "nobody")
+    await names.move("C#", "ALIAS", OTHER_TOOL_ID, "another")
     await names.move("Unknown", "ALIAS", TOOL_ID, OTHER_TOOL_ID)
     assert await names.find("Unknown") is None
     await names.move("c#", "ALIAS", TOOL_ID, OTHER_TOOL_ID)

@@ -1,5 +1,5 @@
-"""Whatever happens to articles and tools, in any order, and wherever a process dies: once every message is through,
-the mentions that count are just those that a fresh look at the articles gives, and the timelines count them."""
+"""After any sequence of changes of articles and tools, and any crashes, once every message was delivered again,
+the mentions that count are those that detection finds in the articles, and the timelines count them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Newsroom(RuleBasedStateMachine):
         return self.runner.run(work)
 
     def attempt(self, death: int | None, work: Any) -> bool:
-        """What a worker does, which may die after some writes, or be refused. Whether it came to its end."""
+        """Does `work` in a worker that may die after some writes. Whether it neither died nor raised our error."""
         worker = self.world.worker if death is None else self.world.new_worker(mortal(self.store, death))
         with contextlib.suppress(Crash, ToolpulseError):
             self.do(work(worker))
@@ -82,7 +82,7 @@ class Newsroom(RuleBasedStateMachine):
 
     @rule(death=deaths, data=st.data())
     def analyse(self, death: int | None, data: st.DataObject) -> None:
-        """A message that is through does not come again; one whose worker died does."""
+        """A message that was handled is not delivered again; one whose worker died is."""
         if not self.undelivered:
             return
         ids = data.draw(st.sampled_from(self.undelivered))
@@ -139,7 +139,7 @@ class Newsroom(RuleBasedStateMachine):
                 self.folder.cleanup()
 
     async def check_mentions(self) -> None:
-        """Every message comes again, lost runs are sent again; then the mentions are looked at."""
+        """Delivers every message and sends lost runs again; then checks the mentions and the timelines."""
         worker = self.world.worker
         self.watch.advance(seconds=max(ABANDONED_AFTER, LOST_AFTER, STUCK_AFTER).total_seconds())
         for run_id in await worker.workflows.overdue(self.watch.now):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from models.errors import Unavailable
-from models.tool import ToolReference
+from models.tool import Tool, ToolReference
 from services.articles.reading import Articles
 from services.mentions.handler import ERRORS_REST, LAST_DELIVERY, MOST_ATTEMPTS, AnalysisFailed
 from services.runs.driver import TIME_PER_MESSAGE
@@ -104,17 +104,22 @@ async def test_an_edit_moves_mentions_and_a_deletion_removes_them(world: World) 
     assert (await world.read(one)).detected_tool_ids == ()
 
 
-@pytest.mark.parametrize("writes", range(13))
-async def test_a_message_that_is_delivered_again_after_a_crash_at_any_write_gives_the_same(
-    world: World, writes: int
-) -> None:
-    """Also if an article was edited or deleted in between."""
+async def two_tools_and_three_articles(world: World) -> tuple[Tool, Tool, list[str]]:
     quorvia, tarnwick = await world.tool("Quorvia"), await world.tool("Tarnwick")
     articles = [
         await world.article(1, "Quorvia is good", "Tarnwick is bad"),
         await world.article(2, "Quorvia"),
         await world.article(3, "Tarnwick is good"),
     ]
+    return quorvia, tarnwick, articles
+
+
+@pytest.mark.parametrize("writes", range(13))
+async def test_a_message_that_is_delivered_again_after_a_crash_at_any_write_gives_the_same(
+    world: World, writes: int
+) -> None:
+    """Also if an article was edited or deleted in between."""
+    quorvia, tarnwick, articles = await two_tools_and_three_articles(world)
     survived = await world.dying(writes, lambda worker: worker.analysis.handle(articles))
     assert survived == (writes == 12), "a death at each of the twelve writes"
     await world.edit(articles[0], "Tarnwick is good")
@@ -132,12 +137,7 @@ async def test_a_message_that_is_delivered_again_after_an_answer_was_lost_gives_
     world: World, writes: int
 ) -> None:
     """The write was done, and its worker does not know."""
-    quorvia, tarnwick = await world.tool("Quorvia"), await world.tool("Tarnwick")
-    articles = [
-        await world.article(1, "Quorvia is good", "Tarnwick is bad"),
-        await world.article(2, "Quorvia"),
-        await world.article(3, "Tarnwick is good"),
-    ]
+    quorvia, tarnwick, articles = await two_tools_and_three_articles(world)
     with contextlib.suppress(Unavailable):
         await world.new_worker(unheard(world.store, writes)).analysis.handle(articles)
     await world.delivered(articles)

@@ -22,7 +22,7 @@ MOST_CALLS = 40
 async def interrupted(
     world: World, work: Callable[[Worker, int], Awaitable[Any]], act: Callable[[int], Awaitable[Any]]
 ) -> AsyncIterator[int]:
-    """Does `work` once for every store call that it makes, with `act` before that call; both get the number."""
+    """Does `work` once for each store call that it makes, with `act` before that call. Both get the call's number."""
     for number in range(MOST_CALLS):
 
         async def acted(number: int = number) -> None:

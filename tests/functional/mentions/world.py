@@ -115,7 +115,7 @@ class World:
         return await self.worker.catalog.add(new_tool({"name": name, "aliases": list(aliases), **fields}))
 
     async def article(self, number: int, headline: str, text: str = "", **fields: Any) -> str:
-        """As ingestion stores a new one."""
+        """Stores an article as ingestion stores a new one."""
         now = self.watch.now
         stored = article(
             dedup_key=f"{number:032x}",
@@ -131,7 +131,7 @@ class World:
         return stored.source_id
 
     async def edit(self, source_id: str, headline: str) -> None:
-        """As ingestion stores an edit."""
+        """Changes an article as ingestion stores an edit."""
         before = await self.read(source_id)
         canonical = reading(headline=headline, revision=f"r{next(self._ids)}")
         after = before.changed(self.watch.now, canonical=canonical, analysis_due_since=self.watch.now)
@@ -170,7 +170,7 @@ class World:
             waiting += [(source_ids_of(message), 1) for message in handled.alone]
 
     async def mentions(self, tool: Tool) -> dict[str, SentimentScore]:
-        """Those that count, by article."""
+        """The tool's mentions that count, by article."""
         page = await self.store.query(MENTIONS.name, Query(partition=tool.tool_id, limit=1000))
         found = [SentimentScore.from_document(document) for document in page.items]
         return {each.source_id: each for each in found if each.counts}

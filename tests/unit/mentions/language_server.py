@@ -15,8 +15,8 @@ Document = dict[str, Any]
 
 @dataclass
 class LanguageServer:
-    """`faults` are used up one a request, before anything is answered; `refuses_whole` says which texts make the whole
-    request fail, `refuses` which fail alone."""
+    """Each request uses up one of `faults`; without faults it is judged. `refuses_whole` decides which texts make the
+    whole request fail, `refuses` which fail alone."""
 
     url: str = ""
     requests: list[dict[str, Any]] = field(default_factory=list)
@@ -57,7 +57,7 @@ def fault(status: int, **headers: str) -> web.Response:
 
 
 def _judged(document: Document) -> Document:
-    """A text says what the service is to find: `positive 0.9 0.05 0.05`."""
+    """A text names its judgement: `positive 0.9 0.05 0.05`."""
     words = document["text"].split()
     sentiment = words[0] if words and words[0] in ("positive", "negative", "mixed") else "neutral"
     numbers = [float(each) for each in words[1:4]] if sentiment != "neutral" else [0.0, 1.0, 0.0]

@@ -1,4 +1,4 @@
-"""What an analysed article says of tools: which are detected, which mentions result, and what the article becomes."""
+"""Which tools an article names, which mentions follow, and how the article is changed by its analysis."""
 
 from __future__ import annotations
 

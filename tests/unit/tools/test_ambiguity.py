@@ -99,7 +99,7 @@ def test_a_context_word_is_a_whole_word_outside_of_the_name() -> None:
     ],
 )
 def test_a_capital_counts_within_a_sentence_and_not_before_another(text: str, counts: bool) -> None:
-    """40 characters before the name and 3 behind are looked at."""
+    """The rule reads 40 characters before the name and 3 behind."""
     start = text.index("Rust")
     assert is_proper_noun(text, start, start + 4) == counts
 

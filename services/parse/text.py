@@ -116,7 +116,8 @@ def one_line(text: str) -> str:
 
 
 def _decode(entity: re.Match[str]) -> str:
-    return _character(entity[0]) or entity[0]
+    character = _character(entity[0])
+    return entity[0] if character is None else character
 
 
 @lru_cache(maxsize=1024)

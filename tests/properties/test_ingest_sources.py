@@ -1,4 +1,4 @@
-"""Whatever the bytes: a feed, or the one documented error; whoever reads it, the same items."""
+"""Any bytes are a feed or the one documented error, and both readers find the same items."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from services.parse.urls import is_plain_url, normalize_url
 from services.parse.xml_elements import Unsupported
 from services.parse.xml_fast import read_fast
 from services.parse.xml_feedparser import read_with_feedparser
-from tests.unit.parse.judged import BASE, FEEDS, said_by_feedparser, said_by_us
+from tests.unit.parse.feedparser_reading import BASE, FEEDS, read_by_feedparser, read_by_us
 
 GOLDEN = [path.read_bytes() for path in sorted(FEEDS.iterdir()) if path.stat().st_size < 10_000]
 SPLINTERS = [
@@ -76,7 +76,7 @@ def mutated(draw: st.DrawFn) -> bytes:
 
 @given(st.binary(max_size=300) | mutated(), TYPES)
 @settings(max_examples=250, deadline=None)
-def test_any_bytes_are_read_or_called_unreadable(body: bytes, content_type: str | None) -> None:
+def test_any_bytes_are_read_or_unreadable(body: bytes, content_type: str | None) -> None:
     attempt(lambda: parse(body, BASE, content_type))
     for api in NEWS_APIS:
         attempt(partial(api.parse, body))
@@ -265,10 +265,10 @@ def wide_feeds(draw: st.DrawFn) -> bytes:
     b"<category term='  '/></entry></feed>"
 )
 @settings(max_examples=200, deadline=None)
-def test_a_feed_of_any_kind_says_to_us_what_it_says_to_feedparser(body: bytes) -> None:
-    _, expected = said_by_feedparser(body)
+def test_a_feed_of_any_kind_is_read_as_feedparser_reads_it(body: bytes) -> None:
+    _, expected = read_by_feedparser(body)
     try:
-        ours = said_by_us(parse(body, BASE, "application/xml"))
+        ours = read_by_us(parse(body, BASE, "application/xml"))
     except Unreadable:
         assert expected == []
         return
@@ -286,9 +286,9 @@ def test_both_readers_find_the_same_in_a_well_formed_feed(body: bytes) -> None:
         fast = read_fast(body, BASE)
     except Unsupported:
         return
-    judge = read_with_feedparser(body, BASE, "application/xml")
-    assert fast.items() == judge.items()
-    assert (fast.version, fast.skipped) == (judge.version, judge.skipped)
+    slow = read_with_feedparser(body, BASE, "application/xml")
+    assert fast.items() == slow.items()
+    assert (fast.version, fast.skipped) == (slow.version, slow.skipped)
 
 
 @given(feeds() | mutated())
@@ -310,7 +310,7 @@ def test_both_readers_find_the_same_in_a_well_formed_feed(body: bytes) -> None:
 @settings(max_examples=120, deadline=None)
 def test_the_limits_put_into_feedparser_change_nothing_that_it_reads(body: bytes) -> None:
     try:
-        version, expected = said_by_feedparser(body)
+        version, expected = read_by_feedparser(body)
     except (LookupError, AttributeError, TypeError, ValueError):
         return  # feedparser itself gives up; that we do not is tested above
     try:
@@ -320,7 +320,7 @@ def test_the_limits_put_into_feedparser_change_nothing_that_it_reads(body: bytes
         return
     assert document.version == version or not version
     # Ids that repeat and links that are refused are told apart by us alone, and so is a permalink beside an empty link.
-    ours = [each._replace(id=None) for each in said_by_us(document)]
+    ours = [each._replace(id=None) for each in read_by_us(document)]
     theirs = [each._replace(id=None) for each in expected]
     assert [each for each in ours if each in theirs] == [each for each in theirs if each in ours]
     assert {each.link for each in theirs if is_plain_url(each.link)} <= {each.link for each in ours}
@@ -345,7 +345,7 @@ DATES = st.datetimes().flatmap(lambda moment: st.sampled_from(written(moment)))
 @settings(max_examples=300, deadline=None)
 def test_a_date_means_what_it_means_to_feedparser(text: str) -> None:
     item = f"<item><title>t</title><link>http://x/</link><pubDate>{text}</pubDate></item>"
-    _, (entry,) = said_by_feedparser(f"<rss version='2.0'><channel>{item}</channel></rss>".encode())
+    _, (entry,) = read_by_feedparser(f"<rss version='2.0'><channel>{item}</channel></rss>".encode())
     assert parse_date(text.strip()) == entry.published
 
 

@@ -11,7 +11,7 @@ from services.articles.identity import normalize_headline
 from services.parse.collected import MAX_ITEMS, Unreadable
 from services.parse.news_apis import NEWS_APIS, NewsApi
 from services.parse.text import strip_publisher
-from tests.unit.parse.judged import FEEDS
+from tests.unit.parse.feedparser_reading import FEEDS
 
 TIINGO, FINNHUB = NEWS_APIS
 SINCE = datetime(2025, 12, 20, 23, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Documents made to cost memory or time: each is read or refused within bounds, and says so."""
+"""Documents made to take memory or time: each is read or refused within limits, and counted."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 import pytest
 
-from services.parse import xml_feedparser as xml_judge
+from services.parse import xml_feedparser
 from services.parse.collected import Unreadable
 from services.parse.feed import parse
 from services.parse.page_links import discover
 from services.parse.text import headline_text, html_to_text, looks_like_html
-from tests.unit.parse.judged import BASE, FEEDS
+from tests.unit.parse.feedparser_reading import BASE, FEEDS
 
 HEAD = b'<?xml version="1.0"?><rss version="2.0"><channel><title>t</title>'
 ITEM = b"<item><title>Some title</title><link>https://x.example/1</link>"
@@ -109,7 +109,7 @@ def test_a_tag_of_a_million_attributes_costs_no_memory_and_no_entry(name: str) -
     assert peak < 60_000_000
 
 
-def test_a_tag_that_holds_a_picture_loses_the_picture_and_nothing_behind_it() -> None:
+def test_a_tag_with_a_picture_loses_the_picture_and_nothing_behind_it() -> None:
     picture = b"<![CDATA[<img alt='it' src=\"data:image/png;base64," + b"iVBORw0KGgo=" * 10_000 + b'"> and words]]>'
     odd = (
         b"<description>"
@@ -123,8 +123,8 @@ def test_a_tag_that_holds_a_picture_loses_the_picture_and_nothing_behind_it() ->
     assert second.url == "https://x.example/2"
 
 
-def test_an_odd_document_is_cut_where_reading_on_would_take_too_long() -> None:
-    body = HEAD + ITEM + b"</item>" + b"<!-- -->" * xml_judge.MAX_MARKS + ITEM + b"</item>"
+def test_a_document_for_feedparser_is_cut_off_where_reading_would_take_too_long() -> None:
+    body = HEAD + ITEM + b"</item>" + b"<!-- -->" * xml_feedparser.MAX_MARKS + ITEM + b"</item>"
     document = parse(body, BASE)
     assert document.warnings == {"document_cut": 1, "malformed": 1, "date_missing": 1}
     assert len(document.items) == 1
@@ -134,7 +134,7 @@ MARKS = ["<", '<a "', "<!--", "<script>", "&", "&amp", "</a", "<a>'", " \x00", "
 
 
 @pytest.mark.parametrize("text", MARKS)
-def test_text_takes_time_in_proportion(text: str) -> None:
+def test_text_takes_time_in_proportion_to_its_length(text: str) -> None:
     started = time.process_time()
     html_to_text(text * 100_000)
     headline_text(text * 100_000, is_html=False)

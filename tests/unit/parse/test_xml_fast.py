@@ -1,4 +1,4 @@
-"""The same titles, links, ids, dates, tags and texts as feedparser, whoever of the two readers reads."""
+"""Both readers find the same titles, links, ids, dates, tags and texts as feedparser itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from services.parse.feed import parse
 from services.parse.xml_elements import Unsupported
 from services.parse.xml_fast import read_fast
 from services.parse.xml_feedparser import read_with_feedparser
-from tests.unit.parse.judged import BASE, FEEDS, Said, said_by_feedparser, said_by_us
+from tests.unit.parse.feedparser_reading import BASE, FEEDS, Reading, read_by_feedparser, read_by_us
 
 XML = sorted(FEEDS.glob("*.xml"))
 OURS_IS_BETTER = {
@@ -33,11 +33,11 @@ FAST = {
 
 
 @pytest.mark.parametrize("path", [path for path in XML if path.name not in OURS_IS_BETTER], ids=lambda path: path.stem)
-def test_a_document_says_what_feedparser_reads_in_it(path: Path) -> None:
-    version, expected = said_by_feedparser(path.read_bytes())
+def test_a_document_is_read_as_feedparser_reads_it(path: Path) -> None:
+    version, expected = read_by_feedparser(path.read_bytes())
     document = parse(path.read_bytes(), BASE, "application/xml")
     assert document.version == version
-    assert said_by_us(document) == expected
+    assert read_by_us(document) == expected
     assert document.items
 
 
@@ -45,18 +45,18 @@ def test_a_document_says_what_feedparser_reads_in_it(path: Path) -> None:
 def test_both_readers_find_the_same(name: str) -> None:
     body = (FEEDS / name).read_bytes()
     fast = read_fast(body, BASE)
-    judge = read_with_feedparser(body, BASE, "application/xml")
-    assert fast.items() == judge.items()
-    assert fast.skipped == judge.skipped
-    assert fast.warnings == judge.warnings
-    assert (fast.version, fast.title, fast.link) == (judge.version, judge.title, judge.link)
+    slow = read_with_feedparser(body, BASE, "application/xml")
+    assert fast.items() == slow.items()
+    assert fast.skipped == slow.skipped
+    assert fast.warnings == slow.warnings
+    assert (fast.version, fast.title, fast.link) == (slow.version, slow.title, slow.link)
 
 
 LEFT = [path for path in XML if path.name not in FAST and path.name != "rss20_utf16.xml"]
 
 
 @pytest.mark.parametrize("path", LEFT, ids=lambda path: path.stem)
-def test_what_the_fast_reader_is_not_sure_of_it_leaves_to_feedparser(path: Path) -> None:
+def test_what_the_fast_reader_does_not_support_is_left_to_feedparser(path: Path) -> None:
     with pytest.raises(Unsupported):
         read_fast(path.read_bytes(), BASE)
 
@@ -81,8 +81,8 @@ def test_the_encoding_is_found_as_feedparser_finds_it(content_type: str, encodin
     declaration = f'<?xml version="1.0" encoding="{declared}"?>' if declared else ""
     item = f"<item><title>{title}</title><link>https://x.example/1</link></item>"
     body = f'{declaration}<rss version="2.0"><channel>{item}</channel></rss>'.encode(encoding)
-    _, expected = said_by_feedparser(body, content_type)
-    assert said_by_us(parse(body, BASE, content_type)) == expected
+    _, expected = read_by_feedparser(body, content_type)
+    assert read_by_us(parse(body, BASE, content_type)) == expected
     assert expected[0].title == title
 
 
@@ -90,7 +90,7 @@ def test_the_encoding_is_found_as_feedparser_finds_it(content_type: str, encodin
 def test_a_byte_order_mark_changes_nothing(bom: bool) -> None:
     body = (FEEDS / "rss20_wordpress.xml").read_bytes()
     marked = b"\xef\xbb\xbf" + body if bom else body
-    assert said_by_us(parse(marked, BASE)) == said_by_feedparser(body)[1]
+    assert read_by_us(parse(marked, BASE)) == read_by_feedparser(body)[1]
 
 
 NAMESPACES = {
@@ -137,10 +137,10 @@ ORDERS = [
 
 
 @pytest.mark.parametrize("inner", ORDERS)
-def test_what_is_said_twice_or_in_another_order_counts_as_it_does_for_feedparser(inner: str) -> None:
+def test_repeated_or_reordered_elements_count_as_they_do_for_feedparser(inner: str) -> None:
     link = "" if "ink" in inner else "<link>https://x.example/1</link>"
     body = f'<rss version="2.0" {SPACES}><channel><item>{inner}{link}</item></channel></rss>'.encode()
-    assert said_by_us(parse(body, BASE)) == [Said(*each) for each in said_by_feedparser(body)[1]]
+    assert read_by_us(parse(body, BASE)) == [Reading(*each) for each in read_by_feedparser(body)[1]]
 
 
 HEADS = [
@@ -159,7 +159,7 @@ HEADS = [
 
 
 @pytest.mark.parametrize("head", HEADS)
-def test_a_feed_is_called_what_feedparser_calls_it(head: str) -> None:
+def test_the_title_and_link_of_a_feed_are_those_of_feedparser(head: str) -> None:
     item = "<item><title>T</title><link>https://x.example/1</link></item>"
     body = f"<rss version='2.0' {SPACES}><channel>{head}{item}</channel></rss>".encode()
     ours, judged = parse(body, BASE), parse(b"<!DOCTYPE rss>\n" + body, BASE)
@@ -178,14 +178,14 @@ PROLOGS = [
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 @pytest.mark.parametrize("prolog", PROLOGS)
-def test_what_comes_before_a_feed_counts_as_it_does_for_feedparser(prolog: str, encoding: str) -> None:
+def test_prologs_are_read_as_feedparser_reads_them(prolog: str, encoding: str) -> None:
     item = "<item><title>A &foo; &amp;hellip; B</title><link>https://x.example/1</link><category>A&amp;amp;B</category>"
     text = (
         prolog
         + f"<rss version='2.0'><channel>{item}<description>&amp;lt; {'x' * 100}</description></item></channel></rss>"
     )
-    _, expected = said_by_feedparser(text.encode())
-    assert said_by_us(parse(text.replace("'utf-8'", f"'{encoding}'").encode(encoding), BASE)) == expected
+    _, expected = read_by_feedparser(text.encode())
+    assert read_by_us(parse(text.replace("'utf-8'", f"'{encoding}'").encode(encoding), BASE)) == expected
     assert expected
 
 
@@ -193,11 +193,11 @@ def test_an_empty_id_is_none() -> None:
     item = "<item rdf:about=''><title>T</title><link>https://x.example/1</link><dc:date>2026-02-21</dc:date></item>"
     rdf = "xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns='http://purl.org/rss/1.0/'"
     body = f"<rdf:RDF {rdf} xmlns:dc='{NAMESPACES['dc']}'><channel/>{item}</rdf:RDF>".encode()
-    assert said_by_us(parse(body, BASE)) == said_by_feedparser(body)[1]
+    assert read_by_us(parse(body, BASE)) == read_by_feedparser(body)[1]
 
 
 def test_a_feed_in_a_charset_without_ascii_is_read() -> None:
     item = "<item><title>\u0391\u03b8\u03ae\u03bd\u03b1</title><link>https://x.example/1</link></item>"
     text = f"<?xml version='1.0' encoding='cp875'?><rss version='2.0'><channel>{item}</channel></rss>"
     body = text.encode("cp875")
-    assert said_by_us(parse(body, BASE)) == said_by_feedparser(body)[1] != []
+    assert read_by_us(parse(body, BASE)) == read_by_feedparser(body)[1] != []

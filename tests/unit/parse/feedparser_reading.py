@@ -1,4 +1,4 @@
-"""What feedparser itself says of a document, in the words of our readers, so that the two can be compared."""
+"""How feedparser itself reads a document, in the form of our items, so that the two can be compared."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WEB = re.compile("https?://[^/]", re.IGNORECASE)
 _HTML = ("text/html", "application/xhtml+xml")
 
 
-class Said(NamedTuple):
+class Reading(NamedTuple):
     """One entry's title, link, id, date, tags, summary and publisher."""
 
     title: str
@@ -32,30 +32,30 @@ class Said(NamedTuple):
     publisher: str | None
 
 
-def said_by_us(document: ParsedDocument) -> list[Said]:
+def read_by_us(document: ParsedDocument) -> list[Reading]:
     return [
-        Said(each.headline, each.url, each.article_id, each.published, each.tags, each.summary_html, each.publisher)
+        Reading(each.headline, each.url, each.article_id, each.published, each.tags, each.summary_html, each.publisher)
         for each in document.items
     ]
 
 
-def said_by_feedparser(body: bytes, content_type: str = "application/xml") -> tuple[str, list[Said]]:
-    """The version and the entries that have a title and a web link. Of an entry that is told twice, both."""
+def read_by_feedparser(body: bytes, content_type: str = "application/xml") -> tuple[str, list[Reading]]:
+    """The version and the entries that have a title and a web link. Of an entry that occurs twice, both."""
     parsed = feedparser.parse(
         io.BytesIO(body),
         response_headers={"content-type": content_type, "content-location": BASE},
         sanitize_html=False,
         resolve_relative_uris=False,
     )
-    entries = [_said(dict(entry.items())) for entry in parsed.entries]
+    entries = [_reading(dict(entry.items())) for entry in parsed.entries]
     return parsed.version, [each for each in entries if each.title and _WEB.match(each.link)]
 
 
-def _said(entry: dict[str, Any]) -> Said:
+def _reading(entry: dict[str, Any]) -> Reading:
     title_type = entry.get("title_detail", {}).get("type")
     contents = entry.get("content") or [{"type": "text/html"}]
     summary_type = entry.get("summary_detail", contents[0]).get("type")
-    return Said(
+    return Reading(
         title=headline_text(entry.get("title", ""), is_html=title_type in _HTML),
         link=entry.get("link", "").strip().replace(" ", "%20"),
         id=entry.get("id") or None,

@@ -1,4 +1,4 @@
-"""What a feed gives: items, counts of what was mended or left out, and what it says of itself."""
+"""A feed's items, the counts of what was repaired or skipped, and when the feed wants to be fetched again."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 from models.raw_item import Freshness, ParsedDocument
 from services.parse.collected import MAX_ITEMS, Unreadable
 from services.parse.feed import parse
-from services.parse.page_links import FeedLink, discover
-from tests.unit.parse.judged import BASE, FEEDS
+from tests.unit.parse.feedparser_reading import BASE, FEEDS
 
 
 def read(name: str) -> ParsedDocument:
@@ -21,7 +20,7 @@ def rss(*items: str) -> bytes:
     return f'<rss version="2.0"><channel><title>t</title>{"".join(items)}</channel></rss>'.encode()
 
 
-def test_an_rss_feed_says_when_to_ask_again_and_who_it_is() -> None:
+def test_an_rss_feed_names_itself_and_when_to_fetch_it_again() -> None:
     document = read("rss20_wordpress.xml")
     assert (document.version, document.title, document.site_url) == ("rss20", "Example News", "https://news.example/")
     assert document.freshness == Freshness(30, 30, frozenset({0, 1}), frozenset({"sunday"}))
@@ -34,7 +33,7 @@ def test_an_rss_feed_says_when_to_ask_again_and_who_it_is() -> None:
     assert second.published == datetime(2026, 2, 21, 20, tzinfo=UTC)
 
 
-def test_a_feed_that_moves_says_where_to() -> None:
+def test_a_feed_that_moves_names_its_new_address() -> None:
     assert read("rss20_media.xml").moved_to == "https://new.example/feed.xml"
     assert read("rss20_media.xml").title == "Example News"
 
@@ -69,7 +68,7 @@ def test_links_are_made_absolute_or_refused_and_counted() -> None:
     ],
 )
 @pytest.mark.parametrize("element", ["link", "guid"])
-def test_a_link_leads_where_it_seems_to_and_holds_no_secret(link: str, url: str | None, element: str) -> None:
+def test_a_link_has_no_user_and_no_backslash_in_its_host(link: str, url: str | None, element: str) -> None:
     entry = f"<item><title>A story</title><{element}>{link}</{element}></item>"
     document = parse(f"<rss version='2.0'><channel>{entry}</channel></rss>".encode(), BASE)
     assert [item.url for item in document.items] == ([url] if url else [])
@@ -123,19 +122,19 @@ def test_a_json_feed_is_read() -> None:
     assert document.skipped == {"no_title": 1, "not_an_entry": 1}
 
 
-def test_a_document_that_breaks_off_gives_what_came_before() -> None:
+def test_a_truncated_document_gives_the_entries_before_its_end() -> None:
     document = read("rss20_truncated.xml")
     assert [item.headline for item in document.items][:2] == ["First one whole", "Second one whole"]
     assert document.warnings["malformed"] == 1
 
 
-def test_a_wrong_charset_is_guessed_and_said_so() -> None:
+def test_a_wrong_charset_is_guessed_and_counted() -> None:
     document = read("rss20_wrong_charset.xml")
     assert [item.headline for item in document.items] == ["Café ouvert"]
     assert document.warnings == {"encoding_guessed": 1}
 
 
-def test_a_json_feed_in_a_wrong_charset_is_read_and_said_so() -> None:
+def test_a_json_feed_in_a_wrong_charset_is_read_and_counted() -> None:
     head, tail = b'{"version": "https://jsonfeed.org/version/1.1", "items": [{"url": "/1", "title": "', b'"}]}'
     for title, shown in (
         (b"Caf\xe9 ouvert", "Caf\xe9 ouvert"),
@@ -155,7 +154,7 @@ def test_control_characters_do_not_reach_a_headline() -> None:
 @pytest.mark.parametrize(
     ("odd", "headline", "warnings"),
     [
-        ("&#55357;&#56960;", "A \U0001f680 in it", {}),  # what many make of an emoji: two halves, each written as one
+        ("&#55357;&#56960;", "A \U0001f680 in it", {}),  # how many publishers write an emoji
         ("&#xD83D;&#xde80;", "A \U0001f680 in it", {}),
         ("&#xD83D;", "A \ufffd in it", {"malformed": 1}),
         ("&#x110000;", "A \ufffd in it", {"malformed": 1}),
@@ -163,7 +162,7 @@ def test_control_characters_do_not_reach_a_headline() -> None:
         ("<gml:posList>1</gml:posList>", "A 1 in it", {"malformed": 1, "elements_ignored": 1}),
     ],
 )
-def test_what_feedparser_stumbles_over_costs_no_entry_behind_it(
+def test_an_element_over_which_feedparser_raises_costs_no_entry_behind_it(
     odd: str, headline: str, warnings: dict[str, int]
 ) -> None:
     items = [f"<item><title>A {odd} in it</title><link>https://x.example/1</link>DATE</item>"]
@@ -178,7 +177,7 @@ def test_what_feedparser_stumbles_over_costs_no_entry_behind_it(
 
 @pytest.mark.parametrize("charset", ["utf-16", "UTF-16LE", "utf-32", "cp037", "rot13"])
 @pytest.mark.parametrize("says", ["its declaration", "the header"])
-def test_a_charset_that_the_first_letter_belies_is_not_believed(charset: str, says: str) -> None:
+def test_a_declared_charset_that_contradicts_the_first_character_is_ignored(charset: str, says: str) -> None:
     declaration = f'<?xml version="1.0" encoding="{charset}"?>' if says == "its declaration" else ""
     entry = "<item><title>Caf\xe9 ouvert</title><link>https://x.example/1</link></item>"
     body = f"{declaration}<rss version='2.0'><channel>{entry}</channel></rss>".encode()
@@ -205,22 +204,11 @@ def test_a_charset_that_the_first_letter_belies_is_not_believed(charset: str, sa
         (b"\x00" * 100, "not_a_feed"),
     ],
 )
-def test_what_is_no_feed_is_called_what_it_is(body: bytes, kind: str) -> None:
+def test_a_body_that_is_no_feed_is_unreadable_with_its_kind(body: bytes, kind: str) -> None:
     with pytest.raises(Unreadable) as caught:
         parse(body, BASE)
     assert caught.value.kind == kind
     assert str(caught.value).startswith("body: ")
-
-
-def test_a_web_page_names_its_feeds() -> None:
-    body = (FEEDS / "web_page.html").read_bytes()
-    assert discover(body, "https://news.example/start/") == [
-        FeedLink("https://news.example/feed.xml", "News & views", "application/rss+xml"),
-        FeedLink("https://news.example/atom.xml", "", "application/atom+xml"),
-        FeedLink("https://news.example/start/feed.json", "", "application/feed+json"),
-    ]
-    with pytest.raises(Unreadable):
-        parse(body, BASE)
 
 
 def test_ten_thousand_entries_are_read_and_a_limit_is_kept() -> None:
@@ -229,3 +217,130 @@ def test_ten_thousand_entries_are_read_and_a_limit_is_kept() -> None:
     document = parse(rss(*(item.format(number) for number in range(MAX_ITEMS + 5))), BASE)
     assert len(document.items) == MAX_ITEMS
     assert document.skipped == {"too_many": 5}
+
+
+def channel(inner: str) -> bytes:
+    entry = "<item><title>One</title><link>https://x.example/1</link><ttl>7</ttl></item>"
+    sy = 'xmlns:sy="http://purl.org/rss/1.0/modules/syndication/"'
+    itunes = 'xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd"'
+    return f'<rss version="2.0" {sy} {itunes}><channel>{inner}{entry}</channel></rss>'.encode()
+
+
+@pytest.mark.parametrize(
+    ("inner", "freshness"),
+    [
+        ("", Freshness()),
+        ("<ttl> 60 </ttl>", Freshness(ttl_minutes=60)),
+        ("<TTL>60</TTL>", Freshness(ttl_minutes=60)),
+        ("<ttl>999999</ttl>", Freshness(ttl_minutes=999999)),
+        ("<ttl>1234567</ttl>", Freshness()),
+        ("<ttl>soon</ttl>", Freshness()),
+        (
+            "<skipHours><hour>0</hour><hour> 7 </hour><hour>24</hour><hour>25</hour></skipHours>",
+            Freshness(skip_hours=frozenset({0, 7})),
+        ),
+        (
+            "<skipDays><day>Sunday</day><day>Caturday</day><day> Monday </day></skipDays>",
+            Freshness(skip_days=frozenset({"sunday", "monday"})),
+        ),
+        *(
+            (f"<skipDays><day>{day}</day></skipDays>", Freshness(skip_days=frozenset({day.lower()})))
+            for day in ("Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+        ),
+        ("<hour>7</hour><day>Sunday</day>", Freshness()),
+        ("<sy:updatePeriod>hourly</sy:updatePeriod>", Freshness(update_minutes=60)),
+        ("<sy:updatePeriod>daily</sy:updatePeriod>", Freshness(update_minutes=1_440)),
+        ("<sy:updatePeriod>weekly</sy:updatePeriod>", Freshness(update_minutes=10_080)),
+        ("<sy:updatePeriod>monthly</sy:updatePeriod>", Freshness(update_minutes=43_200)),
+        ("<sy:updatePeriod>yearly</sy:updatePeriod>", Freshness(update_minutes=525_600)),
+        ("<sy:updatePeriod>seldom</sy:updatePeriod>", Freshness()),
+        ("<sy:updateFrequency>2</sy:updateFrequency>", Freshness()),
+        (
+            "<sy:updatePeriod>hourly</sy:updatePeriod><sy:updateFrequency>4</sy:updateFrequency>",
+            Freshness(update_minutes=15),
+        ),
+        (
+            "<sy:updatePeriod>hourly</sy:updatePeriod><sy:updateFrequency>0</sy:updateFrequency>",
+            Freshness(update_minutes=60),
+        ),
+        (
+            "<sy:updatePeriod>hourly</sy:updatePeriod><sy:updateFrequency>9999</sy:updateFrequency>",
+            Freshness(update_minutes=1),
+        ),
+    ],
+)
+def test_a_channel_says_when_to_fetch_it_again(inner: str, freshness: Freshness) -> None:
+    assert parse(channel(inner), BASE).freshness == freshness
+
+
+@pytest.mark.parametrize(
+    ("url", "moved_to"),
+    [
+        (" https://new.example/f?a=1&amp;b=2 ", "https://new.example/f?a=1&b=2"),
+        ("http://new.example/", "http://new.example/"),
+        ("/relative", None),
+        ("https://" + "x" * 2_000, "https://" + "x" * 2_000),
+        ("https://" + "x" * 2_001, None),
+    ],
+)
+def test_a_podcast_names_its_new_address(url: str, moved_to: str | None) -> None:
+    assert parse(channel(f"<itunes:new-feed-url>{url}</itunes:new-feed-url>"), BASE).moved_to == moved_to
+
+
+def test_hints_after_the_first_entry_or_far_down_do_not_count() -> None:
+    assert parse(channel("") + b"<ttl>60</ttl>", BASE).freshness == Freshness()
+    far = "<!--" + "x" * 100_000 + "--><ttl>60</ttl>"
+    assert parse(channel(far), BASE).freshness == Freshness()
+
+
+@pytest.mark.parametrize(
+    ("link", "site_url"),
+    [
+        ("https://news.example/", "https://news.example/"),
+        ("/start", "http://feeds.example/start"),
+        ("mailto:a@b.example", None),
+        ("", None),
+        ("https://x.example/" + "a" * 1_981, "https://x.example/" + "a" * 1_981),
+        ("https://x.example/" + "a" * 1_982, None),
+    ],
+)
+def test_a_feed_names_its_site(link: str, site_url: str | None) -> None:
+    assert parse(channel(f"<link>{link}</link>"), BASE).site_url == site_url
+
+
+def test_the_title_of_a_feed_is_plain_text_of_at_most_a_thousand_characters() -> None:
+    assert parse(channel("<title> A &amp;amp; B </title>"), BASE).title == "A & B"
+    assert parse(channel(f"<title>{'x' * 1_001}</title>"), BASE).title == "x" * 1_000
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_wide_encodings_are_read(encoding: str) -> None:
+    entry = "<item><title>Caf\u00e9</title><link>https://x.example/1</link></item>"
+    text = f"<?xml version='1.0' encoding='{encoding}'?><rss version='2.0'><channel>{entry}</channel></rss>"
+    assert [item.headline for item in parse(text.encode(encoding), BASE, "text/xml; charset=utf-8").items] == [
+        "Caf\u00e9"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"<html>", "html"),
+        (b"<HTML lang='en'>", "html"),
+        (b"<!DOCTYPE html><p>", "html"),
+        (b"<!-- a --><?b?> <!-- c --><html>", "html"),
+        (b"<!-- a -->" * 20 + b"<html>", "html"),
+        (b"<!-- a -->" * 21 + b"<html>", "not_a_feed"),
+        (b"<htmlx>", "not_a_feed"),
+        (b"<body>", "not_a_feed"),
+    ],
+)
+def test_a_web_page_is_distinguished_from_other_documents(body: bytes, kind: str) -> None:
+    with pytest.raises(Unreadable) as caught:
+        parse(body, BASE)
+    assert caught.value.kind == kind
+
+
+def test_a_feed_with_a_doctype_of_html_is_a_feed() -> None:
+    body = b"<!DOCTYPE html>\n<rss version='2.0'><channel><item><title>T</title><link>https://x.example/1</link></item></channel></rss>"
+    assert [item.headline for item in parse(body, BASE).items] == ["T"]

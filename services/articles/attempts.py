@@ -191,7 +191,7 @@ async def add_totals(store: Store, attempts: Iterable[Attempt], now: datetime) -
 
 
 class CoveredHours:
-    """Notes the hours in which feeds were fetched, each once; services/figures/coverage.py reads them."""
+    """Notes the hours in which feeds were fetched, each once; services/figures/entries.py reads them."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

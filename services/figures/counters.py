@@ -11,7 +11,7 @@ import logging
 from bisect import bisect_left
 from collections import Counter
 from datetime import timedelta
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 from models.cache import METADATA_PARTITION, CacheCounters
 from models.errors import ToolpulseError
@@ -23,6 +23,9 @@ from services.ports import Clock, Store, readable
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 
 log = logging.getLogger("toolpulse.cache")
+
+State = Literal["HIT", "STALE", "MISS"]
+"""Of a read: HIT and STALE were stored or in memory, MISS was computed."""
 
 FLUSHED_EVERY_SECONDS = 10.0
 _HOURS = 24
@@ -48,15 +51,15 @@ class Counters:
         self._totals: Counter[str] = Counter()
         self._flushing: asyncio.Task[None] | None = None
 
-    def hit(self, seconds: float, *, stale: bool = False) -> None:
-        self._count("cache_hits")
-        if stale:
+    def read(self, state: State, seconds: float) -> None:
+        """Counts a read that took so long."""
+        self._count("cache_misses" if state == "MISS" else "cache_hits")
+        if state == "STALE":
             self._count("cache_stale")
-        self._add_duration(seconds)
-
-    def miss(self, seconds: float) -> None:
-        self._count("cache_misses")
-        self._add_duration(seconds)
+        self._totals["read_microseconds"] += int(seconds * 1_000_000)
+        for bucket in _BUCKETS[bisect_left(_BOUNDS_SECONDS, seconds) :]:
+            self._totals[bucket] += 1
+        self._flush_soon()
 
     def errors(self, number: int) -> None:
         if number:
@@ -97,12 +100,6 @@ class Counters:
     def _count(self, name: str, number: int = 1) -> None:
         self._hourly[name] += number
         self._totals[name] += number
-
-    def _add_duration(self, seconds: float) -> None:
-        self._totals["read_microseconds"] += int(seconds * 1_000_000)
-        for bucket in _BUCKETS[bisect_left(_BOUNDS_SECONDS, seconds) :]:
-            self._totals[bucket] += 1
-        self._flush_soon()
 
     def _flush_soon(self) -> None:
         if self._flushing is None:

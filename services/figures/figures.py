@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from services.figures.counters import Counters
-from services.figures.coverage import Coverage
-from services.figures.entries import Entries, Generations
+from services.figures.entries import Coverage, Entries, Generations
 from services.figures.evidence import Evidence
 from services.figures.history import History
 from services.figures.reader import Reader

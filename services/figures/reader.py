@@ -14,12 +14,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any
 
 from models.cache import Period, RefreshAsked, SentimentCacheEntry, entry_id
 from models.errors import Conflict, Unavailable
 from models.tool import Tool
-from services.figures.counters import Counters
+from services.figures.counters import Counters, State
 from services.figures.entries import Entries, Generations, ToolEntries
 from services.figures.recount import UNREADABLE
 from services.ports import Clock, Document, Listed, Store, readable
@@ -27,9 +27,6 @@ from services.store.containers import SENTIMENT_CACHE
 from services.tools.catalog import Catalog
 
 log = logging.getLogger("toolpulse.cache")
-
-State = Literal["HIT", "STALE", "MISS"]
-"""HIT and STALE were stored or in memory; MISS was computed."""
 
 REFRESH_ASKED_EVERY = timedelta(minutes=1)
 MOST_KEPT = 20_000
@@ -138,7 +135,7 @@ class Reader:
         started, now = time.perf_counter(), self._clock()
         recent = self._recent.get(text, period, now)
         if recent is not None:
-            self._counters.hit(time.perf_counter() - started)
+            self._counters.read("HIT", time.perf_counter() - started)
             return Served(recent, "HIT", recent.entry.age_seconds(now))
         for _ in range(_TRIES):
             tool = await self._catalog.get(text)
@@ -146,7 +143,7 @@ class Reader:
             served = await self._served(tool, period, now, *stored)
             if self._is_current(served):
                 self._recent.put(text, served.aggregate, now)
-                self._count(served, time.perf_counter() - started)
+                self._counters.read(served.state, time.perf_counter() - started)
                 return served
         raise Unavailable(f"the figures of {text} keep changing", retry_after=1.0)
 
@@ -158,7 +155,7 @@ class Reader:
             served = await self._read_all(tools, period, now)
             if all(map(self._is_current, served.items)):
                 for each in served.items:
-                    self._count(each, (time.perf_counter() - started) / len(tools))
+                    self._counters.read(each.state, (time.perf_counter() - started) / len(tools))
                 return served
         raise Unavailable("the figures of some tool keep changing", retry_after=1.0)
 
@@ -216,12 +213,6 @@ class Reader:
         task = self._computing[tool.tool_id] = asyncio.get_running_loop().create_task(computed())
         task.add_done_callback(ended)
         return task
-
-    def _count(self, served: Served, seconds: float) -> None:
-        if served.state == "MISS":
-            self._counters.miss(seconds)
-        else:
-            self._counters.hit(seconds, stale=served.state == "STALE")
 
 
 def _keys(tool_id: str, period: Period) -> list[tuple[str, str]]:

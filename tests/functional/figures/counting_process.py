@@ -25,7 +25,7 @@ async def main(path: str, flushed_every: float) -> None:
         counted += 1
         sys.stdout.write(f"{counted}\n")
         sys.stdout.flush()
-        counters.hit(0.001)
+        counters.read("HIT", 0.001)
         await asyncio.sleep(PAUSE_SECONDS)
     await counters.close()
     await store.close()

@@ -66,9 +66,9 @@ async def test_two_processes_and_a_kill_are_off_by_one_flush_interval_at_most(tm
 
 async def test_counts_are_of_the_current_hour_and_the_23_before_it(store: SqliteStore, watch: Watch) -> None:
     counters = Counters(store, watch)
-    counters.hit(0.001)
-    counters.hit(0.001, stale=True)
-    counters.miss(0.2)
+    counters.read("HIT", 0.001)
+    counters.read("STALE", 0.001)
+    counters.read("MISS", 0.2)
     counters.errors(3)
     counters.errors(0)
     await counters.flush()
@@ -87,10 +87,10 @@ async def test_counts_are_of_the_current_hour_and_the_23_before_it(store: Sqlite
 async def test_what_the_store_does_not_take_is_kept_for_the_next_flush(store: SqliteStore, watch: Watch) -> None:
     failing = CountingStore(store, fail_writes_from=1)
     counters = Counters(failing, watch)
-    counters.hit(0.001)
+    counters.read("HIT", 0.001)
     with pytest.raises(Unavailable):
         await counters.flush()
-    counters.hit(0.001)
+    counters.read("HIT", 0.001)
     failing.writes = -1_000_000
     await counters.flush()
     assert (await counters.last_24_hours())["cache_hits_24h"] == 2
@@ -101,19 +101,19 @@ async def test_closing_flushes_and_a_store_that_is_away_does_not_keep_it_from_cl
     store: SqliteStore, watch: Watch
 ) -> None:
     counters = Counters(store, watch)
-    counters.miss(0.001)
+    counters.read("MISS", 0.001)
     await asyncio.sleep(0)
     await counters.close()
     assert (await Counters(store, watch).last_24_hours())["cache_misses_24h"] == 1
     lost = Counters(CountingStore(store, fail_writes_from=1), watch)
-    lost.miss(0.001)
+    lost.read("MISS", 0.001)
     await lost.close()
 
 
 async def test_counts_reach_the_store_by_themselves(store: SqliteStore, watch: Watch) -> None:
     counters = Counters(store, watch, flushed_every=0.01)
     for expected in (1, 2):
-        counters.hit(0.001)
+        counters.read("HIT", 0.001)
         for _ in range(500):
             if (await counters.last_24_hours())["cache_hits_24h"] == expected:
                 break

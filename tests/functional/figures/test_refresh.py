@@ -10,8 +10,7 @@ import pytest
 from models.cache import PERIODS
 from models.tool import Tool
 from services.articles.attempts import CoveredHours
-from services.figures.coverage import Coverage
-from services.figures.entries import Entries
+from services.figures.entries import Coverage, Entries
 from services.ports import Document
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore

@@ -33,7 +33,7 @@ async def test_a_read_counts_in_the_buckets_that_it_was_not_slower_than(
     store: SqliteStore, milliseconds: float, buckets: list[int]
 ) -> None:
     counters = Counters(store, lambda: NOW)
-    counters.hit(milliseconds / 1000)
+    counters.read("HIT", milliseconds / 1000)
     await counters.close()
     totals = await store.read(CATALOG.name, CacheTotals.PARTITION, CacheTotals.ID)
     assert totals is not None

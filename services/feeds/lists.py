@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import format_datetime
-from io import BytesIO
 from typing import Any
 from urllib.parse import urlsplit
 from xml.parsers import expat
@@ -19,10 +18,10 @@ from models.errors import Conflict, InvalidInput
 from models.feed import Feed
 from services.feeds.form import LONGEST_NAME, STORED_AS, new_feed
 from services.feeds.registry import Added, FeedRegistry
+from services.parse.yaml_lists import Entry, read_entries
 
 Change = Callable[[str, Mapping[str, Any]], Awaitable[Feed]]
 
-_MISSING = object()
 _OF_THE_LIST = ("source_name", "priority", "source_priority", "enabled", "credential")
 """The fields of a known feed that a YAML list changes."""
 
@@ -47,17 +46,10 @@ class ListReport:
     changed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    line: int
-    url: str
-    fields: Mapping[str, Any]
-
-
 async def import_opml(registry: FeedRegistry, document: bytes, now: datetime) -> ListReport:
     """Registers the feeds of an OPML document. Known feeds stay as they are. Raises InvalidInput as `read_opml`."""
     entries = [
-        _Entry(each.line, each.url, {"url": each.url, "source_name": " ".join(each.title.split())[:LONGEST_NAME]})
+        Entry(each.line, {"url": each.url, "source_name": " ".join(each.title.split())[:LONGEST_NAME]})
         for each in read_opml(document)
     ]
     return await _register(registry, entries, now)
@@ -72,46 +64,25 @@ async def apply_yaml(
     `change` is called instead of `registry.change`, where a run follows from a change. Raises InvalidInput if the
     document is no such list.
     """
-    return await _register(registry, read_yaml(document), now, change or registry.change)
-
-
-def read_yaml(document: bytes) -> list[_Entry]:
-    import yaml
-
-    try:
-        loader = yaml.SafeLoader(BytesIO(document))  # of a stream, errors quote no lines
-        root = loader.get_single_node()
-        tree = loader.construct_document(root) if root is not None else None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        reason = " ".join(str(error).split())
-        raise InvalidInput("feeds", f"must be YAML; this is not ({reason})") from None
-    feeds = tree.get("feeds", _MISSING) if isinstance(tree, dict) else _MISSING
-    if feeds is None:
-        return []
-    nodes = {key.value: value for key, value in root.value}.get("feeds") if isinstance(root, yaml.MappingNode) else None
-    if nodes is None or not isinstance(feeds, list) or not all(isinstance(feed, dict) for feed in feeds):
-        raise InvalidInput("feeds", "must be a list under the key feeds, each entry with url and source_name")
-    return [
-        _Entry(node.start_mark.line + 1, str(feed.get("url", "")), feed)
-        for node, feed in zip(nodes.value, feeds, strict=True)
-    ]
+    entries = read_entries(document, "feeds", "url and source_name")
+    return await _register(registry, entries, now, change or registry.change)
 
 
 async def _register(
-    registry: FeedRegistry, entries: Sequence[_Entry], now: datetime, change: Change | None = None
+    registry: FeedRegistry, entries: Sequence[Entry], now: datetime, change: Change | None = None
 ) -> ListReport:
-    wanted: list[tuple[_Entry, Feed]] = []
+    wanted: list[tuple[Entry, Feed]] = []
     refused: list[Refused] = []
     for entry in entries:
         try:
             wanted.append((entry, new_feed(entry.fields, now)))
         except InvalidInput as error:
-            refused.append(Refused(entry.line, entry.url, str(error)))
+            refused.append(Refused(entry.line, entry.text("url"), str(error)))
     added, known, changed = [], [], []
     results = await registry.add_all([new for _, new in wanted])
     for (entry, new), result in zip(wanted, results, strict=True):
         if isinstance(result, Conflict):
-            refused.append(Refused(entry.line, entry.url, str(result)))
+            refused.append(Refused(entry.line, entry.text("url"), str(result)))
         elif result.is_new:
             added.append(result.feed.feed_id)
         elif change is not None and await _changes(change, result, entry, new):
@@ -122,7 +93,7 @@ async def _register(
     return ListReport(tuple(added), tuple(known), tuple(refused), tuple(changed))
 
 
-async def _changes(change: Change, result: Added, entry: _Entry, new: Feed) -> bool:
+async def _changes(change: Change, result: Added, entry: Entry, new: Feed) -> bool:
     """Changes the known feed to the values of its entry. False if it has them already."""
     wanted = {name: getattr(new, STORED_AS[name]) for name in _OF_THE_LIST if name in entry.fields}
     after = await change(result.feed.feed_id, wanted)

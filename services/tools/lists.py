@@ -5,13 +5,11 @@ Fields that an entry does not have, and tools that the list does not name, stay 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from io import BytesIO
-from typing import Any
 
 from models.errors import Conflict, InvalidInput
 from models.tool import normalize_name
+from services.parse.yaml_lists import read_entries
 from services.tools.catalog import Catalog
 from services.tools.form import FIELDS, new_tool, tool_change
 
@@ -23,16 +21,6 @@ class Refused:
     line: int
     name: str
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    line: int
-    fields: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:
-        return str(self.fields.get("name", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +45,11 @@ async def apply_yaml(catalog: Catalog, document: bytes) -> ListReport:
     known: list[str] = []
     refused: list[Refused] = []
     searched_for: list[str] = []
-    for entry in read_yaml(document):
+    for entry in read_entries(document, "tools", f"name, and maybe {', '.join(FIELDS[1:])}, status"):
+        name = entry.text("name")
         try:
-            before = await catalog.find(entry.name) if normalize_name(entry.name) else None
-            if before is not None and before.primary_name_normalized != normalize_name(entry.name):
+            before = await catalog.find(name) if normalize_name(name) else None
+            if before is not None and before.primary_name_normalized != normalize_name(name):
                 raise Conflict(f"name: is an alias of the tool {before.primary_name!r}; list it there")
             if before is None:
                 given = {field: value for field, value in entry.fields.items() if field != "status"}
@@ -71,34 +60,9 @@ async def apply_yaml(catalog: Catalog, document: bytes) -> ListReport:
                     continue
             tool, is_other = await catalog.change(before.tool_id, tool_change(entry.fields))
         except (InvalidInput, Conflict) as error:
-            refused.append(Refused(entry.line, entry.name, str(error)))
+            refused.append(Refused(entry.line, name, str(error)))
             continue
         if tool.tool_id not in added:
             (known if tool.stored_etag == before.stored_etag else changed).append(tool.tool_id)
             searched_for += [tool.tool_id] if is_other and tool.status == "ACTIVE" else []
     return ListReport(tuple(added), tuple(changed), tuple(known), tuple(refused), tuple(searched_for))
-
-
-def read_yaml(document: bytes) -> list[Entry]:
-    import yaml
-
-    allowed = f"must be a list under the key tools, each entry with name, and maybe {', '.join(FIELDS[1:])}, status"
-    try:
-        loader = yaml.SafeLoader(BytesIO(document))  # the errors of a stream quote none of its lines
-        root = loader.get_single_node()
-        tree = loader.construct_document(root) if root is not None else None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        why = " ".join(str(error).split())
-        raise InvalidInput("tools", f"must be YAML; this is not ({why})") from None
-    if not isinstance(tree, dict) or "tools" not in tree:
-        raise InvalidInput("tools", allowed)
-    if tree["tools"] is None:
-        return []
-    assert root is not None
-    nodes = next(value for key, value in root.value if key.value == "tools")
-    if not isinstance(tree["tools"], list) or not all(isinstance(each, dict) for each in tree["tools"]):
-        raise InvalidInput("tools", allowed)
-    return [
-        Entry(node.start_mark.line + 1, {str(field): value for field, value in fields.items()})
-        for node, fields in zip(nodes.value, tree["tools"], strict=True)
-    ]

@@ -1,0 +1,44 @@
+"""Lists in YAML, such as those in config/: the entries under one key, each with its line. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+
+from models.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    line: int
+    fields: Mapping[str, Any]
+
+    def text(self, field: str) -> str:
+        return str(self.fields.get(field, ""))
+
+
+def read_entries(document: bytes, key: str, fields: str) -> list[Entry]:
+    """The mappings in the list under `key`; none if the list is null. Raises InvalidInput, which describes the entries
+    by `fields`, if the document is no such list."""
+    import yaml
+
+    try:
+        loader = yaml.SafeLoader(BytesIO(document))  # the errors of a stream quote none of its lines
+        root = loader.get_single_node()
+        tree = loader.construct_document(root) if root is not None else None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise InvalidInput(key, f"must be YAML; this is not ({reason})") from None
+    entries = tree.get(key, ()) if isinstance(tree, dict) else ()
+    if entries is None:
+        return []
+    if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
+        raise InvalidInput(key, f"must be a list under the key {key}, each entry with {fields}")
+    assert root is not None
+    nodes = next(value.value for name, value in root.value if name.value == key)
+    return [
+        Entry(node.start_mark.line + 1, {str(field): value for field, value in each.items()})
+        for node, each in zip(nodes, entries, strict=True)
+    ]

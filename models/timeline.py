@@ -84,10 +84,10 @@ Table = dict[str, Numbers]
 """Numbers by hour (`yyyymmddhh`) or by minute (`mm`). Hours and minutes without mentions are absent."""
 
 HOURS = 24
-_WIDTH = len(Tally._fields)
+ZEROS: Numbers = [0, 0, 0, 0]
+_WIDTH = len(ZEROS)
 _NUMBERS = (1 + HOURS) * _WIDTH
-_NO_DAY = "a day must be a text of four sums and 24 times four numbers"
-ZEROS: Numbers = [0] * _WIDTH
+_NOT_A_DAY = "a day must be a text of four sums and 24 times four numbers"
 
 
 def total(numbers: Iterable[Numbers]) -> Tally:
@@ -106,9 +106,9 @@ def day_text(numbers: Sequence[int]) -> str:
 
 
 def day_sums(text: str) -> Numbers:
-    """The sums of a stored day. Raises ValueError for a text of another length: its first four would be no sums."""
+    """The sums of a stored day. Raises ValueError for a text of another length: its first four numbers are not sums."""
     if text.count(",") != _NUMBERS - 1:
-        raise ValueError(_NO_DAY)
+        raise ValueError(_NOT_A_DAY)
     return [int(each) for each in text.split(",", _WIDTH)[:_WIDTH]]
 
 
@@ -116,7 +116,7 @@ def day_numbers(text: str) -> Numbers:
     """The numbers of a stored day's 24 hours. Raises ValueError for a text that `day_text` never returns."""
     numbers: Numbers = orjson.loads(f"[{text}]")
     if len(numbers) != _NUMBERS:
-        raise ValueError(_NO_DAY)
+        raise ValueError(_NOT_A_DAY)
     return numbers[_WIDTH:]
 
 

@@ -228,7 +228,7 @@ class MentionWriter:
             for tool_id, mentions in by_tool.items()
             for start in range(0, len(mentions), MENTIONS_AT_ONCE)
         ]
-        batches = [(tool_id, [_writing(mention) for mention in portion]) for tool_id, portion in portions]
+        batches = [(tool_id, [operation_of(mention) for mention in portion]) for tool_id, portion in portions]
         results = await self._store.batch_many(MENTIONS.name, batches)
         lost: set[str] = set()
         for (_, portion), result in zip(portions, results, strict=True):
@@ -258,7 +258,7 @@ class MentionWriter:
         Leaves the analyses whose article no other writer has changed.
         """
         changing = [(each, after) for each, after in articles if after is not each.article]
-        batches = [(each.source_id, [_writing(after)]) for each, after in changing]
+        batches = [(each.source_id, [operation_of(after)]) for each, after in changing]
         results = await self._store.batch_many(ARTICLES.name, batches)
         same = [each for each, after in articles if after is each.article and each.tool_ids]
         found = await self._store.read_many(ARTICLES.name, [(each.source_id, Article.ID) for each in same])
@@ -274,7 +274,7 @@ class MentionWriter:
         return [each for each, _ in articles if each.source_id not in overtaken]
 
 
-def _writing(document: Article | SentimentScore) -> Operation:
+def operation_of(document: Article | SentimentScore) -> Operation:
     """Creates a document that was not stored yet, and replaces the version that was read."""
     if document.stored_etag is None:
         return Create(document.to_document())

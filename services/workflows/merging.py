@@ -23,8 +23,8 @@ from services.figures.entries import Generations
 from services.figures.recount import Recount
 from services.mentions.dirty_hours import mark_hours
 from services.mentions.understanding import removed
-from services.mentions.writing import UNREADABLE_MENTION, MentionWriter
-from services.ports import Clock, Create, Page, Query, Replace, Store, listed
+from services.mentions.writing import UNREADABLE_MENTION, MentionWriter, operation_of
+from services.ports import Clock, Page, Query, Store, listed
 from services.runs.driver import PageResult, RunImpossible, page_after
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.tools.catalog import Catalog
@@ -189,13 +189,10 @@ class Merging:
 
     async def _write(self, mentions: Sequence[SentimentScore]) -> set[str]:
         """Returns the articles whose mentions were not written, since another writer has changed them."""
-        outcomes = await self._store.batch_many(MENTIONS.name, [(each.tool_id, [_writing(each)]) for each in mentions])
+        outcomes = await self._store.batch_many(
+            MENTIONS.name, [(each.tool_id, [operation_of(each)]) for each in mentions]
+        )
         return {each.source_id for each, done in zip(mentions, outcomes, strict=True) if not isinstance(done, list)}
-
-
-def _writing(mention: SentimentScore) -> Create | Replace:
-    document, etag = mention.to_document(), mention.stored_etag
-    return Create(document) if etag is None else Replace(document, etag)
 
 
 def with_names_of(target: Tool, source: Tool, now: datetime) -> Tool:

@@ -11,7 +11,7 @@ in the tags of a source) is judged by the headline.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -42,6 +42,7 @@ _WORSE = ("worse", "slower")
 
 Side = Literal[-1, 0, 1]
 """1 where a text says that the tool wins against another, -1 where it says that the tool loses."""
+_OPPOSITE: Mapping[Side, Side] = {1: -1, -1: 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,10 @@ def combine(weighed: Sequence[Weighed], judgements: Sequence[Judgement | NotJudg
             refused = refused or judgement
             continue
         weight = each.weight * (NEUTRAL_WEIGHT if judgement.sentiment == "neutral" else 1.0)
-        for index, probability in enumerate(_probabilities(_for_side(judgement, each.side))):
+        probabilities = _probabilities(judgement)
+        if judgement.polarity * each.side < 0:  # a comparison is never negative for the winner
+            probabilities = probabilities[2], probabilities[1], probabilities[0]
+        for index, probability in enumerate(probabilities):
             sums[index] += weight * probability
     total = sum(sums)
     if not total:
@@ -110,7 +114,7 @@ def combine(weighed: Sequence[Weighed], judgements: Sequence[Judgement | NotJudg
     negative, neutral, positive = (each / total for each in sums)
     top = max(negative, neutral, positive)
     sentiment: Sentiment = "neutral" if neutral == top else "positive" if positive > negative else "negative"
-    return Judgement(sentiment, round(min(top, 1.0), 4), round(positive - negative, 4))
+    return Judgement(sentiment, round(top, 4), round(positive - negative, 4))
 
 
 def _weighed(
@@ -143,8 +147,8 @@ def _sides(text: str, names: Mapping[str, Sequence[Span]]) -> dict[str, dict[int
         is_possessive = text[other_end : other_end + 1] in ("'", "\u2019")
         side = 0 if tool == other or is_possessive or len(between) > LONGEST_COMPARISON else _first_side(between)
         if side:
-            found.setdefault(tool, {})[start] = 1 if side > 0 else -1
-            found.setdefault(other, {})[other_start] = -1 if side > 0 else 1
+            found.setdefault(tool, {})[start] = side
+            found.setdefault(other, {})[other_start] = _OPPOSITE[side]
     return found
 
 
@@ -158,14 +162,6 @@ def _first_side(between: str) -> Side:
     if not compared or " not " in between:
         return 0
     return -1 if compared["how"] in _WORSE else 1
-
-
-def _for_side(judgement: Judgement, side: Side) -> Judgement:
-    """The judgement of a comparison as it holds for one side: never negative for the winner."""
-    if not side or judgement.polarity * side >= 0:
-        return judgement
-    opposite: dict[Sentiment, Sentiment] = {"positive": "negative", "negative": "positive", "neutral": "neutral"}
-    return Judgement(opposite[judgement.sentiment], judgement.score, -judgement.polarity)
 
 
 def _probabilities(judgement: Judgement) -> tuple[float, float, float]:
@@ -182,9 +178,8 @@ def _probabilities(judgement: Judgement) -> tuple[float, float, float]:
 
 
 _END = re.compile(
-    r"(?<![.!?\u2026])[.!?\u2026]+[\"'\u201d\u2019)\]]*(?=\s|$)|[\u3002\uff01\uff1f]+|\n\s*\n|\n(?=\s*[-*\u2022])"
+    r"(?<![.!?\u2026])[.!?\u2026]+[\"'\u201d\u2019)\]]*(?=\s+(\S?)|$)|[\u3002\uff01\uff1f]+|\n\s*\n|\n(?=\s*[-*\u2022])"
 )
-_FOLLOWING = re.compile(r"\s*(\S?)")
 _ABBREVIATED = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|sr|jr|inc|corp|co|ltd|vs|no|nos|vol|fig|approx|est|dept|gov|sen|rep|gen|u\.s|u\.k|e\.g|i\.e"
     r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)|\b[A-Z])$",
@@ -217,17 +212,16 @@ def sentences_naming(sentences: Sequence[Span], names: Iterable[Span]) -> list[S
 
 
 def _inside(index: int, names: Sequence[Span]) -> bool:
-    nearest = bisect_right(names, index - 1, key=_start_of) - 1
-    return nearest >= 0 and names[nearest].start < index < names[nearest].end
+    nearest = bisect_left(names, index, key=_start_of) - 1
+    return nearest >= 0 and index < names[nearest].end
 
 
 def _goes_on(text: str, match: re.Match[str]) -> bool:
     """Whether the sentence goes on behind this full stop."""
     if not match[0].startswith("."):
         return False
-    following = _FOLLOWING.match(text, match.end())
-    letter = following[1] if following else ""
-    if letter.islower():
+    following = match[1] or ""
+    if following.islower():
         return True
     before = text[max(0, match.start() - _LONGEST_ABBREVIATION) : match.start()]
-    return bool(match[0] == "." and letter and _ABBREVIATED.search(before))
+    return bool(match[0] == "." and following and _ABBREVIATED.search(before))

@@ -125,7 +125,13 @@ def test_the_winner_and_the_loser_of_one_sentence_are_distinguished(headline: st
 
 
 @pytest.mark.parametrize(
-    "headline", ["Alpha beats Beta's estimates", "Alpha beats estimates, Beta follows", "great: Alpha and Beta"]
+    "headline",
+    [
+        "Alpha beats Beta's estimates",
+        "Alpha beats Beta\u2019s estimates",
+        "Alpha beats estimates, Beta follows",
+        "great: Alpha and Beta",
+    ],
 )
 def test_a_win_over_something_else_is_no_loss(headline: str) -> None:
     found = scores(headline, "", "Alpha", "Beta")
@@ -212,6 +218,22 @@ def test_these_comparisons_have_a_winner(between: str, winner: str | None) -> No
     tools = asked(f"Alpha {between} Beta", "", "Alpha", "Beta").tools
     sides = {name: weighed[0].side for name, weighed in tools.items()}
     assert sides == {name: 0 if winner is None else 1 if name == winner else -1 for name in ("Alpha", "Beta")}
+
+
+def test_positive_and_negative_of_equal_weight_are_negative() -> None:
+    assert combine([Weighed(0, 1.0), Weighed(1, 1.0)], [GOOD, BAD]) == Judgement("negative", 0.475, 0.0)
+
+
+def test_a_name_at_the_end_of_what_is_read_counts() -> None:
+    text = "x" * (LONGEST_TEXT - 6) + " Alpha"
+    assert asked("News", text + " is great", "Alpha").tools["Alpha"][0].text == 1
+    assert asked("News", text[1:] + "s is great", "Alphas").tools["Alphas"][0].text == 1
+    assert asked("News", text + "s is great", "Alphas").tools["Alphas"][0].text == 0, "the headline"
+
+
+def test_a_comparison_at_the_end_of_a_sentence_has_no_side_in_that_sentence() -> None:
+    alpha = asked("News", "Alpha 速い。Alpha beats Beta.", "Alpha", "Beta").tools["Alpha"]
+    assert [each.side for each in alpha] == [0, 1]
 
 
 def test_the_side_of_a_sentence_is_that_of_the_comparison_in_it() -> None:

@@ -100,6 +100,8 @@ def test_an_abbreviation_does_not_end_a_sentence(abbreviation: str) -> None:
         ("One\nTwo", 1),
         ("One\n \nTwo", 2),
         ("One\n* Two\n• Three", 3),
+        ('He wrote "no." then left', 1),
+        ('He wrote "no." Then he left', 2),
     ],
 )
 def test_where_a_sentence_ends(text: str, count: int) -> None:
@@ -108,6 +110,11 @@ def test_where_a_sentence_ends(text: str, count: int) -> None:
 
 def test_a_stop_at_the_end_of_a_name_ends_the_sentence() -> None:
     assert parts("We use Yahoo! It works.", "Yahoo!") == ["We use Yahoo!", "It works."]
+
+
+def test_a_name_right_behind_the_end_of_a_sentence_does_not_join_it_to_the_next() -> None:
+    assert parts("速い。Yahoo! 遅い。", "Yahoo!") == ["速い。", "Yahoo!", "遅い。"]
+    assert parts("速い。Yahoo! 遅い。", "。Yahoo!") == ["速い。Yahoo!", "遅い。"]
 
 
 def test_a_name_before_the_first_sentence_is_in_none() -> None:

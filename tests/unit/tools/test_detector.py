@@ -254,6 +254,25 @@ def test_tickers_in_headline_and_text_are_distinguished_from_names_and_tags() ->
     ]
 
 
+def test_the_tickers_that_the_text_has_are_kept_without_their_sign_or_exchange() -> None:
+    exchanges = [tool("Letters", tickers=("NFLX", "BRK.B", "T"))]
+    (detected,) = Detector(exchanges).find("$nflx. NYSE: BRK.B, Nasdaq:T.").values()
+    assert detected.tickers == ("NFLX", "BRK.B", "T")
+
+
+def test_the_other_names_and_the_keywords_of_a_tool_are_context_for_its_name() -> None:
+    rust = [tool("Rust", aliases=("RustLang",), keywords=("ferris",))]
+    assert found(rust, "Rust with ferris") == {"Rust": ["Rust", "ferris"]}
+    assert found(rust, "Rust or rustlang") == {"Rust": ["Rust", "rustlang"]}
+    assert found(rust, "Rust. Rust") == {}
+
+
+def test_spaces_do_not_count_in_a_name_that_must_be_written_as_it_is() -> None:
+    apple = [tool("Big  Apple", name_rules={"Big  Apple": NameRule(case_sensitive=True)})]
+    assert found(apple, "The Big \n Apple") == {"Big  Apple": ["Big Apple"]}
+    assert found(apple, "The big apple") == {}
+
+
 def test_a_ticker_with_a_share_class_counts() -> None:
     both = [tool("Berkshire", tickers=("BRK.B", "BRK-A"))]
     assert found(both, "$BRK.B and $BRK-A, not $BRK.BBB") == {"Berkshire": ["$BRK.B", "$BRK-A"]}
@@ -278,4 +297,7 @@ def test_an_excluded_phrase_with_a_name_excludes_that_occurrence_and_another_phr
     orion = [tool("Orion", keywords=("ORN",), excluded=("Orion Belt", "ORN code", "horoscope"))]
     assert found(orion, "Orion Belt and Orion") == {"Orion": ["Orion"]}
     assert found(orion, "ORN code and ORN") == {"Orion": ["ORN"]}
+    wechat = [tool("微信", excluded=("微信支付",))]
+    (detected,) = Detector(wechat).find("微信微信支付微信").values()
+    assert detected.headline_spans == ((0, 2), (6, 8)), "a name beside an excluded phrase counts"
     assert found(orion, "The horoscope of Orion", tags=("orion",)) == {}

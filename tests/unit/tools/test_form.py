@@ -55,8 +55,8 @@ def test_a_wrong_field_is_named(fields: dict[str, Any], field: str) -> None:
 
 
 def test_names_are_trimmed_and_tickers_written_as_exchanges_do() -> None:
-    new = new_tool({"name": "  Visual  Studio ", "aliases": ["VS", "VS"], "tickers": ["$msft", "brk.b"]})
-    assert new == {"primary_name": "Visual Studio", "aliases": ("VS",), "tickers": ("MSFT", "BRK.B")}
+    new = new_tool({"name": "  Visual  Studio ", "aliases": ["VS", "VS"], "tickers": ["$msft", "brk.b", "XOM"]})
+    assert new == {"primary_name": "Visual Studio", "aliases": ("VS",), "tickers": ("MSFT", "BRK.B", "XOM")}
 
 
 def test_status_may_be_changed_but_not_to_merged() -> None:
@@ -73,6 +73,8 @@ def test_a_rule_goes_with_its_name() -> None:
 
 def test_the_longest_forms_are_allowed() -> None:
     names = [str(number) for number in range(100)]
+    rules: dict[str, Any] = {name: {} for name in names}
+    assert len(new_tool({"name": "x", "aliases": names, "name_rules": rules})["name_rules"]) == 100
     new = new_tool({"name": "x" * 120, "aliases": names, "tickers": ["x" * 15], "excluded": names, "keywords": names})
     assert (len(new["primary_name"]), len(new["aliases"]), new["tickers"]) == (120, 100, ("X" * 15,))
 

@@ -1,7 +1,7 @@
-"""What an adapter read out of one document: items as their source wrote them, and what the document says of itself.
+"""What a reader finds in one document: its items as their source wrote them, and the document's own title and hints.
 
-A RawItem is the first stage of an article: plain headline, absolute link, UTC date. Nothing here is cleaned for showing
-(`summary_html` and `content_html` are the source's own markup), compared with what is known, or stored.
+A RawItem is the first stage of an article: plain headline, absolute link, UTC date. `summary_html` and `content_html`
+are the source's own markup.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 PublishedFlag = Literal["missing", "unparsable", "future"]
-"""Why `published` is not simply what the source said. Adapters set the first two; who knows the time, the third."""
+"""Why `published` is not the source's date. Readers set the first two; `future` needs the time of the fetch."""
 
 
 class RawItem(NamedTuple):
     """One entry of a feed, or one article of a news API.
 
-    `article_id` is the source's own id (guid, Atom id, API id), None if it has none or if it identifies nothing
-    because it repeats within the document. `headline` is not empty, on one line, without markup or entities.
-    `published` is aware UTC in whole seconds, None when `published_flag` says why. `publisher` is who wrote it where
-    the source says so: RSS `<source>`, an API's `source`. `date_text` is the entry's date as it is written, whatever
-    came of it; `mended` names what else of the entry was cut or left out. `url_shared`: it has no id, and other entries
-    of the document have its URL under other headlines, so that the URL alone does not identify it.
+    `article_id` is the source's own id (guid, Atom id, API id), None without one and for an id that repeats within the
+    document. `headline` is not empty, on one line, without markup or entities. `published` is aware UTC in whole
+    seconds; if it is None, `published_flag` says why. `publisher` is the publisher that the source names: RSS
+    `<source>`, an API's `source`. `date_text` is the entry's date as written, even if it is unreadable; `mended` lists
+    what else was cut or left out. `url_shared`: the entry has no id, and other entries have its URL under other
+    headlines, so that the URL does not identify it.
     """
 
     article_id: str | None
@@ -43,7 +43,7 @@ class RawItem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """What a feed says about when asking again is worth it. Hours are UTC, days are lower-case English."""
+    """A feed's own hints about when to fetch it again. Hours are UTC, days are lower-case English."""
 
     ttl_minutes: int | None = None
     update_minutes: int | None = None
@@ -54,11 +54,11 @@ class Freshness:
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
-    """All that one document holds, in its order.
+    """One document, its items in their order.
 
-    `warnings` counts what had to be mended or cut, by kind; `skipped` counts the entries that are not in `items`,
-    by reason. `version` is feedparser's word for the format ("rss20", "atom10", "rss10", …), "json1…" for JSON Feed,
-    or the API's name. `moved_to` is the URL under which the feed wants to be read from now on.
+    `warnings` counts repairs by kind; `skipped` counts the entries that are not in `items`, by reason. `version` is
+    feedparser's name of the format ("rss20", "atom10", "rss10", …), "json1…" for JSON Feed, or the API's name.
+    `moved_to` is the new URL that the feed itself names.
     """
 
     version: str

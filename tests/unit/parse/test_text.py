@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from services.parse.text import (
     MAX_HTML,
-    PUBLISHERS,
     headline_text,
     html_to_text,
     looks_like_html,
@@ -15,6 +16,8 @@ from services.parse.text import (
     strip_publisher,
     unescape,
 )
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,8 @@ def test_only_a_known_publisher_is_removed_and_never_all(headline: str, names: l
 
 
 def test_the_shipped_names_are_names() -> None:
-    names = [name.strip() for name in PUBLISHERS.replace("\n", "").split("|")]
+    names = (ROOT / "services" / "parse" / "publishers.txt").read_text("utf-8").splitlines()
+    assert names == sorted(set(names), key=names.index)
     assert all(1 < len(name) < 40 for name in names)
     assert all(strip_publisher(f"Some headline - {name}") == "Some headline" for name in names)
 

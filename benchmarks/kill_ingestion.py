@@ -27,9 +27,9 @@ def main() -> int:
     parser.add_argument("--longest-life", type=float, default=2.0, help="seconds until a kill")
     plan = Plan(**vars(parser.parse_args()))
     with tempfile.TemporaryDirectory() as folder:
-        told = asyncio.run(kill_until_done(Path(folder) / "data", plan))
-    print(told)
-    right = told.is_right_for(plan)
+        outcome = asyncio.run(kill_until_done(Path(folder) / "data", plan))
+    print(outcome)
+    right = outcome.is_right_for(plan)
     print("right" if right else f"WRONG: expected {plan}")
     return 0 if right else 1
 

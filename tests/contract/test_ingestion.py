@@ -1,4 +1,4 @@
-"""Two at once: whoever is first, there is one article, with everything that each of them said. On every store."""
+"""Two workers at once store one article with the readings of both, whichever is first. On every store."""
 
 import asyncio
 from collections.abc import Callable
@@ -51,7 +51,7 @@ async def test_entries_without_ids_race_for_their_url(world: World, another: Cal
     assert sorted((await world.article())["sources"]) == ["a", "b"]
 
 
-async def test_a_message_that_is_delivered_twice_at_once_is_worked_on_once(
+async def test_a_message_that_is_delivered_twice_at_once_is_done_once(
     world: World, another: Callable[[], Store]
 ) -> None:
     await world.add_feed("a", [item(1), item(2)])
@@ -63,7 +63,7 @@ async def test_a_message_that_is_delivered_twice_at_once_is_worked_on_once(
     assert (feed.fetch_count, feed.total_articles_fetched) == (1, 2)
 
 
-async def test_a_feed_is_claimed_by_one_of_two_who_want_it(world: World, another: Callable[[], Store]) -> None:
+async def test_a_feed_is_claimed_by_one_of_two_workers(world: World, another: Callable[[], Store]) -> None:
     for number in range(6):
         await world.add_feed(f"feed-{number}")
     workers = [world.worker, world.new_worker(another())]
@@ -73,7 +73,7 @@ async def test_a_feed_is_claimed_by_one_of_two_who_want_it(world: World, another
     assert sorted(names) == [f"feed-{number}" for number in range(6)]
 
 
-async def test_a_worker_that_was_given_up_does_no_harm_when_it_goes_on(
+async def test_a_worker_whose_lease_expired_does_no_harm_when_it_goes_on(
     world: World, another: Callable[[], Store]
 ) -> None:
     await world.add_feed("a", [item(1), item(2)])

@@ -1,4 +1,4 @@
-"""What must hold of ingestion whatever feeds say, and in whatever order they come."""
+"""Ingestion is right whatever feeds publish, and in whatever order they are polled."""
 
 import asyncio
 import tempfile
@@ -62,16 +62,16 @@ async def _after(polls: Sequence[tuple[str, list[Item]]], *, twice: bool = False
             world.publish(feed, items)
             await world.poll(feed)
             if twice:
-                # As another process, with nothing remembered but what is stored.
+                # As another process, whose cache is empty.
                 world.publish(feed, [*reversed(items)])
                 outcome = await world.poll(feed, world.new_worker())
                 assert outcome.article_ids == () or len({each.link for each in items}) < len(items)
-        told = await _told(world)
+        found = await _checked(world)
         await world.store.close()
-        return told
+        return found
 
 
-async def _told(world: World) -> dict[str, Any]:
+async def _checked(world: World) -> dict[str, Any]:
     articles = [Article.from_document(each) for each in await world.articles()]
     observations = [Observation.from_document(each) for each in await world.observations()]
     aliases = [LocatorAlias.from_document(each) for each in await world.locators("LocatorAlias")]
@@ -82,7 +82,7 @@ async def _told(world: World) -> dict[str, Any]:
     assert {each.source_id for each in hashes} <= ids
     feeds = {feed: await world.feed(feed) for feed in "abc"}
     for feed in "abc":
-        # New to a feed is counted once, and what was counted is there.
+        # Each article that is new to a feed is counted once.
         assert feeds[feed].total_articles_fetched == sum(feed in each.sources for each in articles)
         seen = await world.store.read("feeds", feed, FeedSeen.ID)
         assert seen is None or FeedSeen.from_document(seen)
@@ -103,7 +103,7 @@ async def _told(world: World) -> dict[str, Any]:
 @pytest.mark.slow
 @SLOW
 @given(POLLS)
-def test_whatever_feeds_say_all_that_is_stored_fits_together(polls: list[tuple[str, list[Item]]]) -> None:
+def test_whatever_feeds_publish_all_stored_documents_agree(polls: list[tuple[str, list[Item]]]) -> None:
     asyncio.run(_after(polls))
 
 
@@ -125,14 +125,14 @@ def test_the_order_in_which_feeds_and_entries_come_does_not_matter(order: list[t
     for feed, part in order:
         numbers = [number for number in range(9) if number % 3 == part or number % 4 == 0]
         parts.append((feed, [item(n, title=titles[n], guid=f"{feed}-{n}") for n in numbers]))
-    told, expected = asyncio.run(_after(parts)), asyncio.run(_after(sorted(parts, key=lambda each: each[0])))
-    assert told == expected
+    found, expected = asyncio.run(_after(parts)), asyncio.run(_after(sorted(parts, key=lambda each: each[0])))
+    assert found == expected
 
 
 @given(
     st.text(), st.text(min_size=1), st.one_of(st.none(), st.datetimes().map(lambda at: at.replace(tzinfo=START.tzinfo)))
 )
-def test_an_item_is_examined_or_refused_but_never_breaks(article_id: str, headline: str, published: Any) -> None:
+def test_an_item_becomes_a_candidate_or_a_value_error(article_id: str, headline: str, published: Any) -> None:
     source = Source("a", "A", 999)
     raw = RawItem(
         article_id or None, "https://news.example/1", headline, published and published.replace(microsecond=0)
@@ -149,7 +149,7 @@ def test_an_item_is_examined_or_refused_but_never_breaks(article_id: str, headli
 
 
 @given(st.lists(st.lists(st.integers(0, 400), min_size=1, max_size=60, unique=True), min_size=1, max_size=12))
-def test_a_feeds_memory_has_all_of_its_last_document_and_stays_bounded(documents: list[list[int]]) -> None:
+def test_known_entries_have_the_last_document_and_stay_bounded(documents: list[list[int]]) -> None:
     hashes = ""
     for numbers in documents:
         recent = KnownEntries(hashes)
@@ -165,20 +165,22 @@ def test_a_feeds_memory_has_all_of_its_last_document_and_stays_bounded(documents
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.tuples(st.integers(0, 3), st.integers(0, 9)), min_size=1))
-def test_the_canonical_source_has_the_lowest_priority_then_the_latest_word(told: dict[str, tuple[int, int]]) -> None:
+def test_the_canonical_source_has_the_best_priority_then_the_latest_revision(
+    found: dict[str, tuple[int, int]],
+) -> None:
     attributions: dict[str, AttributionDocument] = {
         key: {"source_priority": priority, "scraped_at": f"2026-02-2{day}T00:00:00Z", "crawl_timestamp": ""}
-        for key, (priority, day) in told.items()
+        for key, (priority, day) in found.items()
     }
     chosen = chosen_source(attributions)
-    lowest = min(priority for priority, _ in told.values())
-    latest = max(day for priority, day in told.values() if priority == lowest)
-    assert told[chosen] == (lowest, latest)
-    assert chosen == max(key for key, each in told.items() if each == (lowest, latest))
+    lowest = min(priority for priority, _ in found.values())
+    latest = max(day for priority, day in found.values() if priority == lowest)
+    assert found[chosen] == (lowest, latest)
+    assert chosen == max(key for key, each in found.items() if each == (lowest, latest))
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 3))), st.integers(0, 8))
-def test_memory_has_the_last_documents_and_forgets_the_oldest_first(met: list[tuple[str, int]], size: int) -> None:
+def test_the_cache_has_the_last_documents_and_forgets_the_oldest_first(met: list[tuple[str, int]], size: int) -> None:
     memory = DocumentCache(size)
     last: dict[str, list[ShortHash]] = {}
     for edition, (feed, count) in enumerate(met):

@@ -121,23 +121,23 @@ async def test_an_empty_export_is_empty(app: Container) -> None:
     assert (page.status, page.body, page.headers.get("X-Next-Cursor")) == (200, b"", None)
 
 
-async def test_a_held_batch_is_listed_with_what_is_known_of_it_and_queued_when_it_is_approved(app: Container) -> None:
-    held = quarantined(**AGES)
-    await put(app, held)
+async def test_a_quarantined_batch_is_listed_and_queued_when_it_is_released(app: Container) -> None:
+    item = quarantined(**AGES)
+    await put(app, item)
     (listed,) = (await call("list_quarantine", "status=PENDING")).json["items"]
-    assert (listed["quarantine_id"], listed["reason_code"], listed["item_count"]) == (held.quarantine_id, "FLOOD", 60)
-    assert listed["payload"] == held.payload
-    wrong = await call("review_quarantine", body={"decision": "YES"}, quarantine_id=held.quarantine_id)
+    assert (listed["quarantine_id"], listed["reason_code"], listed["item_count"]) == (item.quarantine_id, "FLOOD", 60)
+    assert listed["payload"] == item.payload
+    wrong = await call("review_quarantine", body={"decision": "YES"}, quarantine_id=item.quarantine_id)
     assert (wrong.status, wrong.json["field"], wrong.sent) == (400, "decision", [])
     approved = await call(
         "review_quarantine",
         body={"decision": "CLEARED_RETRY_APPROVED", "note": "fine"},
-        quarantine_id=held.quarantine_id,
+        quarantine_id=item.quarantine_id,
     )
     assert (approved.status, approved.json["manual_review_status"]) == (200, "CLEARED_RETRY_APPROVED")
-    assert approved.sent == [{"run_id": approved.json["run_id"], "held": held.quarantine_id}]
+    assert approved.sent == [{"run_id": approved.json["run_id"], "held": item.quarantine_id}]
     assert (await call("get_run", run_id=approved.json["run_id"])).status == 200
-    other = await call("review_quarantine", body={"decision": "CLEARED_TERMINAL"}, quarantine_id=held.quarantine_id)
+    other = await call("review_quarantine", body={"decision": "CLEARED_TERMINAL"}, quarantine_id=item.quarantine_id)
     assert (other.status, other.sent) == (409, [])
     nobody = await call("review_quarantine", body={"decision": "CLEARED_TERMINAL"}, quarantine_id="nobody")
     assert nobody.status == 404

@@ -1,4 +1,4 @@
-"""A store that counts what it is asked, and can begin to fail."""
+"""A store that counts its operations, and can begin to fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store that dies at its k-th operation, as a process does that is killed: before it, half-way through, or after."""
+"""A store that dies at its k-th operation, as a process that is killed: before it, half-way through, or after."""
 
 from __future__ import annotations
 
@@ -99,11 +99,11 @@ class DyingStore:
         await self._do("ping")
 
     async def close(self) -> None:
-        """The store that it stands for is closed by whoever opened it."""
+        """The caller closes the real store."""
 
 
 class DiesSavingFeeds(DyingStore):
-    """All that a fetch brought is stored, its attempt too."""
+    """Dies after the articles and the attempt are stored."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store, 1_000_000_000, "before")

@@ -1,8 +1,8 @@
-"""kill -9 of a process that ingests, again and again, until it was let through; and what must be there then.
+"""Kills an ingesting process (kill -9) many times, then lets it finish and compares what is stored with a plan.
 
-The victim (`victim.py`) is a process of its own, with real HTTP to a server here. What it has claimed and not done is
-left as messages in a folder, as a queue leaves them, and delivered to its successor; whatever was claimed and never
-queued comes back when its lease has run out, for which the successor's clock is put forward.
+The victim (`victim.py`) is a process of its own, with real HTTP to a server here. Messages that it did not finish stay
+in a folder, as in a queue, and are delivered to the next process. Feeds whose message was never written are claimed
+again when the claim has expired; for that, the clock of the next process is put forward.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LEASES_OVER = timedelta(minutes=11)
 
 @dataclass(frozen=True)
 class Plan:
-    """`shared` of the entries of each feed are the next feed's too."""
+    """`shared` entries of each feed are entries of the next feed, too."""
 
     feeds: int
     entries: int
@@ -51,8 +51,8 @@ class Plan:
 
 
 @dataclass
-class Told:
-    """What was found in the end."""
+class Outcome:
+    """The stored state at the end."""
 
     articles: int
     with_both: int
@@ -115,7 +115,7 @@ def serving(bodies: dict[str, bytes]) -> Iterator[str]:
 
 
 def _lived(folder: Path, offset: timedelta, seconds: float | None) -> float | None:
-    """How long a victim lived before it was killed; None if it was through before that."""
+    """The seconds that a victim lived before it was killed; None if it finished before that."""
     command = [sys.executable, "-m", "tests.functional.articles.victim", str(folder), str(offset.total_seconds())]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
         assert victim.stdout is not None
@@ -130,7 +130,7 @@ def _lived(folder: Path, offset: timedelta, seconds: float | None) -> float | No
     return None
 
 
-async def kill_until_done(folder: Path, plan: Plan) -> Told:
+async def kill_until_done(folder: Path, plan: Plan) -> Outcome:
     chance = random.Random(plan.seed)
     bodies = {f"/{feed_name(number)}": rss(plan.items(number)) for number in range(plan.feeds)}
     offset = timedelta()
@@ -144,7 +144,7 @@ async def kill_until_done(folder: Path, plan: Plan) -> Told:
                 offset += LEASES_OVER
         offset += LEASES_OVER
         assert _lived(folder, offset, None) is None
-        return await _told(folder, plan, offset + LEASES_OVER, lives)
+        return await _outcome(folder, plan, offset + LEASES_OVER, lives)
 
 
 async def _add_feeds(folder: Path, plan: Plan, url: str) -> None:
@@ -166,20 +166,20 @@ async def _add_feeds(folder: Path, plan: Plan, url: str) -> None:
     await store.close()
 
 
-async def _told(folder: Path, plan: Plan, offset: timedelta, lives: list[float]) -> Told:
+async def _outcome(folder: Path, plan: Plan, offset: timedelta, lives: list[float]) -> Outcome:
     clock = SettableClock((utc_now() + offset).replace(microsecond=0))
     store = SqliteStore(folder / "store.db", clock)
     world = World(store, clock)
     again = 0
     for number in range(0, plan.feeds, 7):
-        # A body that differs from the last one, so that every entry is looked at by somebody who knows nothing.
+        # Another body, so that a worker with an empty cache compares every entry.
         feed = await world.feed(feed_name(number))
         world.shelf.pages[feed.feed_url] = _page(plan, number)
         again += len((await world.poll(feed.feed_id, world.new_worker())).article_ids)
     articles = await world.articles()
     feeds = [await world.feed(feed_name(number)) for number in range(plan.feeds)]
     runs = [each["metrics"] for each in await world.runs() if each.get("metrics")]
-    told = Told(
+    outcome = Outcome(
         articles=len(articles),
         with_both=sum(len(each["sources"]) == 2 for each in articles),
         observations=len(await world.observations()),
@@ -191,7 +191,7 @@ async def _told(folder: Path, plan: Plan, offset: timedelta, lives: list[float])
         lives=lives,
     )
     await store.close()
-    return told
+    return outcome
 
 
 def _page(plan: Plan, number: int) -> Page:

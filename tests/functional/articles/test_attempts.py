@@ -1,4 +1,4 @@
-"""What is known of a fetch whose worker died, and of who took up a run."""
+"""The record of an attempt whose worker died, and of the invocation that began a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.functional.articles.world import START, World, item
 
 
 async def _dead(world: World) -> IngestMessage:
-    """A worker has stored all, and its attempt, and died before it saved the feed."""
+    """A worker has stored the articles and its attempt, and died before it saved the feed."""
     await world.add_feed("feed", [item(1), item(2)])
     (batch,) = await world.claimed("feed")
     with pytest.raises(Died):
@@ -64,11 +64,11 @@ async def test_a_worker_that_died_before_it_stored_anything_leaves_an_attempt_to
         world.clock.forward(minutes=1)
     world.clock.forward(minutes=10)
     await world.poll("feed", world.new_worker())
-    told = [(each["run_id"], each["attempt_no"], each["status"]) for each in await world.attempts()]
-    assert sorted(told) == [("run-1", 1, "FAILED"), ("run-1", 2, "FAILED"), ("run-2", 1, "SUCCEEDED")]
+    ends = [(each["run_id"], each["attempt_no"], each["status"]) for each in await world.attempts()]
+    assert sorted(ends) == [("run-1", 1, "FAILED"), ("run-1", 2, "FAILED"), ("run-2", 1, "SUCCEEDED")]
 
 
-async def test_what_cannot_be_read_keeps_no_feed_from_being_taken_over(world: World) -> None:
+async def test_documents_that_cannot_be_read_keep_no_feed_from_being_taken_over(world: World) -> None:
     await _dead(world)
     broken = {
         "id": "article",
@@ -84,7 +84,7 @@ async def test_what_cannot_be_read_keeps_no_feed_from_being_taken_over(world: Wo
     assert (await world.feed("feed")).total_articles_fetched == 2
 
 
-async def test_a_run_says_which_invocation_took_it_up(world: World) -> None:
+async def test_a_run_names_the_invocation_that_began_it(world: World) -> None:
     await world.add_feed("feed", [item(1)])
     (batch,) = await world.claimed("feed")
     await world.worker.ingestion.ingest(batch, 1, "an invocation")

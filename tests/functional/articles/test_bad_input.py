@@ -1,4 +1,4 @@
-"""Everything that a server may send comes to a counted, readable outcome on its feed, and never hurts another.
+"""Whatever a server sends has a counted, readable outcome on its feed, and affects no other feed.
 
 From a real server on this machine through the real fetcher and pipeline. What a person reads is the feed's document.
 """
@@ -120,7 +120,7 @@ READ: dict[str, tuple[bytes, list[str], dict[str, int], dict[str, int]]] = {
     "a title of emoji only": (document(entry("\U0001f680\U0001f525")), ["\U0001f680\U0001f525"], NEVER, {}),
     "a javascript link": (document(entry(link="javascript:alert(1)")), [], {}, {"link_refused": 1}),
     "a relative link": (document(entry(link="/a/b")), [STORY], NEVER, {}),
-    "moved to where nobody can be": (
+    "moved to an impossible address": (
         document("<itunes:new-feed-url>http://[fe80::1%25lo]/</itunes:new-feed-url>", entry()),
         [STORY],
         {"malformed": 1, **NEVER},
@@ -159,7 +159,7 @@ async def good(world: World, server: Server) -> str:  # noqa: F811
 
 
 async def fetched(world: World, make: Make, good: str, url: str, **settings: Any) -> Feed:  # noqa: F811
-    """The bad feed after a batch that had a good one as well, which is as if it had been alone."""
+    """The bad feed after a message that named a good one, too. The good feed is as if it had been alone."""
     await world.add_feed("good", feed_url=good)
     await world.add_feed("bad", feed_url=url)
     worker = world.new_worker(shelf=make(attempts=1, **settings))
@@ -178,7 +178,7 @@ async def fetched(world: World, make: Make, good: str, url: str, **settings: Any
 
 
 @pytest.mark.parametrize("what", REFUSED)
-async def test_what_is_no_feed_is_an_error_of_its_feed_in_words(
+async def test_a_response_that_is_no_feed_is_an_error_of_its_feed_in_words(
     world: World,
     server: Server,  # noqa: F811
     make: Make,  # noqa: F811
@@ -195,7 +195,7 @@ async def test_what_is_no_feed_is_an_error_of_its_feed_in_words(
 
 
 @pytest.mark.parametrize("what", READ)
-async def test_what_can_be_read_of_a_bad_document_is_read_and_the_rest_counted(
+async def test_the_readable_entries_of_a_bad_document_are_ingested_and_the_others_counted(
     world: World,
     server: Server,  # noqa: F811
     make: Make,  # noqa: F811
@@ -215,13 +215,13 @@ async def test_what_can_be_read_of_a_bad_document_is_read_and_the_rest_counted(
         assert articles[0]["canonical"]["url"] == server.url("/a/b")
 
 
-async def test_ten_thousand_entries_come_in(world: World, server: Server, make: Make, good: str) -> None:  # noqa: F811
+async def test_ten_thousand_entries_are_ingested(world: World, server: Server, make: Make, good: str) -> None:  # noqa: F811
     server.answers["/feed"] = response(body=MANY)
     bad = await fetched(world, make, good, server.url())
     assert (bad.last_error, bad.total_articles_fetched) == (None, 10_000)
 
 
-async def test_a_server_that_speaks_no_tls_is_said_to_speak_none(world: World, make: Make, good: str) -> None:  # noqa: F811
+async def test_the_error_of_a_server_without_tls_says_so(world: World, make: Make, good: str) -> None:  # noqa: F811
     async def plainly(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(response(400))
         writer.close()

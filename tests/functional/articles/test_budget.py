@@ -1,4 +1,4 @@
-"""What feeds spend comes near the budget: the price of a fetch is corrected once a day, and every worker goes by it."""
+"""Feeds spend about the budget: the price of a fetch is corrected once a day, and every worker uses it."""
 
 from datetime import timedelta
 
@@ -7,7 +7,7 @@ from services.feeds.budget import Budget
 from services.feeds.schedule import Policy
 from services.operations.upkeep import Upkeep
 from services.store.containers import CATALOG
-from tests.functional.articles.test_loose_ends import Depths
+from tests.functional.articles.test_overdue import Depths
 from tests.functional.articles.world import World, item
 
 

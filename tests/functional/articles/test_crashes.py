@@ -1,4 +1,4 @@
-"""Whatever operation a process dies at, the next one ends where one that never died would have ended."""
+"""At whatever operation a process dies, the next process ends in the state of one that never died."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ AFTER = [item(1, text="Edited meanwhile."), item(2), SHARED, item(4), item(5), i
 OTHERS = [item(30, title=SHARED.title), item(40, title=item(4).title), item(50)]
 
 
-async def _told(world: World) -> dict[str, Any]:
-    """All that must be the same, whether or not somebody died: no times, which differ."""
+async def _state(world: World) -> dict[str, Any]:
+    """The stored state that must be the same whether a worker died or not. Times may differ."""
     articles = {
         each["source_id"]: (
             each["headline"],
@@ -82,14 +82,14 @@ async def _without_dying(start: Path, folder: Path) -> dict[str, Any]:
     store, world = await _opened(start, folder)
     await world.poll("a")
     await world.poll("b")
-    told = await _told(world)
+    state = await _state(world)
     await store.close()
-    return told
+    return state
 
 
 @pytest.mark.parametrize("when", ["before", "halfway", "after"])
 @pytest.mark.parametrize("recovery", ["redelivery", "lease"])
-async def test_dying_at_any_operation_changes_nothing_in_the_end(
+async def test_a_death_at_any_operation_changes_nothing_in_the_end(
     start: Path, tmp_path: Path, when: When, recovery: str
 ) -> None:
     expected = await _without_dying(start, tmp_path / "expected")
@@ -111,10 +111,10 @@ async def test_dying_at_any_operation_changes_nothing_in_the_end(
         if feed.claim_id is not None:
             announced |= set((await world.poll("a", world.new_worker())).article_ids)
         await world.poll("b", world.new_worker())
-        told = await _told(world)
+        state = await _state(world)
         runs = {each["id"]: each["status"] for each in await world.runs()}
         await store.close()
-        assert told == expected, f"died {when} operation {k}"
+        assert state == expected, f"died {when} operation {k}"
         _all_heard_of(announced, expected, recovery, dying)
         assert "QUEUED" not in runs.values()
         if not dying.is_dead:
@@ -123,7 +123,7 @@ async def test_dying_at_any_operation_changes_nothing_in_the_end(
 
 
 def _all_heard_of(announced: set[str], expected: dict[str, Any], recovery: str, dying: DyingStore) -> None:
-    """New articles wait as pending, so `clean_up` finds them; of the edit, the next delivery must tell again."""
+    """`clean_up` finds new articles, which are pending. The edit must be announced by the next delivery."""
     edited = next(name for name, article in expected["articles"].items() if article[3] == "Edited meanwhile.")
     if recovery == "redelivery" or not dying.is_dead:
         assert edited in announced or expected["articles"][edited][4] == "pending"
@@ -138,12 +138,12 @@ async def test_the_edit_of_an_analysed_article_is_announced_by_the_next_delivery
     world.clock.forward(minutes=1)
     (batch,) = await world.claimed("a")
     first = await world.worker.ingestion.ingest(batch)
-    # The worker died after it had saved everything, and before its function returned.
+    # The worker died after it had saved everything, before its function returned.
     again = await world.new_worker().ingestion.ingest(batch, 2)
     assert again.article_ids == first.article_ids == (article["source_id"],)
 
 
-async def test_the_edit_that_a_dead_try_found_is_announced_though_its_entry_is_gone_since(world: World) -> None:
+async def test_an_edit_that_a_dead_attempt_stored_is_announced_though_its_entry_has_left_the_feed(world: World) -> None:
     await world.add_feed("a", [item(1), item(2)])
     await world.poll("a")
     for article in await world.articles():
@@ -158,7 +158,7 @@ async def test_the_edit_that_a_dead_try_found_is_announced_though_its_entry_is_g
     assert (await world.new_worker().ingestion.ingest(batch, 2)).article_ids == (edited,)
 
 
-async def test_a_crash_between_two_fetches_of_one_second_is_counted_right(world: World) -> None:
+async def test_articles_are_counted_once_if_an_attempt_dies_within_a_second_of_the_last_fetch(world: World) -> None:
     await world.add_feed("a", [item(1)])
     await world.poll("a")
     world.publish("a", [item(1), item(2)])

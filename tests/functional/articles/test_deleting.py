@@ -1,4 +1,4 @@
-"""An article is deleted while an edit of it comes in: its text is in neither layer afterwards."""
+"""An article is deleted while an edit of it is ingested: neither layer has its text afterwards."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class DeletedMeanwhile(DyingStore):
         return await super().batch_many(container, batches)
 
 
-async def test_nothing_is_kept_of_an_edit_of_an_article_that_is_deleted_meanwhile(world: World) -> None:
+async def test_an_edit_of_an_article_that_is_deleted_meanwhile_leaves_no_text(world: World) -> None:
     await world.add_feed("a", [item(1, text="before"), item(2)])
     await world.poll("a")
     deleted = next(each["source_id"] for each in await world.articles() if "Number 1" in each["headline"])

@@ -1,4 +1,4 @@
-"""What becomes of entries: new, known, edited, drifting, joined, parted, undated, deleted, expired."""
+"""Entries that are new, known, edited, undated or deleted, join an article, or have expired."""
 
 import json
 import logging
@@ -15,7 +15,7 @@ from services.articles.reading import Articles
 from tests.functional.articles.world import START, World, item
 
 
-async def test_a_new_entry_costs_four_documents_which_their_models_accept(world: World) -> None:
+async def test_a_new_entry_costs_four_documents_that_their_models_read(world: World) -> None:
     await world.add_feed("a", [item(1, tags=("Tech",), source="Reuters")])
     outcome = await world.poll("a")
 
@@ -42,7 +42,7 @@ async def test_ingesting_twice_is_ingesting_once(world: World) -> None:
     await world.add_feed("a", [item(1), item(2)])
     await world.poll("a")
     before = await world.articles(), await world.observations(), await world.locators("LocatorAlias")
-    # Another process, and a body that differs without news in it.
+    # Another process, and another body with the same entries.
     world.publish("a", [item(2), item(1)])
     outcome = await world.poll("a", world.new_worker())
     assert outcome.article_ids == ()
@@ -67,12 +67,12 @@ async def test_an_edit_changes_the_article_and_the_observation_of_the_day(world:
 
 @pytest.mark.parametrize("fetched_by", [(0, 0, 0), (0, 1, 0), (0, 1, 2)])
 async def test_an_edit_that_is_taken_back_is_an_edit(world: World, fetched_by: tuple[int, ...]) -> None:
-    """Whichever processes met which form of it."""
+    """Whichever processes fetched which form of the entry."""
     workers = [world.new_worker() for _ in range(3)]
     await world.add_feed("a")
-    for who, text in zip(fetched_by, ("It was bad.", "It was worse.", "It was bad."), strict=True):
+    for worker, text in zip(fetched_by, ("It was bad.", "It was worse.", "It was bad."), strict=True):
         world.publish("a", [item(1, text=text), item(2)])
-        await world.poll("a", workers[who])
+        await world.poll("a", workers[worker])
         assert (await world.articles())[0]["text_for_analysis"] == text
 
 
@@ -169,7 +169,7 @@ async def test_a_second_entry_under_the_same_headline_is_an_article_of_its_own(w
     assert (await world.poll("a", world.new_worker())).article_ids == ()
 
 
-async def test_weak_headlines_are_told_apart_by_their_urls(world: World) -> None:
+async def test_weak_headlines_are_separated_by_their_urls(world: World) -> None:
     await world.add_feed("a", [item(1, title="Live updates"), item(2, title="🎉🎉")])
     await world.add_feed("b", [item(3, title="Live updates"), item(2, title="🎉🎉")])
     await world.poll("a")
@@ -184,7 +184,7 @@ async def test_weak_headlines_are_told_apart_by_their_urls(world: World) -> None
         Article.from_document(article)
 
 
-async def test_entries_without_ids_are_known_by_their_url_whoever_has_them(world: World) -> None:
+async def test_entries_without_ids_are_known_by_their_url_at_every_source(world: World) -> None:
     await world.add_feed("a", [item(1, guid=None, link="https://news.example/1?utm_source=a")])
     await world.add_feed("b", [item(1, guid=None, title="Quite another headline here")])
     await world.poll("a")
@@ -200,7 +200,7 @@ async def test_a_headline_counts_without_the_publisher_at_its_end(world: World) 
     assert (await world.article())["sources"] == ["a", "b"]
 
 
-async def test_what_a_feed_calls_itself_is_a_publisher_too(world: World) -> None:
+async def test_the_feeds_own_title_is_a_publishers_name_too(world: World) -> None:
     await world.add_feed("a", [item(1, title="Apple reports record earnings - News")])
     await world.add_feed("b", [item(2, title="Apple Reports Record Earnings")])
     await world.poll("a")
@@ -209,7 +209,7 @@ async def test_what_a_feed_calls_itself_is_a_publisher_too(world: World) -> None
     assert (await world.article())["sources"] == ["a", "b"]
 
 
-async def test_the_source_that_counts_most_is_read_whoever_came_first(world: World) -> None:
+async def test_the_source_with_the_best_priority_is_canonical_in_whichever_order_they_come(world: World) -> None:
     await world.add_feed("late", [item(1, text="By the better source.")], source_priority=1)
     await world.add_feed("early", [item(1, text="By the other one.")])
     await world.poll("early")
@@ -218,13 +218,13 @@ async def test_the_source_that_counts_most_is_read_whoever_came_first(world: Wor
     assert article["sources"] == ["early", "late"]
     assert article["canonical"]["source"] == "late"
     assert article["text_for_analysis"] == "By the better source."
-    # An edit of the other source changes what it said, not what is read.
+    # An edit of the other source changes its attribution, not the canonical reading.
     world.publish("early", [item(1, text="By the other one, again.")])
     assert (await world.poll("early")).article_ids == ()
     assert (await world.article())["text_for_analysis"] == "By the better source."
 
 
-async def test_with_equal_priority_the_revision_that_was_seen_last_is_read(world: World) -> None:
+async def test_with_equal_priority_the_revision_that_was_seen_last_is_canonical(world: World) -> None:
     for feed in ("a", "b"):
         await world.add_feed(feed, [item(1, text=f"As {feed} has it.")])
         await world.poll(feed)
@@ -235,7 +235,7 @@ async def test_with_equal_priority_the_revision_that_was_seen_last_is_read(world
     assert (article["canonical"]["source"], article["text_for_analysis"]) == ("a", "As a has it now.")
 
 
-async def test_when_reading_goes_back_to_another_source_so_does_the_text(world: World) -> None:
+async def test_the_text_follows_the_canonical_reading_back_to_another_source(world: World) -> None:
     await world.add_feed("a", [item(1, text="As a has it.")], source_priority=5)
     await world.add_feed("b", [item(1, text="As b has it.")], source_priority=1)
     await world.poll("a")
@@ -263,7 +263,7 @@ async def test_a_deleted_article_does_not_come_back(world: World) -> None:
 
 
 @pytest.mark.parametrize("days", [8, 31, 45])
-async def test_what_a_feed_still_has_does_not_come_back_when_its_hashes_and_article_have_gone(
+async def test_an_entry_that_its_feed_still_lists_does_not_come_back_after_its_hashes_and_article_expired(
     world: World, days: int
 ) -> None:
     await world.add_feed("a", [item(1)])
@@ -280,12 +280,12 @@ async def test_what_a_feed_still_has_does_not_come_back_when_its_hashes_and_arti
     assert (await world.feed("a")).total_articles_fetched == 1 + days
 
 
-async def test_a_hash_that_is_seen_again_lives_on(world: World) -> None:
+async def test_a_hash_that_is_seen_again_is_renewed(world: World) -> None:
     await world.add_feed("a", [item(1)])
     await world.poll("a")
     (before,) = await world.locators("SeenHash")
     world.clock.forward(days=5)
-    # Without the feed's own memory, the stored hash is what knows it.
+    # Without the feed's `seen` document, only the stored hash knows the entry.
     await world.store.delete("feeds", "a", FeedSeen.ID)
     world.publish("a", [item(1)] * 2)
     await world.poll("a", world.new_worker())
@@ -302,7 +302,7 @@ async def test_a_bad_entry_does_not_lose_the_others(world: World) -> None:
     assert sum(feed.entries_skipped.values()) == 4
 
 
-async def test_a_run_says_what_came_of_it(world: World) -> None:
+async def test_a_run_records_its_figures(world: World) -> None:
     await world.add_feed("a", [item(1), item(2)])
     await world.add_feed("b", [item(2), item(3)])
     await world.poll("a")
@@ -321,7 +321,7 @@ async def test_a_run_says_what_came_of_it(world: World) -> None:
     ]
 
 
-async def test_what_was_parsed_and_whether_memory_knew_it_is_told_for_debugging(
+async def test_the_log_says_what_was_parsed_and_whether_the_cache_knew_it(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "toolpulse.ingest")
@@ -331,10 +331,10 @@ async def test_what_was_parsed_and_whether_memory_knew_it_is_told_for_debugging(
         world.publish("a", [item(1), item(2)])
         world.shelf.pages["https://a.example/feed"].body += f"<!-- {note} -->".encode()
         await world.poll("a", worker)
-    told = [json.loads(text) for text in caplog.messages if "feed_parsed" in text]
-    assert [(each["entries"], each["unknown"], each["cached"]) for each in told] == [
+    events = [json.loads(text) for text in caplog.messages if "feed_parsed" in text]
+    assert [(each["entries"], each["unknown"], each["cached"]) for each in events] == [
         (2, 2, False),
         (2, 0, True),
         (2, 0, False),
     ]
-    assert told[0]["skipped"] == {"no_title": 1}
+    assert events[0]["skipped"] == {"no_title": 1}

@@ -1,4 +1,4 @@
-"""What fetching does to a feed: schedule, validators, errors, claims; and that one feed never hurts another."""
+"""A feed after a fetch: schedule, validators, errors, claims. No feed affects another."""
 
 import json
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from tests.functional.articles.world import Page, World, item, rss
 WEB_PAGE = b"<!doctype html><html><head><title>Hello</title></head><body>Not a feed</body></html>"
 
 
-async def test_an_unchanged_feed_costs_its_worker_one_operation_and_its_batch_a_few(world: World) -> None:
+async def test_an_unchanged_feed_costs_one_operation_and_its_message_nine(world: World) -> None:
     for number in range(20):
         await world.add_feed(f"feed-{number}", [item(n) for n in range(50)])
     for name in ("cold", "not modified", "same body"):
@@ -31,15 +31,15 @@ async def test_an_unchanged_feed_costs_its_worker_one_operation_and_its_batch_a_
         counting = CountingStore(world.store)
         await world.new_worker(counting).ingestion.ingest(batches[0])
         if name != "cold":
-            # To renew the claim; and for all together: feeds read and saved, run read, begun and ended, attempts, that
-            # the hour was covered, totals; the price of a fetch, once in ten minutes.
+            # One lease for each feed. For the message: feeds read and saved, run read, begun and ended, attempts,
+            # the covered hour, totals; and the price of a fetch, once in ten minutes.
             assert counting.operations == 20 + 9
         for number in range(20 if name == "cold" else 0):
             world.publish(f"feed-{number}", [item(n) for n in range(50)], etag='"1"')
 
 
-class _LosesAnswers(CountingStore):
-    """Saves feeds as it is told, or only those at even places, and then says that it could not."""
+class _LosesResponses(CountingStore):
+    """Saves all feeds, or every second one, and then raises Unavailable."""
 
     def __init__(self, store: Store, *, every: int) -> None:
         super().__init__(store)
@@ -55,13 +55,13 @@ class _LosesAnswers(CountingStore):
 
 
 @pytest.mark.parametrize("every", [1, 2])
-async def test_feeds_whose_save_had_no_answer_are_saved_once_and_counted(
+async def test_feeds_whose_save_lost_its_response_are_saved_and_counted_once(
     world: World, caplog: pytest.LogCaptureFixture, every: int
 ) -> None:
     for at, name in enumerate("abcd"):
         await world.add_feed(name, [item(at * 5 + number) for number in range(5)])
     (batch,) = await world.worker.claims.claim_every(world.clock.now)
-    await world.new_worker(_LosesAnswers(world.store, every=every)).ingestion.ingest(batch)
+    await world.new_worker(_LosesResponses(world.store, every=every)).ingestion.ingest(batch)
     assert '"event": "feeds_saved_one_by_one", "feeds": 4, "error": "Unavailable"' in caplog.text
     (run,) = await world.runs()
     assert (run["status"], run["metrics"]["articles_stored"]) == ("SUCCEEDED", 20)
@@ -71,7 +71,7 @@ async def test_feeds_whose_save_had_no_answer_are_saved_once_and_counted(
 
 
 class _BreaksOver(CountingStore):
-    """Has a bug that one feed brings out."""
+    """Fails with a bug at one feed."""
 
     def __init__(self, store: Store, feed_id: str) -> None:
         super().__init__(store)
@@ -102,7 +102,7 @@ async def test_a_feed_that_breaks_the_store_does_not_keep_the_others_from_being_
     assert [(await world.feed(name)).fetch_count for name in "abc"] == [1, 0, 1]
 
 
-async def test_a_fetch_that_failed_is_logged_as_an_error_with_how_often_it_was_tried(
+async def test_a_failed_fetch_is_logged_as_an_error_with_its_number_of_tries(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     await world.add_feed("a")
@@ -113,7 +113,7 @@ async def test_a_fetch_that_failed_is_logged_as_an_error_with_how_often_it_was_t
     assert {"feed_id": "a", "error_type": "timeout", "attempt": 3}.items() <= json.loads(line.message).items()
 
 
-async def test_a_304_keeps_what_the_last_200_said(world: World) -> None:
+async def test_a_304_keeps_the_headers_of_the_last_200(world: World) -> None:
     await world.add_feed("a")
     world.publish("a", [item(1)], etag='"1"', fields={"max_age": 1800.0})
     await world.poll("a")
@@ -131,7 +131,7 @@ async def test_a_304_keeps_what_the_last_200_said(world: World) -> None:
     assert after.next_fetch_time - world.clock.now >= timedelta(minutes=25)
 
 
-async def test_validators_that_lie_are_found_out_and_never_trusted_again(world: World) -> None:
+async def test_validators_that_lie_are_detected_and_not_trusted_again(world: World) -> None:
     await world.add_feed("a")
     for number in range(CHECKED_EVERY + 1):
         # The body changes all the time; its ETag never does.
@@ -156,7 +156,7 @@ async def test_validators_that_are_true_are_checked_and_kept(world: World) -> No
 
 
 @pytest.mark.parametrize("body", [WEB_PAGE, b"", b"<feed", b"{}", b"plain words"])
-async def test_what_is_no_feed_is_an_error_that_is_fetched_again_later(world: World, body: bytes) -> None:
+async def test_a_body_that_is_no_feed_is_an_error_and_is_fetched_again_later(world: World, body: bytes) -> None:
     await world.add_feed("a", [item(1)])
     await world.poll("a")
     before = await world.feed("a")
@@ -217,7 +217,7 @@ async def test_a_breaker_that_is_open_is_not_the_feeds_fault(world: World) -> No
     assert (feed.enabled, feed.consecutive_errors) == (True, 0)
 
 
-async def test_a_permanent_redirect_is_remembered_until_it_leads_nowhere(world: World) -> None:
+async def test_a_permanent_redirect_is_kept_until_its_target_is_gone(world: World) -> None:
     await world.add_feed("a")
     world.publish("a", [item(1)], fields={"moved_to": "https://new.example/feed"})
     await world.poll("a")
@@ -256,7 +256,7 @@ async def test_one_bad_feed_does_not_keep_the_others_from_being_saved(world: Wor
     for delivery in (2, 3, 4):
         with pytest.raises(ZeroDivisionError):
             await worker.ingestion.ingest(batch, delivery)
-    # The last delivery makes it an error that somebody can see.
+    # The last delivery records an error that people can see.
     await worker.ingestion.ingest(batch, 5)
     feed = await world.feed("b")
     assert (feed.last_error, feed.consecutive_errors, feed.claim_id) == ("ZeroDivisionError", 1, None)
@@ -266,7 +266,7 @@ async def test_one_bad_feed_does_not_keep_the_others_from_being_saved(world: Wor
     assert run.metrics.articles_fetched == {"a": 1, "b": 0, "c": 1}
 
 
-async def test_what_a_person_changes_during_a_fetch_stays_changed(world: World) -> None:
+async def test_a_persons_change_during_a_fetch_stays(world: World) -> None:
     await world.add_feed("a", [item(1)])
 
     class Slow:
@@ -281,7 +281,7 @@ async def test_what_a_person_changes_during_a_fetch_stays_changed(world: World) 
     assert (feed.priority_score, feed.enabled, feed.fetch_count, feed.claim_id) == (7.0, False, 1, None)
 
 
-async def test_what_was_fetched_from_an_address_that_a_person_has_changed_is_not_saved(world: World) -> None:
+async def test_a_fetch_from_a_url_that_a_person_has_changed_is_not_saved(world: World) -> None:
     await world.add_feed("a", [item(1)])
     world.shelf.pages["https://elsewhere.example/feed"] = Page(rss([item(1), item(2)]))
 
@@ -322,7 +322,7 @@ async def test_a_disabled_feed_is_not_fetched_though_its_message_waits(world: Wo
     assert (world.shelf.asked, (await world.feed("a")).claim_id) == ([], None)
 
 
-async def test_what_is_due_is_claimed_by_priority_then_due_time_and_no_host_keeps_others_waiting(world: World) -> None:
+async def test_due_feeds_are_claimed_by_priority_then_due_time_and_no_host_delays_others(world: World) -> None:
     for number in range(25):
         await world.add_feed(f"crowd-{number:02}", feed_url=f"https://crowd.example/{number}", priority_score=5.0)
     await world.add_feed("alone", priority_score=1.0)
@@ -345,7 +345,7 @@ async def test_a_tick_with_nothing_due_writes_nothing(world: World) -> None:
     assert counting.writes == 0
 
 
-async def test_a_lost_claim_runs_out_and_is_another_runs(world: World) -> None:
+async def test_a_claim_whose_message_was_lost_expires_and_another_run_claims_the_feed(world: World) -> None:
     await world.add_feed("a", [item(1)])
     (lost,) = await world.claimed("a")
     world.clock.forward(minutes=9)
@@ -358,7 +358,7 @@ async def test_a_lost_claim_runs_out_and_is_another_runs(world: World) -> None:
     assert (await world.feed("a")).fetch_count == 1
 
 
-async def test_fetching_now_what_is_being_fetched_answers_with_that_run(world: World) -> None:
+async def test_a_fetch_on_demand_of_a_feed_that_is_being_fetched_returns_that_run(world: World) -> None:
     await world.add_feed("a")
     (batch,) = await world.claimed("a")
     assert await world.worker.claims.claim("a", world.clock.now) == IngestMessage(batch.run_id)
@@ -366,7 +366,7 @@ async def test_fetching_now_what_is_being_fetched_answers_with_that_run(world: W
         await world.worker.claims.claim("b", world.clock.now)
 
 
-async def test_an_outage_of_the_store_is_raised_and_met_again(world: World) -> None:
+async def test_an_outage_of_the_store_is_raised_and_the_next_delivery_does_the_work(world: World) -> None:
     await world.add_feed("a", [item(1)])
     (batch,) = await world.claimed("a")
     counting = CountingStore(world.store, fail_writes_from=4)
@@ -376,7 +376,7 @@ async def test_an_outage_of_the_store_is_raised_and_met_again(world: World) -> N
     assert (await world.feed("a")).total_articles_fetched == 1
 
 
-def test_a_message_reads_as_it_was_written_and_nothing_else() -> None:
+def test_a_message_is_read_as_it_was_written_and_anything_else_is_refused() -> None:
     for batch in (
         IngestMessage("r", (ClaimedFeed("a", "r"), ClaimedFeed("b", "r"))),
         IngestMessage("r", (), "BATCH:a:1"),

@@ -1,4 +1,4 @@
-"""What is counted stays right: where a fetch fails after a crash, and where a run's message comes again or never."""
+"""Figures stay exact where a fetch fails after a crash, and where a message is delivered again or never."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.functional.articles.dying import Died, DyingStore
 from tests.functional.articles.world import World, item
 
 
-async def test_what_a_dead_try_stored_is_counted_though_the_next_fetch_fails(world: World) -> None:
+async def test_articles_of_a_dead_attempt_are_counted_though_the_next_fetch_fails(world: World) -> None:
     await world.add_feed("feed", [item(1), item(2)])
     world.clock.forward(minutes=1)
     batch = await world.worker.claims.claim("feed", world.clock.now)
@@ -28,7 +28,7 @@ async def test_what_a_dead_try_stored_is_counted_though_the_next_fetch_fails(wor
     assert (await world.feed("feed")).total_articles_fetched == 2
 
 
-async def test_a_message_that_begins_anew_after_its_run_ended_leaves_the_figures(world: World) -> None:
+async def test_a_message_that_is_sent_twice_leaves_the_figures_of_its_ended_run(world: World) -> None:
     await world.add_feed("feed", [item(1), item(2)])
     world.clock.forward(minutes=1)
     batch = await world.worker.claims.claim("feed", world.clock.now)
@@ -41,7 +41,7 @@ async def test_a_message_that_begins_anew_after_its_run_ended_leaves_the_figures
     assert after["sources_queried"] == before["sources_queried"]
 
 
-async def test_a_message_that_comes_again_after_its_run_ended_leaves_how_long_it_took(world: World) -> None:
+async def test_a_message_that_is_delivered_again_leaves_the_duration_of_its_ended_run(world: World) -> None:
     await world.add_feed("feed", [item(1)])
     world.clock.forward(minutes=1)
     batch = await world.worker.claims.claim("feed", world.clock.now)
@@ -67,7 +67,7 @@ async def test_with_two_sources_in_one_second_the_headline_is_that_of_the_first_
     assert article["source_attribution"][article["sources"][0]]["original_headline"] == article["headline"]
 
 
-async def test_runs_that_died_add_up_with_those_that_took_over(world: World) -> None:
+async def test_runs_whose_workers_died_add_up_with_those_that_took_over(world: World) -> None:
     k = 0
     while True:
         k += 1

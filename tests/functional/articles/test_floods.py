@@ -1,4 +1,4 @@
-"""A feed whose ids all change is held back until a person has looked; both ways out are there."""
+"""A feed whose ids all change is quarantined until a person releases or drops the batch."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -30,7 +30,7 @@ def moved(number: int, **changes: object) -> Item:
 FLOOD = [moved(number) for number in range(MANY)]
 
 
-async def held_batch(world: World) -> QuarantineItem:
+async def quarantined_batch(world: World) -> QuarantineItem:
     (document,) = [each for each in await world.all("quarantine") if each["entity_type"] == "QuarantineItem"]
     return QuarantineItem.from_document(document)
 
@@ -41,27 +41,27 @@ async def flooded(world: World, flood: list[Item] = FLOOD) -> QuarantineItem:
     world.clock.forward(days=1)
     world.publish("a", flood)
     await world.poll("a")
-    return await held_batch(world)
+    return await quarantined_batch(world)
 
 
 def quarantine(world: World) -> Quarantine:
     return Quarantine(world.store, world.worker.engine, world.clock)
 
 
-async def test_a_flood_is_held_and_changes_nothing_else(world: World) -> None:
+async def test_a_flood_is_quarantined_and_changes_nothing_else(world: World) -> None:
     later = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
-    item_held = await flooded(world, later)
-    assert (item_held.item_count, item_held.reason_code, item_held.subject) == (MANY, "FLOOD", "a")
+    batch_item = await flooded(world, later)
+    assert (batch_item.item_count, batch_item.reason_code, batch_item.subject) == (MANY, "FLOOD", "a")
     feed = await world.feed("a")
-    assert (feed.total_articles_fetched, feed.quarantine_id, feed.fetch_count) == (MANY, item_held.quarantine_id, 2)
+    assert (feed.total_articles_fetched, feed.quarantine_id, feed.fetch_count) == (MANY, batch_item.quarantine_id, 2)
     assert len(await world.articles()) == MANY
 
 
 async def test_a_flood_counts_as_parsed_once_and_as_no_duplicates_for_metrics(world: World) -> None:
     later = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
-    held = await flooded(world, later)
+    quarantined = await flooded(world, later)
     assert await _totals(world) == (2 * MANY, MANY, 0)
-    reviewed = await quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")
+    reviewed = await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED")
     assert reviewed.batch is not None
     await world.worker.ingestion.ingest(reviewed.batch)
     assert await _totals(world) == (2 * MANY, 2 * MANY, 0)
@@ -74,16 +74,16 @@ async def _totals(world: World) -> tuple[int, int, int]:
     return totals.articles_parsed, totals.articles_inserted, totals.articles_deduplicated
 
 
-async def test_a_flood_is_held_once_however_often_it_comes(world: World) -> None:
+async def test_a_flood_is_quarantined_once_however_often_it_comes(world: World) -> None:
     await flooded(world)
     for number in range(3):
         world.publish("a", [*FLOOD, item(500 + number)])
         await world.poll("a", world.new_worker())
-    assert (await held_batch(world)).item_count == MANY
+    assert (await quarantined_batch(world)).item_count == MANY
     assert (await world.feed("a")).total_articles_fetched == MANY + 3
 
 
-async def test_news_over_new_urls_and_headlines_is_no_flood_however_much_it_is(world: World) -> None:
+async def test_many_entries_with_new_urls_and_headlines_are_no_flood(world: World) -> None:
     await world.add_feed("a", KNOWN)
     await world.poll("a")
     world.publish("a", [item(number) for number in range(100, 160)])
@@ -92,7 +92,7 @@ async def test_news_over_new_urls_and_headlines_is_no_flood_however_much_it_is(w
     assert await world.all("quarantine") == []
 
 
-async def test_a_few_new_ids_over_known_pages_are_let_in(world: World) -> None:
+async def test_a_few_new_ids_over_known_pages_are_no_flood(world: World) -> None:
     await world.add_feed("a", KNOWN)
     await world.poll("a")
     world.publish("a", [moved(number, text="An update.") for number in range(9)])
@@ -100,17 +100,17 @@ async def test_a_few_new_ids_over_known_pages_are_let_in(world: World) -> None:
     assert await world.all("quarantine") == []
 
 
-async def test_an_approved_batch_comes_in_once_and_counts_once(world: World) -> None:
+async def test_a_released_batch_is_ingested_and_counted_once(world: World) -> None:
     flood = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
-    held = await flooded(world, flood)
-    reviewed = await quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED", "a new system")
+    quarantined = await flooded(world, flood)
+    reviewed = await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED", "a new system")
     assert reviewed.batch is not None
     batch = IngestMessage.from_message(reviewed.batch.to_message())
     outcome = await world.worker.ingestion.ingest(batch)
     assert len(outcome.article_ids) == MANY
-    # Delivered again, and asked for again.
+    # Delivered again, and released again.
     assert (await world.new_worker().ingestion.ingest(batch, 2)).article_ids == ()
-    again = await quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")
+    again = await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED")
     assert again.batch is not None
     assert (await world.new_worker().ingestion.ingest(again.batch)).article_ids == ()
     feed = await world.feed("a")
@@ -134,25 +134,25 @@ class DiesFinishingTheBatch(DyingStore):
         return await super().batch(container, partition, operations)
 
 
-async def test_a_batch_that_came_in_before_its_worker_died_is_in_the_figures_of_its_run(world: World) -> None:
+async def test_a_batch_that_was_ingested_before_its_worker_died_is_in_the_figures_of_its_run(world: World) -> None:
     flood = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
-    held = await flooded(world, flood)
-    batch = (await quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")).batch
+    quarantined = await flooded(world, flood)
+    batch = (await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED")).batch
     assert batch is not None
     with pytest.raises(Died):
         await world.new_worker(DiesFinishingTheBatch(world.store)).ingestion.ingest(batch)
     world.clock.forward(minutes=1)
     await world.new_worker().ingestion.ingest(batch, 2)
-    assert (await held_batch(world)).released_at is not None
+    assert (await quarantined_batch(world)).released_at is not None
     (run,) = [each for each in await world.runs() if each["run_id"] == batch.run_id]
     assert (run["status"], run["metrics"]["articles_stored"]) == ("SUCCEEDED", MANY)
 
 
-async def test_a_dropped_batch_stays_out_and_its_pieces_go(world: World) -> None:
-    held = await flooded(world)
-    dropped = await quarantine(world).review(held.quarantine_id, "CLEARED_TERMINAL")
+async def test_a_dropped_batch_is_not_ingested_and_its_parts_are_deleted(world: World) -> None:
+    quarantined = await flooded(world)
+    dropped = await quarantine(world).review(quarantined.quarantine_id, "CLEARED_TERMINAL")
     assert dropped.batch is None
-    assert await QuarantinedBatches(world.store).released(held.quarantine_id) is None
+    assert await QuarantinedBatches(world.store).released(quarantined.quarantine_id) is None
     await QuarantinedBatches(world.store).clean_up()
     assert [each["entity_type"] for each in await world.all("quarantine")] == ["QuarantineItem"]
     world.publish("a", [*FLOOD, item(700)])
@@ -160,13 +160,13 @@ async def test_a_dropped_batch_stays_out_and_its_pieces_go(world: World) -> None
     assert len(await world.articles()) == MANY + 1
 
 
-async def test_a_dropped_batch_is_no_longer_what_its_feed_points_to_though_the_review_died_before_that(
+async def test_a_feed_stops_naming_a_dropped_batch_though_the_review_died_before_that(
     world: World,
 ) -> None:
-    held = await flooded(world)
+    quarantined = await flooded(world)
     pointing = await world.feed("a")
-    assert pointing.quarantine_id == held.quarantine_id
-    await quarantine(world).review(held.quarantine_id, "CLEARED_TERMINAL")
+    assert pointing.quarantine_id == quarantined.quarantine_id
+    await quarantine(world).review(quarantined.quarantine_id, "CLEARED_TERMINAL")
     feed = await world.feed("a")
     assert (feed.quarantine_id, feed.total_articles_fetched) == (None, MANY)
     await world.store.replace("feeds", pointing.to_document(), feed.stored_etag or "")
@@ -174,53 +174,53 @@ async def test_a_dropped_batch_is_no_longer_what_its_feed_points_to_though_the_r
     assert (await world.feed("a")).quarantine_id is None
 
 
-async def test_dropping_a_batch_leaves_alone_what_its_feed_points_to_by_now(world: World) -> None:
-    held = await flooded(world)
+async def test_dropping_a_batch_leaves_a_newer_batch_in_its_feed(world: World) -> None:
+    quarantined = await flooded(world)
     feed = await world.feed("a")
     other = feed.changed(world.clock.now, quarantine_id="another")
     await world.store.replace("feeds", other.to_document(), feed.stored_etag or "")
-    await quarantine(world).review(held.quarantine_id, "CLEARED_TERMINAL")
+    await quarantine(world).review(quarantined.quarantine_id, "CLEARED_TERMINAL")
     assert (await world.feed("a")).quarantine_id == "another"
 
 
-async def test_a_fetch_that_ends_after_its_feeds_batch_was_dropped_does_not_point_to_it_again(world: World) -> None:
-    held = await flooded(world)
+async def test_a_fetch_that_ends_after_its_feeds_batch_was_dropped_does_not_name_it_again(world: World) -> None:
+    quarantined = await flooded(world)
     (fetching,) = await world.claimed("a")
     leases = Leases(world.store, world.clock)
     document = await world.store.read("feeds", "a", "feed")
     lease = await leases.acquire(document, fetching.run_id, 1, FETCH_FEED)
     assert isinstance(lease, Lease)
-    await quarantine(world).review(held.quarantine_id, "CLEARED_TERMINAL")
+    await quarantine(world).review(quarantined.quarantine_id, "CLEARED_TERMINAL")
     assert await leases.save([(lease, lease.feed.changed(world.clock.now, fetch_count=7), None)]) == [True]
     feed = await world.feed("a")
     assert (feed.quarantine_id, feed.fetch_count) == (None, 7)
 
 
 async def test_a_batch_waits_while_its_feed_is_being_fetched(world: World) -> None:
-    held = await flooded(world)
-    reviewed = await quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")
+    quarantined = await flooded(world)
+    reviewed = await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED")
     assert reviewed.batch is not None
     (fetching,) = await world.claimed("a")
     with pytest.raises(ChangedMeanwhile):
         await world.worker.ingestion.ingest(reviewed.batch)
     await world.worker.ingestion.ingest(fetching)
     await world.worker.ingestion.ingest(reviewed.batch, 2)
-    assert (await held_batch(world)).released_at is not None
+    assert (await quarantined_batch(world)).released_at is not None
 
 
-async def test_a_batch_of_a_feed_that_is_gone_is_done_with(world: World) -> None:
-    held = await flooded(world)
-    reviewed = await quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")
+async def test_a_batch_of_a_deleted_feed_is_finished(world: World) -> None:
+    quarantined = await flooded(world)
+    reviewed = await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED")
     assert reviewed.batch is not None
     await world.store.delete("feeds", "a", "feed")
     assert (await world.worker.ingestion.ingest(reviewed.batch)).article_ids == ()
-    assert (await held_batch(world)).released_at is not None
+    assert (await quarantined_batch(world)).released_at is not None
 
 
-async def test_a_batch_that_no_document_could_hold_is_kept_in_pieces(world: World) -> None:
+async def test_a_batch_that_is_too_large_for_a_document_is_stored_in_parts(world: World) -> None:
     text = "long " * 20_000
-    held = await flooded(world, [moved(number, text=f"{number} {text}") for number in range(MANY)])
-    assert held.parts * PART_BYTES > MANY * len(text) > PART_BYTES
-    items = await QuarantinedBatches(world.store).items(held)
+    quarantined = await flooded(world, [moved(number, text=f"{number} {text}") for number in range(MANY)])
+    assert quarantined.parts * PART_BYTES > MANY * len(text) > PART_BYTES
+    items = await QuarantinedBatches(world.store).items(quarantined)
     assert [each.article_id for each in items] == [each.guid for each in FLOOD]
     assert items[0].summary_html.startswith("0 long")

@@ -1,7 +1,7 @@
-"""Whatever meets whatever: workers that claim, fetch, die and take over at once, messages that come late, again or
-twice, and feeds that change meanwhile, also back. In the end every article is there once, and every figure is right.
+"""Workers that claim, fetch, die and take over at the same time, with messages that are delivered late, again or
+twice, and feeds that change meanwhile, also back. In the end every article is stored once, and every figure is exact.
 
-Each seed is a life of its own. What is drawn is who does what, when he dies, and whose operation comes next.
+Each seed is another history: which worker does what, when it dies, and whose operation is next are random.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class Message:
 
 @dataclass
 class Life:
-    """`says` is all that each feed has ever said, as it says it now. `messages` are those that nobody has finished;
-    `announced` and `analysed` are the articles that analysis has heard of, and the texts that it has read."""
+    """`entries` are all that each feed has ever published, in their present form. `messages` are not finished yet.
+    `announced` are the articles that were sent to analysis, `analysed` the texts that it has read."""
 
     world: World
     chance: random.Random
-    says: dict[str, list[Item]] = field(default_factory=dict)
+    entries: dict[str, list[Item]] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
     announced: set[str] = field(default_factory=set)
     analysed: dict[str, str] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Life:
     async def begin(self) -> None:
         for priority, feed in enumerate(FEEDS):
             numbers = self.chance.sample(range(len(TITLES)), self.chance.randint(2, 5))
-            self.says[feed] = [self._item(feed, number) for number in numbers]
+            self.entries[feed] = [self._item(feed, number) for number in numbers]
             await self.world.add_feed(feed, source_priority=priority)
 
     def _item(self, feed: str, number: int) -> Item:
@@ -73,7 +73,7 @@ class Life:
         return item(number, title=TITLES[number], guid=None, link=f"https://{feed}.example/{number}")
 
     def publish_some(self, edition: int) -> None:
-        for feed, items in self.says.items():
+        for feed, items in self.entries.items():
             if self.chance.random() < 0.3:
                 place = self.chance.randrange(len(items))
                 text = self.chance.choice((f"Edited for edition {edition}.", FIRST_TEXT))
@@ -83,12 +83,12 @@ class Life:
             self.world.publish(feed, shown, status=FetchStatus.FETCHED if is_up else FetchStatus.TIMEOUT)
 
     async def go_on(self) -> None:
-        """Two or three workers, by clocks that differ, at what is due and at what was left to do; half of them die."""
+        """Two or three workers, with clocks that differ, claim what is due and do old messages; half of them die."""
         turns = Turns(self.chance)
         workers = []
-        for who in range(self.chance.randint(2, 3)):
+        for number in range(self.chance.randint(2, 3)):
             dies_at = self.chance.randint(1, 40) if self.chance.random() < 0.5 else NEVER
-            store = TurnStore(self.world.store, turns, who, dies_at, self.chance.choice(WHENS))
+            store = TurnStore(self.world.store, turns, number, dies_at, self.chance.choice(WHENS))
             ahead = timedelta(seconds=self.chance.randint(0, CLOCKS_DIFFER))
             workers.append(self.world.new_worker(store, clock=Ahead(self.world.clock, ahead)))
         work: list[Awaitable[object]] = [self._claim_and_do(each) for each in workers]
@@ -135,7 +135,7 @@ class Life:
         """Nobody dies any more: what waits in the queue is done, everything is fetched, what never ended is closed."""
         for message in self.messages:
             assert await self._do(self.world.new_worker(), message.batch, message.delivery + 1)
-        for feed, items in self.says.items():
+        for feed, items in self.entries.items():
             self.world.publish(feed, items)
         for _ in range(2):
             self.world.clock.forward(minutes=16)
@@ -150,7 +150,7 @@ class Life:
 
 
 @pytest.mark.parametrize("seed", range(LIVES))
-async def test_whatever_meets_whatever_every_article_is_there_once_and_every_figure_is_right(
+async def test_whatever_workers_meet_every_article_is_stored_once_and_every_figure_is_exact(
     world: World, seed: int
 ) -> None:
     life = Life(world, random.Random(seed))
@@ -169,10 +169,12 @@ async def test_whatever_meets_whatever_every_article_is_there_once_and_every_fig
 
 async def _check_articles(life: Life) -> None:
     articles = await life.world.articles()
-    told = {title: {feed: one for feed in FEEDS for one in life.says[feed] if one.title == title} for title in TITLES}
-    assert [each["headline"] for each in articles] == [title for title in TITLES if told[title]]
+    published = {
+        title: {feed: one for feed in FEEDS for one in life.entries[feed] if one.title == title} for title in TITLES
+    }
+    assert [each["headline"] for each in articles] == [title for title in TITLES if published[title]]
     for article in articles:
-        by_feed = told[article["headline"]]
+        by_feed = published[article["headline"]]
         best = min(by_feed)
         assert sorted(article["sources"]) == sorted(article["source_attribution"]) == sorted(by_feed)
         assert (article["canonical"]["source"], article["text_for_analysis"]) == (best, by_feed[best].text)
@@ -185,11 +187,11 @@ async def _check_articles(life: Life) -> None:
 
 async def _check_figures(life: Life) -> None:
     feeds = [await life.world.feed(name) for name in FEEDS]
-    assert [each.total_articles_fetched for each in feeds] == [len(life.says[name]) for name in FEEDS]
+    assert [each.total_articles_fetched for each in feeds] == [len(life.entries[name]) for name in FEEDS]
     assert {(each.claim_id, each.current_attempt, each.recheck_entries) for each in feeds} == {(None, None, False)}
     runs = await life.world.runs()
     assert {each["status"] for each in runs} <= {"SUCCEEDED", "PARTIAL", "FAILED"}
     counted = [each["metrics"] for each in runs if "metrics" in each]
     articles = len(await life.world.articles())
     assert sum(each["articles_stored"] for each in counted) == articles
-    assert sum(each["collisions_detected"] for each in counted) == sum(map(len, life.says.values())) - articles
+    assert sum(each["collisions_detected"] for each in counted) == sum(map(len, life.entries.values())) - articles

@@ -1,4 +1,4 @@
-"""A web page that was added stands for the feed that it names, and no feed is fetched twice for that."""
+"""A web page that was added leads to the feed that it names, and no feed is fetched twice for that."""
 
 from models.feed import Feed
 from services.articles.poll import CHECKED_EVERY
@@ -21,7 +21,7 @@ def lay_out(world: World, link: str = "/feed.xml") -> None:
     world.shelf.pages[NAMED] = Page(rss([item(1), item(2)]))
 
 
-async def test_the_feed_that_a_page_names_is_fetched_in_its_place(world: World) -> None:
+async def test_the_feed_that_a_page_names_is_fetched_instead_of_the_page(world: World) -> None:
     lay_out(world)
     await added(world, PAGE, "page")
     await world.poll("page")
@@ -30,7 +30,7 @@ async def test_the_feed_that_a_page_names_is_fetched_in_its_place(world: World) 
     assert (await added(world, NAMED, "later")).feed_id == "page"
 
 
-async def test_a_page_whose_feed_is_here_already_is_disabled_and_says_which_it_is(world: World) -> None:
+async def test_a_page_whose_feed_is_registered_already_is_disabled_with_the_name_of_that_feed(world: World) -> None:
     lay_out(world, "/feed.xml#top")
     await added(world, NAMED, "known")
     await world.poll("known")
@@ -56,7 +56,7 @@ async def test_a_second_page_of_the_same_feed_is_the_first(world: World) -> None
     assert "as page" in str((await world.feed("about")).disabled_reason)
 
 
-async def test_where_the_named_feed_moved_to_a_known_one_it_is_that_one(world: World) -> None:
+async def test_a_page_whose_feed_moved_to_a_registered_one_is_a_duplicate_of_it(world: World) -> None:
     lay_out(world, "/old")
     world.shelf.pages[NAMED] = Page(rss([item(1)]))
     world.shelf.pages["https://news.example/old"] = Page(rss([item(1)]), fields={"moved_to": NAMED})
@@ -66,7 +66,7 @@ async def test_where_the_named_feed_moved_to_a_known_one_it_is_that_one(world: W
     assert "as known" in str((await world.feed("page")).disabled_reason)
 
 
-async def test_a_feed_that_moved_for_good_to_a_known_one_is_disabled_and_says_which_it_is(world: World) -> None:
+async def test_a_feed_that_moved_to_a_registered_one_is_disabled_with_the_name_of_that_feed(world: World) -> None:
     old = "https://news.example/old"
     world.shelf.pages[NAMED] = Page(rss([item(1)]))
     world.shelf.pages[old] = Page(rss([item(1)]))
@@ -81,7 +81,7 @@ async def test_a_feed_that_moved_for_good_to_a_known_one_is_disabled_and_says_wh
     assert (await world.feed("known")).enabled
 
 
-async def test_feeds_that_moved_to_each_other_in_turn_do_not_both_end(world: World) -> None:
+async def test_of_feeds_that_moved_to_each_other_one_stays_enabled(world: World) -> None:
     here, there = "https://news.example/here", "https://news.example/there"
     world.shelf.pages[here] = Page(rss([item(1)]), fields={"moved_to": there})
     world.shelf.pages[there] = Page(rss([item(1)]))
@@ -94,7 +94,7 @@ async def test_feeds_that_moved_to_each_other_in_turn_do_not_both_end(world: Wor
     assert [(await world.feed(each)).enabled for each in ("here", "there")] == [False, True]
 
 
-async def test_a_page_whose_feed_is_disabled_stands_for_it(world: World) -> None:
+async def test_a_page_whose_feed_is_disabled_is_fetched_for_it(world: World) -> None:
     lay_out(world)
     await added(world, NAMED, "known")
     await FeedRegistry(world.store, world.clock).change("known", {"enabled": False})
@@ -103,7 +103,7 @@ async def test_a_page_whose_feed_is_disabled_stands_for_it(world: World) -> None
     assert ((await world.feed("page")).enabled, (await world.feed("page")).redirect_url) == (True, NAMED)
 
 
-async def test_a_page_whose_feed_moved_to_a_known_one_is_disabled_and_says_which_it_is(world: World) -> None:
+async def test_a_page_whose_feed_moved_to_a_registered_one_is_disabled_with_the_name_of_that_feed(world: World) -> None:
     lay_out(world)
     known = "https://news.example/known"
     world.shelf.pages[known] = Page(rss([item(1)]))
@@ -117,7 +117,7 @@ async def test_a_page_whose_feed_moved_to_a_known_one_is_disabled_and_says_which
     assert (page.enabled, page.disabled_reason) == (False, "the feed of this page is registered already, as known")
 
 
-async def test_where_a_feed_moved_to_may_be_spelled_otherwise(world: World) -> None:
+async def test_the_url_that_a_feed_moved_to_may_be_spelled_in_another_way(world: World) -> None:
     old, other = "https://news.example/old", "https://news.example/other"
     new = "https://elsewhere.example/feed"
     world.shelf.pages[new] = world.shelf.pages[old] = Page(rss([item(1)]), fields={"moved_to": new})
@@ -130,7 +130,7 @@ async def test_where_a_feed_moved_to_may_be_spelled_otherwise(world: World) -> N
     assert "as old" in str((await world.feed("other")).disabled_reason)
 
 
-async def test_a_feed_that_moved_to_where_nobody_is_goes_on_there(world: World) -> None:
+async def test_a_feed_that_moved_to_an_unregistered_url_is_fetched_there(world: World) -> None:
     old = "https://news.example/old"
     world.shelf.pages[NAMED] = Page(rss([item(1)]))
     world.shelf.pages[old] = Page(rss([item(1)]), fields={"moved_to": NAMED})
@@ -140,7 +140,7 @@ async def test_a_feed_that_moved_to_where_nobody_is_goes_on_there(world: World) 
     assert ((await world.feed("old")).redirect_url, world.shelf.asked[-1].url) == (NAMED, NAMED)
 
 
-async def test_a_feed_that_has_moved_costs_no_more_than_one_that_has_not(world: World) -> None:
+async def test_a_feed_that_has_moved_costs_no_more_operations_than_another(world: World) -> None:
     costs = []
     for name, fields in (("here", {}), ("moved", {"moved_to": NAMED})):
         url = f"https://news.example/{name}"
@@ -156,7 +156,7 @@ async def test_a_feed_that_has_moved_costs_no_more_than_one_that_has_not(world: 
     assert costs[0] == costs[1]
 
 
-async def test_of_two_pages_that_took_the_same_feed_at_the_same_moment_one_goes_on(world: World) -> None:
+async def test_of_two_pages_that_found_the_same_feed_at_the_same_moment_one_stays_enabled(world: World) -> None:
     lay_out(world)
     other = PAGE.replace("blog", "about")
     world.shelf.pages[other] = world.shelf.pages[PAGE]
@@ -171,7 +171,7 @@ async def test_of_two_pages_that_took_the_same_feed_at_the_same_moment_one_goes_
     assert "as a-page" in str((await world.feed("b-page")).disabled_reason)
 
 
-async def test_a_page_may_be_enabled_again_once_the_other_is_gone(world: World) -> None:
+async def test_a_page_may_be_enabled_again_after_the_other_feed_was_removed(world: World) -> None:
     lay_out(world)
     registry = FeedRegistry(world.store, world.clock)
     await added(world, NAMED, "known")

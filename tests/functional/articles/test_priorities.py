@@ -1,11 +1,11 @@
-"""Priorities that are changed while a feed is fetched, or between its removal and its return."""
+"""Priorities that are changed while a feed is fetched, or between its removal and its next registration."""
 
 from services.feeds.registry import FeedRegistry
 from services.fetch.outcome import FetchRequest, FetchResult
 from tests.functional.articles.world import World, item
 
 
-async def test_a_priority_that_is_changed_while_its_feed_is_fetched_counts_for_what_comes_in(world: World) -> None:
+async def test_a_priority_that_is_changed_during_a_fetch_counts_for_its_articles(world: World) -> None:
     await world.add_feed("early", [item(1, text="early")], source_priority=5)
     await world.add_feed("late", [item(1, text="late"), item(2)])
     first = await world.poll("early")
@@ -27,7 +27,7 @@ async def test_a_priority_that_is_changed_while_its_feed_is_fetched_counts_for_w
     assert (feed.source_priority, feed.total_articles_fetched) == (1, 2)
 
 
-async def test_a_feed_that_is_added_again_with_another_priority_is_read_by_it(world: World) -> None:
+async def test_a_feed_that_is_added_again_with_another_priority_has_it_in_its_articles(world: World) -> None:
     await world.add_feed("a", [item(1, text="a")], source_priority=5)
     await world.add_feed("b", [item(1, text="b")], source_priority=6)
     await world.poll("a")

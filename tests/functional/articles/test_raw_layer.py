@@ -1,4 +1,4 @@
-"""What the raw layer keeps of an entry that could not be taken as it was written."""
+"""The raw layer of an entry that had to be repaired."""
 
 import json
 from datetime import timedelta
@@ -31,7 +31,7 @@ async def observed(world: World, body: bytes) -> dict[str, tuple[str | None, tup
     return {each.url: (each.raw_value, each.parse_warnings) for each in found}
 
 
-async def test_a_date_that_was_not_taken_is_kept_as_it_was_written(world: World) -> None:
+async def test_a_date_that_does_not_count_is_kept_as_it_was_written(world: World) -> None:
     found = await observed(
         world,
         document(
@@ -49,7 +49,7 @@ async def test_a_date_that_was_not_taken_is_kept_as_it_was_written(world: World)
     assert 190 < len(found["https://a.example/5"][0] or "") <= 200
 
 
-async def test_what_was_mended_of_an_entry_is_said_with_it_and_counted_with_its_feed(world: World) -> None:
+async def test_a_repair_of_an_entry_is_named_in_its_observation_and_counted_in_its_feed(world: World) -> None:
     when = "<pubDate>Sat, 21 Feb 2026 19:00:00 GMT</pubDate>"
     long = f"<item><title>{'word ' * 1_000}</title><link>https://a.example/1</link>{when}</item>"
     twice = "<guid isPermaLink='false'>same</guid>"
@@ -93,12 +93,12 @@ async def test_an_apis_odd_dates_are_kept_too(world: World) -> None:
     }
 
 
-async def test_a_batch_that_was_held_says_what_it_would_have_said(world: World) -> None:
+async def test_the_entries_of_a_quarantined_batch_keep_their_dates_as_they_were_written(world: World) -> None:
     items = parse(document(entry(1, "<pubDate>soon</pubDate>")), "https://a.example/").items
     source = Source("a", "a", 999)
     batches = QuarantinedBatches(world.store)
     now = world.clock.now
     name = await batches.add("a", [candidate_of(entry_of(source, each), source, now) for each in items], now)
-    held = await world.store.read("quarantine", name, name)
-    assert held is not None
-    assert tuple(await batches.items(QuarantineItem.from_document(held))) == items
+    quarantined = await world.store.read("quarantine", name, name)
+    assert quarantined is not None
+    assert tuple(await batches.items(QuarantineItem.from_document(quarantined))) == items

@@ -1,4 +1,4 @@
-"""A message that was sent twice is worked on twice at once: the work is done once, and the run's record says it all."""
+"""Two deliveries of one message at the same time do the work once, and the run has all figures."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ FEEDS = ("a", "b", "c")
 
 
 async def _worked_on_twice(world: World, seed: int) -> set[int]:
-    """Who worked on it."""
+    """The workers that worked on the message."""
     for at, name in enumerate(FEEDS):
         await world.add_feed(name, [item(at * 2 + number) for number in range(2)])
     world.shelf.pages["https://b.example/feed"].status = FetchStatus.TIMEOUT if seed % 2 else FetchStatus.FETCHED
     (batch,) = await world.worker.claims.claim_every(world.clock.now)
     turns = Turns(random.Random(seed))
-    workers = [world.new_worker(TurnStore(world.store, turns, who)) for who in range(2)]
+    workers = [world.new_worker(TurnStore(world.store, turns, worker)) for worker in range(2)]
     actors = [asyncio.ensure_future(each.ingestion.ingest(batch)) for each in workers]
     await turns.give_until_done(*actors)
     outcomes = [each.result() for each in actors]
@@ -31,7 +31,7 @@ async def _worked_on_twice(world: World, seed: int) -> set[int]:
 
 
 @pytest.mark.parametrize("seed", range(80))
-async def test_however_two_deliveries_share_the_work_the_run_says_all_of_it(world: World, seed: int) -> None:
+async def test_however_two_deliveries_share_the_work_the_run_has_all_figures(world: World, seed: int) -> None:
     assert await _worked_on_twice(world, seed) == {0, 1}
     (run,) = await world.runs()
     fails = seed % 2

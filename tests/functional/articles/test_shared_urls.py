@@ -12,7 +12,7 @@ PAGE = "https://product.example/changes"
 ENTRIES = [item(number, link=PAGE, guid=None) for number in range(4)]
 
 
-async def test_each_is_an_article_and_stays_one(world: World) -> None:
+async def test_each_is_an_article_of_its_own(world: World) -> None:
     await world.add_feed("a", ENTRIES[:3])
     assert len((await world.poll("a")).article_ids) == 3
     assert (await world.feed("a")).parse_warnings == {"url_repeated": 3}
@@ -32,7 +32,7 @@ async def test_an_edit_of_one_edits_it_alone(world: World) -> None:
     assert [source_id for source_id, text in texts.items() if text == "Mended."] == [edited]
 
 
-async def test_one_that_was_alone_before_is_the_same_article_in_company(world: World) -> None:
+async def test_an_entry_that_was_alone_before_is_the_same_article_among_others(world: World) -> None:
     await world.add_feed("a", ENTRIES[:1])
     (first,) = (await world.poll("a")).article_ids
     world.publish("a", [replace(ENTRIES[0], text="Mended."), *ENTRIES[1:]])
@@ -41,7 +41,7 @@ async def test_one_that_was_alone_before_is_the_same_article_in_company(world: W
 
 
 @pytest.mark.parametrize("title", [ENTRIES[1].title, "Number 1 was in the news again"])
-async def test_one_that_is_alone_later_is_not_taken_for_the_one_that_was_alone_before(world: World, title: str) -> None:
+async def test_an_entry_that_is_alone_later_is_not_merged_with_the_one_that_was_alone(world: World, title: str) -> None:
     await world.add_feed("a", ENTRIES[:1])
     (first,) = (await world.poll("a")).article_ids
     for entries in (ENTRIES[:2], ENTRIES[1:2], [replace(ENTRIES[1], title=title, text="Mended.")]):
@@ -55,7 +55,7 @@ async def test_one_that_is_alone_later_is_not_taken_for_the_one_that_was_alone_b
     assert len(articles) == 2 + (title != ENTRIES[1].title)
 
 
-async def test_an_undated_one_that_is_alone_later_is_still_the_same(world: World) -> None:
+async def test_an_undated_entry_that_is_alone_later_is_the_same_article(world: World) -> None:
     entries = [replace(each, published=None) for each in ENTRIES[:2]]
     await world.add_feed("a", entries)
     assert len((await world.poll("a")).article_ids) == 2
@@ -71,7 +71,7 @@ async def test_a_url_that_repeats_under_one_headline_still_is_one_entry(world: W
     assert (await world.feed("a")).parse_warnings == {}
 
 
-async def test_their_attributions_are_old_ids_too(world: World) -> None:
+async def test_the_ids_in_their_attributions_lead_to_them(world: World) -> None:
     await world.add_feed("a", ENTRIES)
     await world.poll("a")
     articles = Articles(world.store, world.clock)

@@ -1,4 +1,4 @@
-"""Workers that take turns at the store, operation by operation, in an order that is drawn: any two meet anywhere."""
+"""Workers that take turns at the store, operation by operation, in a random order: any two operations may meet."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEVER = 1_000_000_000
 
 
 class Turns:
-    """Who asks the store next. `takers` is who has asked at all."""
+    """Decides which worker's operation is next. `takers` are the workers that have done one."""
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance
@@ -24,22 +24,22 @@ class Turns:
         self._has_run = asyncio.Event()
         self.takers: set[int] = set()
 
-    async def take(self, who: int, work: Callable[[], Awaitable[Any]]) -> Any:
+    async def take(self, worker: int, work: Callable[[], Awaitable[Any]]) -> Any:
         turn = asyncio.Event()
-        self._waiting.setdefault(who, deque()).append(turn)
+        self._waiting.setdefault(worker, deque()).append(turn)
         await turn.wait()
-        self.takers.add(who)
+        self.takers.add(worker)
         try:
             return await work()
         finally:
             self._has_run.set()
 
     async def give_until_done(self, *actors: asyncio.Future[Any]) -> None:
-        """Raises what an actor raised."""
+        """Raises the error of an actor."""
         while not all(each.done() for each in actors):
             for _ in range(STEPS_TO_THE_NEXT_OPERATION):
                 await asyncio.sleep(0)
-            ready = sorted(who for who, turns in self._waiting.items() if turns)
+            ready = sorted(worker for worker, turns in self._waiting.items() if turns)
             if not ready:
                 await asyncio.sleep(0.001)
                 continue
@@ -50,12 +50,12 @@ class Turns:
 
 
 class TurnStore(DyingStore):
-    """The store as worker `who` sees it, who may die at his k-th operation."""
+    """The store of worker `worker`, which may die at its k-th operation."""
 
-    def __init__(self, store: Store, turns: Turns, who: int, k: int = NEVER, when: When = "before") -> None:
+    def __init__(self, store: Store, turns: Turns, worker: int, k: int = NEVER, when: When = "before") -> None:
         super().__init__(store, k, when)
         self._turns = turns
-        self._who = who
+        self._worker = worker
 
     async def _do(self, name: str, *arguments: Any, half: tuple[Any, ...] | None = None) -> Any:
-        return await self._turns.take(self._who, lambda: super(TurnStore, self)._do(name, *arguments, half=half))
+        return await self._turns.take(self._worker, lambda: super(TurnStore, self)._do(name, *arguments, half=half))

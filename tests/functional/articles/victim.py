@@ -1,4 +1,4 @@
-"""A process that claims and ingests until nothing is left to do, and is killed before: see killing.py.
+"""A process that claims and ingests until nothing is left to do, unless it is killed before: see killing.py.
 
 `python -m tests.functional.articles.victim FOLDER SECONDS`; its clock is that many seconds ahead.
 """
@@ -22,7 +22,7 @@ from tests.functional.articles.world import Worker
 
 
 class Messages:
-    """Files of messages, named for how often they have been delivered."""
+    """Messages as files. A file's suffix is the number of its deliveries."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "messages"
@@ -34,7 +34,7 @@ class Messages:
         path.with_suffix(".writing").replace(path)
 
     def delivered(self) -> list[tuple[Path, IngestMessage, int]]:
-        """Each message with how often it has been delivered now."""
+        """Each message with the number of its deliveries, this one included."""
         found = []
         for path in list(self._folder.glob("*.[0-9]*")):
             delivery = int(path.suffix[1:]) + 1

@@ -1,4 +1,4 @@
-"""A small world to ingest from: feeds on a shelf instead of the web, a clock that is set, a store, and workers.
+"""A small world to ingest from: pages on a shelf instead of the web, a clock that tests set, a store, and workers.
 
 The shelf answers as the real fetcher does, conditions and body hashes included, so that what is tested is everything
 behind it. A worker is a process: a new one knows nothing but what is stored.
@@ -49,7 +49,7 @@ class SettableClock:
 
 @dataclass(frozen=True)
 class Item:
-    """One entry of a feed; what is None is not in it."""
+    """One entry of a feed. A field that is None is left out."""
 
     title: str
     link: str = ""
@@ -90,13 +90,12 @@ def rss(items: Iterable[Item], note: str = "") -> bytes:
 
 @dataclass
 class Page:
-    """What is at a URL. `etag` None: no validators. `sticky`: says 304 to its ETag whatever the body is by now."""
+    """The page at a URL. `etag` None: no validators."""
 
     body: bytes = b""
     etag: str | None = None
     status: FetchStatus = FetchStatus.FETCHED
     fields: dict[str, Any] = field(default_factory=dict)
-    sticky: bool = False
 
 
 def analysed(article: Document) -> Document:
@@ -106,7 +105,7 @@ def analysed(article: Document) -> Document:
 
 
 class Shelf:
-    """Fetches, of pages that tests lay out. `asked` is every request."""
+    """The fetcher, of pages that tests publish. `asked` are all requests."""
 
     def __init__(self) -> None:
         self.pages: dict[str, Page] = {}

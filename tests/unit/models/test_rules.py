@@ -320,7 +320,7 @@ def test_only_a_person_lets_a_document_out_of_quarantine() -> None:
         again.changed(LATER, validation_status="QUARANTINED")
 
 
-def test_a_held_batch_is_decided_once_and_then_expires() -> None:
+def test_a_quarantined_batch_is_reviewed_once_and_then_expires() -> None:
     decided = quarantined().reviewed(LATER, "CLEARED_TERMINAL", "spam")
     assert decided.ttl_timestamp == int(LATER.timestamp()) + 30 * 86400
     with pytest.raises(InvalidTransition):

@@ -1,4 +1,4 @@
-"""What was lost between a write and a send is sent again, within bounds."""
+"""Messages that were lost after a write are sent again, within limits."""
 
 import pytest
 
@@ -7,12 +7,12 @@ from services.articles.overdue import MOST_RESENDS
 from services.operations.upkeep import Upkeep
 from services.ports import QueueDepth
 from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, QUEUES
-from tests.functional.articles.test_floods import flooded, held_batch, quarantine
+from tests.functional.articles.test_floods import flooded, quarantine, quarantined_batch
 from tests.functional.articles.world import World, item
 
 
 class Depths:
-    """Queues, of which only the depths are asked."""
+    """Queues that only have depths."""
 
     def __init__(self) -> None:
         self.messages: dict[str, int] = {}
@@ -54,11 +54,11 @@ async def test_nothing_is_sent_again_while_messages_wait(world: World) -> None:
     assert (await Upkeep(queues, world.store, world.clock, world.worker.overdue).run()).articles == ()
 
 
-async def test_an_approved_batch_whose_message_was_lost_is_queued_again(world: World) -> None:
+async def test_a_released_batch_whose_message_was_lost_is_queued_again(world: World) -> None:
     queues = Depths()
     upkeep = Upkeep(queues, world.store, world.clock, world.worker.overdue)
-    held = await flooded(world)
-    lost = (await quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")).batch
+    quarantined = await flooded(world)
+    lost = (await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED")).batch
     assert lost is not None
     world.clock.forward(minutes=6)
     queues.messages[INGEST_FEEDS] = 1
@@ -69,11 +69,11 @@ async def test_an_approved_batch_whose_message_was_lost_is_queued_again(world: W
     assert (await upkeep.run()).batches == ()
 
 
-async def test_an_approved_batch_whose_message_was_given_up_is_queued_again_but_not_at_once(world: World) -> None:
-    """Its feed waits for a fetch whose message was lost: for longer than a message is tried."""
+async def test_a_released_batch_whose_message_was_given_up_is_queued_again_but_not_at_once(world: World) -> None:
+    """Its feed waits for a fetch whose message was lost: for longer than the deliveries of a message last."""
     upkeep = Upkeep(Depths(), world.store, world.clock, world.worker.overdue)
-    held = await flooded(world)
-    approved = (await quarantine(world).review(held.quarantine_id, "CLEARED_RETRY_APPROVED")).batch
+    quarantined = await flooded(world)
+    approved = (await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED")).batch
     assert approved is not None
     await world.claimed("a")
     for delivery in range(1, 6):
@@ -87,10 +87,10 @@ async def test_an_approved_batch_whose_message_was_given_up_is_queued_again_but_
     assert sent == [(), (), (), (approved,), (), ()]
     await world.worker.ingestion.ingest(approved)
     assert (await upkeep.run()).batches == ()
-    assert (await held_batch(world)).released_at is not None
+    assert (await quarantined_batch(world)).released_at is not None
 
 
-async def test_runs_that_nobody_will_end_are_closed(world: World) -> None:
+async def test_runs_whose_message_was_lost_are_closed(world: World) -> None:
     await world.add_feed("a")
     (lost,) = await world.claimed("a")
     world.clock.forward(minutes=10)

@@ -1,4 +1,4 @@
-"""Workers that come after one that died, or is slow, or whose clock is fast; also of a feed that was disabled."""
+"""Workers that take over from one that died, is slow, or has a fast clock; also of a disabled feed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.functional.articles.turns import NEVER
 from tests.functional.articles.world import Item, SettableClock, World, item
 
 
-async def test_what_a_worker_with_a_fast_clock_left_is_counted_once(world: World) -> None:
+async def test_articles_of_a_dead_worker_with_a_fast_clock_are_counted_once(world: World) -> None:
     fast = SettableClock(world.clock.now + timedelta(seconds=20))
     await world.add_feed("a", [item(1), item(2)])
     (batch,) = await world.claimed("a")
@@ -33,7 +33,7 @@ async def test_what_a_worker_with_a_fast_clock_left_is_counted_once(world: World
     assert (await world.feed("a")).total_articles_fetched == 2
 
 
-async def test_what_a_dead_worker_left_of_a_feed_that_was_disabled_is_counted_when_it_is_enabled(world: World) -> None:
+async def test_articles_of_a_dead_worker_are_counted_when_their_disabled_feed_is_enabled_again(world: World) -> None:
     await world.add_feed("a", [item(1), item(2)])
     (batch,) = await world.claimed("a")
     with pytest.raises(Died):
@@ -50,7 +50,9 @@ async def test_what_a_dead_worker_left_of_a_feed_that_was_disabled_is_counted_wh
     assert (feed.total_articles_fetched, feed.recheck_entries) == (2, False)
 
 
-async def test_what_a_dead_worker_left_is_counted_though_a_slow_clock_analysed_it(world: World) -> None:
+async def test_articles_of_a_dead_worker_are_counted_though_a_slow_clock_analysed_them(
+    world: World,
+) -> None:
     await world.add_feed("a", [item(1), item(2)])
     (batch,) = await world.claimed("a")
     with pytest.raises(Died):
@@ -66,7 +68,7 @@ async def test_what_a_dead_worker_left_is_counted_though_a_slow_clock_analysed_i
 
 @pytest.mark.parametrize("etag", [None, "as before"])
 @pytest.mark.parametrize("others", [(), (item(2),)])
-async def test_an_edit_of_which_a_worker_died_may_be_taken_back(
+async def test_an_edit_that_a_dead_worker_stored_may_be_taken_back(
     world: World, etag: str | None, others: tuple[Item, ...]
 ) -> None:
     await world.add_feed("a")
@@ -83,7 +85,7 @@ async def test_an_edit_of_which_a_worker_died_may_be_taken_back(
     assert (await world.articles())[0]["text_for_analysis"] == item(1).text
 
 
-async def test_an_edit_and_what_was_observed_of_it_are_written_together_or_not_at_all(world: World) -> None:
+async def test_an_edit_and_its_observation_are_written_together_or_not_at_all(world: World) -> None:
     await world.add_feed("a", [item(1)])
     await world.poll("a")
     world.publish("a", [item(1, text="Edited.")])
@@ -98,7 +100,7 @@ async def test_an_edit_and_what_was_observed_of_it_are_written_together_or_not_a
 
 
 class Slow(DyingStore):
-    """Waits for `goes_on` when it has a feed's document, or is about to write what it said."""
+    """Waits for `goes_on` after it has read a feed's document, or before it writes the feed's articles."""
 
     def __init__(self, world: World, where: str) -> None:
         super().__init__(world.store, NEVER, "before")
@@ -126,9 +128,7 @@ class Slow(DyingStore):
 
 
 @pytest.mark.parametrize("where", ["fetching", "writing"])
-async def test_what_a_worker_fetched_before_it_was_overtaken_does_not_undo_what_came_after(
-    world: World, where: str
-) -> None:
+async def test_a_worker_that_was_overtaken_does_not_undo_later_edits(world: World, where: str) -> None:
     await world.add_feed("a", [item(1)])
     await world.poll("a")
     world.publish("a", [item(1, text="Edited.")])

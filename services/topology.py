@@ -28,6 +28,9 @@ ANALYZE_ARTICLES = "analyze-articles"
 REANALYZE_TOOLS = "reanalyze-tools"
 REANALYSIS_COMPLETED = "reanalysis-completed"
 REFRESH_TOOLS = "refresh-tools"
+
+LAST_DELIVERY = 5
+"""host.json's maxDequeueCount, to which a test compares it: after this delivery a message goes to the poison queue."""
 GROUP_HEADLINES = "group-headlines"
 GENERATE_IDEAS = "generate-ideas"
 

@@ -40,11 +40,9 @@ from services.ports import Clock, Document, Store
 from services.runs import rules
 from services.runs.engine import Begun, RunEngine
 from services.store.containers import FEEDS
+from services.topology import LAST_DELIVERY
 
 log = logging.getLogger("toolpulse.ingest")
-
-LAST_DELIVERY = 5
-"""host.json's maxDequeueCount. A feed that fails unexpectedly once more gets an error that people can see."""
 
 SAVED_EVERY_SECONDS = 0.5
 """Feeds that are done are saved together, and wait no longer than this for slower feeds."""
@@ -153,6 +151,7 @@ class Ingestion:
             except Exception as error:
                 if delivery < LAST_DELIVERY:
                     raise
+                # Saved as a failure of the feed, which people can see; a poison message has no feed.
                 log.exception("feed_breaks_ingestion feed_id=%s", claim.feed_id)
                 name = type(error).__name__
                 stored_some = Ingested(written=Written(any_matched=True))  # perhaps, before the error

@@ -20,11 +20,10 @@ from services.mentions.understanding import fingerprint
 from services.mentions.writing import MentionWriter
 from services.ports import Clock, Document, Query, Replace, Store, Where
 from services.store.containers import ARTICLES
+from services.topology import LAST_DELIVERY
 
 log = logging.getLogger("toolpulse.analysis")
 
-LAST_DELIVERY = 5
-"""host.json's maxDequeueCount; a test compares both."""
 SPLIT_AT_DELIVERY = 3
 """A message that kills its process is then split, so that the article that is the cause fails alone."""
 MOST_ATTEMPTS = 15

@@ -24,6 +24,7 @@ from services.logs import log_event
 from services.ports import Clock
 from services.runs import rules
 from services.runs.engine import RunEngine
+from services.topology import LAST_DELIVERY
 
 log = logging.getLogger("toolpulse.analysis")
 
@@ -36,7 +37,6 @@ PRIORITIZE = "apply_source_priority"
 TIME_PER_MESSAGE = timedelta(minutes=2)
 """How long one message works on a run before the next message is sent. The page under way then may take as long again:
 a test checks that host.json's functionTimeout is longer than both."""
-LAST_DELIVERY = 5
 _PAGE = "page:"
 
 

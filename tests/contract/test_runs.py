@@ -13,9 +13,10 @@ from models.errors import ChangedMeanwhile, Unavailable
 from models.run import Attempt, IngestionBatch
 from services.ports import Store
 from services.runs import rules
-from services.runs.driver import LAST_DELIVERY, WorkResult
+from services.runs.driver import WorkResult
 from services.runs.engine import LOST_AFTER, STUCK_AFTER, RunEngine
 from services.runs.rules import ingestion_summary as summary
+from services.topology import LAST_DELIVERY
 from tests.contract.conftest import SettableClock
 from tests.documents import attempt
 from tests.functional.workflows.counting_pages import WORKFLOW, Office, check_attempts

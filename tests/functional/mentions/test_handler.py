@@ -12,10 +12,11 @@ import pytest
 from models.errors import Unavailable
 from models.tool import Tool, ToolReference
 from services.articles.reading import Articles
-from services.mentions.handler import ERRORS_REST, LAST_DELIVERY, MOST_ATTEMPTS, AnalysisFailed
+from services.mentions.handler import ERRORS_REST, MOST_ATTEMPTS, AnalysisFailed
 from services.runs.driver import TIME_PER_MESSAGE
 from services.store.containers import ARTICLES, CATALOG
 from services.tools.form import new_tool
+from services.topology import LAST_DELIVERY
 from tests.functional.mentions.world import Words, World
 from tests.unit.feeds.stores import unheard
 

@@ -12,10 +12,11 @@ import pytest
 
 from models.errors import ToolpulseError, Unavailable
 from models.run import Attempt, JobRun
-from services.runs.driver import LAST_DELIVERY, TIME_PER_MESSAGE, RunImpossible, WorkResult
+from services.runs.driver import TIME_PER_MESSAGE, RunImpossible, WorkResult
 from services.runs.engine import LOST_AFTER, STUCK_AFTER
 from services.store.containers import RUNS
 from services.store.sqlite import SqliteStore
+from services.topology import LAST_DELIVERY
 from tests.builders import Watch
 from tests.documents import NOW
 from tests.functional.articles.dying import Died, DyingStore, When

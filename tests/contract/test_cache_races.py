@@ -25,7 +25,7 @@ from services.ports import Store
 from services.store.containers import CATALOG
 from tests.contract.conftest import SettableClock
 from tests.functional.figures.slow import far
-from tests.functional.figures.world import Process, Said, a_tool, check_entry, check_tables
+from tests.functional.figures.world import Judgement, Process, a_tool, check_entry, check_tables
 
 PARTS = 8
 WORLDS = {"sqlite": 80, "cosmos": 32}
@@ -68,10 +68,10 @@ class Race:
         """New, changed or gone: one of four articles, two of them in the same hour."""
         source = self.chance.randrange(4)
         sentiment: Sentiment | None = self.chance.choice(["positive", "negative", None])
-        said = Said(self.clock.now - timedelta(minutes=40 * source), sentiment)
+        judgement = Judgement(self.clock.now - timedelta(minutes=40 * source), sentiment)
         for _ in range(20):
             try:
-                await self.processes[number].settle(self.tool.tool_id, f"article-{source}", said)
+                await self.processes[number].analyse(self.tool.tool_id, f"article-{source}", judgement)
             except (Conflict, ChangedMeanwhile):
                 continue  # the message comes again
             return
@@ -129,7 +129,7 @@ async def _world(seed: int, store: Store) -> int:
     plain = Process(store, clock)
     tool = a_tool(seed, clock.now - timedelta(days=40))
     await store.create(CATALOG.name, tool.to_document())
-    await plain.settle(tool.tool_id, "article-3", Said(clock.now - timedelta(hours=3), "positive"))
+    await plain.analyse(tool.tool_id, "article-3", Judgement(clock.now - timedelta(hours=3), "positive"))
     memory = [MEMORY_SECONDS, chance.choice([0.0, MEMORY_SECONDS])]
     processes = [Process(far(store, chance), clock, seconds) for seconds in memory]
     race = Race(tool, chance.choice(PERIOD_NAMES), processes, clock, chance)
@@ -145,7 +145,7 @@ async def _world(seed: int, store: Store) -> int:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-async def test_no_interleaving_serves_a_generation_that_is_past_or_a_wrong_figure_for_long(
+async def test_no_interleaving_serves_an_older_generation_or_a_wrong_figure_for_long(
     part: int, kind: str, store: Store
 ) -> None:
     seeds = iter(range(part * WORLDS[kind], (part + 1) * WORLDS[kind]))

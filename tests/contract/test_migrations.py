@@ -76,7 +76,7 @@ async def test_a_migration_that_was_stopped_is_run_again_and_the_next_only_then(
     assert (record.started_at, record.completed_at) == (clock.now, clock.now)
 
 
-async def test_two_who_migrate_at_once_both_end_well(
+async def test_two_concurrent_runs_of_the_migrations_both_succeed(
     another: Callable[[], Store], store: Store, clock: SettableClock, journal: Journal
 ) -> None:
     migrations = [journal.migration(number) for number in (1, 2)]
@@ -104,7 +104,7 @@ class Contended:
         return await self._store.replace(container, document, etag)
 
 
-async def test_a_record_that_never_settles_is_an_error_that_names_its_migration(
+async def test_a_record_that_keeps_changing_is_an_error_that_names_its_migration(
     store: Store, clock: SettableClock, journal: Journal
 ) -> None:
     contended = cast("Store", Contended(store))
@@ -114,7 +114,7 @@ async def test_a_record_that_never_settles_is_an_error_that_names_its_migration(
     assert await run(store, clock, [journal.migration(1)]) == [1]
 
 
-async def test_what_is_shipped_runs_on_an_empty_store(store: Store, clock: SettableClock) -> None:
+async def test_all_migrations_run_on_an_empty_store(store: Store, clock: SettableClock) -> None:
     numbers = [migration.number for migration in MIGRATIONS]
     assert numbers == list(range(1, len(numbers) + 1))
     assert all(migration.about for migration in MIGRATIONS)

@@ -40,7 +40,7 @@ async def world(store: Store, clock: SettableClock) -> World:
     return World(store, WorldClock(clock.now), first_id=1000)
 
 
-async def test_what_dead_workers_stored_is_counted_once_by_the_next_fetch(world: World) -> None:
+async def test_articles_of_dead_workers_are_counted_once_by_the_next_fetch(world: World) -> None:
     world.publish("interrupted", [news(6), news(7)])  # type: ignore[list-item]
     world.publish("lost", [news(9)])  # type: ignore[list-item]
     world.clock.forward(minutes=15)
@@ -53,7 +53,7 @@ async def test_what_dead_workers_stored_is_counted_once_by_the_next_fetch(world:
     ]
 
 
-async def test_every_article_whose_analysis_is_due_says_so(world: World) -> None:
+async def test_every_article_whose_analysis_is_due_has_the_field(world: World) -> None:
     world.clock.forward(minutes=6)
     due = set(await world.worker.overdue.articles(world.clock.now))
     by_feed = {each["source_id"]: each["sources"] for each in await world.articles()}

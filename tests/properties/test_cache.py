@@ -18,7 +18,7 @@ from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.functional.articles.dying import Died, DyingStore
-from tests.functional.figures.world import Process, Said, a_tool, check_entry, check_tables
+from tests.functional.figures.world import Judgement, Process, a_tool, check_entry, check_tables
 
 START = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 TOOLS = 3
@@ -58,7 +58,7 @@ class Machine:
         self.store = store
         self.clock = clock
         self.process = Process(store, clock)
-        self.said: dict[tuple[str, str], Said] = {}
+        self.judgements: dict[tuple[str, str], Judgement] = {}
         self.merged: dict[str, str] = {}
         self.waiting: list[Work] = []
         self.tools = [a_tool(number, START - timedelta(days=40)) for number in range(TOOLS)]
@@ -96,15 +96,15 @@ class Machine:
         key = (self.tools[number].tool_id, f"article-{source}")
         if key[0] in self.merged:
             return None
-        known = self.said.get(key)
-        self.said[key] = Said(known.published_at if known else self.clock.now - age, sentiment)
+        known = self.judgements.get(key)
+        self.judgements[key] = Judgement(known.published_at if known else self.clock.now - age, sentiment)
         return self._settling(key)
 
     async def unsay(self, number: int, source: int) -> Work | None:
         key = (self.tools[number].tool_id, f"article-{source}")
-        if key not in self.said or key[0] in self.merged:
+        if key not in self.judgements or key[0] in self.merged:
             return None
-        self.said[key] = Said(self.said[key].published_at, None)
+        self.judgements[key] = Judgement(self.judgements[key].published_at, None)
         return self._settling(key)
 
     def _settling(self, key: tuple[str, str]) -> Work:
@@ -112,7 +112,7 @@ class Machine:
 
         async def work(process: Process) -> None:
             if key[0] not in self.merged:
-                await process.settle(*key, self.said[key])
+                await process.analyse(*key, self.judgements[key])
 
         return work
 
@@ -142,11 +142,11 @@ class Machine:
             return None
         await self.redeliver()
         self.merged[source] = target
-        for (tool_id, name), said in list(self.said.items()):
+        for (tool_id, name), judgement in list(self.judgements.items()):
             if tool_id == source:
-                there = self.said.get((target, name))
+                there = self.judgements.get((target, name))
                 if there is None or there.sentiment is None:
-                    self.said[target, name] = said
+                    self.judgements[target, name] = judgement
         return lambda process: process.merge(source, target)
 
     async def check(self) -> None:

@@ -159,6 +159,6 @@ async def test_opml_goes_in_with_a_report_and_comes_out_again(app: Container) ->
 
 
 @pytest.mark.parametrize("body", [b"", b"x", b"<!DOCTYPE opml []><opml/>"])
-async def test_what_is_no_opml_is_400(app: Container, body: bytes) -> None:
+async def test_a_body_that_is_not_opml_is_400(app: Container, body: bytes) -> None:
     answer = await call("import_feeds", body=body)
     assert (answer.status, answer.json["field"]) == (400, "body")

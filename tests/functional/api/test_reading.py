@@ -75,9 +75,7 @@ async def test_a_deleted_article_is_204_twice_and_404_to_readers(app: Container)
         ("export_articles", "format=csv", "format"),
     ],
 )
-async def test_what_a_query_may_not_say_is_400_with_its_name(
-    app: Container, function: str, query: str, field: str
-) -> None:
+async def test_an_invalid_filter_is_400_with_its_name(app: Container, function: str, query: str, field: str) -> None:
     answer = await call(function, query)
     assert (answer.status, answer.mimetype, answer.json["field"]) == (400, "application/problem+json", field)
 

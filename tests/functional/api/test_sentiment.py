@@ -45,7 +45,7 @@ async def watched(app: Container) -> Container:
     return app
 
 
-async def test_an_aggregate_is_the_specifications_entry_with_what_the_reader_needs_besides(watched: Container) -> None:
+async def test_an_aggregate_is_the_specifications_entry_with_additional_fields(watched: Container) -> None:
     missed = await call("get_tool_sentiment", tool="visual studio  code")
     assert (missed.status, missed.headers["X-Cache"], missed.mimetype) == (200, "MISS", "application/json")
     body = missed.json
@@ -68,7 +68,7 @@ async def test_an_aggregate_is_the_specifications_entry_with_what_the_reader_nee
     assert missed.sent == hit.sent == []
 
 
-async def test_who_has_it_already_is_told_so(watched: Container) -> None:
+async def test_a_matching_etag_is_304(watched: Container) -> None:
     first = await call("get_tool_sentiment", tool=TOOL.tool_id)
     tag = first.headers["ETag"]
     for said in (tag, f'"other", W/{tag}', "*"):
@@ -248,7 +248,7 @@ async def test_stale_is_served_and_its_refresh_is_queued_once(watched: Container
     assert (fresh.headers["X-Cache"], fresh.json["is_stale"]) == ("HIT", False)
 
 
-async def test_who_asks_for_the_evidence_of_a_stale_figure_has_it_refreshed_too(watched: Container) -> None:
+async def test_evidence_of_a_stale_entry_queues_its_refresh(watched: Container) -> None:
     await call("get_tool_sentiment", tool=TOOL.tool_id)
     await _age(watched, minutes=31)
     assert (await call("list_tool_evidence", tool=TOOL.tool_id)).sent == [{"tool_ids": [TOOL.tool_id]}]
@@ -266,7 +266,7 @@ async def test_an_entry_that_cannot_be_read_is_missing_in_cache_health_and_compu
     assert (again.status, again.headers["X-Cache"], again.json["total_mentions"]) == (200, "MISS", 3)
 
 
-async def test_cache_health_tells_its_figures_and_what_is_stale_or_missing(watched: Container) -> None:
+async def test_cache_health_lists_its_figures_and_the_stale_and_missing_entries(watched: Container) -> None:
     before = (await call("get_cache_health")).json
     assert (before["status"], before["last_refresh_ts"], before["missing_count"]) == ("healthy", None, 4)
     await watched.figures.refresh.tick()
@@ -311,7 +311,7 @@ async def test_metrics_are_prometheus_text_of_stored_counters(watched: Container
     }
 
 
-async def test_a_news_api_that_lost_its_token_is_not_pending_for_ever(watched: Container) -> None:
+async def test_a_news_api_without_a_token_is_not_pending(watched: Container) -> None:
     names = ("tiingo", "reuters-world")
     for name in names:
         document = feed(feed_id=name, kind="tiingo" if name == "tiingo" else "feed", next_fetch_time=NOW)

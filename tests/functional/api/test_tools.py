@@ -83,7 +83,9 @@ async def test_a_tool_is_added_and_answers_to_id_name_and_alias(app: Container) 
         ("reanalyze_tool", {"deep": True}, "deep"),
     ],
 )
-async def test_what_is_wrong_is_named_by_field(app: Container, name: str, body: Any, field: str) -> None:
+async def test_an_invalid_tool_is_refused_with_the_name_of_the_field(
+    app: Container, name: str, body: Any, field: str
+) -> None:
     await add("Quorvia")
     answer = await call(name, body=body, tool="Quorvia")
     assert (answer.status, answer.json["field"], answer.sent) == (400, field, [])

@@ -60,12 +60,12 @@ def assert_list(answer: Answer, field: str, good: list[str], bad: list[str]) -> 
     assert answer.json["unreadable"] == bad
 
 
-async def test_a_list_of_articles_leaves_it_out_and_names_it(articles: Container) -> None:
+async def test_a_list_of_articles_leaves_out_unreadable_ones_and_names_them(articles: Container) -> None:
     assert_list(await call("list_articles"), "source_id", [GOOD_ID], [BAD_ID])
     assert_list(await call("list_tool_articles", tool=TOOL_ID), "source_id", [GOOD_ID], [BAD_ID])
 
 
-async def test_alone_it_is_a_problem_that_names_it_and_nothing_of_what_it_says(
+async def test_an_unreadable_article_is_a_problem_document_that_names_it_without_its_text(
     articles: Container, caplog: pytest.LogCaptureFixture
 ) -> None:
     answer = await call("get_article", article_id=BAD_ID)
@@ -84,7 +84,7 @@ async def test_an_export_says_how_many_are_left_out(articles: Container) -> None
         assert (answer.status, answer.body.count(b"\n"), answer.headers["X-Unreadable"]) == (200, 1, "1")
 
 
-async def test_what_the_other_sources_said_is_shown(articles: Container) -> None:
+async def test_the_readable_observations_of_an_article_are_shown(articles: Container) -> None:
     answer = await call("get_article", "layer=raw", article_id=GOOD_ID)
     assert [each["source"] for each in answer.json["observations"]] == ["tiingo"]
     assert answer.json["unreadable"] == ["obs:finnhub:20260221"]
@@ -95,7 +95,7 @@ async def test_an_article_is_deleted_with_observations_that_cannot_be_read(artic
     assert (await call("export_articles", "layer=raw")).body == b""
 
 
-async def test_it_is_deleted_like_any_other(articles: Container) -> None:
+async def test_an_unreadable_article_can_be_deleted(articles: Container) -> None:
     for _ in range(2):
         assert (await call("delete_article", article_id=BAD_ID)).status == 204
     assert (await call("get_article", article_id=BAD_ID)).status == 404
@@ -104,7 +104,7 @@ async def test_it_is_deleted_like_any_other(articles: Container) -> None:
     assert [item["source_id"] for item in evidence] == [GOOD_ID]
 
 
-async def test_evidence_goes_without_it(articles: Container) -> None:
+async def test_evidence_leaves_out_unreadable_mentions(articles: Container) -> None:
     broken = mention(source_id=BAD_ID, published_at=NOW - timedelta(minutes=3), **AGES)
     await put_broken(articles, broken, matches="many")
     answer = await call("list_tool_evidence", "hours=1", tool=TOOL_ID)
@@ -112,7 +112,7 @@ async def test_evidence_goes_without_it(articles: Container) -> None:
     assert_list(await call("list_tool_articles", tool=TOOL_ID), "source_id", [GOOD_ID], [BAD_ID])
 
 
-async def test_feeds_and_what_looks_at_all_of_them_go_on_without_it(app: Container) -> None:
+async def test_an_unreadable_feed_stops_no_list_of_feeds(app: Container) -> None:
     await put(app, feed(**AGES))
     await put_broken(app, feed(feed_id="broken", **AGES), source_name={})
     assert_list(await call("list_feeds"), "feed_id", ["reuters-world"], ["broken"])
@@ -121,7 +121,7 @@ async def test_feeds_and_what_looks_at_all_of_them_go_on_without_it(app: Contain
     assert b'feed_id="reuters-world"' in (await call("get_metrics")).body
 
 
-async def test_runs_and_attempts_go_without_it(app: Container) -> None:
+async def test_unreadable_runs_and_attempts_are_left_out(app: Container) -> None:
     await put(app, ingestion_batch(run_id="good", **AGES), attempt(run_id="good", started_at=NOW, **AGES))
     await put_broken(app, run(run_id="bad", started_at=NOW, **AGES), progress="far")
     broken = attempt(run_id="good", started_at=NOW + timedelta(seconds=1), **AGES)
@@ -135,14 +135,14 @@ async def test_runs_and_attempts_go_without_it(app: Container) -> None:
     assert (len(history.json["items"]), history.json["unreadable"]) == (1, [broken.id])
 
 
-async def test_the_quarantine_goes_without_it(app: Container) -> None:
+async def test_an_unreadable_batch_is_left_out_of_the_quarantine(app: Container) -> None:
     good, bad = quarantined(**AGES), quarantined(quarantine_id="b" * 32, **AGES)
     await put(app, good)
     await put_broken(app, bad, item_count=-1)
     assert_list(await call("list_quarantine"), "quarantine_id", [good.quarantine_id], [bad.quarantine_id])
 
 
-async def test_tools_and_their_figures_go_without_it(app: Container) -> None:
+async def test_an_unreadable_tool_is_left_out_of_the_tools_and_their_figures(app: Container) -> None:
     await put(app, tool(**AGES))
     await put_broken(app, tool(tool_id=TOOL_ID[:-1] + "0", primary_name="broken", **AGES), aliases="none")
     assert_list(await call("list_tools"), "tool_id", [TOOL_ID], [TOOL_ID[:-1] + "0"])
@@ -168,13 +168,13 @@ async def test_a_tool_whose_tables_cannot_be_read_hides_no_others_figures(
     assert (await call("get_tool_sentiment", tool=TOOL_ID)).status == 500
 
 
-async def test_health_goes_without_a_heartbeat_that_cannot_be_read(app: Container) -> None:
+async def test_an_unreadable_heartbeat_does_not_stop_the_health_check(app: Container) -> None:
     await put_broken(app, heartbeat(timer="clean_up", **AGES), last_succeeded_at="lately")
     assert "scheduler" in (await call("health")).json["checks"]
     await app.heartbeats.record("clean_up", NOW)
     assert set(await app.heartbeats.list(["clean_up"])) == {"clean_up"}, "the next beat replaces it"
 
 
-async def test_a_list_that_is_whole_looks_as_it_always_did(app: Container) -> None:
+async def test_a_list_without_unreadable_documents_has_no_such_field(app: Container) -> None:
     await put(app, an_article(GOOD_ID))
     assert set((await call("list_articles")).json) == {"items", "next"}

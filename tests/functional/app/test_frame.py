@@ -29,7 +29,7 @@ async def web(host: RunningHost) -> AsyncIterator[aiohttp.ClientSession]:
         yield session
 
 
-async def test_a_fresh_app_is_healthy_and_says_so_to_anybody(web: aiohttp.ClientSession) -> None:
+async def test_the_health_of_a_fresh_app_is_open_to_everybody(web: aiohttp.ClientSession) -> None:
     async with web.get("/api/v1/health") as response:
         body = await response.json()
     assert response.status == 200
@@ -45,7 +45,7 @@ async def test_a_timer_that_ran_is_seen_by_health(web: aiohttp.ClientSession) ->
     assert "clean_up" in timers
 
 
-async def test_queues_want_the_management_key(web: aiohttp.ClientSession) -> None:
+async def test_queues_require_the_management_key(web: aiohttp.ClientSession) -> None:
     for path, method in (("/api/v1/queues", "GET"), (f"/api/v1/queues/{INGEST_FEEDS}/redrive", "POST")):
         async with web.request(method, path) as response:
             assert response.status == 401
@@ -102,7 +102,7 @@ async def test_bad_input_gets_an_error_that_names_the_field(
     assert (response.status, problem["status"], problem.get("field")) == (status, status, field)
 
 
-async def test_what_is_stored_outlives_a_killed_host(tmp_path: Path) -> None:
+async def test_stored_documents_survive_a_killed_host(tmp_path: Path) -> None:
     settings = {"DATA_DIR": str(tmp_path)}
     async with running_host(data=tmp_path, settings=settings) as host, aiohttp.ClientSession(host.url) as web:
         await web.post("/admin/functions/clean_up?wait=1", json={})

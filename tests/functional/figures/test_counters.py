@@ -84,7 +84,7 @@ async def test_counts_are_of_the_current_hour_and_the_23_before_it(store: Sqlite
     await counters.close()
 
 
-async def test_what_the_store_does_not_take_is_kept_for_the_next_flush(store: SqliteStore, watch: Watch) -> None:
+async def test_counts_that_cannot_be_stored_are_kept_for_the_next_flush(store: SqliteStore, watch: Watch) -> None:
     failing = CountingStore(store, fail_writes_from=1)
     counters = Counters(failing, watch)
     counters.read("HIT", 0.001)
@@ -97,9 +97,7 @@ async def test_what_the_store_does_not_take_is_kept_for_the_next_flush(store: Sq
     await counters.close()
 
 
-async def test_closing_flushes_and_a_store_that_is_away_does_not_keep_it_from_closing(
-    store: SqliteStore, watch: Watch
-) -> None:
+async def test_closing_flushes_and_succeeds_without_a_store(store: SqliteStore, watch: Watch) -> None:
     counters = Counters(store, watch)
     counters.read("MISS", 0.001)
     await asyncio.sleep(0)
@@ -110,7 +108,7 @@ async def test_closing_flushes_and_a_store_that_is_away_does_not_keep_it_from_cl
     await lost.close()
 
 
-async def test_counts_reach_the_store_by_themselves(store: SqliteStore, watch: Watch) -> None:
+async def test_counts_are_flushed_without_a_call(store: SqliteStore, watch: Watch) -> None:
     counters = Counters(store, watch, flushed_every=0.01)
     for expected in (1, 2):
         counters.read("HIT", 0.001)

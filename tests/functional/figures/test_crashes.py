@@ -18,8 +18,8 @@ from tests.builders import Watch
 from tests.functional.articles.dying import Died, DyingStore
 from tests.functional.figures.conftest import NOW
 from tests.functional.figures.world import (
+    Judgement,
     Process,
-    Said,
     a_mention,
     a_tool,
     check_entry,
@@ -36,12 +36,12 @@ async def _one_more_world(store: SqliteStore, process: Process, number: int) -> 
     tool = a_tool(number, MADE)
     await store.upsert(CATALOG.name, tool.to_document())
     for hours, sentiment in ((1, "positive"), (2, "negative"), (3, "neutral")):
-        said = Said(NOW - timedelta(hours=hours), sentiment)  # type: ignore[arg-type]
-        await process.settle(tool.tool_id, f"article-{hours}", said)
+        judgement = Judgement(NOW - timedelta(hours=hours), sentiment)  # type: ignore[arg-type]
+        await process.analyse(tool.tool_id, f"article-{hours}", judgement)
     await process.cache.refresh.refresh_tools([tool.tool_id])
-    await process.settle(tool.tool_id, "article-2", Said(NOW - timedelta(hours=2), "positive"))
-    await process.settle(tool.tool_id, "article-3", Said(NOW - timedelta(hours=3), None))
-    await process.settle(tool.tool_id, "article-4", Said(NOW - timedelta(hours=4), "negative"))
+    await process.analyse(tool.tool_id, "article-2", Judgement(NOW - timedelta(hours=2), "positive"))
+    await process.analyse(tool.tool_id, "article-3", Judgement(NOW - timedelta(hours=3), None))
+    await process.analyse(tool.tool_id, "article-4", Judgement(NOW - timedelta(hours=4), "negative"))
     return tool
 
 
@@ -56,7 +56,7 @@ FEWEST_OPERATIONS = {"refresh": 8, "miss": 8, "reanalyse": 8, "drop": 2}
 
 @pytest.mark.parametrize("when", ["before", "halfway", "after"])
 @pytest.mark.parametrize("what", list(WORK))
-async def test_dying_at_any_operation_is_made_good_by_the_next_refresh(
+async def test_after_a_crash_at_any_operation_the_next_refresh_makes_figures_right(
     store: SqliteStore, watch: Watch, what: str, when: Any
 ) -> None:
     process = Process(store, watch)
@@ -89,7 +89,7 @@ MARKED_HOURS = 120
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("everything", [True, False])
-async def test_dying_between_the_batches_of_many_marked_hours_leaves_right_counts_or_marks(
+async def test_a_crash_between_the_batches_of_many_marked_hours_leaves_right_counts_or_marks(
     store: SqliteStore, watch: Watch, everything: bool, when: Any
 ) -> None:
     """A batch has room for 49 hours, so that these take three."""
@@ -117,7 +117,7 @@ async def test_dying_between_the_batches_of_many_marked_hours_leaves_right_count
     await process.close()
 
 
-async def test_a_run_that_dies_anywhere_is_finished_by_its_message_or_closed_by_the_next_tick(
+async def test_a_run_whose_worker_dies_at_any_operation_is_finished_by_its_message_or_closed_by_the_next_tick(
     store: SqliteStore, watch: Watch
 ) -> None:
     process = Process(store, watch)

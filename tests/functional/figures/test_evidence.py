@@ -11,24 +11,22 @@ from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.functional.figures.conftest import NOW
 from tests.functional.figures.meanwhile import Meanwhile
-from tests.functional.figures.world import Process, Said, a_tool
+from tests.functional.figures.world import Judgement, Process, a_tool
 
 TOOL = a_tool(0, NOW - timedelta(days=40))
 
 
 async def _figure(process: Process) -> SentimentCacheEntry:
     await process.store.upsert(CATALOG.name, TOOL.to_document())
-    await process.settle(TOOL.tool_id, "one", Said(NOW - timedelta(minutes=5), "positive"))
+    await process.analyse(TOOL.tool_id, "one", Judgement(NOW - timedelta(minutes=5), "positive"))
     return (await process.cache.reader.read(TOOL.tool_id, "HOUR_1")).aggregate.entry
 
 
-async def test_a_recount_in_the_second_of_the_figure_is_a_change_and_none_is_none(
-    store: SqliteStore, watch: Watch
-) -> None:
+async def test_a_recount_in_the_second_of_the_entry_is_a_change(store: SqliteStore, watch: Watch) -> None:
     process = Process(store, watch)
     entry = await _figure(process)
     assert (await process.cache.evidence.window_facts(entry, None))["changed_since"] is False
-    await process.settle(TOOL.tool_id, "two", Said(NOW - timedelta(minutes=5), "negative"))
+    await process.analyse(TOOL.tool_id, "two", Judgement(NOW - timedelta(minutes=5), "negative"))
     await process.cache.recount.recount_tool(TOOL.tool_id, watch.now)
     assert (await process.cache.evidence.window_facts(entry, None))["changed_since"] is True
     await process.cache.generations.raise_(TOOL.tool_id)
@@ -37,19 +35,19 @@ async def test_a_recount_in_the_second_of_the_figure_is_a_change_and_none_is_non
     assert (await process.cache.evidence.window_facts(after, None))["changed_since"] is False
 
 
-async def test_a_figure_of_a_clock_that_is_ahead_is_still_found_to_be_past(store: SqliteStore, watch: Watch) -> None:
+async def test_a_recount_by_a_slower_clock_is_a_change(store: SqliteStore, watch: Watch) -> None:
     process = Process(store, watch)
     entry = await _figure(process)
-    await process.settle(TOOL.tool_id, "two", Said(NOW - timedelta(minutes=5), "negative"))
+    await process.analyse(TOOL.tool_id, "two", Judgement(NOW - timedelta(minutes=5), "negative"))
     await process.cache.recount.recount_tool(TOOL.tool_id, watch.now - timedelta(seconds=20))
     assert (await process.cache.evidence.window_facts(entry, None))["changed_since"] is True
 
 
-async def test_what_is_counted_while_it_is_looked_for_is_a_change(store: SqliteStore, watch: Watch) -> None:
+async def test_a_recount_while_evidence_is_read_is_a_change(store: SqliteStore, watch: Watch) -> None:
     process = Process(store, watch)
     entry = await _figure(process)
     watch.advance(seconds=5)
-    await process.settle(TOOL.tool_id, "two", Said(NOW - timedelta(minutes=5), "negative"))
+    await process.analyse(TOOL.tool_id, "two", Judgement(NOW - timedelta(minutes=5), "negative"))
     late = Meanwhile(
         store, "read", CATALOG.name, 1, lambda: process.cache.recount.recount_tool(TOOL.tool_id, watch.now)
     )

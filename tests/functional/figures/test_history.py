@@ -11,7 +11,7 @@ from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.functional.figures.conftest import NOW
-from tests.functional.figures.world import Process, Said, a_mention, a_tool
+from tests.functional.figures.world import Judgement, Process, a_mention, a_tool
 
 TOOL = a_tool(0, NOW - timedelta(days=40))
 
@@ -22,12 +22,12 @@ async def history(store: SqliteStore, watch: Watch) -> History:
     process = Process(store, watch)
     await store.create(CATALOG.name, TOOL.to_document())
     for number, days in enumerate((0, 0, 1, 2, 2, 2)):
-        await process.settle(TOOL.tool_id, f"article-{number}", Said(NOW - timedelta(days=days), "positive"))
+        await process.analyse(TOOL.tool_id, f"article-{number}", Judgement(NOW - timedelta(days=days), "positive"))
     await process.close()
     return History(store, Recount(store), watch, most_raw_mentions=3)
 
 
-async def test_as_many_days_as_may_be_looked_up_are(history: History) -> None:
+async def test_the_raw_layer_lists_the_days_that_are_within_the_limit(history: History) -> None:
     points = (await history.raw(TOOL.tool_id, 2)).items
     assert [(point.day, point.source, point.tally.total) for point in points] == [
         ("2026-02-20", "reuters-world", 1),
@@ -35,15 +35,13 @@ async def test_as_many_days_as_may_be_looked_up_are(history: History) -> None:
     ]
 
 
-async def test_more_are_refused_with_how_many_would_do(history: History) -> None:
+async def test_too_many_days_are_refused_with_the_allowed_number(history: History) -> None:
     for days in (3, 30):
         with pytest.raises(InvalidInput, match=r"days: at most 2 with layer=raw, .*: these days have 6 mentions"):
             await history.raw(TOOL.tool_id, days)
 
 
-async def test_a_day_that_is_too_many_alone_has_no_raw_layer(
-    store: SqliteStore, watch: Watch, history: History
-) -> None:
+async def test_a_single_day_over_the_limit_has_no_raw_layer(store: SqliteStore, watch: Watch, history: History) -> None:
     with pytest.raises(InvalidInput, match="none with layer=raw, any with layer=canonical"):
         await History(store, Recount(store), watch, most_raw_mentions=1).raw(TOOL.tool_id, 1)
 

@@ -14,7 +14,7 @@ import pytest
 from services.ports import utc_now
 from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore
-from tests.functional.figures.world import Process, Said, a_tool
+from tests.functional.figures.world import Judgement, Process, a_tool
 from tests.hosting import running_host
 
 TOOLS = 60
@@ -30,7 +30,9 @@ async def web(tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
         await store.create(CATALOG.name, tool.to_document())
         await process.catalog.names.claim(tool.primary_name, "PRIMARY", tool.tool_id)
     for age in range(10):
-        await process.settle(tool.tool_id, f"article-{age}", Said(now - timedelta(hours=age, minutes=2), "positive"))
+        await process.analyse(
+            tool.tool_id, f"article-{age}", Judgement(now - timedelta(hours=age, minutes=2), "positive")
+        )
     await process.close()
     await store.close()
     settings = {"DATA_DIR": str(tmp_path), "MANAGEMENT_KEY": "sesame"}

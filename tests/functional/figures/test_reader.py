@@ -19,7 +19,7 @@ from tests.builders import Watch
 from tests.functional.articles.counting import CountingStore
 from tests.functional.figures.conftest import NOW
 from tests.functional.figures.meanwhile import Meanwhile
-from tests.functional.figures.world import Process, Said, a_tool, stored_entry
+from tests.functional.figures.world import Judgement, Process, a_tool, stored_entry
 
 TOOL = a_tool(0, NOW - timedelta(days=40), aliases=("C#",))
 
@@ -30,8 +30,8 @@ async def tool(store: SqliteStore, watch: Watch) -> Tool:
     await store.create(CATALOG.name, TOOL.to_document())
     for name in TOOL.names:
         await process.catalog.names.claim(name, "ALIAS", TOOL.tool_id)
-    await process.settle(TOOL.tool_id, "article-1", Said(NOW - timedelta(hours=2), "positive"))
-    await process.settle(TOOL.tool_id, "article-2", Said(NOW - timedelta(hours=30), "negative"))
+    await process.analyse(TOOL.tool_id, "article-1", Judgement(NOW - timedelta(hours=2), "positive"))
+    await process.analyse(TOOL.tool_id, "article-2", Judgement(NOW - timedelta(hours=30), "negative"))
     return TOOL
 
 
@@ -54,14 +54,14 @@ async def test_a_miss_computes_saves_all_four_and_the_next_read_is_a_hit(
     await process.close()
 
 
-async def test_nobody_has_an_aggregate_of_a_tool_that_is_not_there(store: SqliteStore, watch: Watch) -> None:
+async def test_an_unknown_tool_has_no_aggregate(store: SqliteStore, watch: Watch) -> None:
     process = Process(store, watch)
     with pytest.raises(NotFound):
         await process.cache.reader.read("nobody", "HOUR_1")
     await process.close()
 
 
-async def test_memory_answers_for_its_seconds_without_asking_the_store(
+async def test_an_aggregate_in_memory_is_served_for_its_seconds_without_a_read_of_the_store(
     store: SqliteStore, watch: Watch, tool: Tool
 ) -> None:
     await Process(store, watch).cache.refresh.refresh_tools([tool.tool_id])
@@ -79,7 +79,7 @@ async def test_memory_answers_for_its_seconds_without_asking_the_store(
     await process.close()
 
 
-async def test_without_memory_every_read_asks_the_store(store: SqliteStore, watch: Watch, tool: Tool) -> None:
+async def test_without_memory_every_read_reads_the_store(store: SqliteStore, watch: Watch, tool: Tool) -> None:
     await Process(store, watch).cache.refresh.refresh_tools([tool.tool_id])
     counting = CountingStore(store)
     process = Process(counting, watch)
@@ -89,7 +89,7 @@ async def test_without_memory_every_read_asks_the_store(store: SqliteStore, watc
     await process.close()
 
 
-async def test_a_raised_generation_is_obeyed_at_once_here_and_elsewhere_when_memory_runs_out(
+async def test_no_older_generation_is_served_by_the_process_that_raised_it_nor_by_others_once_their_memory_expires(
     store: SqliteStore, watch: Watch, tool: Tool
 ) -> None:
     here, elsewhere = (Process(store, watch, memory_seconds=2.0) for _ in range(2))
@@ -118,7 +118,7 @@ async def test_invalidating_deletes_the_entries_and_keeps_the_generation(
     await process.close()
 
 
-async def test_misses_at_the_same_time_compute_once(store: SqliteStore, watch: Watch, tool: Tool) -> None:
+async def test_concurrent_misses_compute_once(store: SqliteStore, watch: Watch, tool: Tool) -> None:
     counting = CountingStore(store)
     process = Process(counting, watch)
     periods: list[Period] = [*PERIODS] * 8
@@ -132,9 +132,7 @@ async def test_misses_at_the_same_time_compute_once(store: SqliteStore, watch: W
     await process.close()
 
 
-async def test_a_reader_that_goes_away_does_not_take_the_others_answer_along(
-    store: SqliteStore, watch: Watch, tool: Tool
-) -> None:
+async def test_a_cancelled_reader_does_not_cancel_the_others(store: SqliteStore, watch: Watch, tool: Tool) -> None:
     process = Process(store, watch)
     first = asyncio.ensure_future(process.cache.reader.read(tool.tool_id, "DAY_7"))
     second = asyncio.ensure_future(process.cache.reader.read(tool.tool_id, "DAY_7"))
@@ -145,7 +143,7 @@ async def test_a_reader_that_goes_away_does_not_take_the_others_answer_along(
     await process.close()
 
 
-async def test_what_is_stale_is_served_at_once_and_one_message_a_minute_asks_for_its_refresh(
+async def test_a_stale_entry_is_served_at_once_and_one_message_a_minute_asks_for_its_refresh(
     store: SqliteStore, watch: Watch, tool: Tool
 ) -> None:
     here, elsewhere = (Process(store, watch, memory_seconds=2.0) for _ in range(2))
@@ -181,7 +179,7 @@ async def test_an_entry_that_cannot_be_read_is_a_miss(store: SqliteStore, watch:
     await process.close()
 
 
-async def test_many_tools_are_read_with_one_look_and_the_missing_ones_computed(
+async def test_many_tools_are_read_at_once_and_missing_entries_computed(
     store: SqliteStore, watch: Watch, tool: Tool
 ) -> None:
     other = a_tool(1, NOW - timedelta(days=1))
@@ -196,7 +194,7 @@ async def test_many_tools_are_read_with_one_look_and_the_missing_ones_computed(
     await process.close()
 
 
-async def test_memory_takes_nothing_of_a_generation_that_is_past(store: SqliteStore, watch: Watch, tool: Tool) -> None:
+async def test_no_entry_of_an_older_generation_is_kept_in_memory(store: SqliteStore, watch: Watch, tool: Tool) -> None:
     process = Process(store, watch)
     old = (await process.cache.reader.read(tool.tool_id, "DAY_7")).aggregate
     generations = Generations(store, watch)
@@ -214,7 +212,7 @@ LAST_CHECK = ("read", SENTIMENT_CACHE.name, 2)
 """A computation reads the generation before it begins, and once more when its entries are saved."""
 
 
-async def test_a_generation_that_others_raise_during_a_computation_makes_it_begin_anew(
+async def test_a_computation_begins_again_when_another_process_raises_the_generation(
     store: SqliteStore, watch: Watch, tool: Tool
 ) -> None:
     elsewhere = Process(store, watch)
@@ -233,7 +231,7 @@ async def _stored(store: SqliteStore, tool: Tool) -> list[SentimentCacheEntry | 
     return [await stored_entry(store, tool.tool_id, period) for period in PERIODS]
 
 
-async def test_a_miss_whose_generation_was_raised_here_as_it_ended_is_not_served(
+async def test_a_computed_entry_is_not_served_if_the_generation_was_raised_as_it_ended(
     store: SqliteStore, watch: Watch, tool: Tool
 ) -> None:
     meanwhile = Meanwhile(store, *LAST_CHECK, lambda: process.cache.generations.raise_(tool.tool_id))
@@ -243,7 +241,7 @@ async def test_a_miss_whose_generation_was_raised_here_as_it_ended_is_not_served
     await process.close()
 
 
-async def test_a_stale_entry_whose_generation_was_raised_here_as_it_was_read_is_not_served(
+async def test_a_stale_entry_is_not_served_if_the_generation_was_raised_as_it_was_read(
     store: SqliteStore, watch: Watch, tool: Tool
 ) -> None:
     meanwhile = Meanwhile(
@@ -257,7 +255,7 @@ async def test_a_stale_entry_whose_generation_was_raised_here_as_it_was_read_is_
     await process.close()
 
 
-async def test_who_joins_a_computation_gets_nothing_of_before_what_they_were_told_of(
+async def test_a_reader_that_joins_a_computation_gets_no_entry_older_than_an_invalidation_that_it_knows(
     store: SqliteStore, watch: Watch, tool: Tool
 ) -> None:
     """It has made sure of its generation already when somebody else raises it, and then says so to a caller here."""
@@ -279,7 +277,7 @@ async def test_who_joins_a_computation_gets_nothing_of_before_what_they_were_tol
         await each.close()
 
 
-async def test_of_many_tools_none_is_served_whose_generation_was_raised_here_meanwhile(
+async def test_of_many_tools_none_is_served_whose_generation_was_raised_meanwhile(
     store: SqliteStore, watch: Watch, tool: Tool
 ) -> None:
     other = a_tool(1, NOW - timedelta(days=1))
@@ -292,7 +290,9 @@ async def test_of_many_tools_none_is_served_whose_generation_was_raised_here_mea
     await process.close()
 
 
-async def test_memory_counts_from_when_the_store_was_asked(store: SqliteStore, watch: Watch, tool: Tool) -> None:
+async def test_the_seconds_in_memory_count_from_the_read_of_the_store(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
     async def slow() -> None:
         watch.advance(seconds=2)
 

@@ -20,7 +20,7 @@ from tests.builders import Watch
 from tests.functional.articles.counting import CountingStore
 from tests.functional.figures.conftest import NOW
 from tests.functional.figures.meanwhile import Meanwhile
-from tests.functional.figures.world import Process, Said, a_mention, a_tool, check_tables, check_unmarked_hours
+from tests.functional.figures.world import Judgement, Process, a_mention, a_tool, check_tables, check_unmarked_hours
 
 TOOL = a_tool(0, NOW - timedelta(days=40))
 HOUR = NOW - timedelta(hours=2)
@@ -56,7 +56,7 @@ async def process(store: SqliteStore, watch: Watch) -> Process:
 @pytest.mark.parametrize("counted_before", [True, False])
 @pytest.mark.parametrize(("first", "then"), [("positive", None), ("positive", "negative"), (None, "positive")])
 @pytest.mark.parametrize("everything", [True, False])
-async def test_a_count_that_is_late_gives_way(
+async def test_a_recount_that_was_overtaken_overwrites_nothing(
     store: SqliteStore,
     process: Process,
     counted_before: bool,
@@ -64,18 +64,18 @@ async def test_a_count_that_is_late_gives_way(
     then: Sentiment | None,
     everything: bool,
 ) -> None:
-    other = Said(HOUR + timedelta(minutes=1), "neutral")
+    other = Judgement(HOUR + timedelta(minutes=1), "neutral")
     if counted_before:
-        await process.settle(TOOL.tool_id, "other", other)
+        await process.analyse(TOOL.tool_id, "other", other)
         await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
-    await process.settle(TOOL.tool_id, "article", Said(HOUR, "negative"))
-    await process.settle(TOOL.tool_id, "article", Said(HOUR, first))
+    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "negative"))
+    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, first))
     late = Late(store)
     recount = Recount(cast("Store", late))
     counting = recount.rebuild_tool if everything else recount.recount_tool
     work = asyncio.ensure_future(counting(TOOL.tool_id, NOW))
     await late.counted.wait()
-    await process.settle(TOOL.tool_id, "article", Said(HOUR, then))
+    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, then))
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     late.go.set()
     await work
@@ -83,15 +83,13 @@ async def test_a_count_that_is_late_gives_way(
     await check_tables(store, TOOL.tool_id, NOW)
 
 
-async def test_who_is_late_counts_again_what_the_earlier_count_had_not_seen(
-    store: SqliteStore, process: Process
-) -> None:
-    await process.settle(TOOL.tool_id, "article", Said(HOUR, "negative"))
+async def test_a_recount_that_was_overtaken_counts_again(store: SqliteStore, process: Process) -> None:
+    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "negative"))
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     earlier, later = Late(store), Late(store)
     works = []
     for number, late in enumerate((earlier, later)):
-        await process.settle(TOOL.tool_id, f"another-{number}", Said(HOUR, "positive"))
+        await process.analyse(TOOL.tool_id, f"another-{number}", Judgement(HOUR, "positive"))
         works.append(asyncio.ensure_future(Recount(cast("Store", late)).recount_tool(TOOL.tool_id, NOW)))
         await late.counted.wait()
     for late, work in zip((earlier, later), works, strict=True):
@@ -102,18 +100,18 @@ async def test_who_is_late_counts_again_what_the_earlier_count_had_not_seen(
 
 @pytest.mark.parametrize("counted", [True, False])
 @pytest.mark.parametrize("everything", [True, False])
-async def test_a_count_that_is_overtaken_between_its_batches_gives_way(
+async def test_a_recount_that_is_overtaken_between_its_batches_overwrites_nothing(
     store: SqliteStore, process: Process, counted: bool, everything: bool
 ) -> None:
     """Of 60 marked hours, those of the second batch are changed and, if `counted`, recounted after the first."""
     moments = [NOW - timedelta(hours=back) for back in range(60)]
     for number, moment in enumerate(moments):
-        await process.settle(TOOL.tool_id, f"article-{number}", Said(moment, "positive"))
+        await process.analyse(TOOL.tool_id, f"article-{number}", Judgement(moment, "positive"))
 
     async def others() -> None:
         for number in (0, 5, 59):
-            await process.settle(TOOL.tool_id, f"article-{number}", Said(moments[number], "negative"))
-        await process.settle(TOOL.tool_id, "article-7", Said(moments[7], None))
+            await process.analyse(TOOL.tool_id, f"article-{number}", Judgement(moments[number], "negative"))
+        await process.analyse(TOOL.tool_id, "article-7", Judgement(moments[7], None))
         if counted:
             await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
 
@@ -127,15 +125,17 @@ async def test_a_count_that_is_overtaken_between_its_batches_gives_way(
     await check_tables(store, TOOL.tool_id, NOW)
 
 
-async def test_windows_that_are_gathered_late_give_way(store: SqliteStore, process: Process, watch: Watch) -> None:
+async def test_windows_of_a_new_hour_that_were_overtaken_are_summed_again(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
     """Else they would be believed for the rest of their hour: nothing is marked any more."""
-    await process.settle(TOOL.tool_id, "article", Said(HOUR, "negative"))
+    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "negative"))
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     watch.advance(minutes=60)
     late = Late(store)
     work = asyncio.ensure_future(Recount(cast("Store", late)).windows_of([TOOL.tool_id], watch.now))
     await late.counted.wait()
-    await process.settle(TOOL.tool_id, "another", Said(HOUR, "positive"))
+    await process.analyse(TOOL.tool_id, "another", Judgement(HOUR, "positive"))
     await process.cache.recount.recount_tool(TOOL.tool_id, watch.now)
     late.go.set()
     assert (await work).windows[TOOL.tool_id].tallies(watch.now)["DAY_7"].total == 2
@@ -146,7 +146,7 @@ async def test_windows_of_a_new_hour_say_how_often_their_tool_was_recounted(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     """Entries of another number are not left alone, those of the same are."""
-    await process.settle(TOOL.tool_id, "article", Said(HOUR, "negative"))
+    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "negative"))
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     watch.advance(minutes=60)
     found = await process.cache.recount.windows_of([TOOL.tool_id], watch.now)
@@ -173,10 +173,10 @@ async def test_the_timeline_names_the_source_of_the_latest_mention(store: Sqlite
         {"minutes": []},
     ],
 )
-async def test_windows_that_cannot_be_read_are_gathered_anew(
+async def test_windows_that_cannot_be_read_are_summed_again(
     store: SqliteStore, process: Process, broken: dict[str, Any]
 ) -> None:
-    await process.settle(TOOL.tool_id, "article", Said(HOUR, "negative"))
+    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "negative"))
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     held = await store.read(CATALOG.name, TOOL.tool_id, WindowTables.ID)
     assert held is not None
@@ -190,7 +190,7 @@ async def test_a_timeline_that_was_stored_hour_by_hour_is_read_and_stored_by_day
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     for number in range(30):
-        await process.settle(TOOL.tool_id, f"article-{number}", Said(NOW - timedelta(hours=number), "positive"))
+        await process.analyse(TOOL.tool_id, f"article-{number}", Judgement(NOW - timedelta(hours=number), "positive"))
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     document = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
     assert document is not None
@@ -199,7 +199,7 @@ async def test_a_timeline_that_was_stored_hour_by_hour_is_read_and_stored_by_day
     await store.delete(CATALOG.name, TOOL.tool_id, WindowTables.ID)
     await process.cache.recount.windows_of([TOOL.tool_id], NOW)
     await check_tables(store, TOOL.tool_id, NOW)
-    await process.settle(TOOL.tool_id, "article-3", Said(NOW, None))
+    await process.analyse(TOOL.tool_id, "article-3", Judgement(NOW, None))
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     await check_tables(store, TOOL.tool_id, NOW)
     after = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
@@ -207,14 +207,12 @@ async def test_a_timeline_that_was_stored_hour_by_hour_is_read_and_stored_by_day
     assert {len(day) for day in after["hours"]} == {8}
 
 
-async def test_hours_of_many_tools_are_counted_with_one_look_each_by_its_own_mentions(
-    store: SqliteStore, process: Process
-) -> None:
+async def test_the_hours_of_many_tools_are_counted_with_one_query(store: SqliteStore, process: Process) -> None:
     tools = [a_tool(number, NOW - timedelta(days=40)) for number in range(1, 6)]
     for number, tool in enumerate(tools):
         for article in range(number + 1):
-            said = Said(HOUR + timedelta(minutes=article), "positive")
-            await process.settle(tool.tool_id, f"article-{article}", said)
+            judgement = Judgement(HOUR + timedelta(minutes=article), "positive")
+            await process.analyse(tool.tool_id, f"article-{article}", judgement)
     counting = CountingStore(store)
     found = await Recount(counting).windows_of([tool.tool_id for tool in tools], NOW)
     assert [found.windows[tool.tool_id].tallies(NOW)["DAY_7"].total for tool in tools] == [1, 2, 3, 4, 5]
@@ -224,12 +222,12 @@ async def test_hours_of_many_tools_are_counted_with_one_look_each_by_its_own_men
         await check_tables(store, tool.tool_id, NOW)
 
 
-async def test_what_is_marked_while_it_is_counted_stays_marked(store: SqliteStore, process: Process) -> None:
-    await process.settle(TOOL.tool_id, "article", Said(HOUR, "positive"))
+async def test_an_hour_that_is_marked_while_it_is_counted_stays_marked(store: SqliteStore, process: Process) -> None:
+    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "positive"))
     late = Late(store)
     work = asyncio.ensure_future(Recount(cast("Store", late)).recount_tool(TOOL.tool_id, NOW))
     await late.counted.wait()
-    await process.settle(TOOL.tool_id, "another", Said(HOUR, "positive"))
+    await process.analyse(TOOL.tool_id, "another", Judgement(HOUR, "positive"))
     late.go.set()
     await work
     assert len(await marks_of(store, TOOL.tool_id)) == 1
@@ -238,9 +236,9 @@ async def test_what_is_marked_while_it_is_counted_stays_marked(store: SqliteStor
 
 
 async def test_a_tombstone_is_gone_when_its_hour_was_recounted(store: SqliteStore, process: Process) -> None:
-    said = Said(HOUR, "positive")
-    await process.settle(TOOL.tool_id, "article", said)
-    await process.settle(TOOL.tool_id, "article", Said(HOUR, None))
+    judgement = Judgement(HOUR, "positive")
+    await process.analyse(TOOL.tool_id, "article", judgement)
+    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, None))
     assert await store.read(MENTIONS.name, TOOL.tool_id, "article") is not None
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     assert await store.read(MENTIONS.name, TOOL.tool_id, "article") is None
@@ -249,14 +247,14 @@ async def test_a_tombstone_is_gone_when_its_hour_was_recounted(store: SqliteStor
 async def test_the_timeline_is_one_document_updated_in_place_that_forgets_what_no_window_reaches(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
-    await process.settle(TOOL.tool_id, "article", Said(HOUR, "positive"))
+    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "positive"))
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     first = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
     assert first is not None
     timeline = Timeline.from_document(first)
     assert (timeline.ingestion_count, timeline.last_ingestion_source) == (1, "reuters-world")
     watch.advance(days=33)
-    await process.settle(TOOL.tool_id, "later", Said(watch.now, "negative"))
+    await process.analyse(TOOL.tool_id, "later", Judgement(watch.now, "negative"))
     await process.cache.recount.recount_tool(TOOL.tool_id, watch.now)
     document = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
     assert document is not None
@@ -264,8 +262,8 @@ async def test_the_timeline_is_one_document_updated_in_place_that_forgets_what_n
     assert (timeline.ingestion_count, len(timeline.hours), timeline.created_at) == (2, 1, NOW)
 
 
-async def test_what_was_published_before_any_window_is_not_counted(store: SqliteStore, process: Process) -> None:
-    await process.settle(TOOL.tool_id, "old", Said(NOW - timedelta(days=40), "positive"))
+async def test_mentions_older_than_any_window_are_not_counted(store: SqliteStore, process: Process) -> None:
+    await process.analyse(TOOL.tool_id, "old", Judgement(NOW - timedelta(days=40), "positive"))
     assert await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     document = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
     assert document is not None
@@ -273,9 +271,9 @@ async def test_what_was_published_before_any_window_is_not_counted(store: Sqlite
     assert await marks_of(store, TOOL.tool_id) == []
 
 
-async def test_a_rebuild_makes_good_what_was_lost(store: SqliteStore, process: Process) -> None:
+async def test_a_rebuild_restores_lost_tables(store: SqliteStore, process: Process) -> None:
     for number in range(30):
-        await process.settle(TOOL.tool_id, f"article-{number}", Said(NOW - timedelta(hours=number), "positive"))
+        await process.analyse(TOOL.tool_id, f"article-{number}", Judgement(NOW - timedelta(hours=number), "positive"))
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     await store.delete(CATALOG.name, TOOL.tool_id, Timeline.ID)
     await store.delete(CATALOG.name, TOOL.tool_id, "HOUR:2026022118")
@@ -291,11 +289,11 @@ async def test_more_mentions_than_a_page_holds_are_all_counted(store: SqliteStor
     await check_tables(store, TOOL.tool_id, NOW)
 
 
-async def test_what_is_new_is_counted_also_behind_a_thousand_marks_of_what_is_old(
+async def test_new_mentions_are_counted_also_after_a_thousand_marks_on_old_hours(
     store: SqliteStore, process: Process
 ) -> None:
     """A feed's first fetch brings years."""
-    await process.settle(TOOL.tool_id, "article", Said(HOUR, "positive"))
+    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "positive"))
     old = [NOW - timedelta(days=40, hours=number) for number in range(1001)]
     await mark_hours(store, TOOL.tool_id, old, NOW)
     found = await process.cache.recount.windows_of([TOOL.tool_id], NOW)
@@ -303,23 +301,23 @@ async def test_what_is_new_is_counted_also_behind_a_thousand_marks_of_what_is_ol
     await check_tables(store, TOOL.tool_id, NOW)
 
 
-async def test_a_rebuild_looks_past_more_tables_than_a_page_holds(store: SqliteStore, process: Process) -> None:
+async def test_a_rebuild_ignores_more_old_tables_than_a_page_has(store: SqliteStore, process: Process) -> None:
     """A backfill's tables live for 32 days beside those that are new by then."""
-    await process.settle(TOOL.tool_id, "article", Said(HOUR, "positive"))
+    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "positive"))
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     held = await store.read(CATALOG.name, TOOL.tool_id, f"HOUR:{hour_key(HOUR)}")
     assert held is not None
     hours = [hour_key(NOW - timedelta(days=33, hours=number)) for number in range(1000)]
     old = [{**held, "id": f"HOUR:{hour}", "hour": hour} for hour in hours]
     await store.write_many(CATALOG.name, old)
-    await process.settle(TOOL.tool_id, "article", Said(HOUR, "negative"))
+    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "negative"))
     await process.cache.recount.rebuild_tool(TOOL.tool_id, NOW)
     found = await process.cache.recount.windows_of([TOOL.tool_id], NOW)
     assert found.windows[TOOL.tool_id].tallies(NOW)["DAY_7"].negative == 1
 
 
 async def test_a_mention_that_cannot_be_counted_is_named(store: SqliteStore, process: Process) -> None:
-    await process.settle(TOOL.tool_id, "article", Said(HOUR, "positive"))
+    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "positive"))
     document = await store.read(MENTIONS.name, TOOL.tool_id, "article")
     assert document is not None
     await store.upsert(MENTIONS.name, {**document, "sentiment": "furious"})
@@ -327,7 +325,7 @@ async def test_a_mention_that_cannot_be_counted_is_named(store: SqliteStore, pro
         await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
 
 
-async def test_marks_of_all_tools_are_found_without_looking_at_the_tools(store: SqliteStore, watch: Watch) -> None:
+async def test_the_marks_of_all_tools_are_found_by_their_own_order(store: SqliteStore, watch: Watch) -> None:
     tools: list[Tool] = [a_tool(number, NOW) for number in range(3)]
     for tool in tools[:2]:
         await mark_hours(store, tool.tool_id, [NOW, NOW - timedelta(hours=1), NOW], NOW)

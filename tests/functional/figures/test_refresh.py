@@ -17,7 +17,7 @@ from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.functional.articles.counting import CountingStore
 from tests.functional.figures.conftest import NOW
-from tests.functional.figures.world import Process, Said, a_tool, check_entry, everything, stored_entry
+from tests.functional.figures.world import Judgement, Process, a_tool, check_entry, everything, stored_entry
 
 MADE = NOW - timedelta(days=40)
 
@@ -41,12 +41,12 @@ async def test_unchanged_entries_are_left_alone_until_the_next_refresh_would_fin
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     (tool,) = await _tools(store, 1)
-    await process.settle(tool.tool_id, "article", Said(NOW - timedelta(hours=3), "positive"))
+    await process.analyse(tool.tool_id, "article", Judgement(NOW - timedelta(hours=3), "positive"))
     refresh = process.cache.refresh
     for minutes, written in ((0, 4), (0, 0), (5, 0), (8, 0), (1, 4), (13, 0)):
         watch.advance(minutes=minutes)
         assert (await refresh.refresh_tools([tool.tool_id])).written == written
-    await process.settle(tool.tool_id, "another", Said(NOW - timedelta(hours=26), "positive"))
+    await process.analyse(tool.tool_id, "another", Judgement(NOW - timedelta(hours=26), "positive"))
     assert (await refresh.refresh_tools([tool.tool_id])).written == 4
     await process.close()
 
@@ -64,7 +64,7 @@ async def test_entries_whose_coverage_has_changed_are_written_again(
     await process.close()
 
 
-async def test_what_was_marked_is_written_again_though_this_clock_is_behind_the_one_of_the_entries(
+async def test_entries_of_a_marked_tool_are_written_again_also_by_a_slower_clock(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     """Its count seems older than they are."""
@@ -72,12 +72,12 @@ async def test_what_was_marked_is_written_again_though_this_clock_is_behind_the_
     await process.cache.refresh.refresh_tools([tool.tool_id])
     watch.advance(minutes=-2)
     assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 0
-    await process.settle(tool.tool_id, "article", Said(NOW - timedelta(minutes=1), "positive"))
+    await process.analyse(tool.tool_id, "article", Judgement(NOW - timedelta(minutes=1), "positive"))
     assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 4
     await process.close()
 
 
-async def test_nothing_is_written_of_a_tool_that_failed_after_it_had_been_gathered(
+async def test_no_entries_are_computed_for_a_tool_whose_second_recount_failed(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     """Others were at it meanwhile, so that it was gathered a second time, and could not be."""
@@ -107,7 +107,7 @@ async def test_entries_of_tools_that_are_gone_or_merged_are_deleted_and_generati
         await process.cache.generations.raise_(tool.tool_id)
     await process.cache.refresh.tick()
     assert len(await _entries(store)) == 12
-    await process.settle(merged.tool_id, "article", Said(NOW - timedelta(hours=3), None))
+    await process.analyse(merged.tool_id, "article", Judgement(NOW - timedelta(hours=3), None))
     after = merged.changed(NOW, status="MERGED", merged_into=kept.tool_id)
     await store.upsert(CATALOG.name, after.to_document())
     await store.delete(CATALOG.name, gone.tool_id, Tool.ID)
@@ -121,14 +121,14 @@ async def test_entries_of_tools_that_are_gone_or_merged_are_deleted_and_generati
     await process.close()
 
 
-async def test_with_nothing_new_a_batch_takes_a_handful_of_looks_whatever_was_said(
+async def test_with_nothing_new_a_batch_takes_six_operations(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     tools = await _tools(store, 50)
     for tool in tools[:3]:
         for number in range(5):
-            said = Said(NOW - timedelta(minutes=61 * number), "positive")
-            await process.settle(tool.tool_id, f"article-{number}", said)
+            judgement = Judgement(NOW - timedelta(minutes=61 * number), "positive")
+            await process.analyse(tool.tool_id, f"article-{number}", judgement)
     tool_ids = [tool.tool_id for tool in tools]
     await process.cache.refresh.refresh_tools(tool_ids)
     watch.advance(minutes=15)
@@ -139,12 +139,14 @@ async def test_with_nothing_new_a_batch_takes_a_handful_of_looks_whatever_was_sa
     await process.close()
 
 
-async def test_what_was_said_leaves_the_windows_as_time_passes_though_no_table_but_the_windows_is_read(
+async def test_mentions_leave_the_windows_as_time_passes_though_only_the_windows_are_read(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     (tool,) = await _tools(store, 1)
     for number, minutes in enumerate((3, 18, 59, 60 * 24 - 1, 60 * 24 * 7 - 20, 60 * 24 * 30 - 40)):
-        await process.settle(tool.tool_id, f"article-{number}", Said(NOW - timedelta(minutes=minutes), "positive"))
+        await process.analyse(
+            tool.tool_id, f"article-{number}", Judgement(NOW - timedelta(minutes=minutes), "positive")
+        )
     await process.cache.refresh.refresh_tools([tool.tool_id])
     read: list[str] = []
     for minutes in (14, 15, 15, 15, 15, 60, 15):
@@ -175,7 +177,7 @@ class Reading(CountingStore):
         return await super()._do(name, *arguments, half=half)
 
 
-async def test_a_tool_that_nobody_knows_leaves_nothing_behind(store: SqliteStore, process: Process) -> None:
+async def test_refreshing_an_unknown_tool_writes_nothing(store: SqliteStore, process: Process) -> None:
     refreshed = await process.cache.refresh.refresh_tools(["nobody"])
     assert (refreshed.done, refreshed.failed, refreshed.written) == ([], {}, 0)
     assert await everything(store, CATALOG.name) == []

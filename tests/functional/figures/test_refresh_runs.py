@@ -24,7 +24,7 @@ from tests.builders import Watch
 from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.figures.conftest import NOW
-from tests.functional.figures.world import Process, Said, a_tool, everything, stored_entry
+from tests.functional.figures.world import Judgement, Process, a_tool, everything, stored_entry
 from tests.unit.feeds.stores import hesitant
 
 MADE = NOW - timedelta(days=40)
@@ -68,7 +68,9 @@ async def _metadata(store: SqliteStore) -> CacheMetadata:
     return CacheMetadata.from_document(document)
 
 
-async def test_few_tools_are_refreshed_at_once(store: SqliteStore, process: Process, watch: Watch) -> None:
+async def test_up_to_fifty_tools_are_refreshed_without_messages(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
     await _tools(store, 50)
     begun = await process.cache.refresh.tick()
     assert begun.messages == []
@@ -81,13 +83,13 @@ async def test_few_tools_are_refreshed_at_once(store: SqliteStore, process: Proc
     await process.close()
 
 
-async def test_no_tools_are_a_refresh_too(store: SqliteStore, process: Process) -> None:
+async def test_a_refresh_without_tools_writes_metadata(store: SqliteStore, process: Process) -> None:
     await process.cache.refresh.tick()
     assert (await _metadata(store)).total_entries == 0
     await process.close()
 
 
-async def test_many_tools_are_fanned_out_and_the_last_batch_closes_the_run_whatever_comes_twice(
+async def test_many_tools_are_refreshed_by_messages_and_the_last_batch_closes_the_run_also_when_messages_arrive_twice(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     await _tools(store, 120)
@@ -110,7 +112,7 @@ async def test_many_tools_are_fanned_out_and_the_last_batch_closes_the_run_whate
     await process.close()
 
 
-async def test_a_run_whose_batches_do_not_come_is_closed_by_the_next_tick(
+async def test_a_run_whose_batches_do_not_end_is_closed_by_the_next_tick(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     await _tools(store, 120)
@@ -163,7 +165,7 @@ async def test_a_batch_that_cannot_be_read_counts_as_one_that_never_ended(
     assert (run.status, run.errors) == ("PARTIAL", ("1 of 2 batches did not end in time",))
 
 
-async def test_metadata_and_counters_that_cannot_be_read_are_no_more_than_that(
+async def test_metadata_and_counters_that_cannot_be_read_do_not_stop_a_refresh(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     await _tools(store, 1)
@@ -190,7 +192,7 @@ async def test_a_stale_tools_message_refreshes_it_without_a_run(
     await process.close()
 
 
-async def test_a_message_of_a_run_that_is_no_more_does_nothing(store: SqliteStore, process: Process) -> None:
+async def test_a_message_of_a_run_that_is_gone_does_nothing(store: SqliteStore, process: Process) -> None:
     (tool,) = await _tools(store, 1)
     assert isinstance(process.cache.refresh, Refresh)
     await process.cache.refresh.work(RefreshMessage((tool.tool_id,), "nobody", "0001"))
@@ -201,7 +203,7 @@ async def test_a_message_of_a_run_that_is_no_more_does_nothing(store: SqliteStor
 async def test_one_bad_tool_stops_no_other_and_is_counted(store: SqliteStore, process: Process, watch: Watch) -> None:
     tools = await _tools(store, 4)
     for tool in tools:
-        await process.settle(tool.tool_id, "article", Said(NOW - timedelta(hours=2), "positive"))
+        await process.analyse(tool.tool_id, "article", Judgement(NOW - timedelta(hours=2), "positive"))
     spoilt = await store.read(MENTIONS.name, tools[1].tool_id, "article")
     assert spoilt is not None
     await store.upsert(MENTIONS.name, {**spoilt, "polarity": "high"})
@@ -254,7 +256,7 @@ async def test_durations_are_exact_to_the_millisecond(store: SqliteStore, watch:
     await process.close()
 
 
-async def test_an_overdue_run_took_as_long_as_until_its_last_batch(
+async def test_the_duration_of_an_overdue_run_ends_with_its_last_batch(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     await _tools(store, 60)
@@ -369,7 +371,7 @@ async def test_a_batch_that_fails_is_tried_again_by_the_next_delivery(
     await process.close()
 
 
-async def test_a_worker_that_is_not_waited_for_changes_no_closed_run(
+async def test_a_worker_that_ends_after_its_run_was_closed_changes_nothing(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     """Its batch began, and did not end, before the next tick closed the run."""

@@ -1,4 +1,4 @@
-"""A cache on a store, articles that say things about tools, and those who write down what they say."""
+"""A cache on a store, articles with their judgements of tools, and the processes that write these as mentions."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ def a_mention(
 
 
 @dataclass(frozen=True)
-class Said:
-    """What an article says about a tool, now; None is nothing any more."""
+class Judgement:
+    """The sentiment of an article about a tool; None if the article does not mention the tool any more."""
 
     published_at: datetime
     sentiment: Sentiment | None
 
 
 class Process:
-    """One process of the app on a store: what it knows ends with it."""
+    """One process of the app on a store, with a memory of its own."""
 
     def __init__(self, store: Store, clock: Clock, memory_seconds: float = 0.0) -> None:
         numbers = itertools.count()
@@ -76,26 +76,26 @@ class Process:
         self.cache = Figures.build(store, self.catalog, clock, lambda: f"{start}-{next(numbers)}", memory_seconds)
 
     async def close(self) -> None:
-        """Also of a process that died, which flushes nothing any more."""
+        """Also closes a process that died, which cannot flush any more."""
         with contextlib.suppress(Died):
             await self.cache.close()
 
-    async def settle(self, tool_id: str, source_id: str, said: Said) -> None:
-        """Makes the mention what the article says: mention first, then the mark, whatever was there."""
+    async def analyse(self, tool_id: str, source_id: str, judgement: Judgement) -> None:
+        """Writes the mention of the article, then marks its hour, as the analysis does."""
         document = await self.store.read(MENTIONS.name, tool_id, source_id)
-        now, moment = self.clock(), said.published_at
+        now, moment = self.clock(), judgement.published_at
         if document is None:
-            if said.sentiment is not None:
-                mention = a_mention(tool_id, source_id, said.published_at, said.sentiment)
+            if judgement.sentiment is not None:
+                mention = a_mention(tool_id, source_id, judgement.published_at, judgement.sentiment)
                 await self.store.create(MENTIONS.name, mention.to_document())
         else:
             before = SentimentScore.from_document(document)
             moment = before.published_at
-            if said.sentiment is None:
+            if judgement.sentiment is None:
                 after = before.changed(now, removed_at=now)
             else:
                 after = before.changed(
-                    now, sentiment=said.sentiment, polarity=POLARITY[said.sentiment], removed_at=None
+                    now, sentiment=judgement.sentiment, polarity=POLARITY[judgement.sentiment], removed_at=None
                 )
             await self.store.replace(MENTIONS.name, after.to_document(), document["_etag"])
         await mark_hours(self.store, tool_id, [moment], now)

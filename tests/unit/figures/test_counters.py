@@ -29,7 +29,7 @@ def test_counters_are_flushed_every_ten_seconds() -> None:
         (101, [0] * 4),
     ],
 )
-async def test_a_read_counts_in_the_buckets_that_it_was_not_slower_than(
+async def test_a_read_counts_in_the_buckets_of_all_bounds_that_it_does_not_exceed(
     store: SqliteStore, milliseconds: float, buckets: list[int]
 ) -> None:
     counters = Counters(store, lambda: NOW)

@@ -163,7 +163,7 @@ def test_a_tool_that_is_gone_or_merged_has_windows_without_a_creation_time(tool:
     assert counts.windows(edges_of(NOW)).made_at is None
 
 
-def test_an_edge_whose_stored_table_is_none_is_refused() -> None:
+def test_an_edge_whose_stored_document_is_not_an_hour_table_is_refused() -> None:
     counts = ToolCounts("vscode", [], None, timeline=a_timeline({"2026022119": ONE}), tool=TOOL)
     counts.apply_count(edges_of(NOW))
     counts.edge_tables["2026022119"] = cast("HourDocument", {"id": "HOUR:2026022119", "entity_type": "Tool"})
@@ -301,7 +301,7 @@ def test_a_recount_of_49_hours_fits_into_a_batch_and_one_of_50_does_not() -> Non
         assert done == batches
 
 
-def test_what_does_not_fit_is_written_by_further_batches_each_after_the_windows_of_the_one_before() -> None:
+def test_more_operations_than_a_batch_has_are_written_by_further_batches_each_on_condition_of_the_one_before() -> None:
     write = _of(99 + 99 + 1)
     sizes, conditions = [], []
     state = "unfinished"

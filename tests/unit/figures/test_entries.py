@@ -19,7 +19,7 @@ NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 MADE = NOW - timedelta(days=40)
 
 
-def test_entries_have_the_counts_of_their_windows_and_say_what_they_rest_on() -> None:
+def test_entries_have_the_counts_of_their_windows_with_generation_and_recounts() -> None:
     hours = TimelineHours(by_day({"2026022110": [2, 1, 0, 900_000], "2026021510": [0, 0, 1, 0]}))
     minutes = {"2026022120": {"16": [1, 0, 0, 500_000], "17": [1, 0, 0, 500_000]}}
     windows = Windows.summed(edges_of(NOW), hours, minutes, MADE, 9)

@@ -24,7 +24,7 @@ def generations(store: SqliteStore) -> Generations:
     return Generations(store, lambda: NOW)
 
 
-def test_an_aggregate_is_kept_for_its_seconds_from_when_the_store_was_asked(generations: Generations) -> None:
+def test_an_aggregate_is_kept_for_its_seconds_from_the_read_of_the_store(generations: Generations) -> None:
     recent, aggregate = RecentAggregates(generations, 2.0), _aggregate()
     recent.put("code", aggregate, NOW)
     assert recent.get("code", "HOUR_24", NOW + timedelta(seconds=1.9)) is aggregate
@@ -34,7 +34,7 @@ def test_an_aggregate_is_kept_for_its_seconds_from_when_the_store_was_asked(gene
     assert recent.get("code", "HOUR_24", NOW) is None, "one that was too old is gone"
 
 
-def test_an_aggregate_from_after_the_clock_was_put_back_is_not_kept(generations: Generations) -> None:
+def test_an_aggregate_is_not_kept_after_the_clock_was_set_back(generations: Generations) -> None:
     recent = RecentAggregates(generations, 2.0)
     recent.put("code", _aggregate(), NOW)
     assert recent.get("code", "HOUR_24", NOW - timedelta(seconds=1)) is None
@@ -67,7 +67,7 @@ def test_nothing_stale_is_kept_or_served(generations: Generations) -> None:
     assert recent.get("code", "HOUR_24", fresh_until + timedelta(seconds=2)) is None
 
 
-def test_of_too_many_the_oldest_goes(generations: Generations) -> None:
+def test_the_oldest_aggregate_is_dropped_when_there_are_too_many(generations: Generations) -> None:
     assert MOST_KEPT == 20_000
     recent, aggregate = RecentAggregates(generations, 2.0), _aggregate()
     for number in range(MOST_KEPT + 1):

@@ -43,7 +43,7 @@ def test_an_entry_is_written_again_at_the_age_of_fourteen_minutes() -> None:
     assert not serves_on(_stored(timedelta(minutes=14)), _entry(), NOW)
 
 
-def test_an_entry_that_is_left_is_fresh_until_a_minute_after_the_next_refresh() -> None:
+def test_an_entry_that_is_not_written_stays_fresh_until_a_minute_after_the_next_refresh() -> None:
     assert REWRITTEN_AT + REFRESH_SENTIMENT_CACHE.every + timedelta(minutes=1) == FRESH_FOR
 
 

@@ -54,7 +54,7 @@ def beat(minutes_ago: float, error: str | None = None) -> dict[str, Heartbeat]:
         (beat(1, error="RuntimeError"), LONG_AGO, "degraded"),
     ],
 )
-def test_a_timer_that_has_gone_silent_is_unhealthy_once_it_had_time_to_catch_up(
+def test_a_timer_that_has_not_run_in_time_is_unhealthy(
     beats: dict[str, Heartbeat], started: datetime, status: Status
 ) -> None:
     assert judge_timers([TIMER], beats, started, NOON).status == status
@@ -83,7 +83,7 @@ def test_a_new_app_without_feeds_is_healthy() -> None:
         (None, LONG_AGO, "degraded"),
     ],
 )
-def test_feeds_that_are_not_fetched_well_for_an_hour_degrade(
+def test_an_hour_without_a_successful_fetch_degrades(
     last_success: datetime | None, started: datetime, status: Status
 ) -> None:
     assert judge_last_fetch(True, last_success, started, NOON).status == status
@@ -164,7 +164,7 @@ async def test_a_fresh_app_is_healthy_and_reports_every_check_in_the_designed_sh
     assert (shown["version"], shown["timestamp"]) == ("1.2.3", "2026-02-21T12:00:00Z")
 
 
-async def test_news_apis_without_a_token_are_named_and_no_fault(store: SqliteStore) -> None:
+async def test_news_apis_without_a_token_are_named_and_do_not_degrade(store: SqliteStore) -> None:
     watch = Watch()
     health = Health(store, MemoryQueues(), Heartbeats(store, watch), watch, "1.2.3", NOON, sources_off=("finnhub",))
     shown = (await health.report()).shown()["checks"]["feeds_active"]
@@ -173,7 +173,7 @@ async def test_news_apis_without_a_token_are_named_and_no_fault(store: SqliteSto
 
 
 @pytest.mark.parametrize(("others", "status"), [((), "healthy"), (("reuters-world",), "degraded")])
-async def test_a_news_api_that_lost_its_token_is_no_active_feed_and_nobody_waits_for_it(
+async def test_a_news_api_without_a_token_is_not_an_active_feed_and_its_fetch_is_not_expected(
     store: SqliteStore, others: tuple[str, ...], status: Status
 ) -> None:
     watch = Watch()
@@ -185,7 +185,7 @@ async def test_a_news_api_that_lost_its_token_is_no_active_feed_and_nobody_waits
     assert checks["last_successful_fetch"]["status"] == status
 
 
-async def test_queues_that_do_not_answer_are_unhealthy_and_the_rest_is_still_told(store: SqliteStore) -> None:
+async def test_queues_that_do_not_answer_are_unhealthy_and_the_other_checks_are_made(store: SqliteStore) -> None:
     queues = MemoryQueues()
     queues.down = True
     report = await health_of(store, queues, Watch()).report()
@@ -213,13 +213,13 @@ async def test_stored_heartbeats_are_what_counts_for_the_scheduler(store: Sqlite
     assert (await other.report()).checks["scheduler"].status == "healthy"
 
 
-async def test_many_who_ask_at_once_share_one_answer(store: SqliteStore) -> None:
+async def test_concurrent_callers_share_one_report(store: SqliteStore) -> None:
     health = health_of(store, MemoryQueues(), Watch())
     reports = await asyncio.gather(*(health.report() for _ in range(50)))
     assert all(report is reports[0] for report in reports)
 
 
-async def test_one_caller_that_leaves_takes_nobody_elses_answer_away(store: SqliteStore) -> None:
+async def test_a_cancelled_caller_does_not_cancel_the_report_of_the_others(store: SqliteStore) -> None:
     health = health_of(store, MemoryQueues(), Watch())
     leaving = asyncio.ensure_future(health.report())
     staying = asyncio.ensure_future(health.report())
@@ -239,7 +239,7 @@ def _entries(**changes: Any) -> dict[str, Document]:
     return entries
 
 
-def test_fresh_entries_of_the_tools_generation_lack_nothing() -> None:
+def test_fresh_entries_of_the_tools_generation_are_neither_stale_nor_missing() -> None:
     assert lacks_of([TOOL], _entries(), NOW) == []
     raised = {generation_id(TOOL_ID): cache_generation(generation=2).to_document()}
     assert lacks_of([TOOL], _entries(generation=2) | raised, NOW) == []

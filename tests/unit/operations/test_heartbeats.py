@@ -27,7 +27,7 @@ async def test_a_failure_and_the_recovery_from_it_are_stored_at_once(store: Sqli
     assert not (await beats.list(["tick"]))["tick"].is_failing
 
 
-async def test_only_the_timers_that_were_asked_for_are_listed(store: SqliteStore, watch: Watch) -> None:
+async def test_only_the_named_timers_are_listed(store: SqliteStore, watch: Watch) -> None:
     beats = Heartbeats(store, watch)
     await beats.record("tick", watch())
     await beats.record("gone", watch())

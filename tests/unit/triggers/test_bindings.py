@@ -20,7 +20,7 @@ def request(headers: dict[str, str] | None = None) -> func.HttpRequest:
     return func.HttpRequest("POST", "http://localhost/api/v1/x", headers=headers or {}, body=b"")
 
 
-def test_the_management_key_is_wanted_only_where_one_is_set() -> None:
+def test_the_management_key_is_required_only_if_one_is_set() -> None:
     require_management(request(), "")
     require_management(request(headers={"x-management-key": "sesame"}), "sesame")
     for headers in ({}, {"X-Management-Key": ""}, {"X-Management-Key": "sesam"}, {"X-Management-Key": "ключ"}):

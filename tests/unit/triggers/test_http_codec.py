@@ -78,7 +78,7 @@ async def test_unavailable_says_when_to_try_again() -> None:
     assert response.headers["Retry-After"] == "8"
 
 
-async def test_the_unforeseen_is_opaque_outside_and_logged_with_its_traceback_under_one_id(
+async def test_an_unexpected_error_is_an_opaque_answer_and_a_logged_traceback_with_one_id(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.ERROR):
@@ -89,7 +89,7 @@ async def test_the_unforeseen_is_opaque_outside_and_logged_with_its_traceback_un
     assert "RuntimeError: password=hunter2" in caplog.text
 
 
-async def test_what_a_handler_returns_passes_untouched() -> None:
+async def test_the_response_of_a_handler_is_returned_unchanged() -> None:
     @answering
     async def handler(req: func.HttpRequest) -> func.HttpResponse:
         return json_answer({"a": "ä"}, status=202)
@@ -105,7 +105,7 @@ async def test_what_a_handler_returns_passes_untouched() -> None:
         (func.HttpRequest("GET", f"http://localhost/api/v1/x?text={'x' * MAX_URL_CHARACTERS}", body=b""), 414),
     ],
 )
-async def test_what_is_too_large_never_reaches_a_handler(too_large: func.HttpRequest, status: int) -> None:
+async def test_a_request_that_is_too_large_never_reaches_a_handler(too_large: func.HttpRequest, status: int) -> None:
     @answering
     async def handler(req: func.HttpRequest) -> func.HttpResponse:
         raise AssertionError("reached")

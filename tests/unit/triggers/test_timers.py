@@ -26,7 +26,7 @@ async def beats() -> dict[str, str | None]:
     return {name: beat.last_error for name, beat in found.items()}
 
 
-async def test_a_run_leaves_how_it_ended() -> None:
+async def test_the_outcome_of_a_run_is_recorded() -> None:
     @beating(CLEAN_UP)
     async def works() -> None:
         pass
@@ -59,7 +59,7 @@ async def test_a_run_whose_heartbeat_cannot_be_stored_has_still_done_its_work(ca
     assert [(event["event"], event["timer"]) for event in events] == [("heartbeat_not_stored", "clean_up")] * 2
 
 
-async def test_a_run_that_the_store_does_not_let_get_anywhere_is_told_as_critical(
+async def test_a_run_that_fails_without_the_store_is_logged_as_critical(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     @beating(CLEAN_UP)

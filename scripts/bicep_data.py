@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Writes what Bicep takes from the code: containers, queues and timers, as JSON files that it loads.
+"""Writes the containers, queues and timers of the code as JSON files, which Bicep loads.
 
     python3 scripts/bicep_data.py     write infra/bicep/containers.json and infra/bicep/topology.json
 
-Bicep computes nothing of this itself, so the definitions in services/ stay the only ones; a test compares. Standard
-library only.
+The definitions in services/ are the only ones: a test compares the files with them. Standard library only.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from services.topology import QUEUES, TIMERS, Timer  # noqa: E402
 BICEP = ROOT / "infra" / "bicep"
 
 WINDOWS_MINUTES = (5, 10, 15, 30, 45, 60, 120, 180, 240, 300, 360, 1440)
-"""The windows that a log alert may look at."""
+"""The windows that Azure allows for a log alert."""
 
 LOGS_ARRIVE_WITHIN = timedelta(minutes=5)
 
@@ -39,14 +38,14 @@ def container(each: Container) -> dict[str, Any]:
 
 
 def timer(each: Timer) -> dict[str, Any]:
-    """A timer is silent when two runs in a row did not end well."""
+    """The alert fires if two runs in a row did not end well."""
     patience = 2 * each.every + LOGS_ARRIVE_WITHIN
     window = next(minutes for minutes in WINDOWS_MINUTES if timedelta(minutes=minutes) >= patience)
     return {"name": each.name, "schedule": each.schedule, "silentAfter": f"PT{window}M"}
 
 
 def files() -> dict[str, str]:
-    """Their texts, by file name."""
+    """The texts of the files by name."""
     topology = {"queues": list(QUEUES), "timers": [timer(each) for each in TIMERS]}
     contents: dict[str, Any] = {
         "containers.json": [container(each) for each in CONTAINERS.values()],

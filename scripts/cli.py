@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""toolpulse from the command line, on the same settings and the same store as the app, which may run meanwhile.
+"""The command line of toolpulse. It uses the settings and the store of the app, which may run at the same time.
 
     .venv/bin/python scripts/cli.py feeds health | list | add URL | apply [FILE] | import FILE | export [FILE]
     .venv/bin/python scripts/cli.py tools list | add NAME | apply [FILE] | preview TOOL ALIAS | merge TOOL INTO | ...
     .venv/bin/python scripts/cli.py sources
     .venv/bin/python scripts/cli.py ingest --all [--raw-all-sources] [--export FILE]
 
-Results go to stdout, progress and errors to stderr. The exit code is 1 if something was refused or could not be done; a
-feed that could not be fetched is told, and fetched again when it is due.
+Results go to stdout, progress and errors to stderr. The exit code is 1 if a change was refused or failed. A feed that
+could not be fetched is listed, and fetched again when it is due.
 """
 
 from __future__ import annotations
@@ -33,17 +33,11 @@ from scripts.commands import articles, feeds, tools  # noqa: E402
 from scripts.commands.form import Group  # noqa: E402
 from scripts.commands.printed import say  # noqa: E402
 from scripts.local_host import Refused  # noqa: E402
+from scripts.local_host.command import name_and_value  # noqa: E402
 from scripts.local_host.settings import app_settings  # noqa: E402
 from services import container  # noqa: E402
 
 CONFIG = ROOT / "config"
-
-
-def _setting(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not name or not equals:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
-    return name, value
 
 
 def parser() -> argparse.ArgumentParser:
@@ -52,18 +46,22 @@ def parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--data", type=Path, metavar="DIR", help="the data folder (default: the setting DATA_DIR)")
     parser.add_argument(
-        "--set", type=_setting, action="append", default=[], metavar="NAME=VALUE", help="an app setting; repeatable"
+        "--set",
+        type=name_and_value,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an app setting; repeatable",
     )
     commands = Group(parser, "feeds | tools | sources | ingest")
-    feeds.add_to(commands.group("feeds", "the feeds that are watched"), CONFIG / "feeds.yaml")
-    tools.add_to(commands.group("tools", "the tools that are watched"), CONFIG / "tools.yaml")
+    feeds.add_to(commands.group("feeds", "list and change feeds"), CONFIG / "feeds.yaml")
+    tools.add_to(commands.group("tools", "list and change tools"), CONFIG / "tools.yaml")
     articles.add_to(commands)
     return parser
 
 
 def settings_of(given: argparse.Namespace) -> Mapping[str, str]:
-    """As the local host has them: the command line, the demo where that runs, the environment, local.settings.json, its
-    sample."""
+    """The settings of the local host: the command line wins over the demo, the environment and local.settings.json."""
     chosen: dict[str, str] = dict(given.set)
     if given.data is not None:
         chosen["DATA_DIR"] = str(given.data)
@@ -78,7 +76,7 @@ async def _run(given: argparse.Namespace) -> int:
     app = await container.build(settings_of(given))
     logging.disable(logging.WARNING)
     shown = logging.StreamHandler()
-    # What goes wrong with a feed is in the command's own words.
+    # The command reports failed fetches itself.
     shown.addFilter(lambda line: getattr(line, "event", None) != "feed_fetch_failed")
     logging.getLogger().addHandler(shown)
     try:

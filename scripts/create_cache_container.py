@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Makes the Cosmos DB containers of services/store/containers.py, or says how those in the account differ.
+"""Creates the Cosmos DB containers of services/store/containers.py, or reports how those in the account differ.
 
     .venv/bin/python scripts/create_cache_container.py
 
 Reads COSMOS_ENDPOINT, COSMOS_KEY and COSMOS_DATABASE from the environment, else from local.settings.json. With a key
-(an emulator) it makes the database and what is missing in it. Without one it signs in as you (az login) or as a managed
-identity: their roles reach data only, so it makes nothing, and what it finds missing is for infra/bicep to make. Either
-way it compares partition keys, lifetimes and indexing policies. Exit code 0: all is as defined; 1: something is not; 2:
-could not ask.
+(an emulator) it creates the database and missing containers. Without a key it signs in as you (az login) or a managed
+identity: their roles are for data only, so it creates nothing, and infra/bicep must create missing containers. In both
+cases it compares partition keys, lifetimes and indexing policies. Exit code 0: all match; 1: some differ; 2: no answer.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ from services.store.containers import CONTAINERS, DEFAULT_TTL, Container  # noqa
 from services.store.cosmos import CosmosStore  # noqa: E402
 
 _SYSTEM_PATHS = frozenset({'/"_etag"/?', "/_etag/?"})
-"""Cosmos DB leaves these out of the index by itself, and writes so into the policy."""
+"""Cosmos DB adds these to the excluded paths of every policy."""
 
 
 def differences(container: Container, found: Mapping[str, Any]) -> Iterator[str]:
-    """What is otherwise in the account, for a person; nothing about what Cosmos DB adds or spells its own way."""
+    """The differences as sentences, without those that Cosmos DB makes by itself."""
     paths = found.get("partitionKey", {}).get("paths")
     if paths != [f"/{container.partition_key}"]:
-        yield f"the partition key is {paths}, not /{container.partition_key}: it can only be made anew"
+        yield f"the partition key is {paths}, not /{container.partition_key}: delete the container and create it again"
     ttl = found.get("defaultTtl")
     if ttl != DEFAULT_TTL:
         yield f"the default time to live is {'off' if ttl is None else ttl}, not {DEFAULT_TTL}: nothing would expire"
@@ -71,7 +70,7 @@ def _composites(listed: list[list[dict[str, Any]]]) -> set[str]:
 
 
 async def make_and_compare(store: CosmosStore, *, may_create: bool) -> bool:
-    """Whether all is as defined."""
+    """Returns whether all containers match their definitions."""
     made = await store.ensure_containers()
     as_defined = True
     for container in CONTAINERS.values():
@@ -90,7 +89,7 @@ async def make_and_compare(store: CosmosStore, *, may_create: bool) -> bool:
     return as_defined
 
 
-_REMEDY = "Containers that are there are not changed here: change their policy in the emulator, or delete them first."
+_REMEDY = "Existing containers are not changed: change their policy in the emulator, or delete them first."
 
 
 async def run(settings: Mapping[str, str]) -> int:

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""The two commands of a fresh clone, and those that keep it in order and ship it. Standard library only.
+"""Sets up, runs, tests, checks and packages the app. Standard library only.
 
     python3 scripts/dev.py run [options]       set up once, then run the whole app at http://127.0.0.1:7071
-    python3 scripts/dev.py test [pytest args]  set up once, then run every test; --fast: those of half a minute
-    python3 scripts/dev.py check               ruff and mypy (strict), then every test
+    python3 scripts/dev.py test [pytest args]  set up once, then run all tests; --fast: those that take half a minute
+    python3 scripts/dev.py check               ruff and mypy (strict), then all tests
     python3 scripts/dev.py mutate [modules]    mutation tests of the modules that only decide; --list names them
-    python3 scripts/dev.py infra               checkov and azure-functions-doctor over what is deployed
+    python3 scripts/dev.py infra               check the infrastructure with checkov and azure-functions-doctor
     python3 scripts/dev.py package             build dist/toolpulse-<version>.zip (with the Python that Azure runs)
-    python3 scripts/dev.py lock                resolve requirements*.in anew into requirements*.txt
+    python3 scripts/dev.py lock                resolve requirements*.in into requirements*.txt
 
-Setting up is making a virtual environment and installing pinned, hashed requirements into it; it is done again only
-when these change. scripts/serve.py runs the app.
+Set-up makes a virtual environment and installs the pinned, hashed requirements. It is repeated when these change.
+scripts/serve.py runs the app.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def is_current(stamp: Path, wanted: str) -> bool:
 
 
 def set_up(development: bool) -> Path:
-    """The interpreter of an environment that has just what the requirements say. Quick when nothing changed."""
+    """Returns the interpreter of an environment with the requirements. Quick when nothing has changed."""
     folder = venv_folder()
     python = python_in(folder)
     runtime, everything = ROOT / "requirements.txt", ROOT / "requirements-dev.txt"
@@ -88,7 +88,7 @@ def set_up(development: bool) -> Path:
 
 
 def need_packages() -> None:
-    """For the other scripts: tells whoever starts one with a Python that has none of what it imports."""
+    """Stops another script that was started with a Python without the packages."""
     if importlib.util.find_spec("pydantic") is None:
         raise SystemExit(
             f"The packages are not installed for this Python: start it as {python_in(venv_folder())} {sys.argv[0]} … "
@@ -97,7 +97,7 @@ def need_packages() -> None:
 
 
 def set_up_infra() -> Path:
-    """The interpreter of an environment for the infrastructure checks alone: they pin what the tests want newer."""
+    """Returns the interpreter of an environment for the infrastructure checks, which pin older versions."""
     folder, requirements = ROOT / ".venv-infra", ROOT / "requirements-infra.txt"
     stamp, wanted = folder / "installed", fingerprint(requirements)
     if not is_current(stamp, wanted):
@@ -113,8 +113,7 @@ def make_environment(folder: Path) -> None:
         venv.create(folder, with_pip=True, clear=True)
     except subprocess.CalledProcessError as error:
         raise SystemExit(
-            f"The virtual environment could not be made: {error}\n"
-            "On Debian and Ubuntu its parts are a package of their own: apt install python3-venv"
+            f"The virtual environment could not be made: {error}\nOn Debian and Ubuntu: apt install python3-venv"
         ) from None
 
 
@@ -123,13 +122,13 @@ def install(folder: Path, requirements: Path) -> None:
     pip = [str(python_in(folder)), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
     if subprocess.run([*pip, "-r", str(requirements)], cwd=ROOT, check=False).returncode:
         raise SystemExit(
-            f"Installing failed: pip's own words are above. Is a package index within reach?\n"
-            f"What is there is kept; run the same command again, or remove {folder.name} to start afresh."
+            f"Installing failed: see pip's output above. Can this machine reach a package index?\n"
+            f"Run the same command again to continue, or remove {folder.name} to start over."
         )
 
 
 def set_up_cosmos_server() -> None:
-    """Installs the Cosmos-compatible test server if Node is there; the contract suite says so if it is not."""
+    """Installs the Cosmos-compatible test server if there is Node. Without Node the contract suite reports it."""
     npm = shutil.which("npm")
     lock = COSMOS_SERVER / "package-lock.json"
     stamp = COSMOS_SERVER / "node_modules" / ".installed"
@@ -137,12 +136,12 @@ def set_up_cosmos_server() -> None:
         return
     say("Installing the Cosmos-compatible test server ...")
     if subprocess.run([npm, "ci", "--no-audit", "--no-fund"], cwd=COSMOS_SERVER, check=False).returncode:
-        raise SystemExit("npm ci failed: its own words are above.")
+        raise SystemExit("npm ci failed: see its output above.")
     stamp.write_text(fingerprint(lock))
 
 
 def become(command: list[str]) -> None:
-    """Goes on as `command`, in this very process where the system can, so that signals reach it directly."""
+    """Replaces this process by `command` where the system can, so that signals reach the command directly."""
     os.chdir(ROOT)
     if os.name == "nt":
         raise SystemExit(subprocess.call(command))
@@ -190,7 +189,7 @@ def mutate(arguments: list[str]) -> None:
 
 
 def infra() -> None:
-    # What the other tests share wants packages that this environment has not.
+    # The conftest.py of the other tests needs packages that this environment does not have.
     become([str(set_up_infra()), "-m", "pytest", "--confcutdir", "tests/infra/tools", "tests/infra/tools"])
 
 
@@ -222,7 +221,7 @@ def lock() -> None:
 def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    serve = commands.add_parser("run", help="run the whole app on this machine")
+    serve = commands.add_parser("run", help="run the app on this machine")
     serve.add_argument("--port", type=int, default=7071, help="the port on 127.0.0.1 (default 7071)")
     serve.add_argument(
         "--data", default=ROOT / ".data", type=Path, metavar="DIR", help="the data folder (default .data)"
@@ -231,12 +230,12 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     serve.add_argument("--store", choices=("sqlite", "cosmos"), help="the store (default sqlite)")
     serve.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an app setting; repeatable")
     serve.add_argument("--once", action="store_true", help="run every timer once, drain the queues, exit 0 or 1")
-    commands.add_parser("test", help="run every test; further arguments go to pytest", add_help=False)
-    commands.add_parser("check", help="ruff, mypy, then every test; further arguments go to pytest", add_help=False)
-    commands.add_parser("mutate", help="mutation tests: [--list] [--jobs N] [module ...]", add_help=False)
-    commands.add_parser("infra", help="checkov and azure-functions-doctor over what is deployed")
+    commands.add_parser("test", help="run all tests; --fast: those of half a minute", add_help=False)
+    commands.add_parser("check", help="ruff, mypy, then all tests; other arguments go to pytest", add_help=False)
+    commands.add_parser("mutate", help="run mutation tests: [--list] [--jobs N] [module ...]", add_help=False)
+    commands.add_parser("infra", help="check the infrastructure with checkov and azure-functions-doctor")
     commands.add_parser("package", help="build the zip that Azure runs; --output FOLDER", add_help=False)
-    commands.add_parser("lock", help="resolve the requirements anew")
+    commands.add_parser("lock", help="resolve requirements*.in into requirements*.txt")
     arguments, rest = parser.parse_known_args(argv)
     if rest and arguments.command not in ("test", "check", "mutate", "package"):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Brings what is stored up to this version: runs the migrations that have not been run.
+"""Runs the migrations that have not been run on the store.
 
     .venv/bin/python scripts/migrate.py [--list] [--data DIR]
 
-Works on the store that the settings name, in the environment or in local.settings.json. Running it again does nothing;
-after a crash it goes on. --list shows each migration and when it was run, and runs none.
+The settings in the environment or in local.settings.json name the store. A second run does nothing; a run after a crash
+continues. --list shows each migration and when it was run, and runs none.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ async def migrate(settings: Mapping[str, str], *, only_list: bool) -> None:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--list", action="store_true", help="show what has been run and what has not")
+    parser.add_argument("--list", action="store_true", help="list the migrations and run none")
     parser.add_argument("--data", metavar="DIR", help="folder of the embedded store (default: the setting DATA_DIR)")
     given = parser.parse_args(arguments)
     chosen = {} if given.data is None else {"DATA_DIR": given.data}

@@ -3,10 +3,10 @@
 
     python3.13 scripts/dev.py package [--output FOLDER]     build dist/toolpulse-<version>.zip
 
-What is in it is what `func azure functionapp publish` would send (.funcignore decides), plus the wheels that
-requirements.txt pins, for Azure's Python on Linux, in `.python_packages/lib/site-packages`. The folder in Azure is
-read-only, so bytecode that is not in the package is compiled anew at every cold start. The same commit gives the same
-bytes. Building needs the Python version that Azure runs, since bytecode is of one version; deploying is not done here.
+The zip has the files that `func azure functionapp publish` would send (see .funcignore), and in
+`.python_packages/lib/site-packages` the wheels that requirements.txt pins, for Azure's Python on Linux. The folder in
+Azure is read-only: bytecode that is not in the package would be compiled again at every cold start. The same commit
+gives the same bytes. Bytecode is for one Python version, so the build needs the version that Azure runs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ AZURE_PLATFORM = "x86_64-manylinux_2_28"
 AZURE_FOLDER = "/home/site/wwwroot"
 SITE_PACKAGES = Path(".python_packages/lib/site-packages")
 NOT_RUN = GitIgnoreSpec.from_lines(["/bin/", "__pycache__/", "*.dist-info/RECORD", "*.dist-info/REQUESTED", "/.lock"])
-"""Console scripts, and records of them: they name the interpreter that installed them, and nothing reads them."""
+"""Console scripts and their records: they name the interpreter that installed them, and the app does not use them."""
 
 FIXED_TIME = (2020, 1, 1, 0, 0, 0)
 PLAIN_FILE = 0o100644 << 16
@@ -59,7 +59,7 @@ def copy_app(root: Path, folder: Path) -> None:
 
 
 def install(requirements: Path, folder: Path) -> None:
-    """Wheels for Azure, whatever this machine is. uv, since pip judges markers by the interpreter that it runs on."""
+    """Installs wheels for Azure's platform. uv, since pip evaluates markers for the interpreter that it runs on."""
     command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--system-certs", "--python", sys.executable]
     command += ["--python-version", AZURE_PYTHON, "--python-platform", AZURE_PLATFORM, "--target", str(folder)]
     command += ["--only-binary", ":all:", "--require-hashes", "--no-deps", "-r", str(requirements)]
@@ -69,7 +69,7 @@ def install(requirements: Path, folder: Path) -> None:
 
 
 def compile_bytecode(folder: Path) -> None:
-    """Unchecked: what is deployed does not change, and its times are those of the unpacking."""
+    """Bytecode without a check of its source: deployed files do not change, but unpacking sets new times."""
     command = [sys.executable, "-m", "compileall", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash"]
     command += ["-s", str(folder), "-p", AZURE_FOLDER, str(folder)]
     _run(command, PYTHONHASHSEED="0")
@@ -96,7 +96,7 @@ def build(root: Path, target: Path) -> None:
 
 def _run(command: list[str], **environment: str) -> None:
     if subprocess.run(command, env={**os.environ, **environment}, check=False).returncode:
-        raise SystemExit(f"{' '.join(command[1:4])} failed: its own words are above.")
+        raise SystemExit(f"{' '.join(command[1:4])} failed: see its output above.")
 
 
 def main(argv: list[str]) -> None:

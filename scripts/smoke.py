@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Asks a deployed app, right after publishing, whether it is the one that was published and answers as it should.
+"""Checks a deployed app after publishing: its version, its health, and who may read its queues.
 
     python3 scripts/smoke.py https://<app>.azurewebsites.net [--version 0.1.0] [--wait 180]
 
-It waits for health to show the wanted version (this checkout's, if none is named), then looks at a few answers. With
-FUNCTION_KEY, and MANAGEMENT_KEY if the app has one, it reads the queues as well; without, it sees to it that nobody
-can. It changes nothing. Exit code 0: all well; 1: what is not. Standard library only.
+It waits until health shows the version (by default that of this checkout), then checks a few responses. With
+FUNCTION_KEY, and MANAGEMENT_KEY if the app has one, it also reads the queues; without keys it must be refused. It
+changes nothing. The exit code is 0 if all checks pass, else 1. Standard library only.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HEADERS = {"x-content-type-options": "nosniff", "x-frame-options": "DENY"}
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`status` 0: nobody answered, and `body` says why. Names of headers are in lower case."""
+    """A response. `status` is 0 if none came; `body` is then the reason. Names of headers are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -63,7 +63,7 @@ def _read(status: int, answer: Any) -> Answer:
 
 
 def wait_for(url: str, version: str, seconds: float) -> Answer:
-    """Health's answer once it shows the version; after `seconds`, whatever it is then."""
+    """Returns the response of health when it shows the version, or the last one after `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
         health = get(f"{url}/api/v1/health")
@@ -84,7 +84,7 @@ def wrong_with_health(health: Answer, version: str) -> Iterator[str]:
 
 
 def wrong_with_access(url: str, function_key: str, management_key: str) -> Iterator[str]:
-    """Queues are for whoever has the keys, and for nobody else."""
+    """Only a caller with the keys may read the queues."""
     unasked = get(f"{url}/api/v1/queues")
     if unasked.status != 401:
         yield f"queues answer {unasked.status} without a key, not 401"
@@ -103,9 +103,11 @@ def wrong_with_routes(url: str) -> Iterator[str]:
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("url", help="of the app, without /api")
-    parser.add_argument("--version", default=VERSION, help=f"what health must show (default {VERSION})")
-    parser.add_argument("--wait", type=float, default=180, metavar="SECONDS", help="for that version (default 180)")
+    parser.add_argument("url", help="URL of the app, without /api")
+    parser.add_argument("--version", default=VERSION, help=f"the version that health must show (default {VERSION})")
+    parser.add_argument(
+        "--wait", type=float, default=180, metavar="SECONDS", help="longest wait for that version (default 180)"
+    )
     arguments = parser.parse_args(argv)
     url = arguments.url.rstrip("/")
     if not url.startswith(("https://", "http://")):
@@ -117,7 +119,7 @@ def main(argv: list[str]) -> int:
         print(f"{name}: {check['status']}, {check['detail']}")
     for each in wrong:
         print(f"wrong: {each}", file=sys.stderr)
-    print("not well" if wrong else f"well: version {arguments.version}")
+    print("failed" if wrong else f"passed: version {arguments.version}")
     return 1 if wrong else 0
 
 

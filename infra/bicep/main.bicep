@@ -1,4 +1,4 @@
-// Everything that toolpulse runs on, in one resource group. Deployed by `azd up` or `az deployment sub create`.
+// All resources of toolpulse, in one resource group. Deployed by `azd up` or `az deployment sub create`.
 // docs/operations.md says how; docs/adr/0009-infrastructure.md says why.
 targetScope = 'subscription'
 
@@ -7,29 +7,29 @@ targetScope = 'subscription'
 @maxLength(20)
 param environmentName string
 
-@description('The one region of everything.')
+@description('The region of all resources.')
 param location string
 
-@description('What management takes as X-Management-Key, besides a function key. Kept in Key Vault.')
+@description('The value of X-Management-Key, which management requests need besides a function key. Kept in Key Vault.')
 @minLength(24)
 @secure()
 param managementKey string
 
-@description('Switches Tiingo on. Empty: off.')
+@description('Token of Tiingo. Empty: Tiingo is not polled.')
 @secure()
 param tiingoToken string = ''
 
-@description('Switches Finnhub on. Empty: off.')
+@description('Token of Finnhub. Empty: Finnhub is not polled.')
 @secure()
 param finnhubToken string = ''
 
-@description('Further app settings by name, such as FETCH_USER_AGENT. Nothing secret: those go to Key Vault.')
+@description('Further app settings by name, such as FETCH_USER_AGENT. No secrets: those belong into Key Vault.')
 param appSettings object = {}
 
-@description('Who hears of alerts. Empty: they only show in the portal.')
+@description('E-mail address for alerts. Empty: they appear in the portal only.')
 param alertEmail string = ''
 
-@description('Object id of the person or group that runs migrations and reads data. Empty: nobody does.')
+@description('Object id of the person or group that runs migrations and reads data. Empty: no one.')
 param operatorPrincipalId string = ''
 
 @allowed([
@@ -39,7 +39,7 @@ param operatorPrincipalId string = ''
 ])
 param operatorPrincipalType string = 'Group'
 
-@description('An account that was restored from a backup, to go on with. Empty: the one of this environment.')
+@description('Name of an account that was restored from a backup. Empty: the account of this environment.')
 @maxLength(44)
 param cosmosAccountName string = ''
 
@@ -58,7 +58,7 @@ param cosmosBackupTier string = 'Continuous7Days'
 @description('Whether Cosmos DB, storage and the app are spread over the zones of the region.')
 param zoneRedundant bool = false
 
-@description('The most instances that all functions together may have.')
+@description('Most instances of all functions together.')
 @minValue(40)
 @maxValue(1000)
 param maximumInstanceCount int = 40
@@ -70,7 +70,7 @@ param maximumInstanceCount int = 40
 ])
 param instanceMemoryMB int = 2048
 
-@description('HTTP requests that one instance takes at once.')
+@description('Concurrent HTTP requests of one instance.')
 @minValue(1)
 @maxValue(1000)
 param httpPerInstanceConcurrency int = 32

@@ -1,4 +1,4 @@
-"""`ingest` and `sources`: fetching articles in this process, writing them to a file, and where they come from."""
+"""`ingest` fetches articles in this process and exports them; `sources` counts them by source."""
 
 from __future__ import annotations
 
@@ -20,14 +20,18 @@ _PAGE = 500
 
 
 def add_to(commands: Group) -> None:
-    """The commands of this module."""
-    told = commands.command("sources", sources, "articles of the last 24 hours by source, and their average age")
-    told.add_argument("--json", action="store_true", help="as JSON")
-    fetch = commands.command("ingest", ingest, "fetch feeds now, in this process, until done")
-    fetch.add_argument("--all", action="store_true", required=True, help="every enabled feed, due or not")
-    fetch.add_argument("--export", type=Path, metavar="FILE", help="then write everything stored as JSON")
+    """Declares the commands of this module."""
+    listing = commands.command(
+        "sources", sources, "count the articles of the last 24 hours by source, with their average age"
+    )
+    listing.add_argument("--json", action="store_true", help="as JSON")
+    fetch = commands.command("ingest", ingest, "fetch feeds now, in this process")
+    fetch.add_argument("--all", action="store_true", required=True, help="all enabled feeds, due or not")
+    fetch.add_argument("--export", type=Path, metavar="FILE", help="then write all stored articles as JSON")
     fetch.add_argument(
-        "--raw-all-sources", action="store_true", help="export what each source said, not one reading of each article"
+        "--raw-all-sources",
+        action="store_true",
+        help="export the observation of each source, not the canonical reading of each article",
     )
 
 
@@ -39,9 +43,9 @@ async def sources(app: Container, given: argparse.Namespace) -> int:
 
 
 async def ingest(app: Container, given: argparse.Namespace) -> int:
-    """Every enabled feed once, now. Queues are the app's: its clean_up sends on what is still to be analysed."""
+    """Fetches each enabled feed once. The app analyses the articles: its clean_up sends the messages."""
     if given.export is not None and (given.export.is_dir() or not given.export.absolute().parent.is_dir()):
-        say(f"--export: must be a file in a folder that is there, not {given.export}")
+        say(f"--export: must be a file in an existing folder, not {given.export}")
         return 1
     batches = await app.claims.claim_every(app.clock())
     total, done = sum(len(batch.feeds) for batch in batches), 0
@@ -75,7 +79,7 @@ def _summed(*runs: IngestionBatch) -> str:
 
 
 async def export(app: Container, layer: Layer, path: Path) -> int:
-    """The whole layer as one JSON array; how many are in it. The file is there when it is whole."""
+    """Writes the layer as one JSON array, and returns the number of items. The file appears when it is complete."""
     count = 0
     after: str | None = None
     unfinished = path.with_name(path.name + ".part")

@@ -1,4 +1,4 @@
-"""`feeds`: the feeds that are watched, listed and changed."""
+"""`feeds`: lists and changes feeds."""
 
 from __future__ import annotations
 
@@ -20,24 +20,30 @@ from services.feeds.lists import ListReport, apply_yaml, import_opml, write_opml
 
 
 def add_to(feeds: Group, default_file: Path) -> None:
-    """The commands of this module."""
+    """Declares the commands of this module."""
     for listing in (
-        feeds.command("health", health, "enabled feeds, those with most errors in a row first"),
-        feeds.command("list", list_, "all feeds"),
+        feeds.command("health", health, "list enabled feeds, those with the most consecutive errors first"),
+        feeds.command("list", list_, "list all feeds"),
     ):
         listing.add_argument("--json", action="store_true", help="as JSON")
-    adding = feeds.command("add", add, "add a feed, or a page that names its feed; prints the feed's id")
+    adding = feeds.command(
+        "add", add, "add a feed by its URL or the URL of a page that links to it; prints the feed's id"
+    )
     adding.add_argument("url")
     adding.add_argument("--name", help="the source's name (default: the host)")
     adding.add_argument("--id", help="default: derived from the URL")
     adding.add_argument("--priority", type=float, help="higher is fetched first (default 1)")
-    adding.add_argument("--source-priority", type=int, help="1 to 999: the lowest is read canonically (default 999)")
-    adding.add_argument("--credential", metavar="SETTING", help="the setting FEED_CREDENTIAL_… of a private feed")
+    adding.add_argument(
+        "--source-priority", type=int, help="1 to 999: the reading of the lowest is the canonical one (default 999)"
+    )
+    adding.add_argument(
+        "--credential", metavar="SETTING", help="the name of the setting FEED_CREDENTIAL_… for a private feed"
+    )
     adding.add_argument("--disabled", action="store_true", help="do not fetch it yet")
-    applying = feeds.command("apply", apply, "make the feeds of a YAML list be as it says")
+    applying = feeds.command("apply", apply, "add and change feeds to match a YAML list")
     applying.add_argument("file", type=Path, nargs="?", default=default_file, help="default: config/feeds.yaml")
     feeds.command("import", import_, "add the feeds of an OPML file").add_argument("file", type=Path)
-    out = feeds.command("export", export, "all feeds as OPML")
+    out = feeds.command("export", export, "write all feeds as OPML")
     out.add_argument("file", type=Path, nargs="?", help="default: stdout")
 
 
@@ -57,7 +63,7 @@ async def list_(app: Container, given: argparse.Namespace) -> int:
 
 async def add(app: Container, given: argparse.Namespace) -> int:
     url = checked_url(given.url)
-    said = {
+    fields = {
         "url": url,
         "source_name": given.name or urlsplit(url).hostname,
         "id": given.id,
@@ -66,8 +72,8 @@ async def add(app: Container, given: argparse.Namespace) -> int:
         "enabled": not given.disabled,
         "credential": given.credential,
     }
-    added = await app.feeds.add(new_feed(said, app.clock()))
-    say("added; it is fetched when the app runs" if added.is_new else "known already")
+    added = await app.feeds.add(new_feed(fields, app.clock()))
+    say("added; it is fetched when the app runs" if added.is_new else "already known")
     print(added.feed.feed_id)
     return 0
 
@@ -75,8 +81,8 @@ async def add(app: Container, given: argparse.Namespace) -> int:
 async def apply(app: Container, given: argparse.Namespace) -> int:
     runs: list[JobRun] = []
 
-    async def change(feed_id: str, said: Mapping[str, Any]) -> Feed:
-        feed, run = await app.feed_changes.change(feed_id, said)
+    async def change(feed_id: str, fields: Mapping[str, Any]) -> Feed:
+        feed, run = await app.feed_changes.change(feed_id, fields)
         runs.extend([run] if run is not None else [])
         return feed
 
@@ -91,7 +97,7 @@ async def import_(app: Container, given: argparse.Namespace) -> int:
 
 
 def _reported(report: ListReport) -> int:
-    print(f"{len(report.added)} added, {len(report.changed)} changed, {len(report.known)} known as they are")
+    print(f"{len(report.added)} added, {len(report.changed)} changed, {len(report.known)} unchanged")
     for each in report.refused:
         say(f"line {each.line}: {each.url}: {each.reason}")
     return 1 if report.refused else 0

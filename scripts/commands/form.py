@@ -1,4 +1,4 @@
-"""The form of a command: what it is called, what it runs, what it says of itself."""
+"""How a command is declared: its name, its function and its help text."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     Parsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 Command = Callable[[Container, argparse.Namespace], Awaitable[int]]
-"""Its result is the exit code."""
+"""Returns the exit code."""
 
 
 class Group:
-    """Commands behind one word, or at the top."""
+    """The commands below one word, or at the top level."""
 
     def __init__(self, parser: argparse.ArgumentParser, metavar: str) -> None:
         self._parsers: Parsers = parser.add_subparsers(required=True, metavar=metavar)

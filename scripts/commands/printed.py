@@ -1,4 +1,4 @@
-"""What commands print: results to stdout, as a table or as JSON; progress and errors to stderr."""
+"""The output of commands: results to stdout, as a table or as JSON; progress and errors to stderr."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def say(text: str) -> None:
 
 
 def table(rows: list[dict[str, Any]], columns: list[str]) -> str:
-    """Aligned, numbers to the right."""
+    """Text in aligned columns, with numbers on the right."""
     texts = [[_cell(row[column]) for column in columns] for row in rows]
     widths = [max(len(line[n]) for line in [columns, *texts]) for n in range(len(columns))]
     numeric = [all(isinstance(row[column], int | float) for row in rows) for column in columns]

@@ -1,4 +1,4 @@
-"""`tools`: the tools that are watched, listed and changed; what follows from a change is carried out at once."""
+"""`tools`: lists and changes tools, and does the work that follows from a change at once."""
 
 from __future__ import annotations
 
@@ -16,29 +16,27 @@ from services.workflows.backfill import preview as previewed
 
 
 def add_to(tools: Group, default_file: Path) -> None:
-    """The commands of this module."""
-    tools.command("list", list_, "all tools that are watched").add_argument(
-        "--json", action="store_true", help="as JSON"
-    )
+    """Declares the commands of this module."""
+    tools.command("list", list_, "list the active tools").add_argument("--json", action="store_true", help="as JSON")
     adding = tools.command("add", add, "add a tool, and search the last 30 days for it; prints its id")
     adding.add_argument("name")
     for option, about in (
         ("alias", "another name"),
         ("ticker", "a ticker"),
-        ("keyword", "a word that means it too"),
-        ("exclude", "a phrase that does not mean it"),
+        ("keyword", "a word that also means the tool"),
+        ("exclude", "a phrase that does not mean the tool"),
     ):
         adding.add_argument(f"--{option}", action="append", default=[], help=f"{about}; repeatable")
-    applying = tools.command("apply", apply, "make the tools of a YAML list be as it says")
+    applying = tools.command("apply", apply, "add and change tools to match a YAML list")
     applying.add_argument("file", type=Path, nargs="?", default=default_file, help="default: config/tools.yaml")
-    trying = tools.command("preview", preview, "which articles of the last 30 days an alias would add")
+    trying = tools.command("preview", preview, "list the articles of the last 30 days that an alias would add")
     trying.add_argument("tool", help="id, name or alias")
     trying.add_argument("alias", nargs="+")
     trying.add_argument("--json", action="store_true", help="as JSON")
-    merging = tools.command("merge", merge, "make one tool answer as another, mentions and all")
-    merging.add_argument("tool", help="the one that goes")
-    merging.add_argument("into", help="the one that answers")
-    tools.command("reanalyze", reanalyze, "score all mentions of a tool anew").add_argument("tool")
+    merging = tools.command("merge", merge, "merge one tool into another, with its mentions")
+    merging.add_argument("tool", help="the tool that is merged")
+    merging.add_argument("into", help="the tool that answers for both")
+    tools.command("reanalyze", reanalyze, "score all mentions of a tool again").add_argument("tool")
 
 
 async def list_(app: Container, given: argparse.Namespace) -> int:
@@ -50,15 +48,15 @@ async def list_(app: Container, given: argparse.Namespace) -> int:
 
 
 async def add(app: Container, given: argparse.Namespace) -> int:
-    said = {"name": given.name, "aliases": given.alias, "tickers": given.ticker, "keywords": given.keyword}
-    tool, run = await app.tool_changes.add(new_tool({**said, "excluded": given.exclude}))
+    fields = {"name": given.name, "aliases": given.alias, "tickers": given.ticker, "keywords": given.keyword}
+    tool, run = await app.tool_changes.add(new_tool({**fields, "excluded": given.exclude}))
     print(tool.tool_id)
     return await carried_out(app, run)
 
 
 async def apply(app: Container, given: argparse.Namespace) -> int:
     report = await apply_yaml(app.tools, given.file.read_bytes())
-    print(f"{len(report.added)} added, {len(report.changed)} changed, {len(report.known)} known as they are")
+    print(f"{len(report.added)} added, {len(report.changed)} changed, {len(report.known)} unchanged")
     for each in report.refused:
         say(f"line {each.line}: {each.name}: {each.reason}")
     code = 1 if report.refused else 0
@@ -80,7 +78,7 @@ async def preview(app: Container, given: argparse.Namespace) -> int:
     for sample in found.samples:
         print(f"  {sample.timestamp}  {sample.headline}  [{', '.join(sample.matches)}]")
     for alias, holder in found.taken_by.items():
-        say(f"{alias} is the tool {holder} already")
+        say(f"{alias} already names the tool {holder}")
     return 1 if found.taken_by else 0
 
 

@@ -15,7 +15,7 @@ _XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
 def link(entry: Entry, base: str) -> str:
-    """Whoever takes a story up links it on their own pages; half of the small ones pass on the first outlet's link."""
+    """An outlet links to its own page; half of the stories of small outlets link to the first outlet's page."""
     first = entry.story.reports[0][0]
     if first != entry.outlet.id and entry.outlet.topics and entry.story.number % 2:
         return f"{base}/{first}/{entry.story.slug}?utm_source={entry.outlet.id}&utm_medium=rss"

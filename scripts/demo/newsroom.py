@@ -1,7 +1,7 @@
-"""What the demo's outlets have published by now: a pure function of a seed and the clock, so a restart simply goes on.
+"""What the demo's outlets have published by now: a pure function of a seed and the clock, so a restart goes on.
 
-Stories are numbered by time. Each breaks at one outlet and is taken up by others, with other endings to its headline;
-some are edited afterwards. Nothing here writes a feed or serves one.
+Stories are numbered by time. One outlet is the first to publish a story; others follow, with other endings to the
+headline. Some stories are edited afterwards.
 """
 
 from __future__ import annotations
@@ -98,14 +98,14 @@ _PLOTS = (
 
 @dataclass(frozen=True, slots=True)
 class Outlet:
-    """`ending` follows its headlines. `takes_up` is its share of the stories that others break."""
+    """`ending` follows its headlines. `repeats` is its share of the stories that others publish first."""
 
     id: str
     name: str
     ending: str
     form: str
     topics: tuple[str, ...] = ()
-    takes_up: float = 0.0
+    repeats: float = 0.0
     priority: float = 1.0
     source_priority: int = 999
     behaviour: str = "well"
@@ -116,9 +116,9 @@ class Outlet:
 
 
 OUTLETS = (
-    Outlet("demo-dev-wire", "The Dev Wire", " - The Dev Wire", "rss", takes_up=0.5, priority=2.0, source_priority=1),
-    Outlet("demo-tickerline", "Tickerline", " | Tickerline", "rss", takes_up=0.4, priority=1.5, source_priority=2),
-    Outlet("demo-build-ledger", "The Build Ledger", "", "atom", takes_up=0.4, source_priority=3),
+    Outlet("demo-dev-wire", "The Dev Wire", " - The Dev Wire", "rss", repeats=0.5, priority=2.0, source_priority=1),
+    Outlet("demo-tickerline", "Tickerline", " | Tickerline", "rss", repeats=0.4, priority=1.5, source_priority=2),
+    Outlet("demo-build-ledger", "The Build Ledger", "", "atom", repeats=0.4, source_priority=3),
     Outlet(
         "demo-rootcause", "Rootcause Report", " \u2013 Rootcause Report", "json", ("cloud", "observability", "ci"), 0.5
     ),
@@ -127,9 +127,9 @@ OUTLETS = (
     Outlet("demo-patchnotes", "Patchnotes Club", "", "rss", ("languages", "frontend"), 0.5, behaviour="no_validators"),
     Outlet("demo-hardened", "Hardened Weekly", " - Hardened Weekly", "json", ("security", "containers"), 0.6),
     Outlet("demo-frontier", "Frontier Models", "", "atom", ("ai",), 0.6, behaviour="page"),
-    Outlet("demo-slow-press", "The Slow Press", " - The Slow Press", "rss", takes_up=0.2, behaviour="slow"),
-    Outlet("demo-flaky-times", "Flaky Times", "", "rss", takes_up=0.3, behaviour="failing"),
-    Outlet("demo-last-post", "The Last Post", "", "rss", takes_up=0.2, behaviour="gone"),
+    Outlet("demo-slow-press", "The Slow Press", " - The Slow Press", "rss", repeats=0.2, behaviour="slow"),
+    Outlet("demo-flaky-times", "Flaky Times", "", "rss", repeats=0.3, behaviour="failing"),
+    Outlet("demo-last-post", "The Last Post", "", "rss", repeats=0.2, behaviour="gone"),
     Outlet("demo-brochure", "Brochureware", "", "rss", behaviour="not_a_feed"),
 )
 _PUBLISHING = tuple(each for each in OUTLETS if each.behaviour != "not_a_feed")
@@ -186,7 +186,7 @@ def story(number: int, seed: int = SEED) -> Story:
     first = chance.choice(covering)
     reports = [(first.id, timedelta())]
     for outlet in covering:
-        if outlet is not first and chance.random() < outlet.takes_up:
+        if outlet is not first and chance.random() < outlet.repeats:
             reports.append((outlet.id, timedelta(seconds=chance.randint(20, 300))))
     return Story(
         number,
@@ -201,11 +201,11 @@ def story(number: int, seed: int = SEED) -> Story:
 
 
 def entries(outlet: Outlet, now: datetime, seed: int = SEED) -> list[Entry]:
-    """What the outlet shows at that moment, newest first."""
+    """The entries of the outlet at that moment, newest first."""
     newest = int((now - _EPOCH) / STORY_EVERY)
     found: list[Entry] = []
     for number in range(newest, newest - int(_LOOKED_BACK / STORY_EVERY), -1):
-        entry = _told(story(number, seed), outlet, now)
+        entry = _entry(story(number, seed), outlet, now)
         if entry is not None:
             found.append(entry)
         if len(found) == SHOWN:
@@ -214,26 +214,26 @@ def entries(outlet: Outlet, now: datetime, seed: int = SEED) -> list[Entry]:
 
 
 def entry_of(outlet: Outlet, number: int, now: datetime, seed: int = SEED) -> Entry | None:
-    """That story as the outlet has it at that moment, if it has it."""
+    """The outlet's entry for that story at that moment, if there is one."""
     if number > (now - _EPOCH) / STORY_EVERY:
         return None
-    return _told(story(number, seed), outlet, now)
+    return _entry(story(number, seed), outlet, now)
 
 
-def _told(told: Story, outlet: Outlet, now: datetime) -> Entry | None:
-    delay = next((delay for outlet_id, delay in told.reports if outlet_id == outlet.id), None)
-    if delay is None or told.at + delay > now:
+def _entry(story: Story, outlet: Outlet, now: datetime) -> Entry | None:
+    delay = next((delay for outlet_id, delay in story.reports if outlet_id == outlet.id), None)
+    if delay is None or story.at + delay > now:
         return None
-    published = told.at + delay
-    headline, summary, updated = told.headline + outlet.ending, told.summary, published
-    if told.is_edited and published + _EDITED_AFTER <= now:
+    published = story.at + delay
+    headline, summary, updated = story.headline + outlet.ending, story.summary, published
+    if story.is_edited and published + _EDITED_AFTER <= now:
         updated = published + _EDITED_AFTER
-        summary = f"{told.summary} Update: {told.product.maker} has confirmed the report."
-    return Entry(told, outlet, published, updated, headline, summary)
+        summary = f"{story.summary} Update: {story.product.maker} has confirmed the report."
+    return Entry(story, outlet, published, updated, headline, summary)
 
 
 def is_failing(now: datetime) -> bool:
-    """Whether the failing outlet fails just now: two minutes of every six."""
+    """Whether the failing outlet fails at that moment: two minutes of every six."""
     return int(now.timestamp()) // 120 % 3 == 0
 
 

@@ -1,4 +1,4 @@
-"""The demo's outlets over HTTP, on 127.0.0.1 only: good ones with validators, and each kind of bad one."""
+"""The demo's outlets over HTTP, on 127.0.0.1 only: most with validators, and one of each kind of broken feed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GONE_AFTER = timedelta(minutes=5)
 
 
 class Newsstand:
-    """`opened` is when the demo first ran with this data: some time after it, one outlet closes for good."""
+    """`opened` is the time at which the demo first ran with this data. GONE_AFTER later one outlet is gone."""
 
     def __init__(self, clock: Clock, opened: datetime, slow_seconds: float = SLOW_SECONDS) -> None:
         self._clock = clock
@@ -80,7 +80,7 @@ def _outlet(request: web.Request) -> Outlet:
 
 
 def _base(request: web.Request) -> str:
-    """By the address that feeds are registered with, however the demo was called."""
+    """The address that feeds are registered with, whatever the Host header says."""
     port = request.url.port
     return f"http://127.0.0.1:{port}"
 
@@ -91,7 +91,7 @@ def _page(html: str) -> web.Response:
 
 @contextlib.asynccontextmanager
 async def served(newsstand: Newsstand, port: int) -> AsyncIterator[str]:
-    """At that port if it is free, else at another, until it is left. Gives the URL, without a slash at its end."""
+    """Serves on `port`, or on another one if it is taken. Yields the URL, without a slash at its end."""
     runner = web.AppRunner(newsstand.application(), access_log=None, handle_signals=False, shutdown_timeout=0.5)
     await runner.setup()
     try:

@@ -1,7 +1,7 @@
 """A run of the app with the demo: its feeds are served and registered once, with the tools that they are about.
 
 A mark in the data folder remembers the port, so that a restart finds the same feeds, and when the demo first ran. A
-run without the demo takes the demo's feeds away again and watches its tools no longer; what was found stays.
+run without the demo removes the demo's feeds and deprecates its tools; articles and mentions stay.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class _Mark:
 
 def _marked(path: Path, now: datetime) -> _Mark:
     try:
-        said = json.loads(path.read_text("utf-8"))
-        return _Mark(int(said["port"]), parse_time(said["opened"]))
+        mark = json.loads(path.read_text("utf-8"))
+        return _Mark(int(mark["port"]), parse_time(mark["opened"]))
     except (OSError, ValueError, KeyError, TypeError):
         return _Mark(FIRST_PORT, now)
 
@@ -56,18 +56,18 @@ def _forget(path: Path) -> None:
 
 
 def feed_url(outlet: Outlet, base: str) -> str:
-    """One is registered by its front page, as people do."""
+    """The URL to register. One outlet is registered by its front page, as people often do."""
     return f"{base}/{outlet.id}/" if outlet.behaviour == "page" else f"{base}/{outlet.id}/feed"
 
 
 async def register(registry: FeedRegistry, base: str) -> None:
-    """Adds the demo's feeds, or moves them to where they are served now. Whatever else was changed stays so."""
+    """Adds the demo's feeds, or updates their URLs. Other changes to them stay."""
     for outlet in OUTLETS:
         url = feed_url(outlet, base)
-        said = {"url": url, "source_name": outlet.name, "id": outlet.id}
+        fields = {"url": url, "source_name": outlet.name, "id": outlet.id}
         priorities = {"priority": outlet.priority, "source_priority": outlet.source_priority}
         try:
-            await registry.add(new_feed(said | priorities, utc_now()))
+            await registry.add(new_feed(fields | priorities, utc_now()))
         except Conflict:
             await registry.change(outlet.id, {"url": url})
 
@@ -79,7 +79,7 @@ async def unregister(registry: FeedRegistry) -> None:
 
 
 async def watch_products(catalog: Catalog) -> None:
-    """Adds the demo's tools, or watches them again. Whatever else was changed stays so."""
+    """Adds the demo's tools, or makes them active again. Other changes to them stay."""
     for product in PRODUCTS:
         tickers = [product.ticker] if product.ticker else []
         try:
@@ -96,7 +96,7 @@ async def forget_products(catalog: Catalog) -> None:
 
 @contextlib.asynccontextmanager
 async def running(mark: Path, environment: Mapping[str, str], clock: Clock = utc_now) -> AsyncIterator[str]:
-    """Gives the URL that the demo is served on. `mark` is the file that remembers it."""
+    """Yields the URL that the demo is served on. The file `mark` records the port."""
     known = _marked(mark, clock())
     async with served(Newsstand(clock, known.opened), known.port) as base:
         _Mark(int(base.rpartition(":")[2]), known.opened).write(mark)
@@ -134,8 +134,8 @@ async def _with_app(environment: Mapping[str, str], work: Callable[[Container], 
 
 
 async def _first_minute(host: str) -> None:
-    """Fires the app's timers as soon as the app answers, since their next ticks may be half a minute and a quarter of
-    an hour away: whoever has looked at figures before there was anything to count sees them grow."""
+    """Fires the app's timers as soon as the app answers: their next ticks may be half a minute and a quarter of an hour
+    away, and a newcomer should see figures soon."""
     await _fired(host, "ingest_due_feeds")
     for seconds in REFRESHED_AFTER:
         await asyncio.sleep(seconds)

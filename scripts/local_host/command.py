@@ -65,13 +65,13 @@ def argument_parser(prog: str, description: str, app: Path) -> argparse.Argument
     parser.add_argument("--data", type=Path, default=Path(".data"), help="folder of the queues (default .data)")
     parser.add_argument("--app", type=Path, default=app, help=f"folder of function_app.py (default {app})")
     parser.add_argument(
-        "--set", type=_setting, action="append", default=[], metavar="NAME=VALUE", help="an app setting"
+        "--set", type=name_and_value, action="append", default=[], metavar="NAME=VALUE", help="an app setting"
     )
     parser.add_argument("--once", action="store_true", help="run every timer once, drain the queues, stop")
     return parser
 
 
-def _setting(text: str) -> tuple[str, str]:
+def name_and_value(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not name or not equals:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")

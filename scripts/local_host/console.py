@@ -1,4 +1,4 @@
-"""What the host prints: lines as `func start` prints them, filtered by host.json's logging.logLevel.
+"""Log lines as `func start` prints them, filtered by host.json's logging.logLevel.
 
 Lines that belong to no invocation are shown with a mark: Azure drops them.
 """
@@ -21,7 +21,7 @@ _SYSTEM = ("azure.functions", "azure_functions", "asyncio")
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """Which run of which function this is."""
+    """One run of a function."""
 
     id: str
     function: str
@@ -33,7 +33,7 @@ thread_local = threading.local()
 
 
 class Console:
-    """Writes go out at the end of a turn of the event loop, so that a busy host makes one system call for many."""
+    """Lines are flushed at the end of a turn of the event loop: one system call for many lines."""
 
     def __init__(self, options: HostOptions, out: TextIO, loop: asyncio.AbstractEventLoop) -> None:
         self._options = options
@@ -70,7 +70,7 @@ class Console:
             self._loop.call_soon_threadsafe(self.flush)
 
     def flush(self) -> None:
-        """Whoever read the output may be gone: the host goes on without."""
+        """The host goes on if the reader of its output is gone."""
         self._due = False
         try:
             if not self._gone:

@@ -1,7 +1,7 @@
-"""Listens to one queue for one function, with the timing and the rules of the storage extension.
+"""The trigger of one queue for one function, with the timing and the rules of the storage extension.
 
-Takes up to batchSize messages as soon as no more than newBatchThreshold are in work. When a queue is empty it looks
-again after 0.1 s, then ever more rarely up to maxPollingInterval; a message that arrives through this host wakes it.
+It takes up to batchSize messages as soon as at most newBatchThreshold are being worked on. It polls an empty queue
+after 0.1 s, then after ever longer waits up to maxPollingInterval; a message sent here ends the wait.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _POISON = "-poison"
 
 @dataclass(slots=True)
 class Backoff:
-    """How long to wait before the next look at an empty queue."""
+    """The waits between polls of an empty queue."""
 
     longest: float
     shortest: float = 0.1
@@ -40,7 +40,7 @@ class Backoff:
 
 
 class Consumer:
-    """Runs until cancelled; what is in work then goes on in the invoker."""
+    """Runs until it is cancelled. Functions that run by then go on in the invoker."""
 
     def __init__(
         self,
@@ -105,20 +105,20 @@ class Consumer:
             self._log("Message decoding has failed! Check messageEncoding.", message)
             self._poison(message)
         elif message.dequeue_count > self._options.max_dequeue_count:
-            # Hosts that died over it used up its tries.
+            # Its tries were used up by hosts that died during them.
             self._poison(message)
         else:
             value = text if self._function.parameters.as_text else queue_message(message, text)
             reason = f"New queue message detected on '{self.queue}'."
-            self._settle(message, await self._invoker.start(self._function, value, reason))
+            self._finish(message, await self._invoker.start(self._function, value, reason))
 
-    def _settle(self, message: Message, outcome: Outcome) -> None:
+    def _finish(self, message: Message, outcome: Outcome) -> None:
         if outcome.error is None:
             self._queues.done(message)
         elif outcome.stopped:
-            return  # it stays held: the next host frees it at once
+            return  # it stays held, and the next host frees it at its start
         elif self.queue.endswith(_POISON):
-            # A poison queue has none of its own: the message stays hidden for as long as it was taken.
+            # A poison queue has no poison queue: the message stays hidden for HOLD_SECONDS.
             self._queues.release(message, HOLD_SECONDS)
         elif message.dequeue_count >= self._options.max_dequeue_count:
             self._poison(message)

@@ -1,6 +1,6 @@
-"""The host's data folder: one SQLite file and a lock that dies with the process.
+"""The host's data folder: one SQLite file, and a lock that ends with the process.
 
-Calls are made straight from the event loop: each takes tens of microseconds, less than handing it to a thread would.
+Calls are made from the event loop: each takes tens of microseconds, less than a thread would cost.
 WAL without a sync at each commit outlives a killed process, though not a power cut: enough for a development host.
 """
 
@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS timers (
 
 
 class DataFolder:
-    """Holds the folder for one host. Raises Refused if another has it."""
+    """Locks the folder for one host. Raises Refused if another host has it."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -80,7 +80,7 @@ def _connection(path: Path) -> sqlite3.Connection:
 
 
 def _locked(path: Path) -> IO[str]:
-    """The lock file, held until it is closed or the process ends; who holds it is written into it."""
+    """The lock file. The lock ends when the file is closed or the process ends; the file names the process."""
     file = path.open("a+", encoding="ascii")
     try:
         _take(file)
@@ -101,7 +101,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def _take(file: IO[str]) -> None:
-        # Far behind the text, since a locked byte cannot be read by others.
+        # Behind the text, since other processes cannot read a locked byte.
         file.seek(4096)
         msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
 else:

@@ -1,4 +1,4 @@
-"""Finds the app's functions and turns them into what the host runs. Refuses what Azure would not index or run.
+"""The app's functions, read from its decorators. Refuses an app that Azure would not index or run.
 
 The real host goes on without a function whose route, queue name or schedule is wrong; here the start is refused, so
 that the mistake is seen.

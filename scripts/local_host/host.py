@@ -1,4 +1,4 @@
-"""One host from start to stop: puts the parts together, serves until told to stop, or runs everything once."""
+"""One host: its parts, the order of start and stop, and --once."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .storage_rest import StorageRest
 from .timers import Timer, TimerRecords
 from .web import Admin, Front
 
-# With what follows it stays under the ten seconds that a stop may take.
+# With the steps after it, a stop takes less than ten seconds.
 _FINISH_SECONDS = 6
 
 
 class Host:
-    """`functions` are the ones that are not disabled."""
+    """Runs the functions that are not disabled."""
 
     def __init__(
         self, functions: Sequence[Function], options: HostOptions, folder: DataFolder, console: Console
@@ -76,12 +76,12 @@ class Host:
         self._poisoned += 1
 
     def _on_fault(self, error: BaseException) -> None:
-        """Of the host itself, such as a full disk: it stops rather than limp."""
+        """Stops the host after an error of its own, such as a full disk."""
         self._fault = self._fault or error
         self._stop_asked.set()
 
     def ask_to_stop(self) -> None:
-        """The second time, what is in flight is not waited for."""
+        """A second call makes the host stop without waiting for running functions."""
         if self._stop_asked.is_set():
             self._hurry.set()
         self._stop_asked.set()
@@ -110,12 +110,12 @@ class Host:
             self._keep(timer.run())
 
     async def serve(self) -> int:
-        """Until it is told to stop. The exit code."""
+        """Waits for a request to stop. Returns the exit code."""
         await self._stop_asked.wait()
-        return self._told_fault()
+        return self._exit_code()
 
     async def once(self) -> int:
-        """Every timer once, one after the other, each until the queues are empty again. The exit code."""
+        """Runs one timer after the other, and drains the queues after each. Returns the exit code."""
         failed = 0
         for name, timer in self._timers.items():
             if not self._stop_asked.is_set():
@@ -126,35 +126,35 @@ class Host:
             await self._drained()
         await self._drained()
         self._console.print(f"Every timer ran once: {failed} failed, {self._poisoned} messages went to a poison queue.")
-        return self._told_fault() or int(failed > 0 or self._poisoned > 0)
+        return self._exit_code() or int(failed > 0 or self._poisoned > 0)
 
     async def _drained(self) -> None:
         names = {consumer.queue for consumer in self._consumers}
         while not self._stop_asked.is_set():
-            # What somebody hid for longer than a retry takes is not waited for.
+            # A message that is hidden for longer than a retry takes is not waited for.
             if not self._queues.waiting(names, time.time() + self._options.queues.visibility_timeout + 1):
                 return
             await asyncio.sleep(0.02)
 
-    def _told_fault(self) -> int:
+    def _exit_code(self) -> int:
         if self._fault is None:
             return 0
         self._console.print(f"The host itself failed: {type(self._fault).__name__}: {self._fault}")
         return 1
 
     async def stop(self) -> None:
-        """Takes no more work, lets what is in flight finish, then cuts it short: its messages come back."""
+        """Takes no more work, waits for running functions, then cancels them: their messages come back."""
         self._front.stopping = True
-        settling = [task for consumer in self._consumers for task in consumer.in_work]
+        unfinished = [task for consumer in self._consumers for task in consumer.in_work]
         for task in list(self._loops):
             task.cancel()
         hurry = asyncio.create_task(self._hurry.wait())
-        finish = asyncio.create_task(self._invoker.settled())
+        finish = asyncio.create_task(self._invoker.until_idle())
         await asyncio.wait([hurry, finish], timeout=_FINISH_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         hurry.cancel()
         finish.cancel()
         await self._invoker.cut_short()
-        settling += [timer.firing for timer in self._timers.values() if timer.firing is not None]  # type: ignore[misc]
-        if settling:
-            await asyncio.wait(settling, timeout=0.5)
+        unfinished += [timer.firing for timer in self._timers.values() if timer.firing is not None]  # type: ignore[misc]
+        if unfinished:
+            await asyncio.wait(unfinished, timeout=0.5)
         await self._runner.cleanup()

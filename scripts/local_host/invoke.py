@@ -26,7 +26,7 @@ PROGRAMMATIC = "This function was programmatically called via the host APIs."
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of one run. `stopped`: the host cut it short because it is going down."""
+    """The result of one run. `stopped` means that the host cancelled the run because the host stops."""
 
     id: str
     error: str | None = None
@@ -37,7 +37,7 @@ class Outcome:
 
 
 class _Failed(Exception):
-    """The function raised; `__cause__` is what."""
+    """The function raised `__cause__`."""
 
 
 class Invoker:
@@ -59,7 +59,6 @@ class Invoker:
         self._threads = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="function")
         self._stopping = False
         self.running: set[asyncio.Task[Outcome]] = set()
-        self.failures = 0
 
     def start(
         self, function: Function, value: Any, reason: str, *, method: str = "", trace_parent: str = ""
@@ -71,13 +70,13 @@ class Invoker:
         task.add_done_callback(self.running.discard)
         return task
 
-    async def settled(self) -> None:
-        """When nothing runs."""
+    async def until_idle(self) -> None:
+        """Waits until no function runs."""
         while self.running:
             await asyncio.wait(self.running)
 
     async def cut_short(self) -> None:
-        """Cancels what still runs; a function that will not be cancelled is left behind."""
+        """Cancels running functions. A function that ignores it is left behind."""
         self._stopping = True
         left = list(self.running)
         for task in left:
@@ -115,14 +114,14 @@ class Invoker:
         except Refusal as refusal:
             outcome.error = str(refusal)
         except _Failed as failed:
-            outcome.error = self._told(category, failed.__cause__)
-        except Exception as error:  # what it gave back cannot be converted: as in the worker, it has failed
-            outcome.error = self._told(category, error)
+            outcome.error = self._log_error(category, failed.__cause__)
+        except Exception as error:  # a result that cannot be converted is a failure, as in the worker
+            outcome.error = self._log_error(category, error)
         finally:
             if limit is not None:
                 limit.cancel()
         outcome.milliseconds = round((time.perf_counter() - began) * 1000)
-        self._tell_end(function, category, outcome)
+        self._log_end(function, category, outcome)
         return outcome
 
     def _arguments(
@@ -167,18 +166,17 @@ class Invoker:
             self._send([(queue, encoded(text, queue, self._is_base64)) for queue, text in messages])
         outcome.reply, outcome.sent = reply, messages
 
-    def _told(self, category: str, error: BaseException | None) -> str:
+    def _log_error(self, category: str, error: BaseException | None) -> str:
         if error is None:
             return "unknown"
-        # Without the host's own frames.
+        # The first frame is the host's own.
         frames = error.__traceback__ and error.__traceback__.tb_next
         lines = "".join(traceback.format_exception(type(error), error, frames)).rstrip()
         self._log("error", category, f"error: {lines}")
         return f"{type(error).__name__}: {error}"
 
-    def _tell_end(self, function: Function, category: str, outcome: Outcome) -> None:
+    def _log_end(self, function: Function, category: str, outcome: Outcome) -> None:
         ok = outcome.error is None
-        self.failures += not ok
         state = "Succeeded" if ok else "Failed"
         why = "" if ok else f": {outcome.error}"
         text = (

@@ -1,7 +1,7 @@
 """The queues: durable, at least once, with Azure Queue Storage's rules. Knows nothing of functions or HTTP.
 
 A message's text is what is on the wire: with messageEncoding base64 it is the encoded one. A message that the host has
-taken for a function is *held*: nobody else sees it, and it is free again as soon as the next host starts.
+taken for a function is *held*: no other reader gets it, and the next host frees it at its start.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class NoSuchMessage(Exception):
 
 
 class WrongReceipt(Exception):
-    """Somebody else took the message since."""
+    """The message was taken again since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Message:
 
 
 class Queues:
-    """All queues of one data folder. `on_arrival` is told the name of a queue that has a new visible message."""
+    """All queues of one data folder. `on_arrival` is called with the name of a queue that has a new visible message."""
 
     def __init__(self, folder: DataFolder, clock: Callable[[], float], on_arrival: Callable[[str], None]) -> None:
         self._folder = folder
@@ -68,7 +68,7 @@ class Queues:
     # -- queues
 
     def create(self, name: str, metadata: Mapping[str, str] | None = None) -> bool:
-        """False if it was there."""
+        """Returns whether the queue is new."""
         sql = "INSERT INTO queues (name, metadata) VALUES (?, ?) ON CONFLICT DO NOTHING"
         return self._folder.connection.execute(sql, (name, json.dumps(metadata or {}))).rowcount == 1
 
@@ -97,7 +97,7 @@ class Queues:
         self._rows("UPDATE queues SET metadata = ? WHERE name = ?", json.dumps(metadata), name)
 
     def count(self, name: str, until: float = NEVER) -> int:
-        """Messages that are, or become, visible before `until`; held ones always count."""
+        """The number of messages that are visible before `until`, and of held ones."""
         sql = "SELECT count(*) FROM messages WHERE queue = ? AND expires > ? AND (held = 1 OR visible <= ?)"
         return int(self._rows(sql, name, self._clock(), until)[0][0])
 
@@ -113,7 +113,7 @@ class Queues:
         return message
 
     def send(self, messages: Sequence[tuple[str, str]]) -> None:
-        """All of (queue, text) or none; queues are made as needed."""
+        """Sends all (queue, text) pairs or none, and creates missing queues."""
         with self._folder.transaction():
             for queue, text in messages:
                 self.create(queue)
@@ -181,20 +181,20 @@ class Queues:
             raise WrongReceipt(id)
         return message
 
-    # -- what only the host does, with messages that it holds
+    # -- held messages: for the host only
 
     def done(self, message: Message) -> None:
         self._rows("DELETE FROM messages WHERE number = ?", message.number)
 
     def release(self, message: Message, delay: float) -> None:
-        """Back for another try, after `delay` seconds."""
+        """Makes the message visible for another try after `delay` seconds."""
         sql = "UPDATE messages SET held = 0, visible = ? WHERE number = ?"
         self._rows(sql, self._clock() + delay, message.number)
         if delay <= 0:
             self._on_arrival(message.queue)
 
     def move(self, message: Message, queue: str) -> None:
-        """To another queue, as a new message with the same text."""
+        """Moves the text to another queue, as a new message."""
         with self._folder.transaction():
             self.create(queue)
             self._insert(queue, message.text, 0, WEEK)
@@ -202,7 +202,7 @@ class Queues:
         self._on_arrival(queue)
 
     def recover(self) -> int:
-        """Frees what a host held that is gone, and drops what has expired; how many were freed."""
+        """Frees the messages that an earlier host held, deletes expired ones, and returns how many were freed."""
         now = self._clock()
         self._rows("DELETE FROM messages WHERE expires <= ?", now)
         sql = "UPDATE messages SET held = 0, visible = ? WHERE held = 1"

@@ -1,7 +1,7 @@
-"""What the host is told: app settings, and host.json with the settings that overlay it. Reads files, changes nothing.
+"""App settings, and host.json with the settings that overlay it. Reads files, changes nothing.
 
-As with `func start`, a variable of the environment wins over local.settings.json; what is given on the command line
-wins over both. Without local.settings.json, its sample's values are the defaults.
+As with `func start`, the environment wins over local.settings.json. --set wins over both. Without
+local.settings.json, its sample has the defaults.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class QueueOptions:
 
 @dataclass(frozen=True, slots=True)
 class HostOptions:
-    """What this host honours of host.json. `function_timeout` in seconds, None for never."""
+    """The values of host.json that this host uses. `function_timeout` is in seconds, None for no limit."""
 
     route_prefix: str
     headers: Mapping[str, str]

@@ -89,7 +89,7 @@ class Timer:
         self.firing: asyncio.Task[Status] | None = None
 
     async def run(self) -> None:
-        """Until cancelled; a run that is on then goes on, and its record is kept."""
+        """Runs until it is cancelled. A function that runs by then goes on, and its record is written."""
         now = self._clock()
         recorded = self._records.find(self._function.name) if self._function.monitored else None
         status, past_due = status_at_start(recorded, self._schedule, now)
@@ -97,20 +97,20 @@ class Timer:
         if past_due or self._function.run_on_startup:
             status = await self._fire(status, now, past_due=past_due)
         while True:
-            # In steps, so that a laptop that slept is noticed.
+            # In steps of a minute: sleep() does not count the time in which a laptop sleeps.
             while (left := (status.next - self._clock()).total_seconds()) > 0:  # noqa: ASYNC110 (for the clock)
                 await asyncio.sleep(min(left, 60))
             status = await self._fire(status, self._clock())
 
     def start(self, reason: str) -> asyncio.Task[Outcome]:
-        """One run out of schedule, which leaves the record alone."""
+        """Runs the function once now. The record does not change."""
         now = self._clock()
         recorded = self._records.find(self._function.name) if self._function.monitored else None
         status, past_due = status_at_start(recorded, self._schedule, now)
         return self._invoker.start(self._function, self._request(status, past_due), reason)
 
     async def _fire(self, status: Status, now: datetime, past_due: bool | None = None) -> Status:
-        """`past_due` is None for a run in schedule."""
+        """`past_due` is None for a run on schedule."""
         self.firing = asyncio.create_task(self._run_and_record(status, now, past_due))
         return await asyncio.shield(self.firing)
 

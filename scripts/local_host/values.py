@@ -1,6 +1,6 @@
-"""What goes in and out of functions, in the forms of the worker and the host. Pure.
+"""Arguments and results of functions in the forms of the worker and the host, HTTP replies among them. Pure.
 
-The worker's conversions are the ones of azure.functions itself; here is what the host does before and after them.
+The worker's conversions are those of azure.functions itself. This module has the host's, before and after them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def converter(binding: str | None) -> Any:
 
 
 class Refusal(Exception):
-    """The host cannot use what the function gave back: the invocation has failed."""
+    """The host cannot use the function's result: the invocation has failed."""
 
 
 class TraceContext:
@@ -54,7 +54,7 @@ class RetryContext:
 
 
 class Context(func.Context):
-    """What a parameter named context gets."""
+    """The value of a parameter that is named context."""
 
     def __init__(self, invocation_id: str, name: str, directory: str, parent: str, local: threading.local) -> None:
         self._invocation_id = invocation_id
@@ -234,7 +234,7 @@ class Reply:
 
 
 def make_reply(value: Any, method: str) -> Reply:
-    """Raises Refusal for what the real server would not send, and for what is no response (None too)."""
+    """Raises Refusal for a response that the real server would not send, and for any other value."""
     if value is None:
         raise Refusal("the function returned None: an HTTP function must return a response")
     if isinstance(value, str):

@@ -1,7 +1,7 @@
-"""The HTTP side: requests to functions by route, and the host's own addresses. Bound to 127.0.0.1 by the caller.
+"""HTTP: requests to functions by their routes, and the host's own addresses below /admin.
 
-Nothing is routed by aiohttp: the Functions host takes functions by name, and the first whose route and method match
-answers.
+aiohttp does not route: the Functions host sorts functions by name, and the first whose route and method match answers.
+`?wait=1` below /admin is only in this host.
 """
 
 from __future__ import annotations

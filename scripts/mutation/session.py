@@ -110,7 +110,7 @@ class MutationSession:
         started = time.monotonic()
         self.tests = self._run_without_mutations(session.items)
         self.warm.failures.usual_seconds = self.tests.seconds
-        self.say(f"{len(session.items)} tests pass without a mutation, {time.monotonic() - started:.0f} s")
+        self.say(f"{len(self.tests.seconds)} tests pass without a mutation, {time.monotonic() - started:.0f} s")
         self._run_trials()
         return True
 
@@ -134,26 +134,32 @@ class MutationSession:
                     continue
                 name, outcome, folder = children.wait()
                 if outcome != trial.SURVIVED:
-                    raise pytest.UsageError(f"{name} fails without a mutation {_error(folder)}")
+                    raise pytest.UsageError(f"{name} cannot be run without a mutation {_error(folder)}")
                 if name in self.trees:
                     tests.called_at_import[name] = pickle.loads((folder / "record").read_bytes())  # noqa: S301
                 else:
-                    seconds, calls = pickle.loads((folder / "record").read_bytes())  # noqa: S301
+                    seconds, calls, failed = pickle.loads((folder / "record").read_bytes())  # noqa: S301
                     tests.seconds.update(seconds)
                     tests.calls.update(calls)
+                    for each in failed:
+                        self.say(f"Left out, since it fails without a mutation: {each}")
                 shutil.rmtree(folder, ignore_errors=True)
         return tests
 
     def _record(self, items: Sequence[pytest.Item], files: set[str], folder: Path) -> int:
         seconds: dict[str, float] = {}
         calls: dict[str, set[tuple[str, str]]] = {}
+        failed: list[str] = []
         for item, following in zip(items, [*items[1:], None], strict=True):
-            started = time.process_time()
-            with trial.recorded_calls(files) as calls[item.nodeid]:
+            started, before = time.process_time(), self.warm.failures.failed
+            with trial.recorded_calls(files) as called:
                 item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
-            seconds[item.nodeid] = time.process_time() - started
-        (folder / "record").write_bytes(pickle.dumps((seconds, calls)))
-        return trial.KILLED if self.warm.failures.failed else trial.SURVIVED
+            if self.warm.failures.failed > before:
+                failed.append(item.nodeid)
+            else:
+                seconds[item.nodeid], calls[item.nodeid] = time.process_time() - started, called
+        (folder / "record").write_bytes(pickle.dumps((seconds, calls, failed)))
+        return trial.SURVIVED
 
     def _record_import(self, module: str, folder: Path) -> int:
         dependents = self.imports.dependents(module_name(Path(module)))

@@ -1,4 +1,4 @@
-// What wakes somebody up. docs/operations.md says for each what it means and what to do.
+// The alerts. docs/operations.md explains each: what it means and what to do.
 param location string
 param tags object
 param email string
@@ -13,8 +13,8 @@ var healthPath = '/api/v1/health'
 var actionGroups = empty(email) ? [] : [actionGroup.id]
 var metricActions = empty(email) ? [] : [{ actionGroupId: actionGroup.id }]
 
-// clean_up says queue_depth for each queue every five minutes (services/operations/upkeep.py), so that its silence says something
-// too. Storage's own message count is a daily metric, and has no poison queues apart.
+// clean_up logs queue_depth for each queue every five minutes (services/operations/upkeep.py), so that missing lines are a sign
+// too. Storage's own message count is a daily metric, and does not separate poison queues.
 var queueDepths = '''
 traces
 | where message has 'queue_depth'
@@ -23,7 +23,7 @@ traces
 | project timestamp, queue = tostring(line.queue), poison = toint(line.poison)
 '''
 
-// The same run says refresh_age, in seconds; nothing before the first refresh has ended.
+// The same run logs refresh_age, in seconds, once a first refresh has ended.
 var refreshAges = '''
 traces
 | where message has 'refresh_age'
@@ -32,7 +32,7 @@ traces
 | project timestamp, seconds = toint(line.seconds)
 '''
 
-// Ingestion says feed_disabled of a feed that is gone or failed ten times in a row. Nobody asks it again by itself.
+// Ingestion logs feed_disabled for a feed that is gone or failed ten times in a row. The app does not fetch it again.
 var disabledFeeds = '''
 traces
 | where message has 'feed_disabled'

@@ -40,7 +40,7 @@ var toolpulseSettings = {
   STORE: 'cosmos'
 }
 
-// Without a version, so that a new version of a secret is taken up within a day, or at a restart.
+// Without a version, so that a new version of a secret is read within a day, or at a restart.
 var managementSetting = {
   MANAGEMENT_KEY: '@Microsoft.KeyVault(SecretUri=${vaultUri}secrets/MANAGEMENT-KEY)'
 }

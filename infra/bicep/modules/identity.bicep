@@ -1,4 +1,4 @@
-// Who the app is: every grant in the other modules goes to this identity, and no key to anything exists.
+// The app's identity. The other modules grant roles to it; no key opens anything.
 param name string
 param location string
 param tags object

@@ -1,4 +1,4 @@
-// Application Insights: telemetry comes in by identity only, so its connection string opens nothing.
+// Application Insights: it accepts telemetry from identities only, so the connection string is no secret.
 param name string
 param location string
 param tags object

@@ -1,4 +1,4 @@
-// The Flex Consumption plan: scales to zero, and each queue and timer function on instances of its own.
+// The Flex Consumption plan: it scales to zero, and each queue and timer function scales alone.
 param name string
 param location string
 param tags object

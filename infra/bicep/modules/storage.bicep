@@ -1,4 +1,4 @@
-// The host's own storage: deployment packages, timer leases, and the queues that work goes through.
+// The host's own storage: deployment packages, timer leases, and the queues of the app.
 param name string
 param location string
 param tags object

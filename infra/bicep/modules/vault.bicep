@@ -1,4 +1,4 @@
-// Key Vault: the three secrets that the app takes as references. A secret that is empty is not created.
+// Key Vault: the three secrets that app settings refer to. A secret that is empty is not created.
 param name string
 param location string
 param tags object
@@ -82,7 +82,7 @@ resource reader 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   }
 }
 
-// Whoever operates the app rotates its secrets.
+// The operator rotates the secrets.
 resource operator 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (!empty(operatorPrincipalId)) {
   name: guid(vault.id, operatorPrincipalId, keyVaultSecretsOfficer)
   scope: vault

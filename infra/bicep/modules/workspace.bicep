@@ -1,4 +1,4 @@
-// Where logs are kept.
+// The workspace of the logs.
 param name string
 param location string
 param tags object

@@ -102,7 +102,7 @@ async def test_what_the_demo_has_in_its_data_folder_is_fetched_from_there(tmp_pa
 
 
 async def test_lists_go_in_and_out_and_what_is_refused_is_told_by_line(cli: Cli) -> None:
-    assert await cli.run("feeds", "apply") == "3 added, 0 changed, 0 known as they are\n"
+    assert await cli.run("feeds", "apply") == "3 added, 0 changed, 0 unchanged\n"
     outlines = (await cli.run("feeds", "export")).encode()
     assert len(ElementTree.fromstring(outlines).findall("body/outline")) == 3
     (cli.data / "bad.opml").write_text('<opml><body>\n<outline xmlUrl="nonsense"/></body></opml>')
@@ -153,7 +153,7 @@ async def test_tools_are_listed_in_a_file_searched_for_tried_and_merged(cli: Cli
     listed = "".join(f"- name: {json.dumps(name)}\n" for name in names if name != "Quorvia")
     (cli.data / "tools.yaml").write_text(f"tools:\n{listed}- nam: x\n")
     told = await cli.run("tools", "apply", str(cli.data / "tools.yaml"), code=1)
-    assert told == f"{len(names) - 1} added, 0 changed, 0 known as they are\n"
+    assert told == f"{len(names) - 1} added, 0 changed, 0 unchanged\n"
     assert f"line {len(names) + 1}: " in cli.said
     assert "backfill_tools SUCCEEDED: " in cli.said
     tried = json.loads(await cli.run("tools", "preview", "Nimbry", "Quorvia", "--json"))

@@ -121,7 +121,7 @@ async def test_once_runs_every_timer_and_all_that_follows(tmp_path: Path) -> Non
     assert printed.rstrip().endswith("Every timer ran once: 0 failed, 0 messages went to a poison queue.")
 
 
-async def test_once_takes_up_what_was_left_over(tmp_path: Path) -> None:
+async def test_once_drains_messages_of_an_earlier_run(tmp_path: Path) -> None:
     async with running_sample(tmp_path) as sample:
         await sample.send(many=["slow"])
         sample.host.kill()

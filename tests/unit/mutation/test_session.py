@@ -95,8 +95,10 @@ def test_survivors_with_a_reason_are_accepted_up_to_one_in_ten(project: Path) ->
     assert code == 0
 
 
-def test_tests_that_fail_without_a_mutation_are_no_judges(project: Path) -> None:
+def test_a_test_that_fails_without_a_mutation_kills_none(project: Path) -> None:
     (project / "tests/unit/models/test_rule.py").write_text(TESTS.replace("doubled(0) == 0", "doubled(0) == 1"))
     code, output = mutate(project)
-    assert "tests/unit/models/test_rule.py fails without a mutation" in output
+    failing = "tests/unit/models/test_rule.py::test_zero_doubled_is_zero"
+    assert f"Left out, since it fails without a mutation: {failing}" in output
+    assert "models/rule.py | doubled | return number * 2 -> return None" in output
     assert code == 1

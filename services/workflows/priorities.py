@@ -17,7 +17,7 @@ from models.values import format_time
 from services.articles.merge import priority_of, with_priority
 from services.mentions.understanding import fingerprint
 from services.mentions.writing import MentionWriter
-from services.ports import Clock, Document, Query, Replace, Store, Where
+from services.ports import Clock, Query, Replace, Store, Where
 from services.runs.driver import PageResult, page_after
 from services.store.containers import ARTICLES, FEEDS
 
@@ -46,9 +46,10 @@ class Priorities:
         after = page_after(run) if (run.checkpoint or {}).get("priority") == priority else None
         where = (Where("sources", "contains", feed_id), Where("deleted_at", "missing"))
         page = await self._store.query(ARTICLES.name, Query(where, order="by_time", limit=PAGE, after=after))
-        articles, failed = await self._rewritten(page.items, feed_id, priority)
+        found = cast("list[ArticleDocument]", page.items)
+        articles, failed = await self._rewritten(found, feed_id, priority)
         # Also articles that an earlier try rewrote, whose worker died before it had them analysed.
-        outdated = [each["source_id"] for each in articles if _has_outdated_figures(each)]
+        outdated = [each["source_id"] for each in articles if has_outdated_figures(each)]
         report = await self._writer.write(outdated)
         counts = {"articles": len(page.items), "analyzed": len(report.done)}
         is_last = page.next is None and await self._priority_of(feed_id) in (priority, None)
@@ -61,65 +62,58 @@ class Priorities:
         return None if feed is None else Feed.from_document(feed).source_priority
 
     async def _rewritten(
-        self, articles: Sequence[Document], feed_id: str, priority: int
-    ) -> tuple[list[Document], dict[str, str]]:
+        self, articles: Sequence[ArticleDocument], feed_id: str, priority: int
+    ) -> tuple[list[ArticleDocument], dict[str, str]]:
         """The articles as they are stored with this priority, and the reasons of those that could not be rewritten."""
         now = format_time(self._clock())
-        done: list[Document] = []
+        done: list[ArticleDocument] = []
         failed: dict[str, str] = {}
-        waiting = list(articles)
+        waiting = {each["source_id"]: each for each in articles}
         for _ in range(ROUNDS):
-            changes: list[Replace] = []
-            for article in waiting:
+            changed: dict[str, ArticleDocument] = {}
+            for source_id, article in waiting.items():
                 try:
-                    after = _with_priority(article, feed_id, priority, now)
+                    after = with_present_priority(article, feed_id, priority, now)
                 except (UnreadableDocument, KeyError) as error:
-                    failed[article["source_id"]] = fingerprint(type(error).__name__)
+                    failed[source_id] = fingerprint(type(error).__name__)
                     continue
                 if after is article:
                     done.append(article)
                 else:
-                    changes.append(Replace(await self._with_text(article, after), article["_etag"]))
-            if not changes:
+                    changed[source_id] = await self._with_text(article, after)
+            if not changed:
                 return done, failed
-            outcomes = await self._store.batch_many(
-                ARTICLES.name, [(change.document["source_id"], [change]) for change in changes]
-            )
-            raced = []
-            for change, outcome in zip(changes, outcomes, strict=True):
-                if isinstance(outcome, list):
-                    done.append(dict(change.document))
-                else:
-                    raced.append(change.document["source_id"])
-            found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in raced])
-            waiting = [each for each in found if each is not None]
+            batches = [(name, [Replace(after, waiting[name]["_etag"])]) for name, after in changed.items()]
+            outcomes = dict(zip(changed, await self._store.batch_many(ARTICLES.name, batches), strict=True))
+            done += [after for name, after in changed.items() if isinstance(outcomes[name], list)]
+            raced = [(name, Article.ID) for name, outcome in outcomes.items() if not isinstance(outcome, list)]
+            found = cast("list[ArticleDocument | None]", await self._store.read_many(ARTICLES.name, raced))
+            waiting = {each["source_id"]: each for each in found if each is not None}
         raise Unavailable(f"{len(waiting)} articles kept changing", retry_after=1.0)
 
-    async def _with_text(self, article: Document, after: Document) -> Document:
+    async def _with_text(self, article: ArticleDocument, after: ArticleDocument) -> ArticleDocument:
         """`after` with the text of its reading, if that is of another source than the reading of `article`."""
         reading = after["canonical"]
         if reading["source"] == article["canonical"]["source"]:
             return after
         observed = await self._store.read(ARTICLES.name, article["source_id"], reading["observation_id"])
+        with_text: ArticleDocument = {**after, "text_for_analysis": observed.get("text") if observed else None}
         # Without `analyzed_revision` the article is analysed again even if its last analysis was of this reading: a
         # worker that has died since may have written mentions of another reading.
-        return {
-            **{name: value for name, value in after.items() if name != "analyzed_revision"},
-            "text_for_analysis": observed.get("text") if observed else None,
-        }
+        with_text.pop("analyzed_revision", None)
+        return with_text
 
 
-def _with_priority(article: Document, feed_id: str, priority: int, now: str) -> Document:
+def with_present_priority(article: ArticleDocument, feed_id: str, priority: int, now: str) -> ArticleDocument:
     """The same object if there is nothing to change. Raises UnreadableDocument, and KeyError if a source lacks a field
     by which readings are chosen."""
-    read = Article.from_document(article)
-    before = cast(ArticleDocument, article)
-    if read.deleted_at is not None or priority_of(before["source_attribution"][feed_id]) == priority:
+    is_deleted = Article.from_document(article).deleted_at is not None
+    if is_deleted or priority_of(article["source_attribution"][feed_id]) == priority:
         return article
-    return cast(Document, with_priority(before, feed_id, priority, now))
+    return with_priority(article, feed_id, priority, now)
 
 
-def _has_outdated_figures(article: Document) -> bool:
+def has_outdated_figures(article: ArticleDocument) -> bool:
     """Whether the article was analysed by another reading than its present one. For a pending article the message that
     makes it analysed is sent already."""
     is_analyzed = article["status"] == "analyzed" and not article.get("deleted_at")

@@ -5,11 +5,11 @@ Fields that an entry does not have, and tools that the list does not name, stay 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from models.errors import Conflict, InvalidInput
 from models.tool import normalize_name
-from services.parse.yaml_lists import read_entries
+from services.parse.yaml_lists import Entry, read_entries
 from services.tools.catalog import Catalog
 from services.tools.form import FIELDS, new_tool, tool_change
 
@@ -23,16 +23,16 @@ class Refused:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ListReport:
     """The ids of tools that were added, changed, or equal to their entry already. `searched_for` are the tools that
     other articles name now: these need a backfill."""
 
-    added: tuple[str, ...]
-    changed: tuple[str, ...]
-    known: tuple[str, ...]
-    refused: tuple[Refused, ...]
-    searched_for: tuple[str, ...]
+    added: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    known: list[str] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    searched_for: list[str] = field(default_factory=list)
 
 
 async def apply_yaml(catalog: Catalog, document: bytes) -> ListReport:
@@ -40,29 +40,28 @@ async def apply_yaml(catalog: Catalog, document: bytes) -> ListReport:
 
     Raises InvalidInput if the document is no such list.
     """
-    added: list[str] = []
-    changed: list[str] = []
-    known: list[str] = []
-    refused: list[Refused] = []
-    searched_for: list[str] = []
+    report = ListReport()
     for entry in read_entries(document, "tools", f"name, and maybe {', '.join(FIELDS[1:])}, status"):
-        name = entry.text("name")
         try:
-            before = await catalog.find(name) if normalize_name(name) else None
-            if before is not None and before.primary_name_normalized != normalize_name(name):
-                raise Conflict(f"name: is an alias of the tool {before.primary_name!r}; list it there")
-            if before is None:
-                given = {field: value for field, value in entry.fields.items() if field != "status"}
-                before = await catalog.add(new_tool(given))
-                added.append(before.tool_id)
-                searched_for.append(before.tool_id)
-                if "status" not in entry.fields:
-                    continue
-            tool, is_other = await catalog.change(before.tool_id, tool_change(entry.fields))
+            await _apply(catalog, entry, report)
         except (InvalidInput, Conflict) as error:
-            refused.append(Refused(entry.line, name, str(error)))
-            continue
-        if tool.tool_id not in added:
-            (known if tool.stored_etag == before.stored_etag else changed).append(tool.tool_id)
-            searched_for += [tool.tool_id] if is_other and tool.status == "ACTIVE" else []
-    return ListReport(tuple(added), tuple(changed), tuple(known), tuple(refused), tuple(searched_for))
+            report.refused.append(Refused(entry.line, entry.text("name"), str(error)))
+    return report
+
+
+async def _apply(catalog: Catalog, entry: Entry, report: ListReport) -> None:
+    name = entry.text("name")
+    before = await catalog.find(name) if normalize_name(name) else None
+    if before is None:
+        given = {field: value for field, value in entry.fields.items() if field != "status"}
+        before = await catalog.add(new_tool(given))
+        report.added.append(before.tool_id)
+        report.searched_for.append(before.tool_id)
+    if before.primary_name_normalized != normalize_name(name):
+        raise Conflict(f"name: is an alias of the tool {before.primary_name!r}; list it there")
+    tool, is_other = await catalog.change(before.tool_id, tool_change(entry.fields))
+    if tool.tool_id in report.added:
+        return
+    (report.known if tool.stored_etag == before.stored_etag else report.changed).append(tool.tool_id)
+    if is_other and tool.status == "ACTIVE":
+        report.searched_for.append(tool.tool_id)

@@ -16,7 +16,7 @@ HANGUL = "\u1100-\u11ff\uac00-\ud7a3"
 KATAKANA = "\u30a1-\u30fa\u30fc-\u30ff"
 RUNNING = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u309f\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Scripts without spaces, in which a name may begin and end anywhere: Thai, Lao, Burmese, Khmer, Hiragana, Han."""
-UNSPACED = RUNNING + KATAKANA + HANGUL
+UNSPACED = f"{RUNNING}{KATAKANA}{HANGUL}"
 
 # Vowel signs and the like: Python's \w leaves them out, but they belong to their word.
 MARKS = (

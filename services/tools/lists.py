@@ -57,6 +57,8 @@ async def _apply(catalog: Catalog, entry: Entry, report: ListReport) -> None:
         before = await catalog.add(new_tool(given))
         report.added.append(before.tool_id)
         report.searched_for.append(before.tool_id)
+        if "status" not in entry.fields:
+            return
     if before.primary_name_normalized != normalize_name(name):
         raise Conflict(f"name: is an alias of the tool {before.primary_name!r}; list it there")
     tool, is_other = await catalog.change(before.tool_id, tool_change(entry.fields))

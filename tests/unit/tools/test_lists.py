@@ -49,3 +49,8 @@ async def test_a_tool_may_be_listed_twice_and_with_its_status(catalog: Catalog) 
     tool = await catalog.get("Old")
     assert (tool.primary_name, tool.status, tool.tickers) == ("old", "DEPRECATED", ("O",))
     assert (report.added, report.known, report.changed, report.refused) == ([tool.tool_id], [], [], [])
+
+
+async def test_a_null_field_of_a_new_tool_is_absent(catalog: Catalog) -> None:
+    report = await apply_yaml(catalog, b"tools:\n- name: Old\n  aliases:\n")
+    assert (len(report.added), report.refused) == (1, [])

@@ -22,6 +22,7 @@ def test_a_sentence_ends_at_a_stop_before_space() -> None:
     [
         "Mr. Smith uses it",
         "Acme Inc. Released it",
+        "Prof. Smith uses it",
         "The U.S. Army uses it",
         "It is fast, e.g. on Linux",
         "Node.js 22.1 is out",

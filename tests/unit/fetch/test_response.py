@@ -32,6 +32,11 @@ SERVERS_NOW = "Wed, 18 Feb 2026 12:00:00 GMT"  # two hours ahead
         ({"Retry-After": "soon"}, None),
         ({"Retry-After": "٣"}, None),
         ({"Retry-After": "9" * 400}, 10 * 365 * 86400),
+        ({"Retry-After": "0000000001234"}, 123),
+        ({"Retry-After": "Wed, 18 Feb 2026 10:02:00 -0000"}, 120),
+        ({"Retry-After": "Wed, 18 Feb 2026 11:02:00 +0100"}, 120),
+        ({"Retry-After": "Wed, 18 Feb 2026 10:02:00 GMT" + " " * 35 + "x"}, None),
+        ({"Retry-After": "Wed, 18 Feb 2026 10:02:00 GMT", "Date": " " * 36 + SERVERS_NOW}, 120),
         ({"Retry-After": "Wed, 18 Feb 2026 10:02:00 GMT"}, 120),
         ({"Retry-After": "Wed, 18 Feb 2026 12:02:00 GMT", "Date": SERVERS_NOW}, 120),
         ({"Retry-After": "Wed, 18 Feb 2026 11:02:00 GMT", "Date": SERVERS_NOW}, 0),
@@ -78,6 +83,7 @@ def test_a_validator_that_cannot_be_sent_back_is_none(value: str | None) -> None
 
 def test_a_validator_is_kept_as_it_came() -> None:
     assert validator('W/"caf\xe9"') == 'W/"caf\xe9"'
+    assert validator("x" * 1024) == "x" * 1024
 
 
 MOST = 3_000_000
@@ -147,3 +153,70 @@ def test_any_bytes_are_a_body_or_a_problem(encoding: str, chunks: list[bytes]) -
 def test_nothing_at_all_is_an_empty_body() -> None:
     assert decoded("gzip") == b""
     assert decoded("gzip", b"\x1f") == b"\x1f"
+    assert decoded("deflate", b"") == b""
+    assert decoded("", b"xy") == decoded("", b"x", b"y") == b"xy"
+
+
+@pytest.mark.parametrize("encoding", ["", "identity", " GZIP ", "x-gzip", "deflate"])
+def test_known_encodings_are_read(encoding: str) -> None:
+    assert BoundedDecoder(encoding, MOST).problem is None
+
+
+def test_other_encodings_are_a_problem_whatever_follows() -> None:
+    decoder = BoundedDecoder("br", MOST)
+    assert decoder.problem == "unknown_encoding"
+    assert list(decoder.feed(b"x")) == []
+    assert (decoder.finish(), decoder.received_bytes) == (None, 0)
+
+
+def test_a_damaged_or_truncated_body_is_corrupt() -> None:
+    whole = gzip.compress(random.Random(1).randbytes(1000))
+    assert decoded("gzip", whole[:-1]) == "corrupt"
+    assert decoded("gzip", whole[:20] + b"\xff" * 50 + whole[70:]) == "corrupt"
+    assert decoded("deflate", zlib.compress(b"x" * 100)[:-1]) == "corrupt"
+
+
+def test_deflate_is_zlibs_format_or_the_bare_stream() -> None:
+    body = b"a body of some length"
+    assert decoded("deflate", zlib.compress(body)) == body
+    bare = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    assert decoded("deflate", bare.compress(body) + bare.flush()) == body
+    for level in range(10):
+        for window in range(9, 16):
+            packing = zlib.compressobj(level, wbits=window)
+            assert decoded("deflate", packing.compress(body) + packing.flush()) == body
+    # Bare streams whose first bytes look like half of zlib's header.
+    for first in (b"\x08\x00", b"\x78\x00", b"\x00\x1f"):
+        assert decoded("deflate", first) == "corrupt"
+    stored = b"\x01\x05\x00\xfa\xffhello"
+    assert decoded("deflate", stored) == b"hello"
+
+
+def test_the_size_is_yielded_before_each_further_step() -> None:
+    body = b"\0" * 600_000
+    assert list(BoundedDecoder("gzip", MOST).feed(gzip.compress(body))) == [STEP_BYTES, 2 * STEP_BYTES, 600_000]
+    assert list(BoundedDecoder("", MOST).feed(b"xyz")) == [3]
+    assert STEP_BYTES == 262_144
+
+
+def test_a_body_has_at_most_65_members() -> None:
+    member = gzip.compress(b"x")
+    assert decoded("gzip", member * 65) == b"x" * 65
+    assert decoded("gzip", member * 66) == "corrupt"
+    assert decoded("gzip", gzip.compress(b"x") + b"padding") == b"x"
+
+
+def test_beyond_the_first_mebibyte_a_body_has_at_most_a_hundred_times_what_was_received() -> None:
+    free = 1_048_576
+    assert decoded("gzip", gzip.compress(b"\0" * free), most=10**9) == b"\0" * free
+    assert decoded("gzip", gzip.compress(b"\0" * (free + 1)), most=10**9) == "too_large"
+    zeros = gzip.compress(b"\0" * 2_000_000)
+    assert decoded("gzip", zeros + b"\0" * (20_000 - len(zeros)), most=10**9) == b"\0" * 2_000_000
+    assert decoded("gzip", zeros + b"\0" * (19_999 - len(zeros)), most=10**9) == "too_large"
+
+
+def test_a_body_that_is_too_large_is_not_kept() -> None:
+    decoder = BoundedDecoder("", 10)
+    list(decoder.feed(b"x" * 6))
+    list(decoder.feed(b"x" * 5))
+    assert (decoder.problem, decoder.received_bytes, decoder.finish()) == ("too_large", 11, None)

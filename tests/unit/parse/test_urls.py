@@ -70,6 +70,12 @@ def test_what_has_no_host_is_no_identity(url: str) -> None:
         ("  https://example.com/a  ", "https://example.com/a"),
         ("https://ex_ample.example/", "https://ex_ample.example/"),
         ("https://localhost/a", "https://localhost/a"),
+        ("https://example.com/a%2db%2ec%5fd%7ee", "https://example.com/a-b.c_d~e"),
+        ("https://example.com/aX/?b=1", "https://example.com/aX?b=1"),
+        ("https://example.com/?abc", "https://example.com/?abc"),
+        ("https://example.com/\ud800%20\ud800", "https://example.com/%3F%20%3F"),
+        ("https://example.com/a/./b", "https://example.com/a/b"),
+        ("https://example.com/a/b/../c", "https://example.com/a/c"),
     ],
 )
 def test_a_normalized_url_has_one_spelling(url: str, normalized: str) -> None:
@@ -111,6 +117,7 @@ def test_parameters_that_only_say_that_a_feed_was_followed_are_removed(name: str
         ("//cdn.example/x", "https://cdn.example/x"),
         ("https://x.example/a?b=1", "https://x.example/a?b=1"),
         ("https:////x.example/a", "https://x.example/a"),
+        ("https://x.example/a/../b", "https://x.example/a/../b"),
         ("tag:x.example,2026:1", "tag:x.example,2026:1"),
         ("http://[", ""),
         ("", BASE),

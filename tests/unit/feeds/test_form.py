@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import InvalidInput
-from models.feed import Feed
+from models.feed import Feed, FeedAttempt
 from services.feeds.form import DISABLED_BY_HAND, changed_feed, feed_change, new_feed
 from services.parse.news_apis import NEWS_APIS
 from tests.documents import NOW, feed
@@ -110,6 +110,67 @@ def test_a_value_that_breaks_a_rule_is_refused_by_the_name_of_its_field(field: s
     assert caught.value.field == field
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "too_much"),
+    [
+        ("url", "https://example.com/" + "a" * 1980, "https://example.com/" + "a" * 1981),
+        ("source_name", "x" * 200, "x" * 201),
+        ("source_name", "x", ""),
+        ("id", "a" * 64, "a" * 65),
+        ("id", "a", ""),
+        ("id", "A.b_c-9", ".b"),
+        ("priority", 1000, 1000.001),
+        ("priority", 0.001, 0),
+        ("source_priority", 1, 0),
+        ("source_priority", 999, 1000),
+        ("credential", "FEED_CREDENTIAL_A", "FEED_CREDENTIAL_a"),
+    ],
+)
+def test_a_value_is_accepted_up_to_its_limit(field: str, value: Any, too_much: Any) -> None:
+    stored = {"url": "feed_url", "id": "feed_id", "priority": "priority_score"}.get(field, field)
+    assert getattr(new_feed(posted(**{field: value}), NOW), stored) == value
+    assert feed_change({field: value}) == {field: value} if field != "id" else True
+    with pytest.raises(InvalidInput, match=f"^{field}: must be"):
+        new_feed(posted(**{field: too_much}), NOW)
+
+
+def test_fields_that_are_not_posted_have_their_defaults() -> None:
+    new = new_feed(posted(priority=None, credential=None), NOW)
+    assert (new.priority_score, new.source_priority, new.enabled, new.credential) == (1.0, 999, True, None)
+    assert (new.kind, new.created_at, new.updated_at, new.next_fetch_time) == ("feed", NOW, NOW, NOW)
+
+
+@pytest.mark.parametrize("name", ["url", "source_name"])
+def test_a_feed_needs_a_url_and_a_name(name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{name}: is needed"):
+        new_feed({each: value for each, value in posted().items() if each != name}, NOW)
+
+
+def test_an_unknown_field_is_refused_with_those_that_there_are() -> None:
+    known = "url, source_name, id, priority, source_priority, enabled, credential"
+    with pytest.raises(InvalidInput, match=f"^colour: no such field; there are {known}$"):
+        new_feed(posted(colour="blue"), NOW)
+    with pytest.raises(InvalidInput, match=f"^colour: no such field; there are {known.replace(' id,', '')}$"):
+        feed_change({"colour": "blue"})
+
+
+def test_every_field_of_a_change_is_stored() -> None:
+    change = feed_change(
+        {
+            "url": "https://new.example/",
+            "source_name": " New ",
+            "priority": 3,
+            "source_priority": 7,
+            "enabled": False,
+            "credential": "FEED_CREDENTIAL_A",
+        }
+    )
+    after = changed_feed(feed(), change, LATER)
+    assert (after.feed_url, after.source_name, after.priority_score) == ("https://new.example/", "New", 3.0)
+    assert (after.source_priority, after.enabled, after.credential) == (7, False, "FEED_CREDENTIAL_A")
+    assert after.updated_at == LATER
+
+
 def test_a_secret_in_a_url_is_refused_and_not_repeated_in_the_error() -> None:
     with pytest.raises(InvalidInput, match="FEED_CREDENTIAL_") as caught:
         new_feed(posted(url="https://me:hunter2@example.com/feed"), NOW)
@@ -197,6 +258,76 @@ def test_another_url_clears_what_belongs_to_the_old_one_and_releases_the_claim()
         None,
     )
     assert (after.consecutive_errors, after.claim_id, after.next_fetch_time) == (0, None, LATER)
+
+
+LEARNED: dict[str, Any] = {
+    "redirect_url": "https://b.example/",
+    "title": "World",
+    "etag": '"1"',
+    "last_modified": "then",
+    "body_hash": "a" * 64,
+    "validators_trusted": False,
+    "last_unconditional_fetch": NOW,
+    "max_age_seconds": 60,
+    "ttl_minutes": 30,
+    "skip_hours": (3,),
+    "skip_days": ("monday",),
+}
+FAILED: dict[str, Any] = {
+    "consecutive_errors": 3,
+    "last_error": "timeout",
+    "last_error_fingerprint": "timeout",
+    "retry_after_until": LATER,
+}
+CLAIMED: dict[str, Any] = {"claim_id": "run", "claimed_until": LATER}
+
+
+def values_of(found: Feed, fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: getattr(found, name) for name in fields}
+
+
+def test_another_url_clears_all_that_belongs_to_the_old_one() -> None:
+    before = feed(**LEARNED, **FAILED, **CLAIMED, articles_per_hour=3.0)
+    after = changed_feed(before, {"url": "https://new.example/feed"}, LATER)
+    fresh = feed()
+    assert values_of(after, LEARNED | FAILED | CLAIMED) == values_of(fresh, LEARNED | FAILED | CLAIMED)
+    assert (after.next_fetch_time, after.articles_per_hour) == (LATER, 3.0)
+
+
+def test_another_url_of_a_disabled_feed_keeps_it_disabled_with_its_errors() -> None:
+    before = feed(**LEARNED, **FAILED, enabled=False, disabled_reason="410", disabled_at=NOW)
+    after = changed_feed(before, {"url": "https://new.example/feed"}, LATER)
+    assert values_of(after, LEARNED) == values_of(feed(), LEARNED)
+    assert values_of(after, FAILED) == FAILED
+    assert (after.enabled, after.disabled_reason, after.next_fetch_time) == (False, "410", before.next_fetch_time)
+
+
+def test_enabling_a_feed_keeps_what_belongs_to_its_url() -> None:
+    before = feed(**LEARNED, **FAILED, **CLAIMED, enabled=False, disabled_reason="410", disabled_at=NOW)
+    after = changed_feed(before, {"enabled": True}, LATER)
+    assert values_of(after, LEARNED) == LEARNED
+    assert values_of(after, FAILED | CLAIMED) == values_of(feed(), FAILED | CLAIMED)
+
+
+def test_an_attempt_that_a_change_releases_is_interrupted() -> None:
+    earlier, current = (
+        FeedAttempt(run_id="run", attempt_no=number, task_name="fetch_feed", started_at=NOW) for number in (1, 2)
+    )
+    before = feed(**CLAIMED, current_attempt=current, interrupted_attempts=(earlier,))
+    after = changed_feed(before, {"url": "https://new.example/feed"}, LATER)
+    assert (after.current_attempt, after.interrupted_attempts, after.recheck_entries) == (
+        None,
+        (earlier, current),
+        True,
+    )
+    kept = changed_feed(before, {"source_name": "New"}, LATER)
+    assert (kept.current_attempt, kept.interrupted_attempts, kept.claim_id) == (current, (earlier,), "run")
+
+
+def test_the_token_of_an_api_source_comes_from_the_settings() -> None:
+    tiingo = feed(feed_id="tiingo", kind="tiingo")
+    with pytest.raises(InvalidInput, match="settings"):
+        changed_feed(tiingo, {"credential": None}, LATER)
 
 
 def test_an_api_source_keeps_the_url_that_its_settings_give() -> None:

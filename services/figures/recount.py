@@ -19,7 +19,7 @@ from models.errors import ChangedMeanwhile
 from models.timeline import DirtyHourDocument, HourDocument, Timeline, TimelineDocument, WindowsDocument, WindowTables
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start
-from services.figures.counts import KEPT, CountsWrite, Edges, ToolCounts, Windows, edges_of
+from services.figures.counts import KEPT, CountsWrite, ToolCounts, Windows, edges_of
 from services.logs import log_event
 from services.mentions.dirty_hours import marks_of, marks_of_tools
 from services.ports import Query, Store, Where, pages, query_all
@@ -44,10 +44,6 @@ class Recounted:
     now: datetime
     windows: dict[str, Windows] = field(default_factory=dict)
     failed: dict[str, Exception] = field(default_factory=dict)
-
-    @property
-    def edges(self) -> Edges:
-        return edges_of(self.now)
 
     def raise_failure(self) -> None:
         for error in self.failed.values():
@@ -112,7 +108,7 @@ class Recount:
         outdated: list[ToolCounts] = []
         for tool_id, document in zip(tool_ids, stored, strict=True):
             of_tool = marks.get(tool_id, ())
-            windows = None if of_tool else Windows.stored(document, recounted.edges)
+            windows = None if of_tool else Windows.stored(document, edges_of(recounted.now))
             if windows is not None:
                 recounted.windows[tool_id] = windows
             else:
@@ -141,7 +137,7 @@ class Recount:
 
     async def _recount(self, some: Sequence[ToolCounts], recounted: Recounted) -> list[str]:
         """Returns the ids of the tools whose counts another recount has written meanwhile."""
-        edges, failed = recounted.edges, recounted.failed
+        edges, failed = edges_of(recounted.now), recounted.failed
         await self._count(some, recounted)
         applied: list[ToolCounts] = []
         for counts in some:

@@ -2,7 +2,8 @@
 
 A run refreshes all active tools. The timer or a person begins it, its batches do the work, the last batch closes it.
 One batch is done at once, more are sent as messages. A run whose batches do not end in time is closed by the next tick.
-A tool that cannot be refreshed is named in the result and stops no other; neither does a run that cannot be read.
+A tool that cannot be refreshed is named in the result and does not stop the others. The batches of a run that cannot be
+read are refreshed without it.
 """
 
 from __future__ import annotations
@@ -214,7 +215,7 @@ class Refresh:
         recounted = await self._recount.windows_of(tool_ids, now, marks)
         computed = await self._entries.of(recounted, generations)
         changed = {
-            tool_id: [entry for entry in entries.values() if not serves_on(young.get(entry.id), entry, now)]
+            tool_id: [entry for entry in entries.values() if not can_stay(young.get(entry.id), entry, now)]
             for tool_id, entries in computed.items()
         }
         await self._entries.save(changed)
@@ -271,8 +272,7 @@ class Refresh:
         batches = done_batches(attempts)
         ended_ms = max(batch.ended_ms or 0 for batch in batches)
         ended = datetime.fromtimestamp(ended_ms / 1000, UTC)
-        document = await self._store.read(SENTIMENT_CACHE.name, CacheMetadata.PARTITION, CacheMetadata.ID)
-        before = readable(document, CacheMetadata.from_document)
+        before = await last_metadata(self._store)
         if before is not None and before.last_refresh_ts > ended_ms // 1000:
             return
         tools = sorted(tool_id for batch in batches for tool_id in batch.tool_ids)
@@ -291,8 +291,14 @@ class Refresh:
         await self._store.upsert(SENTIMENT_CACHE.name, metadata.to_document())
 
 
-def serves_on(document: Document | None, entry: SentimentCacheEntry, now: datetime) -> bool:
-    """Whether the stored entry need not be replaced by `entry`, which was just computed.
+async def last_metadata(store: Store) -> CacheMetadata | None:
+    """None before the first refresh, and if the document cannot be read."""
+    document = await store.read(SENTIMENT_CACHE.name, CacheMetadata.PARTITION, CacheMetadata.ID)
+    return readable(document, CacheMetadata.from_document)
+
+
+def can_stay(document: Document | None, entry: SentimentCacheEntry, now: datetime) -> bool:
+    """Whether the stored entry can stay instead of `entry`, which was just computed.
 
     Both must have the same figures, and the stored one must not become stale before the next refresh. If the tool was
     recounted since, the stored entry is replaced in any case: its figures may be wrong for its own, older window.

@@ -28,6 +28,7 @@ from models.operations import Heartbeat
 from models.tool import Tool
 from models.values import format_time, parse_time
 from services.figures.counters import Counters
+from services.figures.refresh import last_metadata
 from services.operations.heartbeats import STORED_AT_LEAST_EVERY, Heartbeats
 from services.ports import Clock, Document, Query, QueueDepth, Queues, Store, Where, query_all, readable
 from services.store.containers import FEEDS, SENTIMENT_CACHE
@@ -240,9 +241,7 @@ class Health:
         return judge_queues(await self._queues.depths(QUEUES))
 
     async def _cache(self) -> Check:
-        document = await self._store.read(SENTIMENT_CACHE.name, CacheMetadata.PARTITION, CacheMetadata.ID)
-        metadata = CacheMetadata.from_document(document) if document else None
-        return judge_cache(metadata, self._started, self._clock())
+        return judge_cache(await last_metadata(self._store), self._started, self._clock())
 
 
 async def _asked(ask: Callable[[], Awaitable[Check]]) -> Check:
@@ -275,8 +274,7 @@ class CacheHealth:
         documents = {document["id"]: document for document in stored}
         lacks = lacks_of(await self._catalog.active(), documents, now)
         stale = sum(lack["state"] == "stale" for lack in lacks)
-        found = documents.get(CacheMetadata.ID)
-        metadata = CacheMetadata.from_document(found) if found else None
+        metadata = readable(documents.get(CacheMetadata.ID), CacheMetadata.from_document)
         check = judge_entries(metadata, stale, self._started, now)
         fields = metadata.model_dump(mode="json") if metadata else dict.fromkeys(CacheMetadata.model_fields)
         return {

@@ -11,15 +11,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from models.cache import CacheMetadata
 from models.values import unix_seconds
 from services.articles.overdue import OverdueIngestion
 from services.articles.quarantine import QuarantinedBatches
 from services.feeds.budget import Budget
 from services.feeds.claims import IngestMessage
+from services.figures.refresh import last_metadata
 from services.logs import log_event
 from services.ports import Clock, QueueDepth, Queues, Store
-from services.store.containers import SENTIMENT_CACHE
 from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, QUEUES, REANALYZE_TOOLS
 
 log = logging.getLogger("toolpulse.upkeep")
@@ -42,7 +41,7 @@ class UpkeepReport:
 
 
 class Upkeep:
-    """`second_chances` finds articles in error that may be tried again; `overdue_runs` finds runs of workflows whose
+    """`retried_articles` finds articles in error that may be tried again; `overdue_runs` finds runs of workflows whose
     message was lost or whose worker died."""
 
     def __init__(
@@ -51,7 +50,7 @@ class Upkeep:
         store: Store,
         clock: Clock,
         overdue: OverdueIngestion,
-        second_chances: Found = _nothing,
+        retried_articles: Found = _nothing,
         overdue_runs: Found = _nothing,
         budget: Budget | None = None,
     ) -> None:
@@ -60,7 +59,7 @@ class Upkeep:
         self._clock = clock
         self._overdue = overdue
         self._quarantined = QuarantinedBatches(store)
-        self._second_chances = second_chances
+        self._retried_articles = retried_articles
         self._overdue_runs = overdue_runs
         self._budget = budget
 
@@ -76,7 +75,7 @@ class Upkeep:
             depths,
             (
                 *(await self._overdue.articles(now) if not waits[ANALYZE_ARTICLES] else ()),
-                *await self._second_chances(now),
+                *await self._retried_articles(now),
             ),
             tuple(await self._overdue.runs(now, resend=not waits[INGEST_FEEDS])),
             tuple(await self._overdue_runs(now)) if not waits[REANALYZE_TOOLS] else (),
@@ -91,5 +90,5 @@ class Upkeep:
 
     async def _refresh_age(self, now: datetime) -> int | None:
         """Seconds since the last refresh of all tools ended, complete or not; None before the first."""
-        document = await self._store.read(SENTIMENT_CACHE.name, CacheMetadata.PARTITION, CacheMetadata.ID)
-        return unix_seconds(now) - CacheMetadata.from_document(document).last_refresh_ts if document else None
+        metadata = await last_metadata(self._store)
+        return unix_seconds(now) - metadata.last_refresh_ts if metadata else None

@@ -15,9 +15,9 @@ from services.figures.refresh import (
     OVERDUE,
     REWRITTEN_AT,
     RefreshMessage,
+    can_stay,
     done_batches,
     refresh_messages,
-    serves_on,
     status_of,
     summary,
 )
@@ -39,17 +39,17 @@ def _entry(**changes: Any) -> SentimentCacheEntry:
 
 def test_an_entry_is_written_again_at_the_age_of_fourteen_minutes() -> None:
     assert timedelta(minutes=14) == REWRITTEN_AT
-    assert serves_on(_stored(timedelta(minutes=13, seconds=59)), _entry(), NOW)
-    assert not serves_on(_stored(timedelta(minutes=14)), _entry(), NOW)
+    assert can_stay(_stored(timedelta(minutes=13, seconds=59)), _entry(), NOW)
+    assert not can_stay(_stored(timedelta(minutes=14)), _entry(), NOW)
 
 
 def test_an_entry_that_is_not_written_stays_fresh_until_a_minute_after_the_next_refresh() -> None:
     assert REWRITTEN_AT + REFRESH_SENTIMENT_CACHE.every + timedelta(minutes=1) == FRESH_FOR
 
 
-def test_an_entry_of_an_older_window_with_the_same_figures_serves_on() -> None:
+def test_an_entry_of_an_older_window_with_the_same_figures_can_stay() -> None:
     start = int(NOW.timestamp()) - 90_000
-    assert serves_on(_stored(period_start_ts=start, period_end_ts=start + 86_400), _entry(), NOW)
+    assert can_stay(_stored(period_start_ts=start, period_end_ts=start + 86_400), _entry(), NOW)
 
 
 @pytest.mark.parametrize(
@@ -68,13 +68,13 @@ def test_an_entry_of_an_older_window_with_the_same_figures_serves_on() -> None:
     ],
 )
 def test_an_entry_with_other_figures_or_of_other_counts_does_not(changes: dict[str, Any]) -> None:
-    assert serves_on(_stored(), _entry(), NOW)
-    assert not serves_on(_stored(**changes), _entry(), NOW)
+    assert can_stay(_stored(), _entry(), NOW)
+    assert not can_stay(_stored(**changes), _entry(), NOW)
 
 
 def test_an_entry_that_is_missing_or_cannot_be_read_does_not() -> None:
-    assert not serves_on(None, _entry(), NOW)
-    assert not serves_on({**_stored(), "total_mentions": 99}, _entry(), NOW)
+    assert not can_stay(None, _entry(), NOW)
+    assert not can_stay({**_stored(), "total_mentions": 99}, _entry(), NOW)
 
 
 def batch(name: str, number: int = 1, status: str = "SUCCEEDED", **fields: Any) -> Attempt:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 import pytest
 from hypothesis import given
@@ -143,3 +144,25 @@ def test_the_typed_form_of_a_document_has_the_fields_of_its_model_and_of_the_sto
     own = {"id", model.PARTITION_FIELD, "_etag", "_ts"}
     assert typed.__optional_keys__ == {*model.model_fields, *model.COMPUTED, *own}
     assert not typed.__required_keys__
+
+
+def test_a_timeline_has_a_stable_product_id_and_begins_without_recounts() -> None:
+    timeline = Timeline(created_at=NOW, updated_at=NOW, tool_id="vscode")
+    assert timeline.ingestion_count == 0
+    assert timeline.to_document()["data_product_id"] == str(uuid5(NAMESPACE_URL, "toolpulse:timeline:vscode"))
+
+
+def test_marks_tables_and_windows_are_kept_for_32_days() -> None:
+    mark = DirtyHour.mark("vscode", NOW - timedelta(hours=3), NOW)
+    table = HourTable(created_at=NOW, updated_at=NOW, tool_id="vscode", hour="2026022117")
+    windows = WindowTables(created_at=NOW, updated_at=NOW, tool_id="vscode", hour="2026022120")
+    until = int((NOW + timedelta(days=32)).timestamp())
+    assert [each.ttl_timestamp for each in (mark, table, windows)] == [until] * 3
+    assert (mark.id, mark.hour, mark.to_document()["marked_hour"]) == ("DIRTY:2026022117", "2026022117", "2026022117")
+    assert (windows.id, windows.recounts, windows.made_at) == ("WINDOWS", 0, None)
+
+
+def test_the_polarity_of_a_tally_is_an_integer_within_one_per_mention() -> None:
+    for wrong in ((1, 0, 0, "5"), (1, 0, 0, 1_000_001), (0, 0, 0, 1)):
+        with pytest.raises(ValueError, match=r"polarit|integer"):
+            HourTable(created_at=NOW, updated_at=NOW, tool_id="vscode", hour="2026022117", minutes={"05": wrong})  # type: ignore[dict-item]

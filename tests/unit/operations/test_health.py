@@ -26,7 +26,7 @@ from services.operations.health import (
 )
 from services.operations.heartbeats import Heartbeats
 from services.ports import Document, QueueDepth
-from services.store.containers import FEEDS
+from services.store.containers import FEEDS, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
 from services.topology import TIMERS, Timer
 from tests.builders import NOON, MemoryQueues, Watch
@@ -211,6 +211,15 @@ async def test_stored_heartbeats_are_what_counts_for_the_scheduler(store: Sqlite
         await beats.record(timer.name, watch())
     other = health_of(store, MemoryQueues(), watch, started=LONG_AGO)
     assert (await other.report()).checks["scheduler"].status == "healthy"
+
+
+async def test_metadata_that_cannot_be_read_do_not_stop_the_health_check(store: SqliteStore) -> None:
+    await store.upsert(SENTIMENT_CACHE.name, {**metadata(1).to_document(), "total_entries": "many"})
+    report = await health_of(store, MemoryQueues(), Watch()).report()
+    assert report.checks["cache"].detail == "not refreshed yet"
+    await store.upsert(SENTIMENT_CACHE.name, metadata(1).to_document())
+    report = await health_of(store, MemoryQueues(), Watch()).report()
+    assert report.checks["cache"].detail == "refreshed in time"
 
 
 async def test_concurrent_callers_share_one_report(store: SqliteStore) -> None:

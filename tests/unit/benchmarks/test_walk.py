@@ -6,6 +6,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
@@ -24,9 +26,25 @@ def documented_writes(stage: str) -> list[str]:
     return [name for place, name in enumerate(containers) if containers[place - 1 : place] != [name]]
 
 
+@pytest.mark.slow
 def test_the_page_lists_the_containers_that_each_stage_writes_in_order() -> None:
     walked = dict(re.findall(r"^(\w+)\n(?:  \S+\n)+writes: (.*)$", printed(), re.MULTILINE))
     assert walked.pop("answer") == "nothing"
     assert {stage: documented_writes(stage) for stage in walked} == {
         stage: containers.split(", ") for stage, containers in walked.items()
     }
+
+
+def named_modules() -> set[str]:
+    return set(re.findall(r"`((?:services|triggers|models)/[\w/]+\.py)`", PAGE))
+
+
+def test_every_module_that_the_page_names_exists() -> None:
+    assert {name for name in named_modules() if not (ROOT / name).is_file()} == set()
+
+
+@pytest.mark.slow
+def test_the_page_names_every_service_on_the_walk() -> None:
+    entered = set(re.findall(r"^  (services/\S+\.py)$", printed(), re.MULTILINE))
+    assert len(entered) > 20
+    assert entered - named_modules() == set()

@@ -121,14 +121,12 @@ def is_feed_id(value: Any) -> bool:
 def checked_url(value: Any) -> str:
     url = value.strip() if isinstance(value, str) else ""
     try:
-        parts = urlsplit(url)
-        has_user = parts.username is not None or parts.password is not None
-        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        fits = fits and len(url) <= LONGEST_URL and not _NOT_IN_URLS.search(url)
+        has_user = urlsplit(url).username is not None  # "" if there is a password alone
         normalize_url(url)
+        fits = len(url) <= LONGEST_URL and not _NOT_IN_URLS.search(url)
     except ValueError:
         fits = has_user = False
-    if fits and has_user:
+    if has_user:
         raise InvalidInput(
             "url",
             "must not have a user or password in it: put them into a setting named FEED_CREDENTIAL_… and give that "

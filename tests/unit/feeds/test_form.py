@@ -73,6 +73,9 @@ def test_web_urls_of_every_kind_are_accepted_as_they_are(url: str) -> None:
         ("url", "https://example.com/" + "a" * 2000),
         ("url", "https://user:secret@example.com/feed"),
         ("url", "https://user@example.com/feed"),
+        ("url", "https://:secret@example.com/feed"),
+        ("url", "https://example.com:0/feed"),
+        ("url", "https://user:secret@example.com:x/feed"),
         ("source_name", None),
         ("source_name", "  "),
         ("source_name", 5),
@@ -85,6 +88,7 @@ def test_web_urls_of_every_kind_are_accepted_as_they_are(url: str) -> None:
         ("id", "a" * 65),
         *(("id", api.name) for api in NEWS_APIS),
         ("id", "Export"),
+        ("id", "import"),
         ("id", 5),
         ("priority", 0),
         ("priority", -1),
@@ -101,6 +105,7 @@ def test_web_urls_of_every_kind_are_accepted_as_they_are(url: str) -> None:
         ("enabled", 1),
         ("credential", "COSMOS_KEY"),
         ("credential", "FEED_CREDENTIAL_"),
+        ("credential", 5),
         ("colour", "blue"),
     ],
 )
@@ -169,6 +174,19 @@ def test_every_field_of_a_change_is_stored() -> None:
     assert (after.feed_url, after.source_name, after.priority_score) == ("https://new.example/", "New", 3.0)
     assert (after.source_priority, after.enabled, after.credential) == (7, False, "FEED_CREDENTIAL_A")
     assert after.updated_at == LATER
+
+
+def test_a_refused_url_is_answered_with_what_is_allowed() -> None:
+    allowed = "url: must be an http:// or https:// URL with a host, without spaces, of at most 2,000 characters"
+    for url in ("ftp://example.com/", "https://user@example.com:x/", 7):
+        with pytest.raises(InvalidInput) as caught:
+            new_feed(posted(url=url), NOW)
+        assert str(caught.value) == allowed
+    assert new_feed(posted(url="https://example.com:1/"), NOW).feed_url == "https://example.com:1/"
+
+
+def test_a_feed_that_a_person_disables_says_so() -> None:
+    assert changed_feed(feed(), {"enabled": False}, LATER).disabled_reason == "disabled by an administrator"
 
 
 def test_a_secret_in_a_url_is_refused_and_not_repeated_in_the_error() -> None:

@@ -52,6 +52,11 @@ def test_another_document_is_refused_by_the_name_of_its_key(document: bytes, mes
     assert caught.value.field == "feeds"
 
 
+def test_an_error_of_several_lines_is_put_on_one() -> None:
+    with pytest.raises(InvalidInput, match=r"^feeds: must be YAML; this is not \(while parsing [^\n]*\)$"):
+        read_entries(b"feeds: [\n", "feeds", "url")
+
+
 def test_an_error_quotes_no_line_of_the_document() -> None:
     with pytest.raises(InvalidInput) as caught:
         read_entries(b"feeds: [hunter2", "feeds", "url")

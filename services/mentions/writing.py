@@ -1,11 +1,11 @@
-"""Analyses articles and writes their mentions, until the stored mentions are what the articles say.
+"""Analyses articles and writes their mentions, until the stored mentions match the articles.
 
-The order of writes lets a crash be repaired by doing all of it again, and never lets an outdated article win:
+The order of writes lets the next analysis repair a crash, and never lets an outdated article win:
     1. the article lists every tool that may get a mention (`tool_ids_ever_detected`, which never shrinks), so that the
        next analysis finds a mention that a crash left behind;
     2. mentions are read, then the article is checked to be unchanged, then mentions are written by their ETags;
     3. hours are marked, also of mentions that were right already: a crash may have come before the mark;
-    4. tools are read again, since one may have been merged meanwhile;
+    4. tools are read again, also if nothing was written: one may have been merged meanwhile;
     5. the article is replaced by its ETag, or read again if nothing of it changes.
 An article that another writer changed in between is analysed again.
 """
@@ -47,17 +47,17 @@ log = logging.getLogger("toolpulse.analysis")
 ROUNDS = 20
 """How often an article that other writers change meanwhile is analysed again. In each round one writer succeeds."""
 MENTIONS_AT_ONCE = 25
-"""In one batch: far below its limit of two megabytes."""
+"""In one batch; far below a batch's two megabytes."""
 UNREADABLE_MENTION = fingerprint("a mention that cannot be read")
 UNREADABLE_TOOL = fingerprint("a tool that cannot be read")
 INLINE = 8
-"""So many articles are understood in a millisecond or two; more are understood in a thread."""
+"""Up to so many articles are understood on the event loop, in a millisecond or two; more in a thread."""
 
 
 @dataclass(slots=True)
 class WriteReport:
-    """What became of the articles, by id. `failed` has the fingerprint of each failure; articles in `permanent` would
-    fail again however often they were tried. `written` and `removed` count mentions."""
+    """The results by article. `failed` has the fingerprint of each failure; the articles in `permanent` would fail again
+    at every try. `written` and `removed` count mentions."""
 
     done: set[str] = field(default_factory=set)
     failed: dict[str, str] = field(default_factory=dict)

@@ -79,6 +79,12 @@ class TestUnderstanding:
         assert source_tickers(given) == ("AAPL",)
         assert OTHER_TOOL_ID not in detect(given, DETECTOR)
 
+    def test_an_article_without_text_is_judged_by_its_headline(self) -> None:
+        made = understand(article(text_for_analysis=None).to_document(), DETECTOR)
+        assert made.questions is not None
+        assert made.questions.texts == ("Quorvia is good",)
+        assert detect(article(text_for_analysis=None), Detector([tool(name="XX")])) == {}
+
     def test_the_headline_is_that_of_the_canonical_reading(self) -> None:
         assert detect(article(headline="Tarnwick"), DETECTOR).keys() == {TOOL_ID}
 

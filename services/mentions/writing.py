@@ -56,8 +56,8 @@ INLINE = 8
 
 @dataclass(slots=True)
 class WriteReport:
-    """The results by article. `failed` has the fingerprint of each failure; the articles in `permanent` would fail again
-    at every try. `written` and `removed` count mentions."""
+    """The results by article. `failed` has the fingerprint of each failure; the articles in `permanent` would fail at
+    every further try. `written` and `removed` count mentions."""
 
     done: set[str] = field(default_factory=set)
     failed: dict[str, str] = field(default_factory=dict)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
 from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.tool import CatalogVersion, Tool, is_tool_id, normalize_name
-from services.ports import Clock, Listed, Page, Query, Store, Where, listed
+from services.ports import Clock, Listed, Page, Query, Store, Where, listed, query_all
 from services.store.containers import CATALOG
 from services.tools.detector import Detector
 from services.tools.form import ToolFields, changed_tool, detects_alike, without_name
@@ -58,20 +58,13 @@ class Catalog:
         self, limit: int, after: str | None = None, statuses: tuple[str, ...] = ("ACTIVE", "DEPRECATED")
     ) -> Listed[Tool]:
         """One page of tools by name, and the cursor of the next."""
-        where = (ONLY_TOOLS, Where("status", "in", statuses))
-        page = await self._store.query(CATALOG.name, Query(where, order="by_name", limit=limit, after=after))
+        page = await self._store.query(CATALOG.name, replace(_by_name(statuses), limit=limit, after=after))
         return listed(page, Tool.from_document, CATALOG.partition_key)
 
     async def active(self) -> list[Tool]:
         """All active tools, by name."""
-        found: list[Tool] = []
-        after: str | None = None
-        while True:
-            page = await self.page(_PAGE, after, ("ACTIVE",))
-            found += page.items
-            after = page.next
-            if after is None:
-                return found
+        found = await query_all(self._store, CATALOG.name, _by_name(("ACTIVE",)))
+        return listed(Page(found), Tool.from_document, CATALOG.partition_key).items
 
     async def known(self, tool_ids: list[str]) -> Listed[Tool]:
         """The stored tools with these ids."""
@@ -200,6 +193,10 @@ class Catalog:
             except Conflict:
                 await self._replace(tool.tool_id, partial(without_name, name=name, now=self._clock()))
                 raise
+
+
+def _by_name(statuses: tuple[str, ...]) -> Query:
+    return Query((ONLY_TOOLS, Where("status", "in", statuses)), order="by_name", limit=_PAGE)
 
 
 def _names_only_in(one: Tool, other: Tool) -> list[str]:

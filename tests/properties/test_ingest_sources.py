@@ -319,7 +319,7 @@ def test_the_limits_put_into_feedparser_change_nothing_that_it_reads(body: bytes
         assert not version or not expected
         return
     assert document.version == version or not version
-    # Ids that repeat and links that are refused are told apart by us alone, and so is a permalink beside an empty link.
+    # feedparser does not refuse links or ids that repeat, and does not read a permalink beside an empty link.
     ours = [each._replace(id=None) for each in read_by_us(document)]
     theirs = [each._replace(id=None) for each in expected]
     assert [each for each in ours if each in theirs] == [each for each in theirs if each in ours]

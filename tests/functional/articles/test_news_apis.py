@@ -88,11 +88,11 @@ async def test_the_example_is_one_article_with_two_sources_and_two_observations(
     assert article.normalized_headline == "apple reports q4 earnings beat"
     assert (article.headline, article.sources) == (TIINGO[0]["title"], ("tiingo", "finnhub"))
     assert article.matched_tickers == ("AAPL",)
-    told = {
+    attributed = {
         name: (each.article_id, each.url, each.original_headline, each.source_name)
         for name, each in article.source_attribution.items()
     }
-    assert told == {
+    assert attributed == {
         "tiingo": ("91144751", TIINGO[0]["url"], TIINGO[0]["title"], "fool.com.au"),
         "finnhub": ("abc-123-def", FINNHUB[0]["url"], FINNHUB[0]["headline"], "reuters"),
     }
@@ -176,10 +176,10 @@ async def test_an_edit_that_came_before_the_limit_was_met_may_be_taken_back(
             world.shelf.pages[request.url.partition("?")[0]] = page
             return await world.shelf.fetch(request)
 
-    told = (("one", FetchStatus.FETCHED), ("two", FetchStatus.RATE_LIMITED), ("one", FetchStatus.FETCHED))
+    responses = (("one", FetchStatus.FETCHED), ("two", FetchStatus.RATE_LIMITED), ("one", FetchStatus.FETCHED))
     await world.worker.claims.claim_every(clock.now)
     clock.forward(hours=1)
-    for summary, status in told:
+    for summary, status in responses:
         await world.poll("finnhub", world.new_worker(shelf=Limited(summary, status)))
         assert (await world.article())["text_for_analysis"] == summary
 

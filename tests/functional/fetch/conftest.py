@@ -1,4 +1,4 @@
-"""A real server on this machine that says exactly the bytes it is told to, and fetchers to try on it."""
+"""A real server on this machine that sends exactly the given bytes, and fetchers to test with it."""
 
 import asyncio
 import socket
@@ -73,7 +73,7 @@ async def server() -> AsyncIterator[Server]:
 
 
 class Names(AbstractResolver):
-    """Answers as it is told; of a list, one answer per question, the last for good."""
+    """Answers with the given addresses; of a list, one for each lookup, the last for all that follow."""
 
     def __init__(self, **names: list[str]) -> None:
         self.names = {name.replace("_", "."): addresses for name, addresses in names.items()}

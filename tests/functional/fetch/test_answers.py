@@ -108,9 +108,15 @@ async def test_retry_after_is_judged_by_the_servers_own_clock(server: Server, ma
 
 async def test_a_429_is_never_tried_again_at_once_and_a_503_not_if_it_says_when(server: Server, make: Make) -> None:
     server.answers |= {"/429": response(429), "/503": response(503, Retry_After="120"), "/plain": response(503)}
-    rate_limited, told, plain = [await make().fetch(FetchRequest(server.url(p))) for p in ("/429", "/503", "/plain")]
+    rate_limited, with_retry_after, plain = [
+        await make().fetch(FetchRequest(server.url(p))) for p in ("/429", "/503", "/plain")
+    ]
     assert (rate_limited.attempts, rate_limited.retry_after) == (1, None)
-    assert (told.attempts, told.status, told.retry_after) == (1, FetchStatus.SERVER_ERROR, 120)
+    assert (with_retry_after.attempts, with_retry_after.status, with_retry_after.retry_after) == (
+        1,
+        FetchStatus.SERVER_ERROR,
+        120,
+    )
     assert plain.attempts == 3
 
 

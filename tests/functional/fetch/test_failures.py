@@ -42,7 +42,7 @@ async def test_a_name_that_is_unknown_is_retried_and_named(make: Make) -> None:
 
 
 class NoAnswer(Names):
-    """A resolver that fails with what it is told to."""
+    """A resolver that fails with the error that it is given."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__()
@@ -112,7 +112,7 @@ async def test_what_is_not_http_is_a_bad_response(server: Server, make: Make, ga
 
 @pytest.fixture
 async def tls_server(tmp_path: Path) -> AsyncIterator[tuple[Server, Path]]:
-    """With a certificate for 127.0.0.1 that only those trust who are told to."""
+    """A server with a certificate for 127.0.0.1 that is trusted only with its own context."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "here")])
     now = datetime.now(UTC)

@@ -52,6 +52,11 @@ def skipped(**fields: Any) -> dict[str, int]:
     return dict(collected.skipped)
 
 
+def test_the_limits_of_items() -> None:
+    assert (MAX_ITEMS, MAX_HEADLINE, MAX_URL, MAX_ID) == (20_000, 1_000, 4_096, 1_024)
+    assert (MAX_HTML, MAX_TAGS, MAX_TAG) == (200_000, 100, 200)
+
+
 def test_an_entry_without_faults_is_an_item_as_it_is() -> None:
     fields = {"summary": "s", "content": "c", "tags": ["a", "b"], "publisher": " Wire ", "tickers": ["aapl"]}
     found, warnings = item(**fields)

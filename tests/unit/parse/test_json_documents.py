@@ -43,7 +43,12 @@ def test_json_is_read_without_what_no_store_can_hold(body: bytes, document: Any)
 
 
 def test_bytes_that_are_not_utf_8_are_windows_1252() -> None:
-    assert loaded(b'["Caf\xe9 \x80"]') == (["Caf\xe9 \u20ac"], {"encoding_guessed": 1})
+    assert loaded(b'["Caf\xe9 \x80\xff"]') == (["Caf\xe9 \u20ac\xff"], {"encoding_guessed": 1})
+
+
+def test_broken_utf_16_is_read_as_far_as_it_goes() -> None:
+    body = '["a'.encode("utf-16-le") + b"\x00\xd8" + '"]'.encode("utf-16-le")
+    assert loaded(body) == (["a\ufffd"], {"encoding_guessed": 1})
 
 
 @pytest.mark.parametrize(
@@ -62,6 +67,7 @@ def test_a_body_that_is_not_json_is_unreadable(body: bytes, kind: str, words: st
 
 
 def test_the_number_of_values_is_limited_by_their_marks() -> None:
+    assert MAX_VALUES == 1_000_000
     most = b"[" + b",".join([b"1"] * MAX_VALUES) + b"]"
     assert len(loaded(most)[0]) == MAX_VALUES
     with pytest.raises(Unreadable, match="more values"):
@@ -127,3 +133,7 @@ def test_an_items_date_is_that_of_publishing_else_of_its_last_change() -> None:
     assert str(read_item(**both).published) == "2026-02-21 12:00:00+00:00"
     assert str(read_item(date_modified=both["date_modified"]).published) == "2026-02-22 12:00:00+00:00"
     assert read_item(tags=["a", 1]).tags == ("a",)
+
+
+def test_an_items_title_is_plain_text() -> None:
+    assert read_item(title="1 < 2 <T>").headline == "1 < 2 <T>"

@@ -96,11 +96,11 @@ def test_only_so_many_namespaces_and_tags_are_remembered() -> None:
     document = "".join(f'<a xmlns:x{n}="urn:{n}">' for n in range(MAX_OTHER_NAMESPACES + 1)).encode()
     kinds = Kinds(document)
     found = [kinds[f"{{urn:{n}}}a"] for n in range(MAX_OTHER_NAMESPACES + 1)]
-    assert found == [xml.IGNORE] * MAX_OTHER_NAMESPACES + [xml.UNSUPPORTED]
+    assert found == [xml.IGNORE] * 20 + [xml.UNSUPPORTED]
     kinds = Kinds(b"")
     for n in range(MAX_REMEMBERED + 5):
         assert kinds[f"tag{n}"] == xml.IGNORE
-    assert len(kinds) == MAX_REMEMBERED
+    assert len(kinds) == MAX_REMEMBERED == 10_000
 
 
 def tag_of(size: int) -> bytes:
@@ -108,7 +108,7 @@ def tag_of(size: int) -> bytes:
 
 
 def test_a_tag_of_over_64_kilobytes_is_long() -> None:
-    assert len(tag_of(LONGEST_TAG)) == LONGEST_TAG
+    assert len(tag_of(LONGEST_TAG)) == LONGEST_TAG == 65_536
     assert not has_long_tag(b"<r>" + tag_of(LONGEST_TAG) + b"></a></r>")
     assert has_long_tag(b"<r>" + tag_of(LONGEST_TAG + 1) + b"></a></r>")
     assert not has_long_tag(b"<r>" + b"x" * 4 * LONGEST_TAG + b"</r>")

@@ -7,7 +7,7 @@ import azure.functions as func
 from models.cache import Period, period_named
 from services.articles.reading import LAYERS
 from services.container import Container
-from services.figures.history import DEFAULT_DAYS, MOST_DAYS
+from services.figures.details import DEFAULT_DAYS, MOST_DAYS
 from services.figures.reader import Served, shown_entry
 from services.figures.refresh import refresh_messages
 from services.topology import REFRESH_TOOLS

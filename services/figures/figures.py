@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from services.figures.counters import Counters
+from services.figures.details import Evidence, History
 from services.figures.entries import Coverage, Entries, Generations
-from services.figures.evidence import Evidence
-from services.figures.history import History
 from services.figures.reader import Reader
 from services.figures.recount import Recount
 from services.figures.refresh import Refresh

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from models.errors import InvalidInput
-from services.figures.history import History
+from services.figures.details import History
 from services.figures.recount import Recount
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore

@@ -1,15 +1,16 @@
-"""The points of a history: days of the timeline, and the sources of a mention."""
+"""The points of a history, the sources of a mention, and the cursor of the evidence."""
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from models.cache import Window
 from models.errors import InvalidInput
 from models.timeline import Tally, TimelineHours, by_day
-from services.figures.history import (
+from services.figures.details import (
     DEFAULT_DAYS,
     MOST_DAYS,
     MOST_RAW_MENTIONS,
@@ -18,9 +19,11 @@ from services.figures.history import (
     days_until,
     refuse_too_many,
     sources_of,
+    window_of,
 )
-from tests.documents import mention
+from tests.documents import cache_entry, mention
 
+NOW = datetime(2026, 2, 21, 20, 0, tzinfo=UTC)
 TODAY = date(2026, 3, 2)
 
 
@@ -102,3 +105,20 @@ def test_as_many_mentions_as_are_allowed_are_not_refused() -> None:
 def test_more_are_refused_with_the_number_of_latest_days_that_would_do(most: int, refusal: str) -> None:
     with pytest.raises(InvalidInput, match=f"^{refusal}"):
         refuse_too_many(_points(3, 1, 2), most)
+
+
+def test_without_a_cursor_evidence_is_of_the_entrys_window() -> None:
+    entry = cache_entry()
+    assert window_of(entry, None) == (entry.window, None)
+
+
+def test_a_cursor_of_the_evidence_keeps_the_window_of_the_first_page() -> None:
+    end = NOW - timedelta(hours=3)
+    cursor = f"{int(end.timestamp())}-AbC_=-9"
+    assert window_of(cache_entry(), cursor) == (Window.ending("HOUR_24", end), "AbC_=-9")
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "-a", "12-", "12", "12345678901-a", "12-a b", "12-a/b"])
+def test_another_cursor_is_refused(cursor: str) -> None:
+    with pytest.raises(InvalidInput, match="cursor: must be the `next`"):
+        window_of(cache_entry(), cursor)

@@ -1,25 +1,29 @@
-"""A tool's figures by day: canonical, where each article counts once, or raw, where it counts once for each source.
+"""What is behind an aggregate: the mentions that it counts (Evidence), and the tool's figures by day (History).
 
-Canonical days are sums of the timeline's hours. The sources of a mention are stored with its article, so that the raw
-layer reads every mention and its article; if the article has expired, the mention counts for the source that it names.
-This takes 0.1 ms for a mention on the embedded store and up to 0.5 ms on Cosmos DB. More than 100,000 mentions are
-refused, as HTTP requests end after 230 s.
+A history is canonical, where each article counts once, or raw, where it counts once for each source. Canonical days are
+sums of the timeline's hours. The sources of a mention are stored with its article, so that the raw layer reads every
+mention and its article; if the article has expired, the mention counts for the source that it names. This takes 0.1 ms
+for a mention on the embedded store and up to 0.5 ms on Cosmos DB. More than 100,000 mentions are refused, as HTTP
+requests end after 230 s.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, cast
 
 from models.article import Article
+from models.cache import SentimentCacheEntry, Window
 from models.errors import InvalidInput
 from models.mention import SentimentScore
 from models.timeline import Tally, Timeline, TimelineDocument, TimelineHours
 from models.values import Day, format_time
-from services.figures.counts import hours_of
+from services.figures.counts import hours_of, recounts_of
 from services.figures.recount import Recount
+from services.mentions.dirty_hours import marks_of
 from services.ports import Clock, Document, Listed, Query, Store, Where, listed, pages
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 
@@ -28,6 +32,55 @@ DEFAULT_DAYS = 7
 UNKNOWN_SOURCE = "unknown"
 MOST_RAW_MENTIONS = 100_000
 _PAGE = 1000
+
+# The cursor has the end of the first page's window: later pages are of the same window though the entry was refreshed.
+_CURSOR = re.compile(r"([0-9]{1,10})-([A-Za-z0-9_=-]+)")
+
+
+class Evidence:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def window_facts(self, entry: SentimentCacheEntry, cursor: str | None) -> dict[str, int | bool | None]:
+        """The window of a page, and whether the entry still counts the mentions in it. To be called after `page`.
+
+        `figures_updated_ts` is when the figures of that window were computed, None if the entry is of a later window
+        now. `changed_since`: a mention of the tool was added, changed or removed since the entry was computed.
+        """
+        window, _ = window_of(entry, cursor)
+        start_ts, end_ts = window.seconds
+        # Marks before the timeline: a recount deletes them and writes the timeline at once, and is seen here or there.
+        marks = await marks_of(self._store, entry.tool_id)
+        timeline = await self._store.read(CATALOG.name, entry.tool_id, Timeline.ID)
+        recounts = recounts_of(cast("TimelineDocument | None", timeline))
+        return {
+            "period_start_ts": start_ts,
+            "period_end_ts": end_ts,
+            "figures_updated_ts": entry.last_updated_ts if end_ts == entry.period_end_ts else None,
+            "changed_since": bool(marks) or recounts != entry.recounts,
+        }
+
+    async def page(self, entry: SentimentCacheEntry, limit: int, cursor: str | None) -> Listed[SentimentScore]:
+        window, after = window_of(entry, cursor)
+        where = (
+            Where("removed_at", "missing"),
+            Where("published_at", "ge", format_time(window.start)),
+            Where("published_at", "lt", format_time(window.end)),
+        )
+        query = Query(where, partition=entry.tool_id, order="by_published", reverse=True, limit=limit, after=after)
+        page = await self._store.query(MENTIONS.name, query)
+        mentions = listed(page, SentimentScore.from_document, "source_id")
+        return replace(mentions, next=page.next and f"{window.seconds[1]}-{page.next}")
+
+
+def window_of(entry: SentimentCacheEntry, cursor: str | None) -> tuple[Window, str | None]:
+    """The window that the cursor continues, and the store's cursor in it."""
+    if cursor is None:
+        return entry.window, None
+    found = _CURSOR.fullmatch(cursor)
+    if found is None:
+        raise InvalidInput("cursor", "must be the `next` of a page of the same query")
+    return Window.ending(entry.period, datetime.fromtimestamp(int(found[1]), UTC)), found[2]
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ _CAPITAL_FOLLOWS = re.compile(r"\s+[A-Z]")
 class MatchRule:
     """What makes an occurrence of a name count: its case, if `case_sensitive`, and, if there is `context`, one of:
 
-    a context word nearby; a version number behind the name, if `version_suffices`; a capital letter amid a sentence,
+    a context word nearby; a version number behind the name, if `version_suffices`; a capital letter within a sentence,
     if `proper_noun_suffices`.
     """
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
@@ -82,15 +82,6 @@ class _Hit(NamedTuple):
     end: int
 
 
-@dataclass(slots=True)
-class _Exclusion:
-    """The phrases that a tool excludes. A phrase that contains a name of the tool excludes that occurrence of the name,
-    any other phrase excludes the whole article."""
-
-    occurrences: list[Phrase] = field(default_factory=list)
-    articles: list[Phrase] = field(default_factory=list)
-
-
 class Detector:
     """Finds the tools it was made with. A changed catalog needs a new detector."""
 
@@ -102,8 +93,11 @@ class Detector:
         self._unspaced = any(map(has_unspaced, self._anchors))
         self._tickers: defaultdict[str, list[str]] = defaultdict(list)
         self._tagged: defaultdict[str, list[_Name]] = defaultdict(list)
-        self._excluded = {tool_id: _exclusion(tool) for tool_id, tool in self.tools.items() if tool.excluded}
+        self._excluded_phrases: defaultdict[str, list[Phrase]] = defaultdict(list)
+        self._excluded_articles: defaultdict[str, list[Phrase]] = defaultdict(list)
         for tool in self.tools.values():
+            if tool.excluded:
+                self._exclude(tool)
             for ticker in tool.tickers:
                 self._tickers[ticker.upper()].append(tool.tool_id)
         for name in names:
@@ -144,16 +138,21 @@ class Detector:
             ]
         return hits
 
+    def _exclude(self, tool: Tool) -> None:
+        """A phrase that contains a name of the tool excludes that occurrence of the name, any other phrase excludes the
+        whole article."""
+        names = [Phrase.of(normalize_name(name)) for name in (*tool.names, *tool.keywords)]
+        for phrase in map(normalize_name, tool.excluded):
+            contains_name = any(name.is_in(phrase) for name in names)
+            excluded = self._excluded_phrases if contains_name else self._excluded_articles
+            excluded[tool.tool_id].append(Phrase.of(phrase))
+
     def _excluded_spans(self, tool_id: str, text: str) -> list[tuple[int, int]]:
-        """The spans of excluded phrases that contain a name of the tool."""
-        excluded = self._excluded.get(tool_id)
-        if excluded is None:
-            return []
-        return [span for phrase in excluded.occurrences for span in islice(phrase.occurrences(text), MOST_OCCURRENCES)]
+        phrases = self._excluded_phrases.get(tool_id, ())
+        return [span for phrase in phrases for span in islice(phrase.occurrences(text), MOST_OCCURRENCES)]
 
     def _is_excluded(self, tool_id: str, text: str) -> bool:
-        excluded = self._excluded.get(tool_id)
-        return excluded is not None and any(phrase.is_in(text) for phrase in excluded.articles)
+        return any(phrase.is_in(text) for phrase in self._excluded_articles.get(tool_id, ()))
 
     def _tickers_in(self, original: str) -> list[_Hit]:
         if not self._tickers:
@@ -238,15 +237,6 @@ def _is_meant(name: _Name, article: NormalizedText, start: int, end: int) -> boo
     if rule.proper_noun_suffices and is_proper_noun(article.original, first, last):
         return True
     return is_near(rule.context, article.text, start, end)
-
-
-def _exclusion(tool: Tool) -> _Exclusion:
-    names = [Phrase.of(normalize_name(name)) for name in (*tool.names, *tool.keywords)]
-    exclusion = _Exclusion()
-    for phrase in map(normalize_name, tool.excluded):
-        of_a_name = any(name.is_in(phrase) for name in names)
-        (exclusion.occurrences if of_a_name else exclusion.articles).append(Phrase.of(phrase))
-    return exclusion
 
 
 def _anchored(names: Iterable[_Name]) -> Mapping[str, list[_Name]]:

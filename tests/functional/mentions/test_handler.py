@@ -200,8 +200,9 @@ async def test_an_unreadable_article_is_tried_alone_and_becomes_an_error_at_its_
     assert "analysis_due_since" not in failed
 
     await world.store.upsert(ARTICLES.name, {**failed, "sources": document["sources"]})
-    assert await world.worker.analysis.retry_errors(world.watch.now) == []
-    now = world.watch.advance(seconds=ERRORS_REST.total_seconds())
+    assert await world.worker.analysis.retry_errors(world.watch.advance(seconds=3599)) == []
+    now = world.watch.advance(seconds=1)
+    assert timedelta(hours=1) == ERRORS_REST
     assert await world.worker.analysis.retry_errors(now) == [broken]
     assert await world.worker.analysis.retry_errors(now) == []
     assert (await world.read(broken)).analysis_due_since == now
@@ -230,6 +231,7 @@ async def test_a_message_that_keeps_killing_its_worker_is_split(world: World) ->
     assert [json.loads(each)["source_ids"] for each in handled.alone] == [[each] for each in articles]
     await world.worker.analysis.handle([articles[0]], LAST_DELIVERY)
     assert (await world.read(articles[0])).status == "error"
+    assert (await world.worker.analysis.handle(articles[1:], 2)).analyzed == 2, "a second delivery is handled whole"
 
 
 async def test_while_the_analyzer_does_not_answer_nothing_is_written_and_the_message_fails(
@@ -258,6 +260,7 @@ async def test_the_analysis_of_an_edit_that_fails_stays_due_until_its_attempts_a
     one = await world.article(1, "All good")
     await world.delivered([one])
     await world.edit(one, "All bad")
+    assert MOST_ATTEMPTS == 15
     for attempt in range(1, MOST_ATTEMPTS + 1):
         assert (await world.read(one)).analysis_due_since == world.watch.now
         await world.worker.analysis.handle([one], LAST_DELIVERY)

@@ -16,7 +16,7 @@ from typing import Protocol
 from models.errors import InvalidInput
 from models.feed import Feed
 from models.raw_item import ParsedDocument
-from services.feeds.news_apis import EnabledApi, is_refused_alone, merged, nothing_asked, together
+from services.feeds.news_apis import EnabledApi, combined_document, combined_result, is_refused_alone, without_requests
 from services.feeds.outcome import PollResult
 from services.fetch.addresses import checked_url
 from services.fetch.limits import BodyBudget, ParsingBudget
@@ -129,10 +129,10 @@ class FeedPoller:
                     problem = unreadable
             if problem is not None or not (result.ok or is_refused_alone(result)):
                 break
-        result = together(feed, results) if results else nothing_asked(feed)
+        result = combined_result(feed, results) if results else without_requests(feed)
         if not documents or (result.status is FetchStatus.UNCHANGED and problem is None):
             return PollResult(result, problem=problem)
-        return PollResult(result, merged(documents, results, now), problem)
+        return PollResult(result, combined_document(documents, results, now), problem)
 
     async def _with_watched(self, api: EnabledApi) -> EnabledApi:
         return replace(api, tickers=tuple(dict.fromkeys((*api.tickers, *await self._watched()))))

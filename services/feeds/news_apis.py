@@ -6,6 +6,7 @@ What each API takes and answers is in services/parse/news_apis.py.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -19,7 +20,7 @@ from services.settings import Settings
 FIRST_WINDOW = timedelta(days=7)
 OVERLAP = timedelta(days=1)
 OLDEST = timedelta(days=3 * 366)
-"""APIs may ignore the window that they were asked for. What is older than this is an archive, and no news."""
+"""APIs may ignore the window of a request. Older articles come from an archive, and are no news."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +64,20 @@ def enabled_apis(settings: Settings, apis: Iterable[NewsApi] = NEWS_APIS) -> Map
     return found
 
 
-def nothing_asked(feed: Feed) -> FetchResult:
-    """The result without tickers: there was nothing to ask for, so nothing has changed."""
+def without_requests(feed: Feed) -> FetchResult:
+    """The result of a poll without tickers: no request is sent, and nothing has changed."""
     return FetchResult(FetchStatus.UNCHANGED, feed.feed_url, body_hash=feed.body_hash)
 
 
 def is_refused_alone(result: FetchResult) -> bool:
-    """Whether the API minds this request only, as one about a symbol that the plan does not cover."""
+    """Whether the API refuses this request only, for example about a symbol that the plan does not cover."""
     return result.status_code in (400, 403, 404, 422)
 
 
-def together(feed: Feed, results: Sequence[FetchResult]) -> FetchResult:
-    """One result of several: the first that failed, else a success with the sum of their bodies as its hash.
+def combined_result(feed: Feed, results: Sequence[FetchResult]) -> FetchResult:
+    """One result of several: the first that failed, else a success whose body hash is made of all body hashes.
 
-    Requests that were refused alone count as failed only if there was no other.
+    Requests that were refused alone count as failed only if there is no other.
     """
     duration_ms = sum(each.duration_ms for each in results)
     results = [each for each in results if not is_refused_alone(each)] or results
@@ -98,21 +99,22 @@ def together(feed: Feed, results: Sequence[FetchResult]) -> FetchResult:
     )
 
 
-def merged(documents: Sequence[ParsedDocument], results: Sequence[FetchResult], now: datetime) -> ParsedDocument:
-    """All items that are news, each once: an article about two tickers is in both answers."""
+def combined_document(
+    documents: Sequence[ParsedDocument], results: Sequence[FetchResult], now: datetime
+) -> ParsedDocument:
+    """All recent items, each once: an article about two tickers is in both responses."""
     items: dict[tuple[str | None, str], RawItem] = {}
     for item in (each for document in documents for each in document.items):
         known = items.setdefault((item.article_id, item.url), item)
         if known.tickers != item.tickers:
-            # Each answer may name no more than the ticker that was asked about.
+            # A response may name only the ticker of its request.
             both = tuple(dict.fromkeys((*known.tickers, *item.tickers)))
             items[item.article_id, item.url] = known._replace(tickers=both)
-    warnings: dict[str, int] = {}
-    skipped: dict[str, int] = {}
+    warnings: Counter[str] = Counter()
+    skipped: Counter[str] = Counter()
     for document in documents:
-        for total, counts in ((warnings, document.warnings), (skipped, document.skipped)):
-            for name, count in counts.items():
-                total[name] = total.get(name, 0) + count
+        warnings.update(document.warnings)
+        skipped.update(document.skipped)
     if refused := sum(is_refused_alone(each) for each in results):
         warnings["request_refused"] = refused
     kept = tuple(
@@ -120,4 +122,4 @@ def merged(documents: Sequence[ParsedDocument], results: Sequence[FetchResult], 
     )
     if len(kept) < len(items):
         skipped["out_of_window"] = len(items) - len(kept)
-    return replace(documents[0], items=kept, warnings=warnings, skipped=skipped)
+    return replace(documents[0], items=kept, warnings=dict(warnings), skipped=dict(skipped))

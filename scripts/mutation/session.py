@@ -87,14 +87,15 @@ class MutationSession:
 
     def _test_files(self, module: str) -> list[str]:
         """The unit tests of the module's package, and all unit and property tests that import the module."""
-        package = Path(module).parent.name
+        parts = Path(module).parts
+        package = parts[1] if parts[0] == "services" else parts[0]
         found = {
             path.relative_to(self.root).as_posix() for path in (self.root / "tests/unit" / package).rglob("test_*.py")
         }
         for name in self.imports.importers(module_name(Path(module))):
-            parts = name.split(".")
-            if parts[0] == "tests" and parts[1] in TEST_FOLDERS and parts[-1].startswith("test_"):
-                found.add("/".join(parts) + ".py")
+            tests, *folders = name.split(".")
+            if tests == "tests" and folders[0] in TEST_FOLDERS and folders[-1].startswith("test_"):
+                found.add("/".join((tests, *folders)) + ".py")
         return sorted(found)
 
     def test_files(self) -> list[str]:
@@ -369,10 +370,12 @@ def main(argv: Sequence[str], root: Path = ROOT) -> None:
     modules = pure
     if arguments.modules:
         wanted = [Path(each).resolve().relative_to(root).as_posix() for each in arguments.modules]
-        modules = [each for each in pure if any(each.startswith(f"{name}/") for name in wanted)]
-        modules += [each for each in wanted if (root / each).is_file()]
-        if not modules:
-            parser.error(f"none of these is a module, or a folder with a module that only decides: {' '.join(wanted)}")
+        modules = []
+        for name in wanted:
+            found = [name] if (root / name).is_file() else [each for each in pure if each.startswith(f"{name}/")]
+            if not found:
+                parser.error(f"{name} is neither a module nor a folder with a module that only decides")
+            modules += [each for each in found if each not in modules]
     survivors = root / "tests" / "mutation" / "survivors.txt"
     known = read_survivors(survivors.read_text()) if survivors.exists() else {}
     with os.fdopen(os.dup(1), "w") as out:

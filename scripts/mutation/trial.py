@@ -168,9 +168,8 @@ def imported_again(
     sys.meta_path.insert(0, _Finder(name, path, code))
     files = list(dict.fromkeys(each.partition("::")[0] for each in picked))
     outcome = pytest.main([*OPTIONS, "-x", *files], plugins=[_Picked(picked), warm.failures])
-    if outcome == pytest.ExitCode.OK:
-        return SURVIVED
-    return KILLED if outcome in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED) else BROKEN
+    # Any error kills: a conftest.py that cannot be imported is an error of usage. No tests: their names have changed.
+    return SURVIVED if outcome in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) else KILLED
 
 
 def called_at_import(path: Path, dependents: Iterable[str]) -> set[str]:

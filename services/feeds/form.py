@@ -96,7 +96,7 @@ def changed_feed(feed: Feed, change: Mapping[str, Any], now: datetime) -> Feed:
     """`feed` with a change that `feed_change` returned. Enabling a disabled feed clears its errors and makes it due."""
     if feed.is_of_news_api and {"url", "credential"} & change.keys():
         raise InvalidInput("url", f"of {feed.feed_id} comes from the settings, and so does its token")
-    wanted = {STORED_AS[name]: value for name, value in change.items() if name != "enabled"}
+    wanted = {STORED_AS[name]: value for name, value in change.items()}
     has_moved = wanted.get("feed_url", feed.feed_url) != feed.feed_url
     enabled = change.get("enabled", feed.enabled)
     if has_moved:

@@ -84,24 +84,18 @@ class _Overtaken(Exception):
     """Another delivery of the message has taken over the run."""
 
 
+@dataclass(frozen=True, slots=True)
 class Workflows:
     """`seconds` measures how long a page took."""
 
-    def __init__(
-        self,
-        engine: RunEngine,
-        workflows: Mapping[str, Workflow],
-        clock: Clock,
-        seconds: Callable[[], float] = time.perf_counter,
-    ) -> None:
-        self._engine = engine
-        self._workflows = workflows
-        self._clock = clock
-        self._seconds = seconds
+    engine: RunEngine
+    workflows: Mapping[str, Workflow]
+    clock: Clock
+    seconds: Callable[[], float] = time.perf_counter
 
     async def accept(self, workflow: str, subject: str | None, **parameters: Any) -> JobRun:
         """The run, stored. The caller sends its message."""
-        return await self._engine.accept(workflow, subject, parameters)
+        return await self.engine.accept(workflow, subject, parameters)
 
     @contextlib.asynccontextmanager
     async def accepted_for(self, workflow: str, subject: str | None, **parameters: Any) -> AsyncIterator[JobRun]:
@@ -117,11 +111,11 @@ class Workflows:
 
     async def withdraw(self, run: JobRun) -> None:
         """Deletes a run before its message was sent: nothing follows from the change."""
-        await self._engine.withdraw(run)
+        await self.engine.withdraw(run)
 
     async def overdue(self, now: datetime) -> list[str]:
         """The runs whose messages must be sent again."""
-        return [run.run_id for run in await self._engine.overdue(tuple(self._workflows), now)]
+        return [run.run_id for run in await self.engine.overdue(tuple(self.workflows), now)]
 
     async def advance(self, run_id: str, delivery: int = 1, invocation_id: str | None = None) -> WorkResult:
         """Works on the run for TIME_PER_MESSAGE. Of a run that is done, only the result is returned once more.
@@ -129,10 +123,10 @@ class Workflows:
         A message that is delivered again takes over the run: the worker of the earlier delivery is dead as a rule. If
         that worker lives, it stops at its next page.
         """
-        run = await self._engine.find(run_id)
+        run = await self.engine.find(run_id)
         if run is None:
             return WorkResult()
-        attempts = [] if run.status == "QUEUED" else await self._engine.attempts(run_id)
+        attempts = [] if run.status == "QUEUED" else await self.engine.attempts(run_id)
         if run.status in ("SUCCEEDED", "PARTIAL"):
             # The worker that finished the run may have died before it sent its messages.
             return WorkResult(changed_tools=changed_tools(run, attempts))
@@ -148,17 +142,17 @@ class Workflows:
     async def _work(
         self, run: JobRun, attempts: Sequence[Attempt], delivery: int, invocation_id: str | None
     ) -> WorkResult:
-        until = self._clock() + TIME_PER_MESSAGE
+        until = self.clock() + TIME_PER_MESSAGE
         run, known = await self._take_over(run, attempts, invocation_id)
-        workflow = self._workflows[run.workflow_name]
+        workflow = self.workflows[run.workflow_name]
         while True:
-            page, began = known[-1], self._seconds()
+            page, began = known[-1], self.seconds()
             try:
                 result = await workflow.page(run)
             except Exception as error:
                 await self._record_failure(run, known[:-1], page, error, self._milliseconds(began), delivery)
                 raise
-            now = self._clock()
+            now = self.clock()
             known[-1] = _finished(page, result, self._milliseconds(began), now)
             if result.checkpoint is None:
                 return await self._end(run, known, now)
@@ -171,13 +165,13 @@ class Workflows:
             known += following
 
     def _milliseconds(self, began: float) -> int:
-        return round((self._seconds() - began) * 1000)
+        return round((self.seconds() - began) * 1000)
 
     async def _take_over(
         self, run: JobRun, attempts: Sequence[Attempt], invocation_id: str | None
     ) -> tuple[JobRun, list[Attempt]]:
         """The run as RUNNING, and its attempts. The last of them is the one that begins now."""
-        now = self._clock()
+        now = self.clock()
         earlier = [] if attempts else counted_without_attempts(run, now)
         died, known = rules.without_open_ends([*earlier, *attempts], now)
         page = next_page(run, known, now)
@@ -200,7 +194,7 @@ class Workflows:
         """A page that fails at the last delivery, or cannot be done, fails the run. After another failure the next
         delivery tries the page again. If the failure cannot be recorded, the next worker finds an attempt without an
         end, and records that."""
-        now = self._clock()
+        now = self.clock()
         reason = None
         if isinstance(error, RunImpossible):
             reason = str(error)
@@ -217,7 +211,7 @@ class Workflows:
 
     async def _save(self, run: JobRun, attempts: Sequence[Attempt]) -> JobRun:
         try:
-            return await self._engine.save(run, attempts)
+            return await self.engine.save(run, attempts)
         except ChangedMeanwhile as error:
             raise _Overtaken from error
 

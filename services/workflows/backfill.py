@@ -31,33 +31,31 @@ MOST_PREVIEWED = 20_000
 MOST_SAMPLES = 10
 
 
+@dataclass(frozen=True, slots=True)
 class Backfill:
     """A workflow: `parameters.tools` are ids or names of tools. Its pages are articles by their published time."""
 
-    def __init__(
-        self, store: Store, catalog: Catalog, writer: MentionWriter, watchlist: Watchlist, generations: Generations
-    ) -> None:
-        self._store = store
-        self._catalog = catalog
-        self._writer = writer
-        self._watchlist = watchlist
-        self._generations = generations
+    store: Store
+    catalog: Catalog
+    writer: MentionWriter
+    watchlist: Watchlist
+    generations: Generations
 
     async def page(self, run: JobRun) -> PageResult:
-        found = [await self._catalog.find(text) for text in _texts(run.parameters.get("tools"))]
+        found = [await self.catalog.find(text) for text in _texts(run.parameters.get("tools"))]
         tools = frozenset(tool.tool_id for tool in found if tool is not None)
         checkpoint = run.checkpoint or {"since": format_time(run.started_at - LOOKED_BACK)}
         query = _published_since(str(checkpoint["since"]), page_after(run))
-        articles = await self._store.query(ARTICLES.name, query)
-        detector = await self._watchlist.detector()
+        articles = await self.store.query(ARTICLES.name, query)
+        detector = await self.watchlist.detector()
         concerned = await asyncio.to_thread(_concerned, articles.items, detector, tools)
-        report = await self._writer.write(concerned, only=tools)
+        report = await self.writer.write(concerned, only=tools)
         progress = len(articles.items)
         counts = {"articles": progress, "mentions": report.written, "removed": report.removed}
         if articles.next is not None:
             return PageResult({**checkpoint, "after": articles.next}, progress, counts, report.failed)
         for tool_id in sorted(tools):
-            await self._generations.raise_(tool_id)
+            await self.generations.raise_(tool_id)
         return PageResult(None, progress, counts, report.failed, tuple(sorted(tools)))
 
 

@@ -7,6 +7,7 @@ run, and the run changes nothing without the change. The caller sends the messag
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from models.errors import NotFound
@@ -23,73 +24,73 @@ from services.tools.form import ToolFields
 from services.workflows.merging import mergeable
 
 
+@dataclass(frozen=True, slots=True)
 class FeedChanges:
-    def __init__(self, registry: FeedRegistry, workflows: Workflows) -> None:
-        self._registry = registry
-        self._workflows = workflows
+    registry: FeedRegistry
+    workflows: Workflows
 
     async def change(self, feed_id: str, change: Mapping[str, Any]) -> tuple[Feed, JobRun | None]:
         """The changed feed, and a run if its priority as a source has changed. Raises NotFound, Conflict."""
-        before = await self._registry.get(feed_id)
+        before = await self.registry.get(feed_id)
         if change.get("source_priority", before.source_priority) == before.source_priority:
-            return await self._registry.change(feed_id, change), None
-        async with self._workflows.accepted_for(PRIORITIZE, feed_id) as run:
-            return await self._registry.change(feed_id, change), run
+            return await self.registry.change(feed_id, change), None
+        async with self.workflows.accepted_for(PRIORITIZE, feed_id) as run:
+            return await self.registry.change(feed_id, change), run
 
 
+@dataclass(frozen=True, slots=True)
 class ToolChanges:
-    def __init__(self, catalog: Catalog, workflows: Workflows, writer: MentionWriter) -> None:
-        self._catalog = catalog
-        self._workflows = workflows
-        self._writer = writer
+    catalog: Catalog
+    workflows: Workflows
+    writer: MentionWriter
 
     async def add(self, new: ToolFields) -> tuple[Tool, JobRun]:
         """The new tool, and the run that searches the last 30 days for it. Raises Conflict."""
-        async with self._workflows.accepted_for(BACKFILL, None, tools=[new["primary_name"]]) as run:
-            return await self._catalog.add(new), run
+        async with self.workflows.accepted_for(BACKFILL, None, tools=[new["primary_name"]]) as run:
+            return await self.catalog.add(new), run
 
     async def change(self, text: str, change: ToolFields) -> tuple[Tool, JobRun | None]:
         """The changed tool, and a run if other articles name the tool now. Raises NotFound, Conflict."""
-        tool_id = (await self._catalog.get(text)).tool_id
-        async with self._workflows.accepted_for(BACKFILL, tool_id, tools=[tool_id]) as run:
-            tool, names_changed = await self._catalog.change(tool_id, change)
+        tool_id = (await self.catalog.get(text)).tool_id
+        async with self.workflows.accepted_for(BACKFILL, tool_id, tools=[tool_id]) as run:
+            tool, names_changed = await self.catalog.change(tool_id, change)
         if names_changed and tool.status == "ACTIVE":
             return tool, run
-        await self._workflows.withdraw(run)
+        await self.workflows.withdraw(run)
         return tool, None
 
     async def backfill(self, tools: Sequence[str]) -> JobRun:
         """A run that searches the last 30 days for these tools, by id or name."""
-        return await self._workflows.accept(BACKFILL, tools[0] if len(tools) == 1 else None, tools=list(tools))
+        return await self.workflows.accept(BACKFILL, tools[0] if len(tools) == 1 else None, tools=list(tools))
 
     async def merge(self, source: str, into: str) -> JobRun:
         """Raises NotFound, and Conflict if the tools cannot be merged."""
-        tool, target = await mergeable(self._catalog, source, into)
-        return await self._workflows.accept(MERGE, tool.tool_id, into=target.tool_id)
+        tool, target = await mergeable(self.catalog, source, into)
+        return await self.workflows.accept(MERGE, tool.tool_id, into=target.tool_id)
 
     async def reanalyze(self, text: str) -> JobRun:
         """Raises NotFound."""
-        return await self._workflows.accept(REANALYZE, (await self._catalog.get(text)).tool_id)
+        return await self.workflows.accept(REANALYZE, (await self.catalog.get(text)).tool_id)
 
     def is_reanalysis_offered(self, tool: Tool) -> bool:
         """Whether another analyzer, or another version of it, scored some of the tool's mentions than scores now."""
-        return tool.scored_by is not None and tool.scored_by != self._writer.scored_by
+        return tool.scored_by is not None and tool.scored_by != self.writer.scored_by
 
 
+@dataclass(frozen=True, slots=True)
 class Deletion:
     """The workflow that deletes an article, in one page: `subject` is the article."""
 
-    def __init__(self, articles: Articles, writer: MentionWriter) -> None:
-        self._articles = articles
-        self._writer = writer
+    articles: Articles
+    writer: MentionWriter
 
     async def page(self, run: JobRun) -> PageResult:
         source_id = run.subject or ""
         try:
-            await self._articles.delete(source_id)
+            await self.articles.delete(source_id)
         except NotFound:
             return PageResult(None, 1)  # the article has expired since
-        written = await self._writer.write([source_id])
+        written = await self.writer.write([source_id])
         for reason in written.failed.values():
             # The deletion is not done while a figure still counts the article.
             raise AnalysisFailed(f"article {source_id}: {reason}")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -50,53 +51,45 @@ async def mergeable(catalog: Catalog, source: str, into: str) -> tuple[Tool, Too
     return tool, target
 
 
+@dataclass(frozen=True, slots=True)
 class Merging:
     """A workflow: `subject` is the source, `parameters.into` the target. The first page merges the tools, the other
     pages are the source's mentions by id."""
 
-    def __init__(
-        self,
-        store: Store,
-        catalog: Catalog,
-        writer: MentionWriter,
-        recount: Recount,
-        generations: Generations,
-        clock: Clock,
-    ) -> None:
-        self._store = store
-        self._catalog = catalog
-        self._writer = writer
-        self._recount = recount
-        self._generations = generations
-        self._clock = clock
+    store: Store
+    catalog: Catalog
+    writer: MentionWriter
+    recount: Recount
+    generations: Generations
+    clock: Clock
 
     async def page(self, run: JobRun) -> PageResult:
         source_id, into = run.subject or "", str(run.parameters.get("into"))
         if not run.checkpoint:
             await self._merge_tools(source_id, into)
             return PageResult({"mentions": True})
-        target = await self._catalog.find(into)
+        target = await self.catalog.find(into)
         if target is None or target.status != "ACTIVE":
             raise RunImpossible(f"tool: {into} is not watched any more; make it ACTIVE, and send the run again")
-        mentions = await self._store.query(MENTIONS.name, Query(partition=source_id, limit=PAGE, after=page_after(run)))
+        mentions = await self.store.query(MENTIONS.name, Query(partition=source_id, limit=PAGE, after=page_after(run)))
         failed = await self._move_mentions([each["source_id"] for each in mentions.items], source_id, target)
         counts = {"mentions": len(mentions.items)}
         if mentions.next is not None:
             return PageResult({"mentions": True, "after": mentions.next}, len(mentions.items), counts, failed)
         for tool_id in (source_id, target.tool_id):
-            await self._recount.recount_tool(tool_id, self._clock())
-            await self._generations.raise_(tool_id)
+            await self.recount.recount_tool(tool_id, self.clock())
+            await self.generations.raise_(tool_id)
         return PageResult(None, len(mentions.items), counts, failed, (source_id, target.tool_id))
 
     async def _merge_tools(self, source_id: str, into: str) -> None:
         for _ in range(TRIES):
-            source = await self._catalog.names.tool(source_id)
-            target = await self._catalog.find(into)
+            source = await self.catalog.names.tool(source_id)
+            target = await self.catalog.find(into)
             if source is None or target is None or target.status != "ACTIVE" or target.tool_id == source_id:
                 await self._release(source_id, into)
                 raise RunImpossible(f"tool: {into} is not watched any more, or has itself been merged")
             if source.merged_into is not None:
-                answering = await self._catalog.find(source_id)
+                answering = await self.catalog.find(source_id)
                 if answering is None or answering.tool_id != target.tool_id:
                     raise RunImpossible(f"tool: {source_id} has been merged into {source.merged_into}")
             elif source.merging_into not in (None, into):
@@ -104,57 +97,57 @@ class Merging:
             elif not await self._write_tools(source, target, into):
                 continue
             for name in source.names:
-                await self._catalog.names.move(name, "ALIAS", source_id, target.tool_id)
+                await self.catalog.names.move(name, "ALIAS", source_id, target.tool_id)
             await self._move_discovery(source, target.tool_id)
-            await self._catalog.announce()
+            await self.catalog.announce()
             return
         raise ChangedMeanwhile(f"tool: {source_id} or {into} keeps changing")
 
     async def _release(self, source_id: str, into: str) -> None:
         """Allows another merge of the source."""
         for _ in range(TRIES):
-            source = await self._catalog.names.tool(source_id)
+            source = await self.catalog.names.tool(source_id)
             if source is None or source.merging_into != into:
                 return
             with contextlib.suppress(ChangedMeanwhile):
-                free = source.changed(self._clock(), merging_into=None)
-                await self._store.replace(CATALOG.name, free.to_document(), source.stored_etag or "")
+                free = source.changed(self.clock(), merging_into=None)
+                await self.store.replace(CATALOG.name, free.to_document(), source.stored_etag or "")
                 return
         raise ChangedMeanwhile(f"tool: {source_id} keeps changing")
 
     async def _write_tools(self, source: Tool, target: Tool, into: str) -> bool:
         """False if either tool was written since it was read."""
-        now = self._clock()
+        now = self.clock()
         try:
             if source.merging_into is None:
                 leaving = source.changed(now, merging_into=into)
-                stored = await self._store.replace(CATALOG.name, leaving.to_document(), source.stored_etag or "")
+                stored = await self.store.replace(CATALOG.name, leaving.to_document(), source.stored_etag or "")
                 source = Tool.from_document(stored)
             merged = source.changed(now, status="MERGED", merged_into=target.tool_id, merging_into=None)
             # The target is written even if it has the names, so that a merge of the target under way fails.
             joined = with_names_of(target, source, now)
-            await self._store.replace(CATALOG.name, joined.to_document(), target.stored_etag or "")
-            await self._store.replace(CATALOG.name, merged.to_document(), source.stored_etag or "")
+            await self.store.replace(CATALOG.name, joined.to_document(), target.stored_etag or "")
+            await self.store.replace(CATALOG.name, merged.to_document(), source.stored_etag or "")
         except ChangedMeanwhile:
             return False
         return True
 
     async def _move_discovery(self, source: Tool, target_id: str) -> None:
         """Copies the source's reference to its first article, if that is the target's first article now."""
-        target = await self._catalog.names.tool(target_id)
+        target = await self.catalog.names.tool(target_id)
         first = source.discovery_reference
         if target is None or first is None or target.discovery_reference != first:
             return
-        document = await self._store.read(CATALOG.name, source.tool_id, f"NOVAREF:{first}")
+        document = await self.store.read(CATALOG.name, source.tool_id, f"NOVAREF:{first}")
         if document is not None:
-            reference = ToolReference.from_document(document).changed(self._clock(), tool_id=target_id)
-            await self._store.upsert(CATALOG.name, reference.to_document())
+            reference = ToolReference.from_document(document).changed(self.clock(), tool_id=target_id)
+            await self.store.upsert(CATALOG.name, reference.to_document())
 
     async def _move_mentions(self, source_ids: Sequence[str], source_id: str, target: Tool) -> dict[str, str]:
         """Moves the mentions by these articles. Returns the articles whose mentions stayed, with the reasons."""
-        found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
+        found = await self.store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
         stored = [each for each, article in zip(source_ids, found, strict=True) if article is not None]
-        failed = (await self._writer.write(stored, only=frozenset({source_id, target.tool_id}))).failed
+        failed = (await self.writer.write(stored, only=frozenset({source_id, target.tool_id}))).failed
         expired = [each for each, article in zip(source_ids, found, strict=True) if article is None]
         for _ in range(ROUNDS):
             if not expired:
@@ -170,26 +163,26 @@ class Merging:
         of_source = await self._mentions(source_id, ids, failed)
         of_target = await self._mentions(target.tool_id, ids, failed)
         of_source = {key: mention for key, mention in of_source.items() if key not in failed}
-        now = self._clock()
+        now = self.clock()
         copies = [moved(each, of_target.get(key), target, now) for key, each in of_source.items() if each.counts]
         raced = await self._write([each for each in copies if each is not of_target.get(each.source_id)])
         published = [each.published_at for each in (*copies, *of_target.values())]
-        await mark_hours(self._store, target.tool_id, published, now)
+        await mark_hours(self.store, target.tool_id, published, now)
         tombstones = [removed(each, now) for key, each in of_source.items() if key not in raced]
         raced |= await self._write([each for each in tombstones if each is not of_source[each.source_id]])
-        await mark_hours(self._store, source_id, [each.published_at for each in of_source.values()], now)
+        await mark_hours(self.store, source_id, [each.published_at for each in of_source.values()], now)
         return sorted(raced)
 
     async def _mentions(self, tool_id: str, ids: Sequence[str], failed: dict[str, str]) -> dict[str, SentimentScore]:
         """The tool's mentions by article. Those that cannot be read are added to `failed`."""
-        found = await self._store.read_many(MENTIONS.name, [(tool_id, each) for each in ids]) if ids else []
+        found = await self.store.read_many(MENTIONS.name, [(tool_id, each) for each in ids]) if ids else []
         page = listed(Page([each for each in found if each is not None]), SentimentScore.from_document, "id")
         failed |= dict.fromkeys(page.unreadable, UNREADABLE_MENTION)
         return {each.source_id: each for each in page.items}
 
     async def _write(self, mentions: Sequence[SentimentScore]) -> set[str]:
         """Returns the articles whose mentions were not written, since another writer has changed them."""
-        outcomes = await self._store.batch_many(
+        outcomes = await self.store.batch_many(
             MENTIONS.name, [(each.tool_id, [operation_of(each)]) for each in mentions]
         )
         return {each.source_id for each, done in zip(mentions, outcomes, strict=True) if not isinstance(done, list)}

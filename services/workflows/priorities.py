@@ -7,6 +7,7 @@ feeds. Articles that are written while a priority changes get the present one fr
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from models.article import Article, ArticleDocument
@@ -26,6 +27,7 @@ ROUNDS = 20
 """How often articles that other writers change are tried. In each round at least one of the writers succeeds."""
 
 
+@dataclass(frozen=True, slots=True)
 class Priorities:
     """A workflow: `subject` is the feed. Its pages are the feed's articles by their published time.
 
@@ -33,10 +35,9 @@ class Priorities:
     during the run, the run begins again at the first article.
     """
 
-    def __init__(self, store: Store, writer: MentionWriter, clock: Clock) -> None:
-        self._store = store
-        self._writer = writer
-        self._clock = clock
+    store: Store
+    writer: MentionWriter
+    clock: Clock
 
     async def page(self, run: JobRun) -> PageResult:
         feed_id = run.subject or ""
@@ -45,12 +46,12 @@ class Priorities:
             return PageResult(None)  # the feed is gone; its articles keep the priority that it had
         after = page_after(run) if (run.checkpoint or {}).get("priority") == priority else None
         where = (Where("sources", "contains", feed_id), Where("deleted_at", "missing"))
-        page = await self._store.query(ARTICLES.name, Query(where, order="by_time", limit=PAGE, after=after))
+        page = await self.store.query(ARTICLES.name, Query(where, order="by_time", limit=PAGE, after=after))
         found = cast("list[ArticleDocument]", page.items)
         articles, failed = await self._rewritten(found, feed_id, priority)
         # Also articles that an earlier try rewrote, whose worker died before it had them analysed.
         outdated = [each["source_id"] for each in articles if has_outdated_figures(each)]
-        report = await self._writer.write(outdated)
+        report = await self.writer.write(outdated)
         counts = {"articles": len(page.items), "analyzed": len(report.done)}
         is_last = page.next is None and await self._priority_of(feed_id) in (priority, None)
         checkpoint = None if is_last else {"priority": priority, "after": page.next}
@@ -58,14 +59,14 @@ class Priorities:
 
     async def _priority_of(self, feed_id: str) -> int | None:
         """None if the feed is gone."""
-        feed = await self._store.read(FEEDS.name, feed_id, Feed.ID)
+        feed = await self.store.read(FEEDS.name, feed_id, Feed.ID)
         return None if feed is None else Feed.from_document(feed).source_priority
 
     async def _rewritten(
         self, articles: Sequence[ArticleDocument], feed_id: str, priority: int
     ) -> tuple[list[ArticleDocument], dict[str, str]]:
         """The articles as they are stored with this priority, and the reasons of those that could not be rewritten."""
-        now = format_time(self._clock())
+        now = format_time(self.clock())
         done: list[ArticleDocument] = []
         failed: dict[str, str] = {}
         waiting = {each["source_id"]: each for each in articles}
@@ -84,10 +85,10 @@ class Priorities:
             if not changed:
                 return done, failed
             batches = [(name, [Replace(after, waiting[name]["_etag"])]) for name, after in changed.items()]
-            outcomes = dict(zip(changed, await self._store.batch_many(ARTICLES.name, batches), strict=True))
+            outcomes = dict(zip(changed, await self.store.batch_many(ARTICLES.name, batches), strict=True))
             done += [after for name, after in changed.items() if isinstance(outcomes[name], list)]
             raced = [(name, Article.ID) for name, outcome in outcomes.items() if not isinstance(outcome, list)]
-            found = cast("list[ArticleDocument | None]", await self._store.read_many(ARTICLES.name, raced))
+            found = cast("list[ArticleDocument | None]", await self.store.read_many(ARTICLES.name, raced))
             waiting = {each["source_id"]: each for each in found if each is not None}
         raise Unavailable(f"{len(waiting)} articles kept changing", retry_after=1.0)
 
@@ -96,7 +97,7 @@ class Priorities:
         reading = after["canonical"]
         if reading["source"] == article["canonical"]["source"]:
             return after
-        observed = await self._store.read(ARTICLES.name, article["source_id"], reading["observation_id"])
+        observed = await self.store.read(ARTICLES.name, article["source_id"], reading["observation_id"])
         with_text: ArticleDocument = {**after, "text_for_analysis": observed.get("text") if observed else None}
         # Without `analyzed_revision` the article is analysed again even if its last analysis was of this reading: a
         # worker that has died since may have written mentions of another reading.

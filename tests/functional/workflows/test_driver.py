@@ -12,11 +12,13 @@ import pytest
 
 from models.errors import ToolpulseError, Unavailable
 from models.run import Attempt, JobRun
-from services.runs.driver import TIME_PER_MESSAGE, RunImpossible, WorkResult
-from services.runs.engine import LOST_AFTER, STUCK_AFTER
+from services.figures.entries import Generations
+from services.runs.driver import REANALYZE, TIME_PER_MESSAGE, PageResult, RunImpossible, Workflows, WorkResult
+from services.runs.engine import LOST_AFTER, STUCK_AFTER, RunEngine
 from services.store.containers import RUNS
 from services.store.sqlite import SqliteStore
 from services.topology import LAST_DELIVERY
+from services.workflows.reanalysis import Reanalysis
 from tests.builders import Watch
 from tests.documents import NOW
 from tests.functional.articles.dying import Died, DyingStore, When
@@ -65,17 +67,18 @@ async def test_a_reanalysis_sends_its_message_again_after_each_two_minutes(world
     for start in range(0, 450, 100):
         await world.worker.analysis.handle(articles[start : start + 100])
     run = await world.worker.changes.reanalyze("Quorvia")
-    shown: list[tuple[bool, Any]] = []
-    worker = world.worker
+    worker, generations = world.worker, Generations(world.store, world.watch)
+    reanalysis = Reanalysis(world.store, worker.catalog, worker.writer, worker.recount, generations, world.watch)
 
-    class Slow(type(worker.workflows._workflows["reanalyze_tool"])):  # type: ignore[misc]
-        async def page(self, run: JobRun) -> Any:
+    class Slow:
+        async def page(self, run: JobRun) -> PageResult:
             world.watch.advance(seconds=TIME_PER_MESSAGE.total_seconds())
-            return await super().page(run)
+            return await reanalysis.page(run)
 
-    worker.workflows._workflows["reanalyze_tool"].__class__ = Slow
+    workflows = Workflows(RunEngine(world.store, world.watch, lambda: "unused"), {REANALYZE: Slow()}, world.watch)
+    shown: list[tuple[bool, Any]] = []
     for _ in range(3):
-        result = await worker.workflows.advance(run.run_id)
+        result = await workflows.advance(run.run_id)
         document = await world.store.read(RUNS.name, run.run_id, JobRun.ID)
         assert document is not None
         shown.append((result.send_again, document["progress"]))

@@ -1,8 +1,8 @@
 """The file format of the embedded analyzer's table of words and weights. scripts/train_sentiment.py writes the table.
 
 One line per word or phrase: the word, its valence in three word lists (general, market, product), its roles, and its
-own weight for each sentiment. Lines that begin with `=` hold the weights of signals (embedded.py), lines with `!`
-metadata. All numbers are whole hundredths, so that the same training gives the same bytes.
+own weight for each sentiment. Lines that begin with `=` have the weights of signals (embedded.py), the line `!version`
+has the version. All numbers are whole hundredths, so that the same training gives the same bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from typing import NamedTuple
 ) = (1 << bit for bit in range(11))
 SHIPPED = Path(__file__).with_name("sentiment_table.tsv")
 UNIT = 100.0
-_FIELDS = 7
 
 Weights = tuple[float, float, float]
 """For negative, neutral, positive, in that order."""
@@ -74,14 +73,13 @@ def parse_table(text: str) -> Table:
     signals: dict[str, Weights] = {}
     for line in text.removesuffix("\n").split("\n"):
         name, *fields = line.split("\t")
-        if name.startswith("!"):
-            version = fields[0] if name == "!version" else version
+        if name == "!version":
+            (version,) = fields
         elif name.startswith("="):
             signals[name[1:]] = _weights(fields)
         else:
-            values = [int(each or 0) for each in fields] + [0] * (_FIELDS - len(fields))
-            general, market, product, roles = values[:4]
-            own = _weights(fields[4:]) if len(fields) > 4 else None
+            general, market, product, roles = (int(each or 0) for each in (*fields, "", "", "", "")[:4])
+            own = _weights(fields[4:]) if fields[4:] else None
             entries[name] = Word(general / UNIT, market / UNIT, product / UNIT, roles, own)
     return make_table(version, entries, signals)
 

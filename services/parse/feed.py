@@ -83,10 +83,7 @@ def parse(body: bytes, base_url: str, content_type: str | None = None) -> Parsed
 
 def _read_xml(body: bytes, base: str, content_type: str) -> Collected:
     plain = body.removeprefix(_UTF8_MARK)
-    declared = _DECLARED.match(plain)
-    encoding = declared[1].decode().lower() if declared else ""
-    charset = _CHARSET.search(content_type)
-    if encoding in _UTF8 and (charset[1].lower() if charset else "") in _UTF8:
+    if _is_utf8(plain, content_type):
         with suppress(Unsupported):
             return read_fast(plain, base)
     if _is_web_page(plain[:_MOST_BEFORE_ROOT].lstrip()):
@@ -94,6 +91,13 @@ def _read_xml(body: bytes, base: str, content_type: str) -> Collected:
     from services.parse.xml_feedparser import read_with_feedparser
 
     return read_with_feedparser(body, base, content_type)
+
+
+def _is_utf8(plain: bytes, content_type: str) -> bool:
+    """Whether neither the XML declaration nor the header names another charset."""
+    declared, charset = _DECLARED.match(plain), _CHARSET.search(content_type)
+    names = (declared[1].decode() if declared else "", charset[1] if charset else "")
+    return all(name.lower() in _UTF8 for name in names)
 
 
 def _is_web_page(start: bytes) -> bool:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from models.raw_item import Freshness, ParsedDocument
+from services.parse import feed
 from services.parse.collected import MAX_ITEMS, Unreadable
 from services.parse.feed import parse
 from tests.unit.parse.feedparser_reading import BASE, FEEDS
@@ -247,6 +248,7 @@ def channel(inner: str) -> bytes:
             (f"<skipDays><day>{day}</day></skipDays>", Freshness(skip_days=frozenset({day.lower()})))
             for day in ("Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
         ),
+        ("<skipHours><hour>24</hour></skipHours>", Freshness(skip_hours=frozenset({0}))),
         ("<hour>7</hour><day>Sunday</day>", Freshness()),
         ("<sy:updatePeriod>hourly</sy:updatePeriod>", Freshness(update_minutes=60)),
         ("<sy:updatePeriod>daily</sy:updatePeriod>", Freshness(update_minutes=1_440)),
@@ -289,8 +291,10 @@ def test_a_podcast_names_its_new_address(url: str, moved_to: str | None) -> None
 
 def test_hints_after_the_first_entry_or_far_down_do_not_count() -> None:
     assert parse(channel("") + b"<ttl>60</ttl>", BASE).freshness == Freshness()
-    far = "<!--" + "x" * 100_000 + "--><ttl>60</ttl>"
-    assert parse(channel(far), BASE).freshness == Freshness()
+    before = channel("").index(b"<item>") + len("<!---->") + len("<ttl>60</ttl>")
+    for more, minutes in ((0, 60), (1, None)):
+        far = "<!--" + "x" * (100_000 - before + more) + "--><ttl>60</ttl>"
+        assert parse(channel(far), BASE).freshness.ttl_minutes == minutes
 
 
 @pytest.mark.parametrize(
@@ -310,6 +314,7 @@ def test_a_feed_names_its_site(link: str, site_url: str | None) -> None:
 
 def test_the_title_of_a_feed_is_plain_text_of_at_most_a_thousand_characters() -> None:
     assert parse(channel("<title> A &amp;amp; B </title>"), BASE).title == "A & B"
+    assert parse(channel("<title>List&lt;T&gt;</title>"), BASE).title == "List<T>"
     assert parse(channel(f"<title>{'x' * 1_001}</title>"), BASE).title == "x" * 1_000
 
 
@@ -331,7 +336,11 @@ def test_wide_encodings_are_read(encoding: str) -> None:
         (b"<!-- a --><?b?> <!-- c --><html>", "html"),
         (b"<!-- a -->" * 20 + b"<html>", "html"),
         (b"<!-- a -->" * 21 + b"<html>", "not_a_feed"),
+        (b"<!--" + b"x" * 49_988 + b"--><html>", "html"),
+        (b"<!--" + b"x" * 49_989 + b"--><html>", "not_a_feed"),
         (b"<htmlx>", "not_a_feed"),
+        (b" " * 999 + b"{broken", "not_json"),
+        (b" " * 1_000 + b"{broken", "not_a_feed"),
         (b"<body>", "not_a_feed"),
     ],
 )
@@ -344,3 +353,56 @@ def test_a_web_page_is_distinguished_from_other_documents(body: bytes, kind: str
 def test_a_feed_with_a_doctype_of_html_is_a_feed() -> None:
     body = b"<!DOCTYPE html>\n<rss version='2.0'><channel><item><title>T</title><link>https://x.example/1</link></item></channel></rss>"
     assert [item.headline for item in parse(body, BASE).items] == ["T"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "content_type", "utf8"),
+    [
+        (None, "application/xml", True),
+        ("UTF-8", "text/xml; charset=utf-8", True),
+        ("utf8", "text/xml; charset='UTF8'", True),
+        ("us-ascii", 'text/xml;charset="ascii"', True),
+        ("iso-8859-1", "application/xml", False),
+        (None, "text/xml; Charset = iso-8859-1; x", False),
+        ("iso-8859-1", "text/xml; charset=utf-8", False),
+        ("utf-8", "text/xml; charset=utf-16", False),
+    ],
+)
+def test_a_document_without_another_declared_charset_is_utf_8(
+    declared: str | None, content_type: str, utf8: bool
+) -> None:
+    body = f'<?xml version="1.0" encoding = "{declared}"?><rss/>' if declared else "<rss encoding='utf-16'/>"
+    assert feed._is_utf8(body.encode(), content_type) is utf8
+
+
+@pytest.mark.parametrize(
+    ("encoding", "mark"),
+    [
+        ("utf-32-be", b"\x00\x00\xfe\xff"),
+        ("utf-32-le", b"\xff\xfe\x00\x00"),
+        ("utf-16-be", b"\xfe\xff"),
+        ("utf-16-le", b"\xff\xfe"),
+        ("utf-16-be", b""),
+        ("utf-16-le", b""),
+    ],
+)
+def test_wide_encodings_become_utf_8(encoding: str, mark: bytes) -> None:
+    text = "<?xml version='1.0' encoding='utf-16'?>\n<?xml x?><rss>\u00e9</rss>"
+    body, content_type = feed._as_utf8(mark + text.encode(encoding), "text/xml; charset=utf-16")
+    assert body.decode() == "<?xml version='1.0'?>\n<?xml x?><rss>\u00e9</rss>"
+    assert content_type == "text/xml"
+
+
+def test_a_broken_wide_encoding_is_read_as_far_as_it_goes() -> None:
+    body, _ = feed._as_utf8(b"\xff\xfe" + "\n\t <rss>".encode("utf-16-le") + b"\x00\xd8" + b"<\x00", "text/xml")
+    assert body.decode() == "<rss>\ufffd<"
+    assert feed._as_utf8(b"<rss/>", "text/xml; charset=utf-8") == (b"<rss/>", "text/xml; charset=utf-8")
+
+
+def test_without_a_type_the_declaration_names_the_charset() -> None:
+    entry = "<item><title>Caf\u00e9</title><link>https://x.example/1</link></item>"
+    text = f"<?xml version='1.0' encoding='iso-8859-1'?><rss version='2.0'><channel>{entry}</channel></rss>"
+    for content_type in (None, " "):
+        document = parse(text.encode("iso-8859-1"), BASE, content_type)
+        assert [item.headline for item in document.items] == ["Caf\u00e9"]
+        assert document.warnings == {"date_missing": 1}

@@ -64,7 +64,7 @@ async def test_it_indexes_and_runs_what_the_local_host_runs(tmp_path: Path) -> N
     assert (refused["returned"]["status"], redriven["returned"]["status"]) == (401, 401)
 
 
-async def test_triggers_have_the_names_and_schedules_that_the_topology_says() -> None:
+async def test_triggers_have_the_names_and_schedules_of_the_topology() -> None:
     functions = (await drive(ROOT, []))["functions"]
     bindings = {name: {each["type"]: each for each in all_of_it} for name, all_of_it in functions.items()}
     schedules = {name: each["timerTrigger"]["schedule"] for name, each in bindings.items() if "timerTrigger" in each}

@@ -46,7 +46,7 @@ ROLES = {
         "b86a8fe4-44ce-4948-aee5-eccb2c155cd7": "Key Vault Secrets Officer",
     },
 }
-"""All that anybody is granted: the app, and whoever operates it."""
+"""All role assignments: those of the app and those of the operator."""
 
 CLOSED: dict[str, dict[str, Any]] = {
     "Microsoft.Web/sites": {
@@ -210,7 +210,7 @@ def _resolved(value: str) -> str:
 
 
 def access(root: Path) -> Iterator[str]:
-    """Nobody is granted more than these roles, and what is to be shut is shut."""
+    """There are no other role assignments, and keys and public access are off."""
     guid = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
     files = bicep_files(root)
     for name, file in files.items():

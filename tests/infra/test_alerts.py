@@ -55,7 +55,7 @@ async def test_the_queue_query_reads_the_line_that_clean_up_writes(alerts: Bicep
     ("name", "lines"),
     [("poison-messages", "queueDepths"), ("queue-depths-unknown", "queueDepths"), ("aggregates-old", "refreshAges")],
 )
-def test_alerts_on_what_clean_up_says_look_back_over_two_of_its_runs(alerts: Bicep, name: str, lines: str) -> None:
+def test_alerts_on_the_log_of_clean_up_look_back_over_two_of_its_runs(alerts: Bicep, name: str, lines: str) -> None:
     assert timedelta(minutes=minutes(rule(alerts, name)["window"])) >= 2 * CLEAN_UP.every
     assert rule(alerts, name)["query"].startswith(f"${{{lines}}}")
 
@@ -114,7 +114,7 @@ def test_log_alerts_look_at_windows_that_azure_offers(alerts: Bicep) -> None:
     assert {minutes(window) for window in windows} <= set(WINDOWS_MINUTES)
 
 
-def test_every_alert_is_explained_to_whoever_is_woken(alerts: Bicep) -> None:
+def test_every_alert_is_explained_in_the_operations_page(alerts: Bicep) -> None:
     names = [each["name"] for each in alerts.all("variable")["ownRules"].body]
     names.append(alerts.all("variable")["timerRules"].body["name"].split("${")[0])
     metrics = alerts.resources("Microsoft.Insights/metricAlerts")

@@ -47,7 +47,7 @@ def test_workflows_call_commands_that_exist(call: list[str]) -> None:
     assert all((ROOT / argument).exists() for argument in call[2:] if argument.startswith("tests"))
 
 
-def test_both_pythons_are_checked_and_the_official_emulator_is_asked() -> None:
+def test_ci_checks_both_pythons_and_the_official_emulator() -> None:
     jobs = load("test")["jobs"]
     floor = re.search(r'requires-python = ">=([\d.]+)"', (ROOT / "pyproject.toml").read_text())
     assert floor
@@ -57,7 +57,7 @@ def test_both_pythons_are_checked_and_the_official_emulator_is_asked() -> None:
     assert {"check", "test", "infra"} <= {call[1] for call in CALLS if call[0] == "scripts/dev.py"}
 
 
-def test_what_is_deployed_is_built_with_azures_python_and_signed_in_without_a_secret() -> None:
+def test_the_deployed_package_is_built_with_azures_python_and_the_sign_in_needs_no_secret() -> None:
     deploy = load("deploy")
     assert {each["with"]["python-version"] for each in steps(deploy) if "setup-python" in each.get("uses", "")} == {
         AZURE_PYTHON
@@ -68,7 +68,7 @@ def test_what_is_deployed_is_built_with_azures_python_and_signed_in_without_a_se
     assert deploy["jobs"]["deploy"]["environment"]
 
 
-def test_the_deploy_workflow_hands_bicep_what_it_takes_and_reads_what_it_gives() -> None:
+def test_the_deploy_workflow_passes_the_parameters_of_bicep_and_reads_its_outputs() -> None:
     text = (ROOT / ".github" / "workflows" / "deploy.yml").read_text()
     main = bicep_files(ROOT)["main.bicep"]
     given = set(re.findall(r"(\w+)=\"\$[A-Z_]+\"", text))
@@ -78,7 +78,7 @@ def test_the_deploy_workflow_hands_bicep_what_it_takes_and_reads_what_it_gives()
 
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.name)
-def test_actions_are_pinned_and_nothing_gets_more_rights_than_it_names(file: Path) -> None:
+def test_actions_are_pinned_and_permissions_are_minimal(file: Path) -> None:
     workflow = load(file.stem)
     assert workflow["permissions"] == {"contents": "read"}
     for step in steps(workflow):

@@ -112,7 +112,7 @@ async def test_a_function_is_stopped_at_its_time_limit(sample: Sample) -> None:
     await sample.until(lambda: "longer than functionTimeout, 1 s" in sample.host.printed())
 
 
-async def test_a_function_that_blocks_holds_nobody_else_up(sample: Sample) -> None:
+async def test_a_function_that_blocks_delays_no_other_request(sample: Sample) -> None:
     blocked = asyncio.create_task(sample.client.post("/api/v1/block", data="0.8"))
     await sample.until(lambda: "Executing 'Functions.block'" in sample.host.printed())
     assert (await sample.client.get("/api/v1/ping")).status == 200
@@ -128,7 +128,7 @@ async def test_a_chunked_body_is_not_passed_on_as_in_the_real_host(sample: Sampl
         assert (await response.json())["body"] == ""
 
 
-async def test_a_large_body_arrives_and_one_that_never_comes_holds_nobody_up(sample: Sample) -> None:
+async def test_a_large_body_arrives_and_a_body_that_never_arrives_delays_no_other_request(sample: Sample) -> None:
     async with sample.client.post("/api/v1/echo/7", data=io.BytesIO(b"x" * 5_000_000)) as response:
         assert len((await response.json())["body"]) == 5_000_000
     head = b"POST /api/v1/echo/7 HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999999\r\n\r\n"
@@ -138,7 +138,7 @@ async def test_a_large_body_arrives_and_one_that_never_comes_holds_nobody_up(sam
         assert (await sample.client.get("/api/v1/ping")).status == 200
 
 
-async def test_who_asks_for_a_go_ahead_gets_it(sample: Sample) -> None:
+async def test_expect_100_continue_is_answered(sample: Sample) -> None:
     head = b"POST /api/v1/echo/7 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n"
     answer = await raw(sample, head + b"Connection: close\r\n\r\nhi")
     assert answer.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201")
@@ -153,7 +153,7 @@ async def test_who_asks_for_a_go_ahead_gets_it(sample: Sample) -> None:
         b"GET /api/v1/words?say=\xff HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
     ],
 )
-async def test_nonsense_is_a_bad_request(sample: Sample, request_: bytes) -> None:
+async def test_a_request_that_is_no_http_is_a_bad_request(sample: Sample, request_: bytes) -> None:
     assert (await raw(sample, request_)).startswith((b"HTTP/1.1 400", b"HTTP/1.0 400"))
 
 
@@ -182,20 +182,20 @@ async def test_a_timer_is_fired_by_an_administrator(sample: Sample) -> None:
         assert response.status == 202
     await sample.until(lambda: len(sample.recorded(timer="tick")) == before + 1)
     async with sample.client.post("/admin/functions/TICK?wait=1", json={}) as response:
-        told = await response.json()
-    assert (response.status, told["status"], told["error"], told["sent"]) == (200, "succeeded", None, [])
+        outcome = await response.json()
+    assert (response.status, outcome["status"], outcome["error"], outcome["sent"]) == (200, "succeeded", None, [])
     assert len(sample.recorded(timer="tick")) == before + 2
 
 
 async def test_a_queue_function_is_fired_by_an_administrator_without_a_queue(sample: Sample) -> None:
     async with sample.client.post("/admin/functions/work?wait=1", json={"input": "by hand"}) as response:
-        told = await response.json()
-    assert told["sent"] == [{"queue": "done", "message": "done by hand"}]
+        outcome = await response.json()
+    assert outcome["sent"] == [{"queue": "done", "message": "done by hand"}]
     assert [each["count"] for each in sample.recorded(text="by hand")] == [0]
     async with sample.client.post("/admin/functions/work?wait=1", json={"input": "fail by hand"}) as response:
-        told = await response.json()
-    assert (told["status"], told["sent"]) == ("failed", [])
-    assert "RuntimeError: will not do fail by hand" in told["error"]
+        outcome = await response.json()
+    assert (outcome["status"], outcome["sent"]) == ("failed", [])
+    assert "RuntimeError: will not do fail by hand" in outcome["error"]
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ async def test_an_administrators_wrong_call_is_refused(sample: Sample, name: str
         assert response.status == status
 
 
-async def test_the_host_tells_what_it_runs(sample: Sample) -> None:
+async def test_the_host_lists_its_functions(sample: Sample) -> None:
     async with sample.client.get("/admin/functions") as response:
         functions = {each["name"]: each for each in await response.json()}
     assert functions["send"]["route"] == "api/v1/send"

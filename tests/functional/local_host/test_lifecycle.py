@@ -23,7 +23,7 @@ async def once(folder: Path, **settings: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
-async def test_a_stop_lets_what_is_in_flight_finish(tmp_path: Path, signum: signal.Signals) -> None:
+async def test_a_stop_lets_running_functions_finish(tmp_path: Path, signum: signal.Signals) -> None:
     async with running_sample(tmp_path) as sample:
         slow = asyncio.create_task(sample.client.post("/api/v1/sleep", data="0.3"))
         await sample.send(many=["slow"])
@@ -36,7 +36,7 @@ async def test_a_stop_lets_what_is_in_flight_finish(tmp_path: Path, signum: sign
         assert (await sample.count("work"), await sample.count("done")) == (0, 1)
 
 
-async def test_a_stop_cuts_short_what_does_not_end_and_its_message_comes_back(tmp_path: Path) -> None:
+async def test_a_stop_cancels_a_function_that_does_not_end_and_its_message_is_delivered_again(tmp_path: Path) -> None:
     settings = {"AzureFunctionsJobHost__functionTimeout": "-1"}
     async with running_sample(tmp_path, settings=settings) as sample:
         blocked = asyncio.create_task(sample.client.post("/api/v1/block", data="60"))
@@ -63,7 +63,7 @@ async def test_a_second_host_on_the_same_data_is_refused(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (("%TICK%", "%NOWHERE%"), "no app setting NOWHERE"),
         (("func.Out[List[str]]", "func.Out[list[str]]"), "typing.List"),
@@ -74,32 +74,32 @@ async def test_a_second_host_on_the_same_data_is_refused(tmp_path: Path) -> None
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 async def test_an_app_that_azure_would_not_index_does_not_start(
-    tmp_path: Path, change: tuple[str, str], told: str
+    tmp_path: Path, change: tuple[str, str], message: str
 ) -> None:
     app = tmp_path / "app"
     shutil.copytree(APP, app, ignore=shutil.ignore_patterns("__pycache__"))
     text = (app / "function_app.py").read_text()
     assert change[0] in text
     (app / "function_app.py").write_text(text.replace(*change))
-    with pytest.raises(HostFailed, match=told):
+    with pytest.raises(HostFailed, match=message):
         async with running_host(app_dir=app, data=tmp_path / "data", settings=sample_settings(tmp_path)):
             pass
 
 
 @pytest.mark.parametrize("wrong", ["", "99999"])
-async def test_a_port_that_is_taken_or_none_is_told(tmp_path: Path, wrong: str) -> None:
+async def test_a_port_that_cannot_be_used_is_named(tmp_path: Path, wrong: str) -> None:
     async with running_sample(tmp_path) as sample:
         port = wrong or sample.host.url.rpartition(":")[2]
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "scripts.local_host", "--port", port, "--app", str(APP),
             "--data", str(tmp_path / "other"), stderr=asyncio.subprocess.PIPE, cwd=ROOT,
         )  # fmt: skip
-        _, told = await process.communicate()
+        _, message = await process.communicate()
         assert process.returncode == 1
-        assert f"port {port} of 127.0.0.1 cannot be used" in told.decode()
+        assert f"port {port} of 127.0.0.1 cannot be used" in message.decode()
 
 
-async def test_the_start_lists_the_functions_and_says_what_is_replaced(tmp_path: Path) -> None:
+async def test_the_start_lists_the_functions_and_the_replaced_settings(tmp_path: Path) -> None:
     settings = {"AzureWebJobsStorage": "AccountName=real", "AzureWebJobs.words.Disabled": "1"}
     async with running_sample(tmp_path, settings=settings, environment={"GREETING": "from the shell"}) as sample:
         printed = sample.host.printed()
@@ -113,7 +113,7 @@ async def test_the_start_lists_the_functions_and_says_what_is_replaced(tmp_path:
         assert (await sample.client.get("/api/v1/words")).status == 404
 
 
-async def test_once_runs_every_timer_and_all_that_follows(tmp_path: Path) -> None:
+async def test_once_runs_every_timer_and_drains_the_queues(tmp_path: Path) -> None:
     code, printed = await once(tmp_path, YEARLY_SENDS="a,once,slow")
     assert code == 0, printed
     assert len(recorded(tmp_path, timer="yearly")) == len(recorded(tmp_path, timer="tick")) == 1
@@ -137,7 +137,7 @@ async def test_once_fails_if_a_message_went_to_poison(tmp_path: Path) -> None:
     assert "0 failed, 1 messages went to a poison queue" in printed
 
 
-async def test_once_fails_if_a_timer_did(tmp_path: Path) -> None:
+async def test_once_fails_if_a_timer_failed(tmp_path: Path) -> None:
     code, printed = await once(tmp_path, YEARLY_FAILS="1", YEARLY_SENDS="a")
     assert code == 1, printed
     assert recorded(tmp_path, queue="work") == []
@@ -151,7 +151,7 @@ async def test_a_timer_runs_when_it_is_due_and_never_overlaps_itself(tmp_path: P
         assert all(0.29 <= after - before < 0.8 for before, after in itertools.pairwise(times))
 
 
-async def test_a_timer_fires_on_the_second_that_its_expression_says(tmp_path: Path) -> None:
+async def test_a_timer_fires_on_the_second_of_its_expression(tmp_path: Path) -> None:
     async with running_sample(tmp_path, settings={"TICK": "* * * * * *"}) as sample:
         await sample.until(lambda: sample.recorded(timer="tick"))
         assert all(each["at"] % 1 < 0.3 for each in sample.recorded(timer="tick"))

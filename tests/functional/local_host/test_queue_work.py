@@ -41,7 +41,7 @@ async def test_messages_go_from_function_to_function_at_once(tmp_path: Path) -> 
         assert timedelta(minutes=9) < shown <= timedelta(minutes=10)
 
 
-async def test_what_a_failed_function_set_is_not_sent(tmp_path: Path) -> None:
+async def test_the_outputs_of_a_failed_function_are_not_sent(tmp_path: Path) -> None:
     async with running_sample(tmp_path) as sample:
         assert await sample.send(many=["a"], fail=True) == 500
         assert await sample.send(many=["x" * 49_153]) == 500
@@ -88,7 +88,7 @@ async def test_a_message_that_cannot_be_read_is_poison_at_once(tmp_path: Path) -
         assert (sample.recorded(queue="work"), await sample.count("work")) == ([], 0)
 
 
-async def test_no_more_than_a_batch_and_the_threshold_are_in_work_at_once(tmp_path: Path) -> None:
+async def test_at_most_a_batch_and_the_threshold_are_worked_on_at_once(tmp_path: Path) -> None:
     settings = {
         "AzureFunctionsJobHost__extensions__queues__batchSize": "4",
         "AzureFunctionsJobHost__extensions__queues__newBatchThreshold": "2",
@@ -129,7 +129,7 @@ async def test_every_message_is_handled_through_kills_in_the_middle_of_work(tmp_
         assert len(counts) == tries[text] <= counts[-1] <= 4
 
 
-async def test_what_was_held_by_a_killed_host_is_back_at_once(tmp_path: Path) -> None:
+async def test_the_messages_of_a_killed_host_are_delivered_at_its_restart(tmp_path: Path) -> None:
     settings = {"AzureFunctionsJobHost__functionTimeout": "-1"}
     async with running_sample(tmp_path, settings=settings) as sample:
         await sample.send(many=["stuck"])

@@ -106,7 +106,7 @@ async def test_limits_are_checked(queues: Queues, limit: int) -> None:
         await queues.redrive("one", 0)
 
 
-async def test_no_answer_is_told_apart_from_no_messages(unused_tcp_port: int) -> None:
+async def test_no_response_differs_from_no_messages(unused_tcp_port: int) -> None:
     queues = StorageQueues(connection_string(f"http://127.0.0.1:{unused_tcp_port}"), timeout_seconds=0.3)
     began = time.monotonic()
     with pytest.raises(Unavailable):
@@ -119,7 +119,7 @@ async def test_no_answer_is_told_apart_from_no_messages(unused_tcp_port: int) ->
     await queues.close()
 
 
-async def test_a_service_that_hangs_is_given_up_on() -> None:
+async def test_a_call_to_a_service_that_hangs_times_out() -> None:
     async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()

@@ -19,7 +19,7 @@ def pytest_report_header() -> str:
 
 @pytest.fixture(scope="session")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """As they are now: whoever edits while tests run makes no difference between two packages."""
+    """A copy of the sources: an edit during the tests makes no difference between two packages."""
     folder = tmp_path_factory.mktemp("sources")
     copy_app(ROOT, folder)
     shutil.copy(ROOT / ".funcignore", folder)

@@ -32,7 +32,7 @@ TREE = {
 }
 
 
-def test_only_what_runs_is_let_through(tmp_path: Path) -> None:
+def test_only_files_that_run_in_azure_are_packaged(tmp_path: Path) -> None:
     for name in TREE:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
@@ -43,7 +43,7 @@ def test_only_what_runs_is_let_through(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "needed", ["function_app.py", "host.json", "requirements.txt", "services", "triggers", "models"]
 )
-def test_this_checkout_sends_what_azure_needs(needed: str) -> None:
+def test_the_package_has_the_files_that_azure_needs(needed: str) -> None:
     assert needed in {file.parts[0] for file in app_files(ROOT)}
 
 

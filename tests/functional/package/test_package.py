@@ -19,8 +19,8 @@ EVERY_MODULE = """
 import importlib, pkgutil, sys
 sys.path[:0] = sys.argv[1:]
 import function_app
-names = [each.name for room in ("models", "services", "triggers")
-         for each in pkgutil.walk_packages(importlib.import_module(room).__path__, room + ".")]
+names = [each.name for folder in ("models", "services", "triggers")
+         for each in pkgutil.walk_packages(importlib.import_module(folder).__path__, folder + ".")]
 for name in names:
     importlib.import_module(name)
 homes = {getattr(sys.modules[name], "__file__", "") for name in [*names, "azure.functions", "pydantic"]}

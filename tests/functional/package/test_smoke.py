@@ -1,4 +1,4 @@
-"""The smoke script passes a good app and says what is wrong with another; it is run as whoever publishes runs it."""
+"""The smoke script passes a good app and reports what is wrong with another; it runs as after a deployment."""
 
 import asyncio
 import json
@@ -78,25 +78,25 @@ async def test_a_good_app_passes(keys: dict[str, str]) -> None:
         ("/api/v1/no-such-thing", (200, {}), "an unknown route answers 200"),
     ],
 )
-async def test_a_wrong_answer_is_named(path: str, route: Route, said: str) -> None:
+async def test_a_wrong_response_is_reported(path: str, route: Route, said: str) -> None:
     code, printed = await smoke({**GOOD, path: route}, KEYS)
     assert code == 1
     assert said in printed
 
 
-async def test_queues_that_are_open_to_everybody_are_wrong() -> None:
+async def test_queues_without_a_key_are_reported() -> None:
     code, printed = await smoke(GOOD, locked=False)
     assert code == 1
     assert "200 without a key, not 401" in printed
 
 
-async def test_missing_security_headers_are_wrong() -> None:
+async def test_missing_security_headers_are_reported() -> None:
     code, printed = await smoke(GOOD, KEYS, headers={})
     assert code == 1
     assert "lacks the header x-frame-options" in printed
 
 
-async def test_nobody_there_is_wrong(tmp_path: Path) -> None:
+async def test_an_app_that_does_not_respond_is_reported(tmp_path: Path) -> None:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, str(ROOT / "scripts" / "smoke.py"), "http://127.0.0.1:9", "--wait", "0"),
         stdout=asyncio.subprocess.PIPE,

@@ -39,13 +39,13 @@ def test_checkov_finds_nothing_and_reads_every_file() -> None:
     assert report["summary"]["passed"] >= 30
 
 
-def test_every_suppression_says_why() -> None:
+def test_every_suppression_has_a_reason() -> None:
     for file in (ROOT / "infra").rglob("*.bicep"):
         for reason in re.findall(r"checkov:skip=\w+:?(.*)", file.read_text()):
             assert len(reason.strip()) >= len("as above"), file.name
 
 
-def test_checkov_finds_faults_that_are_put_in(tmp_path: Path) -> None:
+def test_checkov_finds_inserted_faults(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "infra", tmp_path / "infra")
     shutil.copy(ROOT / ".checkov.yaml", tmp_path)
     for name, right, wrong in FAULTS.values():

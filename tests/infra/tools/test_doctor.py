@@ -59,7 +59,7 @@ def test_the_doctor_finds_nothing_that_is_not_explained(deployed: Path) -> None:
     assert len(outcomes["pass"]) >= 10
 
 
-def test_the_doctor_finds_a_fault_that_is_put_in(deployed: Path) -> None:
+def test_the_doctor_finds_an_inserted_fault(deployed: Path) -> None:
     host = json.loads((deployed / "host.json").read_text())
     del host["version"]
     (deployed / "host.json").write_text(json.dumps(host))

@@ -19,7 +19,7 @@ def document(outlet: Outlet, now: datetime) -> bytes:
     return FORMATS[outlet.form][1](outlet, entries(outlet, now), BASE).encode()
 
 
-def test_there_are_a_dozen_outlets_of_every_format_and_every_kind_of_trouble() -> None:
+def test_there_are_a_dozen_outlets_with_every_format_and_every_fault() -> None:
     assert len(OUTLETS) >= 12
     assert {each.form for each in OUTLETS} == set(FORMATS)
     kinds = {"well", "no_validators", "slow", "failing", "gone", "not_a_feed", "page"}
@@ -38,14 +38,14 @@ def test_every_outlet_is_read_whole_and_without_a_warning(outlet: Outlet) -> Non
     assert all(item.tags and item.url.startswith(BASE) for item in read.items)
 
 
-def test_the_same_moment_shows_the_same_bytes_whoever_asks_and_whenever_it_was_started() -> None:
+def test_a_feed_has_the_same_bytes_for_the_same_moment_after_any_start() -> None:
     for outlet in PUBLISHING:
         before = document(outlet, NOW)
         story.cache_clear()
         assert document(outlet, NOW) == before
 
 
-def test_time_only_adds_at_the_top_and_an_edit_changes_what_is_said_but_not_which_story_it_is() -> None:
+def test_new_entries_come_first_and_an_edited_entry_keeps_its_identity() -> None:
     outlet = OUTLETS[0]
     edits = 0
     for minute in range(60):
@@ -73,9 +73,9 @@ def test_something_new_is_published_somewhere_all_the_time() -> None:
 
 
 def test_outlets_carry_each_others_stories_under_headlines_that_differ_in_their_endings_only() -> None:
-    told = [story(number) for number in range(71_000_000, 71_000_500)]
-    shared = [each for each in told if len(each.reports) > 1]
-    assert 0.5 < len(shared) / len(told) < 0.95
+    stories = [story(number) for number in range(71_000_000, 71_000_500)]
+    shared = [each for each in stories if len(each.reports) > 1]
+    assert 0.5 < len(shared) / len(stories) < 0.95
     wire, ticker = OUTLETS[0], OUTLETS[1]
     by_story = {each.story.number: each for each in entries(wire, NOW)}
     both = [(by_story[each.story.number], each) for each in entries(ticker, NOW) if each.story.number in by_story]

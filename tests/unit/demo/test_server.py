@@ -38,7 +38,7 @@ async def test_a_feed_that_has_not_changed_is_304_with_its_etag(web: aiohttp.Cli
         assert response.status == 200
 
 
-async def test_each_kind_of_trouble_is_there(web: aiohttp.ClientSession, watch: Watch) -> None:
+async def test_each_fault_is_served(web: aiohttp.ClientSession, watch: Watch) -> None:
     async def status(path: str) -> int:
         async with web.get(path) as response:
             return response.status
@@ -74,7 +74,7 @@ async def test_a_front_page_names_its_feed_and_an_article_has_a_page(web: aiohtt
         assert entry.story.headline in await response.text()
 
 
-async def test_a_port_that_is_taken_is_no_obstacle(watch: Watch) -> None:
+async def test_another_port_is_used_if_the_port_is_taken(watch: Watch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         async with served(Newsstand(watch, NOW), taken.getsockname()[1]) as base:
             assert base.rpartition(":")[2] != str(taken.getsockname()[1])

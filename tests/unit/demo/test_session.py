@@ -44,7 +44,7 @@ async def test_feeds_follow_the_demo_to_another_port(registry: FeedRegistry) -> 
     assert (await registry.get("demo-frontier")).feed_url == "http://127.0.0.1:8000/demo-frontier/"
 
 
-async def test_without_the_demo_only_its_feeds_go(registry: FeedRegistry) -> None:
+async def test_a_run_without_the_demo_removes_its_feeds_only(registry: FeedRegistry) -> None:
     await registry.add(new_feed({"url": "https://example.com/", "source_name": "Mine", "id": "mine"}, NOW))
     await register(registry, "http://127.0.0.1:7072")
     await unregister(registry)

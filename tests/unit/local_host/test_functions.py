@@ -116,9 +116,9 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", list(REFUSED))
-def test_refused_is(case: str, tmp_path: Path) -> None:
-    text, told = REFUSED[case]
-    with pytest.raises(Refused, match=f"(?i){told}"):
+def test_an_app_that_azure_would_not_index_is_refused_with_the_reason(case: str, tmp_path: Path) -> None:
+    text, message = REFUSED[case]
+    with pytest.raises(Refused, match=f"(?i){message}"):
         load(tmp_path, text)
 
 

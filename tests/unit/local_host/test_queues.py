@@ -47,7 +47,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     bench.folder.close()
 
 
-def test_messages_are_taken_in_the_order_sent_each_once(bench: Bench) -> None:
+def test_each_message_is_taken_once_in_the_order_of_sending(bench: Bench) -> None:
     queues = bench.queues
     queues.send([("work", str(n)) for n in range(5)])
     assert [each.text for each in queues.take("work", 3, 30)] == ["0", "1", "2"]
@@ -56,7 +56,7 @@ def test_messages_are_taken_in_the_order_sent_each_once(bench: Bench) -> None:
     assert bench.arrivals == ["work"]
 
 
-def test_a_message_not_removed_in_time_comes_again_and_the_late_receipt_is_wrong(bench: Bench) -> None:
+def test_a_message_that_is_not_removed_in_time_is_delivered_again_with_another_receipt(bench: Bench) -> None:
     queues = bench.queues
     queues.send([("work", "a")])
     (first,) = queues.take("work", 1, 30)
@@ -72,7 +72,7 @@ def test_a_message_not_removed_in_time_comes_again_and_the_late_receipt_is_wrong
         queues.remove("work", second.id, second.receipt)
 
 
-def test_an_update_hides_a_message_anew_and_may_change_its_text(bench: Bench) -> None:
+def test_an_update_hides_a_message_again_and_may_change_its_text(bench: Bench) -> None:
     queues = bench.queues
     queues.send([("work", "a")])
     (taken,) = queues.take("work", 1, 30)
@@ -83,7 +83,7 @@ def test_an_update_hides_a_message_anew_and_may_change_its_text(bench: Bench) ->
     assert [each.text for each in queues.peek("work", 1)] == ["b"]
 
 
-def test_a_held_message_is_nobody_elses_however_long_it_takes(bench: Bench) -> None:
+def test_no_other_reader_gets_a_held_message_however_long_the_work_takes(bench: Bench) -> None:
     queues = bench.queues
     queues.send([("work", "a")])
     (held,) = queues.take("work", 1, 600, hold=True)
@@ -96,7 +96,7 @@ def test_a_held_message_is_nobody_elses_however_long_it_takes(bench: Bench) -> N
     assert [each.dequeue_count for each in queues.take("work", 1, 30)] == [2]
 
 
-def test_what_a_dead_host_held_is_free_at_once_and_what_others_hid_is_not(bench: Bench) -> None:
+def test_the_next_host_frees_held_messages_and_leaves_hidden_ones(bench: Bench) -> None:
     bench.queues.send([("work", "held"), ("work", "hidden"), ("work", "waiting")])
     bench.queues.take("work", 1, 600, hold=True)
     bench.queues.take("work", 1, 600)
@@ -124,7 +124,7 @@ def test_a_message_that_has_expired_is_gone(bench: Bench) -> None:
     assert bench.folder.connection.execute("SELECT count(*) FROM messages").fetchone() == (0,)
 
 
-def test_a_delayed_message_waits_and_announces_nothing(bench: Bench) -> None:
+def test_a_delayed_message_is_announced_to_no_consumer(bench: Bench) -> None:
     bench.queues.create("work")
     bench.queues.put("work", "a", delay=10)
     assert (bench.arrivals, bench.queues.peek("work", 1)) == ([], [])
@@ -145,7 +145,7 @@ def test_a_delayed_message_waits_and_announces_nothing(bench: Bench) -> None:
         lambda queues: queues.remove("none", "a", "b"),
     ],
 )
-def test_a_queue_that_is_not_there_is_said_to_be_missing(bench: Bench, ask: Callable[[Queues], object]) -> None:
+def test_calls_for_a_missing_queue_raise(bench: Bench, ask: Callable[[Queues], object]) -> None:
     with pytest.raises(NoSuchQueue):
         ask(bench.queues)
 
@@ -156,7 +156,7 @@ def test_sending_is_all_or_nothing(bench: Bench) -> None:
     assert bench.queues.names() == []
 
 
-def test_a_second_host_on_one_folder_is_refused_and_told_who_has_it(bench: Bench, tmp_path: Path) -> None:
+def test_a_second_host_on_a_folder_is_refused_with_the_process_of_the_first(bench: Bench, tmp_path: Path) -> None:
     with pytest.raises(Refused, match=r"another host \(process \d+\)"):
         DataFolder(tmp_path)
     bench.reopen()
@@ -168,7 +168,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
         DataFolder(tmp_path)
 
 
-def test_a_folder_that_cannot_be_one_is_refused(tmp_path: Path) -> None:
+def test_a_data_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(Refused, match="file"):
         DataFolder(tmp_path / "file")
@@ -182,7 +182,7 @@ def test_a_folder_that_cannot_be_one_is_refused(tmp_path: Path) -> None:
     [("abc", True), ("a-b-c", True), ("a" * 63, True), ("ab", False), ("a" * 64, False), ("a--b", False)]
     + [(name, False) for name in ("-ab", "ab-", "Abc", "a_b", "")],
 )
-def test_queue_names_are_storages(name: str, good: bool) -> None:
+def test_queue_names_follow_the_rules_of_storage(name: str, good: bool) -> None:
     assert is_queue_name(name) is good
 
 

@@ -70,7 +70,7 @@ def test_a_template_matches_what_the_real_host_matches(
         ("alpha:minlength(2)", ["ab"], ["a", "a1"]),
     ],
 )
-def test_a_constraint_lets_through_what_it_should(constraint: str, good: list[str], bad: list[str]) -> None:
+def test_a_constraint_accepts_the_values_that_aspnet_accepts(constraint: str, good: list[str], bad: list[str]) -> None:
     route = parse_route("", f"x/{{value:{constraint}}}", None)
     assert [text for text in good if route.match(f"x/{text}") != {"value": text}] == []
     assert [text for text in bad if route.match(f"x/{text}") is not None] == []
@@ -99,7 +99,7 @@ def test_a_template_that_is_wrong_is_refused(template: str) -> None:
         parse_route("api", template, None)
 
 
-def test_methods_are_all_or_the_ones_named() -> None:
+def test_a_route_without_methods_takes_all_methods() -> None:
     assert parse_route("", "x", None).takes("PURGE")
     route = parse_route("", "x", ["get", "POST"])
     assert [method for method in ("GET", "POST", "HEAD", "PUT") if route.takes(method)] == ["GET", "POST"]

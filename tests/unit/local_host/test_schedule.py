@@ -114,12 +114,12 @@ def test_expressions_and_time_spans_come_due_as_in_the_real_host(text: str, mome
         "0 0 0 * ja *", "0 0 0 * * mo", "٣ * * * * *", "00:00:00", "24:00:00", "00:60:00", "00:00:60", "every minute",
     ],
 )  # fmt: skip
-def test_what_is_no_schedule_is_refused(text: str) -> None:
+def test_a_text_that_is_no_schedule_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse_schedule(text)
 
 
-def test_a_date_that_never_is_never_comes_due() -> None:
+def test_a_schedule_for_a_date_that_does_not_exist_is_never_due() -> None:
     with pytest.raises(ValueError, match="never comes due"):
         parse_schedule("0 0 0 30 2 *").after(at("2026-01-01T00:00:00"))
 
@@ -134,5 +134,5 @@ def test_a_date_that_never_is_never_comes_due() -> None:
         ("0,1 0 * * * *", True),
     ],
 )
-def test_a_schedule_under_a_minute_is_told_apart(text: str, expected: bool) -> None:
+def test_a_schedule_under_a_minute_is_recognised(text: str, expected: bool) -> None:
     assert under_a_minute(parse_schedule(text), at("2026-01-01T00:30:00")) is expected

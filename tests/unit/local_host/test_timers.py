@@ -63,7 +63,7 @@ def test_records_are_kept_in_the_data_folder(tmp_path: Path) -> None:
         folder.close()
 
 
-def test_an_empty_queue_is_looked_at_ever_more_rarely() -> None:
+def test_an_empty_queue_is_polled_less_and_less_often() -> None:
     backoff = Backoff(5)
     assert [round(backoff.next(1.0), 3) for _ in range(8)] == [0.1, 0.2, 0.3, 0.5, 0.9, 1.7, 3.3, 5]
     backoff.empty_looks = 10_000

@@ -79,12 +79,12 @@ def test_an_output_that_the_real_host_cannot_use_is_refused(value: object, is_li
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.booleans())
-def test_a_message_reads_as_it_was_sent(text: str, is_base64: bool) -> None:
+def test_a_message_is_decoded_to_the_text_that_was_sent(text: str, is_base64: bool) -> None:
     assert decoded(encoded(text, "work", is_base64), is_base64) == text
 
 
 @pytest.mark.parametrize("text", ["not base64!", "YQ", base64.b64encode(b"\xff").decode()])
-def test_what_is_not_base64_of_text_cannot_be_read(text: str) -> None:
+def test_a_message_that_is_not_base64_of_text_cannot_be_read(text: str) -> None:
     assert decoded(text, True) is None
 
 
@@ -102,7 +102,7 @@ def test_a_queue_message_carries_what_storage_knows() -> None:
     assert made.time_next_visible == datetime(2026, 2, 21, 20, 10, 0, 500000, tzinfo=UTC)
 
 
-def test_a_json_messages_own_properties_hide_the_messages() -> None:
+def test_properties_of_a_json_message_replace_those_of_the_queue_message() -> None:
     text = json.dumps({"Id": "theirs", "id": "kept apart", "DequeueCount": 9, "PopReceipt": None})
     made = queue_message(message(text), text)
     assert (made.id, made.dequeue_count, made.pop_receipt) == ("theirs", 9, "receipt")
@@ -154,6 +154,6 @@ def test_a_text_is_read_as_the_real_host_reads_it(text: str, status: int, body: 
     "value",
     [None, 5, {"a": 1}, func.HttpResponse("x", status_code=204), func.HttpResponse(headers={"x": "é"})],
 )
-def test_what_is_no_response_is_refused(value: object) -> None:
+def test_a_value_that_is_no_response_is_refused(value: object) -> None:
     with pytest.raises(Refusal):
         make_reply(value, "GET")

@@ -10,15 +10,16 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import cast
 
-from models.article import Article
+from models.article import Article, ArticleDocument
 from models.errors import ChangedMeanwhile, ToolpulseError
 from models.values import format_time
 from services.articles.messages import article_messages
 from services.logs import log_event
 from services.mentions.understanding import fingerprint
 from services.mentions.writing import MentionWriter
-from services.ports import Clock, Document, Query, Replace, Store, Where
+from services.ports import Clock, Query, Replace, Store, Where
 from services.store.containers import ARTICLES
 from services.topology import LAST_DELIVERY
 
@@ -88,13 +89,18 @@ class AnalysisHandler:
         """Makes articles in error pending as if they had never been tried. Their messages are to be sent."""
         return await self._make_pending((), limit, {"analysis_attempts": 0}, self._clock())
 
-    async def _make_pending(self, which: tuple[Where, ...], limit: int, more: Document, now: datetime) -> list[str]:
+    async def _make_pending(
+        self, which: tuple[Where, ...], limit: int, more: ArticleDocument, now: datetime
+    ) -> list[str]:
         where = (Where("status", "eq", "error"), Where("deleted_at", "missing"), *which)
         page = await self._store.query(ARTICLES.name, Query(where, order="by_status", limit=limit))
-        changes = {name: format_time(now) for name in ("updated_at", "resent_at", "analysis_due_since")}
-        changes |= {"status": "pending", **more}
-        replaced = await self._replace(page.items, changes)
-        return [each["source_id"] for each, is_replaced in zip(page.items, replaced, strict=True) if is_replaced]
+        at = format_time(now)
+        pending: ArticleDocument = {"status": "pending", "updated_at": at, "resent_at": at, "analysis_due_since": at}
+        after: list[ArticleDocument] = [
+            {**each, **pending, **more} for each in cast("list[ArticleDocument]", page.items)
+        ]
+        replaced = await self._replace(after)
+        return [each["source_id"] for each, is_replaced in zip(after, replaced, strict=True) if is_replaced]
 
     async def _note_failure(self, source_id: str, why: str | None, *, last: bool, permanent: bool = False) -> None:
         """Counts the attempt; after the `last` of a message, the article becomes an error.
@@ -106,25 +112,24 @@ class AnalysisHandler:
             document = await self._store.read(ARTICLES.name, source_id, Article.ID)
             if document is None or document.get("deleted_at"):
                 return
-            attempts = MOST_ATTEMPTS if permanent else (document.get("analysis_attempts") or 0) + 1
-            why = why or document.get("last_error_fingerprint") or fingerprint("process died")
-            changes: Document = {"analysis_attempts": attempts, "last_error_fingerprint": why}
+            after = cast("ArticleDocument", document)
+            attempts = MOST_ATTEMPTS if permanent else (after.get("analysis_attempts") or 0) + 1
+            after["analysis_attempts"] = attempts
+            after["last_error_fingerprint"] = why or after.get("last_error_fingerprint") or fingerprint("process died")
             if last:
-                changes["updated_at"] = format_time(self._clock())
-                is_error = document.get("status") != "analyzed"
-                changes |= {"status": "error"} if is_error else {}
-                changes |= {"analysis_due_since": None} if is_error or attempts >= MOST_ATTEMPTS else {}
-            if await self._replace([document], changes) == [True]:
+                after["updated_at"] = format_time(self._clock())
+                if after.get("status") != "analyzed":
+                    after["status"] = "error"
+                if after["status"] == "error" or attempts >= MOST_ATTEMPTS:
+                    after.pop("analysis_due_since", None)
+            if await self._replace([after]) == [True]:
                 if last:
                     log_event(log, logging.ERROR, "article_given_up", source_id=source_id, attempts=attempts)
                 return
         raise ChangedMeanwhile(f"article {source_id} keeps changing")
 
-    async def _replace(self, documents: Sequence[Document], changes: Document) -> list[bool]:
-        """False for an article that another writer changed first. By field, so that a document that is no valid
-        article is written too; a field that changes to None is removed."""
-        batches = []
-        for each in documents:
-            after = {name: value for name, value in {**each, **changes}.items() if value is not None}
-            batches.append((each["source_id"], [Replace(after, each["_etag"])]))
+    async def _replace(self, articles: Sequence[ArticleDocument]) -> list[bool]:
+        """False for an article that another writer changed first. Documents, since an article that cannot be read is
+        written too."""
+        batches = [(each["source_id"], [Replace(each, each["_etag"])]) for each in articles]
         return [isinstance(outcome, list) for outcome in await self._store.batch_many(ARTICLES.name, batches)]

@@ -49,6 +49,7 @@ class Counters:
         self._flushed_every = flushed_every
         self._hourly: Counter[str] = Counter()
         self._totals: Counter[str] = Counter()
+        self._by_shortest_bound = [0] * (len(_BUCKETS) + 1)
         self._flushing: asyncio.Task[None] | None = None
 
     def read(self, state: State, seconds: float) -> None:
@@ -57,8 +58,7 @@ class Counters:
         if state == "STALE":
             self._count("cache_stale")
         self._totals["read_microseconds"] += int(seconds * 1_000_000)
-        for bucket in _BUCKETS[bisect_left(_BOUNDS_SECONDS, seconds) :]:
-            self._totals[bucket] += 1
+        self._by_shortest_bound[bisect_left(_BOUNDS_SECONDS, seconds)] += 1
         self._flush_soon()
 
     def errors(self, number: int) -> None:
@@ -70,6 +70,10 @@ class Counters:
         """Adds the buffer to the stored counts. Raises Unavailable if it cannot be stored, and keeps it then."""
         now = self._clock()
         await self._add(SENTIMENT_CACHE.name, CacheCounters.at(now), self._hourly)
+        for index, number in enumerate(self._by_shortest_bound):
+            if number:
+                self._totals.update(dict.fromkeys(_BUCKETS[index:], number))
+        self._by_shortest_bound = [0] * len(self._by_shortest_bound)
         await self._add(CATALOG.name, CacheTotals.at(now), self._totals)
 
     async def last_24_hours(self) -> Counted:

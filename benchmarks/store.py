@@ -1,10 +1,10 @@
-"""How fast the stores are, and what the port costs over what it stands on, measured side by side in one run.
+"""How fast the stores are, and what the port costs over the library below it, measured side by side in one run.
 
     python3 -m benchmarks.store [--seconds 1] [--cosmos]
 
 The embedded store against bare sqlite3: the same tables and indexes, the same durability, the same JSON in and out, one
 transaction for each single write. With --cosmos, point reads through the port against the bare SDK, both on npm's
-server. Rounds of the two take turns, and the median ratio counts. Figures are printed, nothing is asserted.
+server. Rounds of the two alternate, and the median ratio counts. Prints figures, asserts nothing.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from services.store import sqlite_sql
 from services.store.containers import CONTAINERS
 from services.store.sqlite import SqliteStore
 
-ROUNDS = 21  # short ones, so that what else the machine does hits both sides alike
+ROUNDS = 21  # short ones, so that other load on the machine slows both sides alike
 BATCH = 500
 SPREAD = 20_000  # documents in each file
 
@@ -106,9 +106,9 @@ class Port:
 
     async def reads(self, count: int) -> None:
         for n in range(count):
-            held = await self.store.read(self.container, f"dedup:{(n * 7919) % SPREAD:032x}", "article")
-            assert held is not None
-            assert held["id"] == "article"
+            stored = await self.store.read(self.container, f"dedup:{(n * 7919) % SPREAD:032x}", "article")
+            assert stored is not None
+            assert stored["id"] == "article"
 
 
 async def rate(run: Run, count: int) -> float:

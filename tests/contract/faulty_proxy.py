@@ -1,4 +1,4 @@
-"""A real HTTP proxy in front of a Cosmos DB server. It does to the next requests for items what a script says."""
+"""A real HTTP proxy in front of a Cosmos DB server. A script defines what happens to the next requests for items."""
 
 import asyncio
 import ssl
@@ -43,7 +43,7 @@ LOST_ANSWER = Fault(503, forward=True)
 
 @dataclass
 class FaultyProxy:
-    """`requests` and `open` count what happens now, `most_requests` the most requests at once."""
+    """`requests` and `open` count the present requests and connections, `most_requests` the most requests at once."""
 
     upstream: str
     port: int = 0
@@ -136,7 +136,7 @@ def _ssl(scheme: str) -> ssl.SSLContext | None:
 
 
 async def _body(head: bytes, reader: asyncio.StreamReader) -> bytes:
-    """The body that follows a head, with its chunks as they came."""
+    """The body that follows a head, with its chunks as they were sent."""
     headers = head.lower().split(b"\r\n")
     if b"transfer-encoding: chunked" in headers:
         body = b""

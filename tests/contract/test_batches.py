@@ -1,4 +1,4 @@
-"""What services/ports.py promises of batches: all or nothing, in every store alike."""
+"""The promises of services/ports.py about batches: all or nothing, in every store alike."""
 
 import asyncio
 from collections.abc import Callable
@@ -258,7 +258,7 @@ async def test_batches_for_an_unknown_container_are_refused(store: Store) -> Non
 
 @pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")  # aiohttp, over a megabyte
 async def test_the_largest_batch_is_written(store: Store, clock: SettableClock) -> None:
-    """With what Cosmos needs besides the documents, it must keep to Cosmos's 2 MiB."""
+    """With its ids and ETags the request must not exceed Cosmos's 2 MiB."""
     padding = "n" * 255
     deadline = clock.seconds() + 1_000_000
     names = [f"{padding}{n:03}" for n in range(100)]
@@ -284,7 +284,7 @@ async def test_a_document_may_be_any_mapping(store: Store) -> None:
 # Many batches, many callers
 
 
-async def test_hundreds_of_batches_of_one_call_keep_their_places(store: Store) -> None:
+async def test_the_outcomes_of_hundreds_of_batches_are_in_the_order_of_the_batches(store: Store) -> None:
     taken = {7, 150, 299}
     await store.write_many("mentions", [mention("second", f"t{n}") for n in taken])
     outcomes = await store.batch_many(

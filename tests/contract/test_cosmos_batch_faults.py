@@ -1,4 +1,4 @@
-"""What CosmosStore makes of batches whose responses are lost, throttled or refused: over the wire."""
+"""How CosmosStore handles batches whose responses are lost, throttled or refused: over the wire."""
 
 import asyncio
 import json
@@ -48,7 +48,7 @@ async def test_a_batch_is_one_request(faulty_store: CosmosStore, proxy: FaultyPr
 
 
 @pytest.mark.parametrize("status", [429, 449, 503, 408])
-async def test_a_failure_that_passes_is_retried_also_if_it_is_an_operations(
+async def test_a_passing_failure_of_an_operation_is_retried(
     faulty_store: CosmosStore, proxy: FaultyProxy, status: int
 ) -> None:
     proxy.script = [refused(status, retry_after_ms=5)] * 2
@@ -182,7 +182,7 @@ async def test_only_a_try_that_surely_had_no_effect_leaves_a_conflict(
     assert (await stored(faulty_store)).keys() == {"a"}
 
 
-async def test_an_expired_document_that_another_process_replaces_first_is_taken(
+async def test_a_create_conflicts_if_another_process_replaces_the_expired_document_first(
     faulty_store: CosmosStore, proxy: FaultyProxy, other: CosmosStore, clock: SettableClock
 ) -> None:
     await faulty_store.create("mentions", item(n=0, ttl_timestamp=clock.seconds() + 60))

@@ -1,4 +1,4 @@
-"""What CosmosStore makes of a service that throttles, stumbles, hangs up and stays silent: over the wire."""
+"""How CosmosStore handles a service that throttles, fails, hangs up or stays silent: over the wire."""
 
 import asyncio
 import subprocess
@@ -63,7 +63,7 @@ OPERATIONS: dict[str, Operation] = {
     ids=["429", "449", "503", "408", "404-1002", "cut"],
 )
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
-async def test_what_passes_is_asked_again(
+async def test_a_passing_failure_is_retried(
     store: CosmosStore, proxy: FaultyProxy, fault: Fault, operation: Operation
 ) -> None:
     await store.upsert("mentions", item(n=1))
@@ -74,7 +74,7 @@ async def test_what_passes_is_asked_again(
     assert 1 <= store.counters["mentions"].retries <= 2
 
 
-async def test_a_throttled_request_waits_for_as_long_as_it_is_told(store: CosmosStore, proxy: FaultyProxy) -> None:
+async def test_a_throttled_request_waits_as_long_as_azure_asks(store: CosmosStore, proxy: FaultyProxy) -> None:
     proxy.script = [Fault.answer(429, 3200, retry_after_ms=150)] * 2
     clock = asyncio.get_running_loop().time
     start = clock()
@@ -85,7 +85,9 @@ async def test_a_throttled_request_waits_for_as_long_as_it_is_told(store: Cosmos
     assert len(proxy.item_requests) == 3
 
 
-async def test_the_budget_ends_retries_and_says_when_to_come_back(store: CosmosStore, proxy: FaultyProxy) -> None:
+async def test_the_budget_ends_retries_with_the_wait_that_azure_asked_for(
+    store: CosmosStore, proxy: FaultyProxy
+) -> None:
     proxy.always = Fault.answer(429, 3200, retry_after_ms=1000)
     async with asyncio.timeout(2):
         with pytest.raises(Unavailable) as refused:
@@ -107,7 +109,7 @@ async def test_the_sdk_does_not_retry_behind_our_back(proxy: FaultyProxy, store:
 
 
 @pytest.mark.parametrize("fault", [CUT_AFTER, LOST_ANSWER], ids=["cut", "503"])
-async def test_a_create_whose_answer_is_lost_is_still_our_success(
+async def test_a_create_whose_response_is_lost_is_a_success(
     store: CosmosStore, proxy: FaultyProxy, fault: Fault
 ) -> None:
     proxy.script = [fault]
@@ -118,7 +120,7 @@ async def test_a_create_whose_answer_is_lost_is_still_our_success(
 
 
 @pytest.mark.parametrize("fault", [CUT_AFTER, LOST_ANSWER], ids=["cut", "503"])
-async def test_a_replace_whose_answer_is_lost_is_still_our_success(
+async def test_a_replace_whose_response_is_lost_is_a_success(
     store: CosmosStore, proxy: FaultyProxy, fault: Fault
 ) -> None:
     first = await store.create("mentions", item(n=1))
@@ -130,7 +132,9 @@ async def test_a_replace_whose_answer_is_lost_is_still_our_success(
 
 
 @pytest.mark.parametrize("fault", [CUT_AFTER, LOST_ANSWER], ids=["cut", "503"])
-async def test_a_delete_whose_answer_is_lost_was_there(store: CosmosStore, proxy: FaultyProxy, fault: Fault) -> None:
+async def test_a_delete_whose_response_is_lost_returns_that_the_document_was_there(
+    store: CosmosStore, proxy: FaultyProxy, fault: Fault
+) -> None:
     await store.create("mentions", item())
     proxy.script = [Fault(), fault]  # the look before, the delete
     deleted = await store.delete("mentions", "t", "a")
@@ -139,7 +143,7 @@ async def test_a_delete_whose_answer_is_lost_was_there(store: CosmosStore, proxy
     assert deleted or fault is CUT_AFTER
 
 
-async def test_a_create_that_cannot_tell_who_won_says_so(
+async def test_a_create_that_cannot_tell_whether_it_succeeded_is_unavailable(
     store: CosmosStore, proxy: FaultyProxy, cosmos: CosmosServer, clock: SettableClock
 ) -> None:
     other = CosmosStore(cosmos.endpoint, DATABASE, clock, key=cosmos.key)
@@ -154,7 +158,7 @@ async def test_a_create_that_cannot_tell_who_won_says_so(
     await other.close()
 
 
-async def test_a_throttled_create_knows_that_it_lost(
+async def test_a_create_that_was_only_throttled_conflicts(
     store: CosmosStore, proxy: FaultyProxy, cosmos: CosmosServer, clock: SettableClock
 ) -> None:
     other = CosmosStore(cosmos.endpoint, DATABASE, clock, key=cosmos.key)
@@ -167,19 +171,19 @@ async def test_a_throttled_create_knows_that_it_lost(
     await other.close()
 
 
-async def test_an_increment_whose_answer_is_lost_counts_once_or_twice(store: CosmosStore, proxy: FaultyProxy) -> None:
+async def test_an_increment_whose_response_is_lost_counts_once_or_twice(store: CosmosStore, proxy: FaultyProxy) -> None:
     for name, fault in (("lost", LOST_ANSWER), ("cut", CUT_AFTER)):
         proxy.script = [Fault(), fault]  # nothing to patch yet, the seed
         await store.increment("mentions", item(name), {"n": 1})
         proxy.script = [fault]
         await store.increment("mentions", item(name), {"n": 1})
-        held = await store.read("mentions", "t", name)
-        assert held is not None
-        assert 2 <= held["n"] <= 4
+        stored = await store.read("mentions", "t", name)
+        assert stored is not None
+        assert 2 <= stored["n"] <= 4
 
 
 @pytest.mark.parametrize("status", [400, 413, 500, 501])
-async def test_a_final_answer_is_not_asked_for_again(store: CosmosStore, proxy: FaultyProxy, status: int) -> None:
+async def test_a_final_error_is_not_retried(store: CosmosStore, proxy: FaultyProxy, status: int) -> None:
     proxy.always = Fault.answer(status)
     with pytest.raises(Unavailable, match=str(status)):
         await store.upsert("mentions", item())
@@ -187,7 +191,9 @@ async def test_a_final_answer_is_not_asked_for_again(store: CosmosStore, proxy: 
 
 
 @pytest.mark.parametrize("status", [401, 403])
-async def test_a_refused_sign_in_says_what_to_do(store: CosmosStore, proxy: FaultyProxy, status: int) -> None:
+async def test_the_error_of_a_refused_sign_in_names_the_remedy(
+    store: CosmosStore, proxy: FaultyProxy, status: int
+) -> None:
     proxy.always = Fault.answer(status)
     with pytest.raises(Unavailable, match="Data Contributor"):
         await store.read("mentions", "t", "a")
@@ -254,8 +260,8 @@ async def test_the_servers_own_lifetime_is_what_is_left_of_ours(
 
     await store.upsert("mentions", item(ttl_timestamp=None if lifetime is None else clock.seconds() + lifetime))
     async with CosmosClient(cosmos.endpoint, cosmos.key, enable_endpoint_discovery=False) as client:
-        held = await client.get_database_client(DATABASE).get_container_client("mentions").read_item("a", "t")
-    assert held.get("ttl") == ttl
+        stored = await client.get_database_client(DATABASE).get_container_client("mentions").read_item("a", "t")
+    assert stored.get("ttl") == ttl
 
 
 async def test_requests_share_their_connections(store: CosmosStore, proxy: FaultyProxy) -> None:
@@ -304,7 +310,9 @@ async def test_with_an_identity_nothing_is_created(tls: CosmosServer, clock: Set
     await asyncio.gather(store.close(), with_key.close())
 
 
-async def test_an_identity_that_gets_no_token_is_told_what_to_do(tls: CosmosServer, clock: SettableClock) -> None:
+async def test_the_error_of_an_identity_without_a_token_names_the_remedy(
+    tls: CosmosServer, clock: SettableClock
+) -> None:
     store = CosmosStore(tls.endpoint, DATABASE, clock, credential=Identity(refused=True))
     with pytest.raises(Unavailable, match="Data Contributor"):
         await store.ping()

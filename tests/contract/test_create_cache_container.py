@@ -75,7 +75,7 @@ def test_an_order_becomes_a_composite_index_with_its_ties() -> None:
     ]
 
 
-async def test_without_an_address_it_says_what_to_set(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_without_an_address_the_error_names_the_setting(capsys: pytest.CaptureFixture[str]) -> None:
     assert await run({"COSMOS_ENDPOINT": ""}) == 2
     assert "COSMOS_ENDPOINT is not set" in capsys.readouterr().err
 
@@ -87,7 +87,7 @@ if cosmos_server.available():
         with cosmos_server.running(tls=True) as server:
             yield server
 
-    async def test_with_a_key_it_makes_all_and_then_finds_all(
+    async def test_with_a_key_all_containers_are_created_once(
         tls: CosmosServer, capsys: pytest.CaptureFixture[str]
     ) -> None:
         settings = {"COSMOS_ENDPOINT": tls.endpoint, "COSMOS_KEY": tls.key, "COSMOS_DATABASE": "made"}
@@ -96,7 +96,7 @@ if cosmos_server.available():
         assert await run(settings) == 0
         assert capsys.readouterr().out.count(": as defined\n") == len(CONTAINERS)
 
-    async def test_with_an_identity_it_makes_nothing_and_reports(
+    async def test_with_an_identity_nothing_is_created_and_differences_are_reported(
         tls: CosmosServer, capsys: pytest.CaptureFixture[str]
     ) -> None:
         store = CosmosStore(tls.endpoint, "reported", utc_now, credential=Identity())

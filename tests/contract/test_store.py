@@ -1,4 +1,4 @@
-"""What services/ports.py promises of a Store, held to by every store alike."""
+"""The promises of services/ports.py about a Store, for every store alike."""
 
 import asyncio
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def plain(document: Document | None) -> Document | None:
 
 
 async def listed(store: Store, container: str, **query: Any) -> list[tuple[str, str]]:
-    """(partition key, id) of all pages, read two by two or as `limit` says."""
+    """(partition key, id) of all pages, two or `limit` at a time."""
     key = {"mentions": "tool_id", "articles": "source_id", "feeds": "feed_id", "sentiment_cache": "tool_id"}[container]
     found: list[tuple[str, str]] = []
     after = None
@@ -66,7 +66,7 @@ async def test_what_is_not_there_reads_as_none(store: Store) -> None:
     assert await store.read("mentions", "tool", "absent") is None
 
 
-async def test_a_document_comes_back_as_it_was_written(store: Store) -> None:
+async def test_a_document_is_read_as_it_was_written(store: Store) -> None:
     document = mention(
         "tool",
         "a",
@@ -112,7 +112,7 @@ async def test_an_id_may_be_any_text_that_cosmos_takes(store: Store, name: str) 
     assert await store.read("mentions", name, name) is None
 
 
-async def test_a_partition_key_may_hold_what_an_id_may_not(store: Store) -> None:
+async def test_a_partition_key_may_have_characters_that_an_id_may_not(store: Store) -> None:
     key = "https://example.com/a?b=c#d\\e\t" + LONG_KEY
     key = key[:2048]
     await store.create("mentions", mention(key, "a"))
@@ -218,7 +218,7 @@ async def test_an_etag_that_was_never_given_matches_nothing(store: Store, etag: 
     assert await store.read("mentions", "tool", "a") is not None
 
 
-async def test_deleting_says_whether_it_was_there(store: Store) -> None:
+async def test_a_delete_returns_whether_the_document_was_there(store: Store) -> None:
     await store.create("mentions", mention("tool", "a"))
     assert await store.delete("mentions", "tool", "a") is True
     assert await store.delete("mentions", "tool", "a") is False
@@ -248,7 +248,7 @@ async def test_later_increments_leave_the_seed_alone(store: Store) -> None:
     assert plain(await store.read("mentions", "tool", "a")) == mention("tool", "a", hits=-1, kept="é\u2028", ratio=0.75)
 
 
-async def test_a_field_that_holds_no_number_is_not_raised(store: Store) -> None:
+async def test_a_field_that_is_not_a_number_is_not_incremented(store: Store) -> None:
     await store.create("mentions", mention("tool", "a", hits="many", other=1))
     with pytest.raises(InvalidInput):
         await store.increment("mentions", mention("tool", "a"), {"hits": 1, "other": 1})
@@ -299,19 +299,19 @@ async def test_read_modify_replace_loses_nothing(another: Callable[[], Store], s
 
     async def add(asked: Store, name: int) -> None:
         while True:
-            held = await asked.read("mentions", "tool", "a")
-            assert held is not None
+            stored = await asked.read("mentions", "tool", "a")
+            assert stored is not None
             try:
-                await asked.replace("mentions", {**held, "names": [*held["names"], name]}, held["_etag"])
+                await asked.replace("mentions", {**stored, "names": [*stored["names"], name]}, stored["_etag"])
                 return
             except ChangedMeanwhile:
                 await asyncio.sleep(0)
 
     stores = [store, another()]
     await asyncio.gather(*(add(stores[n % 2], n) for n in range(12)))
-    held = await store.read("mentions", "tool", "a")
-    assert held is not None
-    assert sorted(held["names"]) == list(range(12))
+    stored = await store.read("mentions", "tool", "a")
+    assert stored is not None
+    assert sorted(stored["names"]) == list(range(12))
 
 
 async def test_a_write_is_seen_by_every_other_store_at_once(another: Callable[[], Store], store: Store) -> None:
@@ -353,7 +353,7 @@ async def test_an_expired_document_makes_way_for_a_new_one(store: Store, clock: 
         await store.create("mentions", mention("tool", "a", n=3))
 
 
-async def test_one_of_many_creators_takes_the_place_of_an_expired_document(store: Store, clock: SettableClock) -> None:
+async def test_one_of_many_creators_replaces_an_expired_document(store: Store, clock: SettableClock) -> None:
     await store.create("mentions", mention("tool", "a", ttl_timestamp=clock.seconds() + 60))
     clock.forward(60)
     outcomes = await asyncio.gather(
@@ -364,16 +364,16 @@ async def test_one_of_many_creators_takes_the_place_of_an_expired_document(store
 
 
 async def test_an_expired_document_cannot_be_replaced(store: Store, clock: SettableClock) -> None:
-    held = await store.create("mentions", mention("tool", "a", ttl_timestamp=clock.seconds() + 60))
+    stored = await store.create("mentions", mention("tool", "a", ttl_timestamp=clock.seconds() + 60))
     clock.forward(60)
     with pytest.raises(ChangedMeanwhile):
-        await store.replace("mentions", mention("tool", "a"), held["_etag"])
+        await store.replace("mentions", mention("tool", "a"), stored["_etag"])
 
 
 async def test_an_expired_document_cannot_be_deleted(store: Store, clock: SettableClock) -> None:
-    held = await store.create("mentions", mention("tool", "a", ttl_timestamp=clock.seconds() + 60))
+    stored = await store.create("mentions", mention("tool", "a", ttl_timestamp=clock.seconds() + 60))
     clock.forward(60)
-    assert await store.delete("mentions", "tool", "a", held["_etag"]) is False
+    assert await store.delete("mentions", "tool", "a", stored["_etag"]) is False
     assert await store.delete("mentions", "tool", "a") is False
 
 
@@ -398,7 +398,7 @@ async def test_an_expired_counter_does_not_live_on_by_its_namesake_elsewhere(
         assert plain(await store.read("mentions", tool, "a")) == mention(tool, "a", hits=1)
 
 
-async def test_an_expired_field_that_held_no_number_does_not_matter(store: Store, clock: SettableClock) -> None:
+async def test_an_expired_field_that_was_not_a_number_does_not_matter(store: Store, clock: SettableClock) -> None:
     await store.create("mentions", mention("tool", "a", hits="many", ttl_timestamp=clock.seconds() + 60))
     clock.forward(60)
     await store.increment("mentions", mention("tool", "a"), {"hits": 1})
@@ -484,7 +484,7 @@ FILTERED: list[Document] = [
     ],
     ids=lambda value: f"{value.field}-{value.op}-{value.value}" if isinstance(value, Where) else value or "none",
 )
-async def test_a_filter_keeps_what_it_says(store: Store, where: Where, expected: str) -> None:
+async def test_a_filter_lists_the_documents_that_meet_its_condition(store: Store, where: Where, expected: str) -> None:
     await store.write_many("mentions", [*FILTERED, {"id": "a", "tool_id": "other"}])
     for partition in ("t", None):
         found = await listed(
@@ -494,7 +494,7 @@ async def test_a_filter_keeps_what_it_says(store: Store, where: Where, expected:
         assert await store.count("mentions", (where, Where("tool_id", "eq", "t")), partition) == len(expected)
 
 
-async def test_all_conditions_hold_together(store: Store) -> None:
+async def test_a_document_must_meet_all_conditions(store: Store) -> None:
     await store.write_many("mentions", FILTERED)
     where = (Where("v", "ge", 0), Where("v", "lt", 2), Where("tags", "contains", "x"))
     assert await listed(store, "mentions", where=where) == [("t", "a")]
@@ -877,7 +877,7 @@ async def test_a_few_hundred_documents_are_written_at_once(store: Store) -> None
     assert len(await listed(store, "mentions", limit=7, partition="t1")) == 100
 
 
-async def test_reading_many_answers_each_in_its_place(store: Store, clock: SettableClock) -> None:
+async def test_reading_many_returns_each_document_in_the_order_of_the_keys(store: Store, clock: SettableClock) -> None:
     await store.write_many("mentions", [mention("t", f"{n:02}") for n in range(0, 40, 2)])
     await store.upsert("mentions", mention("t", "38", ttl_timestamp=clock.seconds() - 1))
     for count in (0, 1, 3, 40):
@@ -890,7 +890,7 @@ async def test_reading_many_answers_each_in_its_place(store: Store, clock: Setta
     ]
 
 
-async def test_creating_many_says_which_were_new(store: Store, clock: SettableClock) -> None:
+async def test_creating_many_returns_which_documents_were_created(store: Store, clock: SettableClock) -> None:
     await store.create("mentions", mention("t", "001", n="old"))
     await store.create("mentions", mention("t", "002", n="old", ttl_timestamp=clock.seconds() - 1))
     created = await store.create_many("mentions", [mention("t", f"{n:03}", n=n) for n in range(60)])
@@ -909,9 +909,7 @@ async def test_of_many_who_create_many_each_document_has_one_creator(
     assert [sum(each) for each in zip(*outcomes, strict=True)] == [1] * 20
 
 
-async def test_of_many_replaces_each_says_whether_its_document_was_still_the_same(
-    store: Store, clock: SettableClock
-) -> None:
+async def test_of_many_replaces_those_with_the_stored_etag_are_done(store: Store, clock: SettableClock) -> None:
     await store.write_many("mentions", [mention("t", f"{n:04}", n="old") for n in range(60)])
     await store.upsert("mentions", mention("t", "over", ttl_timestamp=clock.seconds() + 1))
     page = await store.query("mentions", Query(partition="t", limit=1000))
@@ -933,10 +931,12 @@ async def test_of_many_callers_who_replace_the_same_documents_each_document_has_
     another: Callable[[], Store], store: Store
 ) -> None:
     await store.write_many("mentions", [mention("t", f"{n}") for n in range(20)])
-    held = (await store.query("mentions", Query(partition="t"))).items
+    stored = (await store.query("mentions", Query(partition="t"))).items
     outcomes = await asyncio.gather(
         *(
-            each_done(each, "mentions", [("t", Replace({**document, "by": n}, document["_etag"])) for document in held])
+            each_done(
+                each, "mentions", [("t", Replace({**document, "by": n}, document["_etag"])) for document in stored]
+            )
             for n, each in enumerate((store, another(), store))
         )
     )
@@ -945,9 +945,7 @@ async def test_of_many_callers_who_replace_the_same_documents_each_document_has_
     assert [each["by"] for each in after] == [won.index(True) for won in zip(*outcomes, strict=True)]
 
 
-async def test_of_many_deletes_each_says_whether_its_document_was_still_the_same(
-    store: Store, clock: SettableClock
-) -> None:
+async def test_of_many_deletes_those_with_the_stored_etag_are_done(store: Store, clock: SettableClock) -> None:
     await store.write_many("mentions", [mention("t", f"{n:04}") for n in range(60)])
     await store.upsert("mentions", mention("t", "over", ttl_timestamp=clock.seconds() + 1))
     page = await store.query("mentions", Query(partition="t", limit=1000))
@@ -967,8 +965,8 @@ async def test_of_many_callers_who_delete_the_same_documents_each_document_is_de
     another: Callable[[], Store], store: Store
 ) -> None:
     await store.write_many("mentions", [mention("t", f"{n}") for n in range(20)])
-    held = (await store.query("mentions", Query(partition="t"))).items
-    deletions = [("t", Delete(each["id"], each["_etag"])) for each in held]
+    stored = (await store.query("mentions", Query(partition="t"))).items
+    deletions = [("t", Delete(each["id"], each["_etag"])) for each in stored]
     outcomes = await asyncio.gather(*(each_done(each, "mentions", deletions) for each in (store, another(), store)))
     assert [sum(each) for each in zip(*outcomes, strict=True)] == [1] * 20
 

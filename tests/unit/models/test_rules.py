@@ -143,7 +143,7 @@ class TestEveryDocument:
             with pytest.raises(ValueError, match=r"entity_type|does not fit"):
                 type(build()).from_document(build().to_document() | wrong)
 
-    def test_is_read_or_refused_as_unreadable_whatever_its_fields_hold(self, build: Build) -> None:
+    def test_is_read_or_refused_as_unreadable_with_any_values_in_its_fields(self, build: Build) -> None:
         stored = build().to_document()
         wrong: Any
         for field, wrong in itertools.product(stored, (None, 7, -0.5, "x", [], ["x"], {}, {"x": {}}, True)):
@@ -163,7 +163,7 @@ class TestEveryDocument:
             build().changed(LATER, colour="red")
 
 
-def test_what_queries_filter_on_is_stored_even_where_it_is_the_default() -> None:
+def test_a_field_that_queries_filter_by_is_stored_even_with_its_default() -> None:
     assert article().to_document()["status"] == "pending"
     assert feed().to_document()["enabled"] is True
     assert feed().to_document()["priority_score"] == 1.0
@@ -178,7 +178,7 @@ def test_an_error_never_quotes_what_was_wrong() -> None:
 
 
 @pytest.mark.parametrize("url", ["https://a.org:/x", "HTTP://a.org:8080", "https://[::1]:443?q", "https://u:p@a.org/"])
-def test_a_url_has_what_rfc_3986_lets_it_have(url: str) -> None:
+def test_a_url_may_have_every_part_that_rfc_3986_allows(url: str) -> None:
     """Also a colon without a port."""
     assert attribution(url=url).url == url
 
@@ -275,7 +275,7 @@ def test_an_entry_of_nothing_has_only_zeros() -> None:
         cache_entry(**nothing, **zeros, average_sentiment=0.5)
 
 
-def test_the_hit_rate_is_computed_and_0_while_nobody_reads() -> None:
+def test_the_hit_rate_is_computed_and_0_without_reads() -> None:
     assert cache_metadata().cache_hit_rate == 0.965
     assert cache_metadata(cache_hits_24h=0, cache_misses_24h=0).cache_hit_rate == 0.0
     assert cache_metadata().to_document()["cache_hit_rate"] == 0.965

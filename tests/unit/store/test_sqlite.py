@@ -1,4 +1,4 @@
-"""What is the embedded store's alone: waiting for locks, its background thread, old files, and indexes that serve."""
+"""What only the embedded store does: waiting for locks, housekeeping, opening old files, and using its indexes."""
 
 import asyncio
 import dataclasses
@@ -74,9 +74,9 @@ async def test_writes_wait_for_another_process_and_reads_do_not(
     ]
     await asyncio.sleep(0.2)
     assert not any(write.done() for write in writes)
-    held = await store.read("mentions", "t", "a")
-    assert held is not None
-    assert held["n"] == 1
+    stored = await store.read("mentions", "t", "a")
+    assert stored is not None
+    assert stored["n"] == 1
     assert len((await store.query("mentions", Query())).items) == 1
     await store.ping()
     raw.execute("COMMIT")
@@ -129,9 +129,9 @@ async def test_many_readers_and_writers_in_one_process_and_two_stores(open_store
 
     await asyncio.gather(*(work(n) for n in range(16)))
     assert await stores[0].count("mentions") == 16 * 20 * 6 + 1
-    held = await stores[1].read("mentions", "t", "counter")
-    assert held is not None
-    assert held["n"] == 320
+    stored = await stores[1].read("mentions", "t", "counter")
+    assert stored is not None
+    assert stored["n"] == 320
 
 
 async def test_what_has_expired_is_purged_from_the_file(
@@ -190,8 +190,8 @@ async def test_a_file_that_is_mostly_empty_is_smaller_once_it_is_opened_again(
 ) -> None:
     store = open_store()
     await store.write_many("mentions", [item(f"{n}", text="x" * 4_000) for n in range(2_000)])
-    held = await store.read_many("mentions", [("t", f"{n}") for n in range(10, 2_000)])
-    await store.batch_many("mentions", [("t", [Delete(each["id"], each["_etag"])]) for each in held if each])
+    stored = await store.read_many("mentions", [("t", f"{n}") for n in range(10, 2_000)])
+    await store.batch_many("mentions", [("t", [Delete(each["id"], each["_etag"])]) for each in stored if each])
     await store.close()
     before = await asyncio.to_thread(path.stat)
     store = open_store()
@@ -224,7 +224,7 @@ async def test_calls_that_wait_when_the_store_closes_are_unavailable(
     assert all(isinstance(outcome, Unavailable) for outcome in outcomes)
 
 
-async def test_an_older_file_gets_what_it_lacks(
+async def test_an_older_file_gets_the_tables_and_indexes_that_it_lacks(
     open_store: Callable[..., SqliteStore], raw: sqlite3.Connection
 ) -> None:
     store = open_store()
@@ -330,7 +330,7 @@ async def test_an_equality_on_the_first_field_of_an_order_is_a_range_of_its_inde
 async def test_a_later_page_begins_at_its_cursor(
     open_store: Callable[..., SqliteStore], raw: sqlite3.Connection, container: str, order: str
 ) -> None:
-    """Or reading all pages takes time by the square of their number."""
+    """Otherwise reading all pages would take time by the square of their number."""
     await open_store().ensure_containers()
     spec = CONTAINERS[container]
     first, way = spec.orders[order][0]
@@ -360,7 +360,7 @@ async def test_a_partition_is_read_by_its_key(open_store: Callable[..., SqliteSt
 
 
 @pytest.mark.parametrize("count", [1, 3, 4, 21, 64, 300, 700])
-async def test_statements_of_many_rows_say_of_each_row_whether_it_was_written(
+async def test_statements_of_many_rows_report_each_row_that_was_not_written(
     open_store: Callable[..., SqliteStore], count: int
 ) -> None:
     store = open_store()
@@ -370,41 +370,43 @@ async def test_statements_of_many_rows_say_of_each_row_whether_it_was_written(
     names = [f"{n:03}" for n in range(count)]
     created = await store.create_many("mentions", [item(name, v=1) for name in [*names, names[-1]]])
     assert created == [name not in there for name in names] + [False]
-    held = await store.read_many("mentions", [("t", name) for name in names])
-    assert [each and each["v"] for each in held] == [int(name not in there) for name in names]
+    stored = await store.read_many("mentions", [("t", name) for name in names])
+    assert [each and each["v"] for each in stored] == [int(name not in there) for name in names]
 
     stale = {f"{n:03}" for n in range(5, count, 11)}
     changes = [
-        Replace({**each, "v": 2}, "old" if each["id"] in stale else each["_etag"]) for each in held if each is not None
+        Replace({**each, "v": 2}, "old" if each["id"] in stale else each["_etag"])
+        for each in stored
+        if each is not None
     ]
     outcomes = await store.batch_many("mentions", [("t", [each]) for each in (*changes, changes[0])])
     first, *others, again = [isinstance(outcome, list) for outcome in outcomes]
     assert others == [name not in stale for name in names[1:]]
     assert first is not again
-    held = await store.read_many("mentions", [("t", name) for name in names])
-    assert [each and each["v"] for each in held] == [
+    stored = await store.read_many("mentions", [("t", name) for name in names])
+    assert [each and each["v"] for each in stored] == [
         2 if name not in stale else int(name not in there) for name in names
     ]
 
     await store.write_many("mentions", [item(name, v=n) for n in (3, 4) for name in names])
-    held = await store.read_many("mentions", [("t", name) for name in names])
-    assert [each and each["v"] for each in held] == [4] * count
+    stored = await store.read_many("mentions", [("t", name) for name in names])
+    assert [each and each["v"] for each in stored] == [4] * count
 
 
-async def test_what_is_replaced_in_several_batches_is_held_to_its_own_etags(
+async def test_replaces_of_several_transactions_need_their_own_etags(
     open_store: Callable[..., SqliteStore],
 ) -> None:
     store, count = open_store(), DOCUMENTS_AT_ONCE + 3
     keys = [("t", f"{n:05}") for n in range(count)]
     await store.write_many("mentions", [item(name, v=0) for _, name in keys])
-    held = [each for each in await store.read_many("mentions", keys) if each is not None]
-    changes = [Replace({**each, "v": 1}, each["_etag"]) for each in held]
+    stored = [each for each in await store.read_many("mentions", keys) if each is not None]
+    changes = [Replace({**each, "v": 1}, each["_etag"]) for each in stored]
     changes[-2] = Replace(changes[-2].document, "old")
     outcomes = await store.batch_many("mentions", [("t", [each]) for each in changes])
     assert [isinstance(outcome, list) for outcome in outcomes] == [n != count - 2 for n in range(count)]
 
 
-def test_the_housekeeper_ends_also_if_it_is_told_to_just_as_it_begins_its_round(path: Path) -> None:
+def test_the_housekeeper_ends_even_if_it_is_stopped_just_as_its_round_begins(path: Path) -> None:
     open_file(path, 1.0).close()
     keeper = Housekeeper(path, lambda: NOW, threading.Lock(), purge_seconds=0.001)
     stopping = threading.Thread(target=keeper.stop, daemon=True)

@@ -65,10 +65,10 @@ async def test_nothing_acknowledged_is_lost_to_kill_9(tmp_path: Path) -> None:
     store = SqliteStore(path, utc_now)
     for name, last in acknowledged.items():
         for n in range(last + 1):
-            held = await store.read("mentions", name, f"{n}")
-            assert held is not None
-            assert held["text"] == "x" * (n % 997)
-            assert n % 4 != 3 or held["hits"] == 3
+            stored = await store.read("mentions", name, f"{n}")
+            assert stored is not None
+            assert stored["text"] == "x" * (n % 997)
+            assert n % 4 != 3 or stored["hits"] == 3
             assert n % 4 != 2 or await store.read("mentions", f"{name}-2", f"{n}") is not None
     await store.upsert("mentions", {"id": "after", "tool_id": "t"})
     await store.close()

@@ -69,12 +69,12 @@ def endpoint(
     return declare
 
 
-def timer(blueprint: func.Blueprint, schedule: Timer, **sends_to: str) -> Callable[[Handler[P, None]], typing.Any]:
+def timer(blueprint: func.Blueprint, spec: Timer, **sends_to: str) -> Callable[[Handler[P, None]], typing.Any]:
     """A timer function. `sends_to` names the queue of each output."""
 
     def declare(handler: Handler[P, None]) -> typing.Any:
-        function = _with_outputs(blueprint, beating(schedule)(with_container(handler)), sends_to)
-        trigger = blueprint.timer_trigger(arg_name="timer_request", schedule=schedule.schedule, run_on_startup=False)
+        function = _with_outputs(blueprint, beating(spec)(with_container(handler)), sends_to)
+        trigger = blueprint.timer_trigger(arg_name="timer_request", schedule=spec.schedule, run_on_startup=False)
         return trigger(function)
 
     return declare

@@ -6,11 +6,11 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from models.errors import Conflict, NotFound, ToolpulseError
+from models.errors import Conflict, NotFound, ToolpulseError, Unavailable
 from models.tool import Tool, ToolName, normalize_name
 from services.ports import Query, Store, Where
 from services.store.containers import CATALOG
@@ -19,7 +19,7 @@ from services.tools.catalog import Catalog
 from services.tools.form import new_tool, tool_change
 from services.tools.names import ABANDONED_AFTER
 from tests.builders import Watch
-from tests.unit.feeds.stores import Crash, hesitant, mortal
+from tests.unit.feeds.stores import Crash, Interrupted, hesitant, mortal, unheard
 
 Opened = Callable[[Store], Catalog]
 
@@ -113,12 +113,16 @@ async def test_of_many_callers_that_want_the_same_names_at_once_each_name_gets_o
     await each_name_has_one_owner(store)
 
 
-@pytest.mark.parametrize("writes", range(6))
-async def test_adding_a_tool_can_be_repeated_after_a_death_at_any_write(
-    store: SqliteStore, catalog_on: Opened, watch: Watch, writes: int
+@pytest.mark.parametrize("failing", [mortal, unheard], ids=["dies", "hears no answer"])
+@pytest.mark.parametrize("writes", range(11))
+async def test_adding_a_tool_can_be_repeated_after_a_death_or_a_lost_answer_at_any_write(
+    store: SqliteStore, catalog_on: Opened, watch: Watch, writes: int, failing: Callable[[Store, int], Store]
 ) -> None:
-    with contextlib.suppress(Crash):
-        await catalog_on(mortal(store, writes)).add(wanted("Quorvia", "QV", "Quorvia DB"))
+    survived = False
+    with contextlib.suppress(Crash, Unavailable):
+        await catalog_on(failing(store, writes)).add(wanted("Quorvia", "QV", "Quorvia DB"))
+        survived = True
+    assert survived == (writes == 10), "a fault at each of the ten writes"
     watch.advance(seconds=ABANDONED_AFTER.total_seconds())
     catalog = catalog_on(store)
     with contextlib.suppress(Conflict):
@@ -130,15 +134,19 @@ async def test_adding_a_tool_can_be_repeated_after_a_death_at_any_write(
         assert await catalog.find(name) is not None, "no name is blocked"
 
 
-@pytest.mark.parametrize("writes", range(8))
-async def test_the_names_of_a_change_are_free_after_a_death_at_any_write(
-    store: SqliteStore, catalog_on: Opened, watch: Watch, writes: int
+@pytest.mark.parametrize("failing", [mortal, unheard], ids=["dies", "hears no answer"])
+@pytest.mark.parametrize("writes", range(12))
+async def test_the_names_of_a_change_are_free_after_a_death_or_a_lost_answer_at_any_write(
+    store: SqliteStore, catalog_on: Opened, watch: Watch, writes: int, failing: Callable[[Store, int], Store]
 ) -> None:
     catalog = catalog_on(store)
     await catalog.add(wanted("Quorvia", "QV", "Old"))
     change = tool_change({"name": "Quorvia 2", "aliases": ["New"]})
-    with contextlib.suppress(Crash):
-        await catalog_on(mortal(store, writes)).change("Quorvia", change)
+    survived = False
+    with contextlib.suppress(Crash, Unavailable):
+        await catalog_on(failing(store, writes)).change("Quorvia", change)
+        survived = True
+    assert survived == (writes == 11), "a fault at each of the eleven writes"
     watch.advance(seconds=ABANDONED_AFTER.total_seconds())
     added = 0
     for name in ("QV", "Old", "New", "Quorvia 2"):
@@ -179,6 +187,36 @@ async def test_a_caller_that_stalls_until_its_claim_is_taken_over_gets_a_conflic
     with pytest.raises(Conflict):
         await catalog_on(Stalling()).add(wanted("Slow", "Contested"))
     assert [tool.primary_name for tool in await tools(store)] == ["Quick"]
+    await each_name_has_one_owner(store)
+
+
+@pytest.mark.parametrize("minutes", [0, 2])
+@pytest.mark.parametrize("is_new", [True, False])
+async def test_whatever_call_another_caller_comes_before_a_name_has_one_owner(
+    store: SqliteStore, catalog_on: Opened, watch: Watch, is_new: bool, minutes: int
+) -> None:
+    """Also if the first caller stalled for longer than its claims are protected for."""
+    for number in range(40):
+        name, contested = f"Slow{number}", f"Contested{number}"
+        if not is_new:
+            await catalog_on(store).add(wanted(name))
+
+        async def come_between(number: int = number, contested: str = contested) -> None:
+            watch.advance(minutes=minutes)
+            with contextlib.suppress(Conflict):
+                await catalog_on(store).add(wanted(f"Quick{number}", contested))
+
+        interrupted = Interrupted(store, number, come_between)
+        catalog = catalog_on(cast("Store", interrupted))
+        with contextlib.suppress(ToolpulseError):
+            if is_new:
+                await catalog.add(wanted(name, contested))
+            else:
+                await catalog.change(name, tool_change({"aliases": [contested]}))
+        assert await catalog_on(store).find(contested) is not None, number
+        if not interrupted.has_acted:
+            break
+    assert 8 < number < 39
     await each_name_has_one_owner(store)
 
 

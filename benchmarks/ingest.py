@@ -130,7 +130,7 @@ def main() -> None:
     parser.add_argument("--feeds", type=int, default=200)
     parser.add_argument("--entries", type=int, default=60)
     parser.add_argument("--delay-ms", type=int, default=0)
-    parser.add_argument("--at-once", type=int, help="fetches in flight; as the app has it if not said")
+    parser.add_argument("--at-once", type=int, help="fetches in flight; the default of the app if absent")
     parser.add_argument("--reader", help="a Python that has `reader` installed")
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 10], help="reader's own, each measured")
     parser.add_argument("--side", choices=["ours"], help=argparse.SUPPRESS)

@@ -112,7 +112,7 @@ class ArticleDocument(StoredFields, total=False):
 class SourceAttribution(Value):
     """The article as one source has it. `source_name` is the publisher behind the source (a wire service, a site).
 
-    `crawl_timestamp` is when the source first published the article to us, `scraped_at` when its present `revision`
+    `crawl_timestamp` is when an attempt first found the article at the source, `scraped_at` when its present `revision`
     was first seen. `added_by_run` is the run that added the source to the article; documents older than that field
     have none.
     """
@@ -130,7 +130,7 @@ class SourceAttribution(Value):
 
 
 class CanonicalReading(Value):
-    """The version of the source with the best priority: what views show and analysis reads."""
+    """The reading of the source with the lowest priority number: views show it, and the analysis reads it."""
 
     source: SourceKey
     source_priority: Count = LOWEST_PRIORITY
@@ -147,9 +147,9 @@ class Article(StoredDocument):
     """One article across all sources. `timestamp` is when it was published; it and `headline` are the first source's.
 
     `created_by_run` is the run that created the article.
-    `analysis_due_since` is there exactly while an analysis is due: the article is new, or was edited since it was last
-    analysed. It is written with the change that makes the analysis due, so no lost message can hide one.
-    `matched_tickers` are the tickers that sources gave and `detected_tickers`, which analysis found in the text.
+    `analysis_due_since` is set while an analysis is due: the article is new, or was edited since it was last analysed.
+    It is written with the change that makes the analysis due, so no lost message can hide one.
+    `matched_tickers` are the tickers that sources gave, `detected_tickers` those that the analysis found in the text.
     `tool_ids_ever_detected` only grows: a tool is listed there before its mention is written, so that every mention
     can be found from the article.
     `deleted_at` makes the document a tombstone: kept so that the article is not ingested again, and never served.

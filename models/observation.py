@@ -1,4 +1,4 @@
-"""The raw layer: what one source published of one article on one day. A later edit of the day replaces the earlier."""
+"""The raw layer: what one source published of one article on one day. A later edit of that day replaces it."""
 
 from __future__ import annotations
 
@@ -7,18 +7,7 @@ from typing import ClassVar, Literal
 from models.article import ARTICLE_KEPT, LOWEST_PRIORITY
 from models.raw_item import PublishedFlag
 from models.stored import StoredDocument, StoredFields
-from models.values import (
-    Count,
-    Day,
-    Flag,
-    IdPart,
-    SourceKey,
-    Text,
-    Time,
-    UnixSeconds,
-    WebUrl,
-    lives,
-)
+from models.values import Count, Day, Flag, IdPart, SourceKey, Text, Time, UnixSeconds, WebUrl, lives
 
 
 def attempt_key(run_id: str, feed_id: str, attempt_no: int) -> str:
@@ -56,7 +45,7 @@ class Observation(StoredDocument):
     `scraped_at` is when the source's revision was first seen, `source_priority` the priority that the source had then.
     `raw_value` is the entry's date as it was written, kept when it could not be parsed or had to be clamped;
     `parse_warnings` names this and every other repair of the entry, in the words of the feed's `parse_warnings`.
-    `added_by_attempt` is there on the first observation of a source: the attempt that added the source to the article
+    `added_by_attempt` is set on the first observation of a source: the attempt that added the source to the article
     (see `attempt_key`). `created_article` says that the attempt also created the article. The figures of attempts, runs
     and feeds are counted from these two.
     """

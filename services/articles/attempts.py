@@ -1,4 +1,4 @@
-"""What an attempt at a feed did: the articles that it added, its record, its log lines, its share of the metrics.
+"""The outcome of an attempt at a feed: the articles that it added, its record, its log lines, its share of the metrics.
 
 No counter is kept in step with the writes: an observation names the attempt that added it, and the figures of attempts,
 runs and feeds are counted from these names, also those of an attempt whose worker died.
@@ -131,10 +131,7 @@ async def record_interrupted(
 
 async def due_since(store: Store, feed_ids: Collection[str], since: datetime) -> list[str]:
     """The articles of these feeds whose analysis became due since then, and is still due: their message may be lost."""
-    where = (
-        Where("analysis_due_since", "ge", format_time(since - CLOCKS_DIFFER)),
-        Where("deleted_at", "missing"),
-    )
+    where = (Where("analysis_due_since", "ge", format_time(since - CLOCKS_DIFFER)), Where("deleted_at", "missing"))
     found = await query_all(store, ARTICLES.name, Query(where, order="by_analysis_due", limit=_PAGE))
     return [each["source_id"] for each in found if not set(feed_ids).isdisjoint(each["sources"])]
 

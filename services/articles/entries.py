@@ -35,7 +35,7 @@ IN_THREAD_ENTRIES = 300
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What became of a document. `entries` of its entries could be read, `refused` could not. `seen` is to be saved
+    """The outcome of a document. `entries` of its entries could be read, `refused` could not. `seen` is to be saved
     with the feed; `form_hashes` are to be cached after that."""
 
     entries: int = 0

@@ -171,7 +171,7 @@ def text_of(item: RawItem) -> str:
 
 
 def publication_time(item: RawItem, first_seen: datetime) -> tuple[datetime, PublishedFlag | None]:
-    """When the item was published, and the flag that says why this is not the date that the source gave."""
+    """When the item was published, and the flag for why this is not the date that the source gave."""
     if item.published is None:
         return first_seen, item.published_flag or "missing"
     if item.published > first_seen + FUTURE_ALLOWED:

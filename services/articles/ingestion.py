@@ -69,12 +69,12 @@ class _Worked:
 
     @property
     def uncounted_since(self) -> list[datetime]:
-        """When the interrupted attempts began that nobody has counted before."""
+        """When the interrupted attempts began that were not counted before."""
         return [each.started_at for each in self.lease.feed.interrupted_attempts if each.counted is None]
 
 
 _Result = _Worked | AtWork | None
-"""None: the feed is no longer the message's."""
+"""None: another run has claimed the feed, or the feed is disabled or gone."""
 
 
 class Ingestion:
@@ -105,10 +105,11 @@ class Ingestion:
     async def ingest(
         self, message: IngestMessage, delivery: int = 1, invocation_id: str | None = None
     ) -> IngestOutcome:
-        """Does what the message says. `delivery` counts the deliveries of the message from 1.
+        """Does the work of the message. `delivery` counts the deliveries of the message from 1.
 
         A feed that another run has claimed, or another delivery works on, is left alone. Once all other feeds are
-        saved, raises what was not foreseen, or Unavailable, so that the message is delivered again.
+        saved, raises the error of a feed that failed in an unforeseen way, or Unavailable, so that the message is
+        delivered again.
         """
         begun = await self._engine.begin(message.run_id, delivery=delivery, invocation_id=invocation_id)
         if message.quarantine_id is not None:
@@ -214,7 +215,7 @@ class Ingestion:
         return added, replace(interrupted, new=added.new)
 
     async def _save_all(self, work: Sequence[asyncio.Future[_Result]]) -> tuple[list[_Worked], list[BaseException]]:
-        """What came of all the work, saved as it ends, and what went wrong."""
+        """The feeds that were saved, each soon after its work was done, and the errors of the others."""
         saved: list[_Worked] = []
         errors: list[BaseException] = []
         pending = set(work)
@@ -233,7 +234,7 @@ class Ingestion:
         return saved, errors
 
     async def _save(self, worked: Sequence[_Worked]) -> tuple[list[_Worked], list[BaseException]]:
-        """The feeds that were saved, and why others could not be. A feed lost to another attempt is in neither."""
+        """The feeds that were saved, and the errors of others. A feed lost to another attempt is in neither."""
         if not worked:
             return [], []
         try:
@@ -251,7 +252,7 @@ class Ingestion:
         return saved, [result for result in results if isinstance(result, BaseException)]
 
     async def _note(self, records: Sequence[Attempt]) -> None:
-        """For coverage and metrics. Neither is worth doing the work again."""
+        """Records coverage and metrics. An error is only logged: neither is worth doing the work again."""
         now = self._clock()
         try:
             if any(each.status == "SUCCEEDED" and each.task_name == FETCH_FEED for each in records):

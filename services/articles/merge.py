@@ -15,14 +15,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from models.article import (
-    ARTICLE_KEPT,
-    LOWEST_PRIORITY,
-    Article,
-    ArticleDocument,
-    AttributionDocument,
-    ReadingDocument,
-)
+from models.article import ARTICLE_KEPT, LOWEST_PRIORITY, Article, ArticleDocument, AttributionDocument, ReadingDocument
 from models.locator import ALIAS_KEPT, AliasDocument, SeenHashDocument, seen_key
 from models.observation import ObservationDocument, attempt_key
 from models.stored import StoredFields
@@ -63,7 +56,7 @@ class SourceAttempt:
 
 
 class Merged(NamedTuple):
-    """What became of one article. `article` is None if it stays as it is.
+    """The outcome for one article. `article` is None if it stays as it is.
 
     `is_new_to_source`: the source was added to the article. `text_in` names the observation whose text the article must
     now show.
@@ -166,7 +159,7 @@ def observation_id(source: str, scraped_at: str) -> str:
 
 
 def alias(candidate: Candidate, source_id: str, attempt: SourceAttempt) -> AliasDocument:
-    """The locator alias that says which article the entry's identity means."""
+    """The locator alias that names the article of the entry's identity."""
     document: AliasDocument = {
         "id": candidate.locator_id,
         "locator": candidate.locator_id,
@@ -325,8 +318,8 @@ def _observation(
 def _attribution(
     candidate: Candidate, attempt: SourceAttempt, earlier: AttributionDocument | None
 ) -> AttributionDocument:
-    """What the source publishes now. `earlier` is what an edit replaces: it says when the source first published the
-    article, and which run added the source to it."""
+    """What the source publishes now. `earlier` is what an edit replaces: the source's first crawl time and publication
+    time, and the run that added the source, are kept from it."""
     item = candidate.entry.item
     attribution: AttributionDocument = {
         "article_id": candidate.article_id,

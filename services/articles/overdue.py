@@ -39,10 +39,7 @@ class OverdueIngestion:
     async def articles(self, now: datetime) -> list[str]:
         """The articles whose analysis is overdue, each marked as sent again."""
         found: list[Document] = []
-        where = (
-            Where("analysis_due_since", "le", format_time(now - DUE_TOO_LONG)),
-            Where("deleted_at", "missing"),
-        )
+        where = (Where("analysis_due_since", "le", format_time(now - DUE_TOO_LONG)), Where("deleted_at", "missing"))
         after = None
         for _ in range(MOST_PAGES):
             query = Query(where, order="by_analysis_due", limit=MOST_AT_ONCE, after=after)

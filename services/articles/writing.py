@@ -19,15 +19,7 @@ from models.locator import seen_key
 from models.observation import ObservationDocument
 from services.articles.identity import Candidate
 from services.articles.matching import Groups, KnownEntries, Match, flood_of, grouped, matches_of, separated
-from services.articles.merge import (
-    ALIAS_SECONDS,
-    Merged,
-    SourceAttempt,
-    alias,
-    merge,
-    observation_id,
-    seen_hash,
-)
+from services.articles.merge import ALIAS_SECONDS, Merged, SourceAttempt, alias, merge, observation_id, seen_hash
 from services.ports import Create, Document, Operation, Replace, Store, Upsert
 from services.store.containers import ARTICLES, FEEDS, LOCATORS
 
@@ -39,7 +31,7 @@ Articles = dict[str, ArticleDocument | None]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What became of candidates. `due` are the ids of articles whose analysis is due.
+    """The outcome of a write. `due` are the ids of articles whose analysis is due.
 
     `any_matched`: a candidate matched an article, so articles may have been written. `published` are the publication
     times of the entries that are new to the source, as far as the source gives them. `flood` are the candidates that
@@ -133,7 +125,7 @@ class ArticleWriter:
         return written + await writer._with_changed_priority(written)
 
     async def _write(self, matches: Iterable[Match], renewed: Sequence[Document]) -> list[Merged]:
-        """Writes the matches, and the `renewed` locators as they are. What became of each article."""
+        """Writes the matches, and the `renewed` locators as they are. Returns one Merged for each article."""
         groups = grouped(matches)
         articles = await self._read(groups)
         groups = await self._claimed(separated(groups, articles, self.attempt.source))

@@ -362,15 +362,15 @@ def test_an_attribution_without_priority_has_the_lowest() -> None:
     assert priority_of({"source_priority": 0}) == 0
 
 
-def attributions(**told: tuple[int | None, str]) -> dict[str, AttributionDocument]:
+def attributions(**stored: tuple[int | None, str]) -> dict[str, AttributionDocument]:
     return {
         key: {"source_priority": priority, "scraped_at": scraped, "crawl_timestamp": "2026-02-20T00:00:00Z"}
-        for key, (priority, scraped) in told.items()
+        for key, (priority, scraped) in stored.items()
     }
 
 
 @pytest.mark.parametrize(
-    ("told", "chosen"),
+    ("stored", "chosen"),
     [
         ({"a": (1, "2026-02-20T00:00:00Z"), "b": (2, "2026-02-21T00:00:00Z")}, "a"),
         ({"a": (1, "2026-02-20T00:00:00Z"), "b": (1, "2026-02-20T00:00:01Z")}, "b"),
@@ -381,9 +381,9 @@ def attributions(**told: tuple[int | None, str]) -> dict[str, AttributionDocumen
     ],
 )
 def test_the_canonical_source_has_the_lowest_priority_then_the_latest_revision_then_the_highest_id(
-    told: dict[str, tuple[int | None, str]], chosen: str
+    stored: dict[str, tuple[int | None, str]], chosen: str
 ) -> None:
-    assert chosen_source(attributions(**told)) == chosen
+    assert chosen_source(attributions(**stored)) == chosen
 
 
 def test_an_observation_is_named_by_source_and_day() -> None:

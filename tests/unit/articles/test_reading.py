@@ -36,12 +36,12 @@ def articles(store: SqliteStore, watch: Watch) -> Articles:
     return Articles(store, watch)
 
 
-async def found(articles: Articles, **said: str) -> list[str]:
+async def found(articles: Articles, **given: str) -> list[str]:
     """All headlines, page by page, so that cursors are tried as well."""
     headlines: list[str] = []
     after: str | None = None
     while True:
-        page = await articles.page(article_filter(said, NOW), 2, after)
+        page = await articles.page(article_filter(given, NOW), 2, after)
         headlines += [each.headline for each in page.items]
         after = page.next
         if after is None:
@@ -72,7 +72,7 @@ async def test_articles_are_listed_newest_first_by_all_that_they_have_in_common(
 
 
 @pytest.mark.parametrize(
-    ("said", "field"),
+    ("given", "field"),
     [
         ({"sentiment": "angry"}, "sentiment"),
         ({"sentiment": ""}, "sentiment"),
@@ -89,9 +89,9 @@ async def test_articles_are_listed_newest_first_by_all_that_they_have_in_common(
         ({"text": "x" * 201, "since": "2026-02-21T00:00:00Z"}, "text"),
     ],
 )
-def test_a_filter_that_makes_no_sense_is_refused_by_name(said: dict[str, str], field: str) -> None:
+def test_a_filter_that_makes_no_sense_is_refused_by_name(given: dict[str, str], field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        article_filter(said, NOW)
+        article_filter(given, NOW)
     assert caught.value.field == field
 
 
@@ -201,7 +201,7 @@ async def test_what_never_was_cannot_be_deleted(articles: Articles) -> None:
 
 
 async def test_each_layer_is_exported_whole_page_by_page(articles: Articles, put: Put) -> None:
-    several = [named(f"Story number {n} is told", NOW - timedelta(minutes=n)) for n in range(7)]
+    several = [named(f"Story number {n} is new", NOW - timedelta(minutes=n)) for n in range(7)]
     await put(*several)
     for each in several:
         await put(*(observation(source_id=each.source_id, source=source) for source in ("tiingo", "finnhub")))

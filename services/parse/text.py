@@ -46,7 +46,7 @@ class _Replacements(dict[str, str]):
         return self.get(name.lower(), "<")
 
 
-_REPLACEMENTS = _Replacements({name: " " if name in _BLOCKS else "" for name in _FORMATTING - _INVISIBLE.keys()})
+_REPLACEMENTS = _Replacements({name: " " if name in _BLOCKS else "" for name in _FORMATTING.difference(_INVISIBLE)})
 
 MAX_HTML = 1_000_000
 ROUNDS = 3

@@ -104,22 +104,21 @@ class Fetcher:
         spent, attempt = 0.0, 0
         failed: FetchResult | None = None
         while True:
+            attempt += 1
             hops = _Hops(request, agent)
             result = await self._follow(hops)
             spent += hops.spent_seconds
             if failed is not None and result.status is FetchStatus.BREAKER_OPEN:
                 # The failure that opened the breaker says more.
-                result = failed
-            else:
-                attempt += 1
-                if attempt < self._settings.attempts and result.status in _RETRIED and result.retry_after is None:
-                    if request.reservation is not None:
-                        request.reservation.release()
-                    failed = result
-                    wait: float = self._settings.backoff_base ** (attempt - 1)
-                    await self._sleep(wait * (1 - self._chance() / 2))
-                    continue
-            return replace(result, attempts=attempt, duration_ms=round(spent * 1000))
+                return replace(failed, attempts=attempt - 1, duration_ms=round(spent * 1000))
+            retryable = result.status in _RETRIED and result.retry_after is None
+            if attempt >= self._settings.attempts or not retryable:
+                return replace(result, attempts=attempt, duration_ms=round(spent * 1000))
+            failed = result
+            if request.reservation is not None:
+                request.reservation.release()
+            wait: float = self._settings.backoff_base ** (attempt - 1)
+            await self._sleep(wait * (1 - self._chance() / 2))
 
     async def close(self) -> None:
         await self._http.close()

@@ -37,6 +37,7 @@ SERVERS_NOW = "Wed, 18 Feb 2026 12:00:00 GMT"  # two hours ahead
         ({"Retry-After": "Wed, 18 Feb 2026 11:02:00 +0100"}, 120),
         ({"Retry-After": "Wed, 18 Feb 2026 10:02:00 GMT" + " " * 35 + "x"}, None),
         ({"Retry-After": "Wed, 18 Feb 2026 10:02:00 GMT", "Date": " " * 36 + SERVERS_NOW}, 120),
+        ({"Retry-After": "Wed, 18 Feb 2026 12:02:00 GMT", "Date": " " * 35 + SERVERS_NOW}, 120),
         ({"Retry-After": "Wed, 18 Feb 2026 10:02:00 GMT"}, 120),
         ({"Retry-After": "Wed, 18 Feb 2026 12:02:00 GMT", "Date": SERVERS_NOW}, 120),
         ({"Retry-After": "Wed, 18 Feb 2026 11:02:00 GMT", "Date": SERVERS_NOW}, 0),
@@ -188,8 +189,11 @@ def test_deflate_is_zlibs_format_or_the_bare_stream() -> None:
     # Bare streams whose first bytes look like half of zlib's header.
     for first in (b"\x08\x00", b"\x78\x00", b"\x00\x1f"):
         assert decoded("deflate", first) == "corrupt"
-    stored = b"\x01\x05\x00\xfa\xffhello"
-    assert decoded("deflate", stored) == b"hello"
+    text = b"twenty-three bytes here"
+    assert decoded("deflate", b"\x01\x05\x00\xfa\xffhello") == b"hello"
+    assert decoded("deflate", b"\x08\x05\x00\xfa\xffhello\x01\x00\x00\xff\xff") == b"hello"
+    assert decoded("deflate", b"\x01\x17\x00\xe8\xff" + text) == text
+    assert decoded("deflate", b"\x09\x15\x00\xea\xff" + text[:21]) == text[:21]
 
 
 def test_the_size_is_yielded_before_each_further_step() -> None:

@@ -101,6 +101,14 @@ def test_an_unknown_symbol_has_no_articles() -> None:
     assert FINNHUB.parse(b"[]").items == ()
 
 
+def test_the_apis_are_where_they_say() -> None:
+    assert [api.feed_url(api.base_url) for api in NEWS_APIS] == [
+        "https://api.tiingo.com/tiingo/news",
+        "https://finnhub.io/api/v1/company-news",
+    ]
+    assert TIINGO.feed_url("http://127.0.0.1/X//") == "http://127.0.0.1/X/tiingo/news"
+
+
 @pytest.mark.parametrize(
     ("api", "name", "words"),
     [(TIINGO, "tiingo_error.json", "Tiingo answered: Invalid token."), (FINNHUB, "finnhub_error.json", "API limit")],

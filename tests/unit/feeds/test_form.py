@@ -120,7 +120,7 @@ def test_a_value_that_breaks_a_rule_is_refused_by_the_name_of_its_field(field: s
     [
         ("url", "https://example.com/" + "a" * 1980, "https://example.com/" + "a" * 1981),
         ("source_name", "x" * 200, "x" * 201),
-        ("source_name", "x", ""),
+        ("source_name", "X", ""),
         ("id", "a" * 64, "a" * 65),
         ("id", "a", ""),
         ("id", "A.b_c-9", ".b"),

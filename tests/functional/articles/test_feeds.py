@@ -14,7 +14,7 @@ from services.feeds.claims import ClaimedFeed, IngestMessage
 from services.feeds.form import changed_feed, feed_change
 from services.feeds.outcome import MOST_ERRORS
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus
-from services.ports import BatchOutcome, Operation, Store
+from services.ports import BatchOutcome, Operation, Store, Where
 from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.world import Page, World, item, rss
 
@@ -264,6 +264,28 @@ async def test_one_bad_feed_does_not_keep_the_others_from_being_saved(world: Wor
     assert (run.status, run.errors) == ("PARTIAL", ("b: ZeroDivisionError",))
     assert run.metrics is not None
     assert run.metrics.articles_fetched == {"a": 1, "b": 0, "c": 1}
+
+
+class _BreaksCounting(CountingStore):
+    """Fails with a bug at its first count, which is after the articles are stored."""
+
+    has_broken = False
+
+    async def count(self, container: str, where: tuple[Where, ...] = (), partition: str | None = None) -> int:
+        if not self.has_broken:
+            self.has_broken = True
+            raise KeyError("a bug")
+        return await super().count(container, where, partition)
+
+
+async def test_articles_that_were_stored_before_a_bug_are_counted_with_the_attempt_that_failed(world: World) -> None:
+    await world.add_feed("a", [item(1), item(2)])
+    (batch,) = await world.claimed("a")
+    await world.new_worker(_BreaksCounting(world.store)).ingestion.ingest(batch, 5)
+    feed = await world.feed("a")
+    assert (feed.last_error, feed.total_articles_fetched) == ("KeyError", 2)
+    (attempt,) = await world.attempts()
+    assert (attempt["status"], attempt["articles_stored"]) == ("FAILED", 2)
 
 
 async def test_a_persons_change_during_a_fetch_stays(world: World) -> None:

@@ -196,7 +196,7 @@ class _Finder:
                 yield ast.BinOp(node.left, ARITHMETIC[type(node.op)](), node.right)
             case ast.AugAssign() if type(node.op) in ARITHMETIC:
                 yield ast.AugAssign(node.target, ARITHMETIC[type(node.op)](), node.value)
-            case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value is None):
+            case ast.Return(value=ast.expr() as value) if not _is_falsy_or_true(value):
                 yield ast.Return(ast.Constant(None))
             case ast.Expr() if not _is_super_init(node.value):
                 yield ast.Pass()
@@ -261,6 +261,11 @@ def _other_comparisons(node: ast.Compare) -> Iterator[ast.Compare]:
 def _is_super_init(node: ast.AST) -> bool:
     """Whether an error passes on its message."""
     return isinstance(node, ast.Call) and ast.unparse(node.func) == "super().__init__"
+
+
+def _is_falsy_or_true(node: ast.expr) -> bool:
+    """Whether returning None instead would change nothing, or the same as another mutation."""
+    return isinstance(node, ast.Constant) and (not node.value or node.value is True)
 
 
 def _is_text(node: ast.AST) -> bool:

@@ -31,6 +31,7 @@ def changes(source: str) -> list[str]:
         ("X = a.startswith(b)", ["a.startswith -> a.endswith"]),
         ("def f():\n    return a", ["return a -> return None"]),
         ("def f():\n    return None", []),
+        ("def f():\n    return False", ["False -> True"]),
         ("def f():\n    if a:\n        g()", ["a -> not a", "g() -> pass"]),
         ("def f():\n    if a == b:\n        raise g('message')", ["a == b -> a != b", "raise g('message') -> pass"]),
         ("def f():\n    a.b = c\n    d = c", ["a.b = c -> pass"]),

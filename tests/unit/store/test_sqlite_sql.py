@@ -217,6 +217,14 @@ def test_a_page_begins_behind_the_cursor(filled: sqlite3.Connection, partition: 
     assert found(filled, Query(partition=partition, after=cursor)) == "ij"
 
 
+def test_keys_that_are_columns_are_compared_with_the_cursor_as_row_values() -> None:
+    for reverse, sign in ((False, ">"), (True, "<")):
+        first = plans.plan(MENTIONS, Query(reverse=reverse))
+        later = Query(reverse=reverse, after=plans.encode_cursor(first.fingerprint, ["t", "h"]))
+        statement, _ = sqlite_sql.select(plans.plan(MENTIONS, later), NOW)
+        assert f" AND (pk, id) {sign} (:p1, :p2) ORDER BY pk" in statement
+
+
 def test_a_condition_at_the_end_of_the_cursor_does_not_bound_the_scan() -> None:
     spec = CONTAINERS["feeds"]
     for op, reverse, is_bound in (("le", False, False), ("ge", False, True), ("le", True, True), ("gt", True, False)):

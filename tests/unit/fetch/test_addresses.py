@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 from yarl import URL
 
 from models.values import is_web_url
-from services.fetch.addresses import checked_url, odd_address, refused_address, without_query
+from services.fetch.addresses import (
+    LONGEST_URL,
+    checked_url,
+    is_loopback,
+    odd_address,
+    refused_address,
+    same_origin,
+    without_query,
+)
 
 INSIDE = [
     *("0.0.0.0", "0.1.2.3", "10.255.255.255", "100.64.0.1", "100.127.255.255", "127.0.0.1", "127.255.0.1"),
@@ -51,6 +59,102 @@ def test_metadata_and_multicast_are_refused_always(address: str) -> None:
     assert refused_address(address, allow_private=True)
 
 
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("localhost", "not an address"),
+        ("169.254.169.254", "metadata, broadcast or multicast address"),
+        ("10.0.0.1", "private, loopback or reserved address"),
+        ("fd00::1%eth0", "private, loopback or reserved address"),
+        ("::ffff:10.0.0.1", "private address within another"),
+        ("2002:808:808::", "private address within another"),
+    ],
+)
+def test_a_refused_address_has_a_reason(address: str, reason: str) -> None:
+    assert refused_address(address, allow_private=False) == reason
+
+
+@pytest.mark.parametrize(
+    ("low", "reason"), [("::8.8.8.8", True), ("64:ff9b::8.8.8.9", False), ("64:ff9b::10.0.0.1", True)]
+)
+def test_the_last_bits_of_an_address_are_those_of_the_embedded_one(low: str, reason: bool) -> None:
+    assert bool(refused_address(low, allow_private=False)) is reason
+    assert refused_address("64:ff9b::100.100.100.201", allow_private=True) is None
+    assert refused_address("64:ff9b::255.255.255.255", allow_private=True) is not None
+
+
+@pytest.mark.parametrize(
+    ("address", "isatap"),
+    [
+        ("2600::5efe:808:808", True),
+        ("2600::200:5efe:808:808", True),
+        ("2600::1:5efe:808:808", False),
+        ("2600::5eff:808:808", False),
+    ],
+)
+def test_isatap_addresses_are_refused_as_relays(address: str, isatap: bool) -> None:
+    assert (refused_address(address, allow_private=False) == "private address within another") is isatap
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("http://[::1", "not a URL"),
+        ("http://x.example:port/", "not a URL"),
+        ("https://x.example/" + "a" * (LONGEST_URL - 17), "longer than 4096 characters"),
+        ("https://x.example/a\tb", "contains spaces or control characters"),
+        ("https://x.example/a b", "contains spaces or control characters"),
+        ("ftp://x.example/", "must begin with http:// or https://"),
+        ("x.example", "must begin with http:// or https://"),
+        ("https:///path", "has no host"),
+        ("http://[fe80::1%25eth0]/", "has an impossible host"),
+        ("https://user@x.example/", "must not contain a user name or password"),
+        ("https://:secret@x.example/", "must not contain a user name or password"),
+        ("https://x.example:0/", "port must be 1 or more"),
+    ],
+)
+def test_a_url_that_cannot_be_fetched_has_a_reason(text: str, fault: str) -> None:
+    assert checked_url(text) == fault
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        (" https://x.example/a#b ", "https://x.example/a"),
+        ("http://x.example:1/", "http://x.example:1/"),
+        ("https://x.example/" + "a" * (LONGEST_URL - 18), "https://x.example/" + "a" * (LONGEST_URL - 18)),
+    ],
+)
+def test_a_url_is_fetched_without_its_fragment(text: str, url: str) -> None:
+    assert str(checked_url(text)) == url
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [
+        ("localhost", True),
+        ("127.0.0.1", True),
+        ("127.8.9.10", True),
+        ("::1", True),
+        ("127.example", False),
+        ("x.127.", False),
+        ("10.0.0.1", False),
+        ("2606::1", False),
+        ("localhost.example", False),
+        ("", False),
+    ],
+)
+def test_a_loopback_host_is_localhost_or_a_loopback_address(host: str, loopback: bool) -> None:
+    assert is_loopback(host) is loopback
+
+
+def test_an_origin_is_scheme_host_and_port() -> None:
+    url = URL("https://x.example/a?b")
+    assert same_origin(url, URL("https://x.example/c"))
+    for other in ("http://x.example/a", "https://y.example/a", "https://x.example:444/a"):
+        assert same_origin(url, URL(other)) is False
+
+
 @given(st.ip_addresses(v=4).map(str))
 def test_an_address_is_judged_the_same_when_it_is_wrapped_in_ipv6(address: str) -> None:
     plain = refused_address(address, allow_private=False)
@@ -61,7 +165,7 @@ def test_an_address_is_judged_the_same_when_it_is_wrapped_in_ipv6(address: str) 
 @pytest.mark.parametrize(
     "host", ["127.1", "2130706433", "0x7f.1", "0x7f000001", "0177.0.0.1", "127.0.0.1.", "0", "1.2"]
 )
-def test_odd_notations_of_addresses_are_told_from_names(host: str) -> None:
+def test_odd_notations_of_addresses_are_distinguished_from_names(host: str) -> None:
     url = checked_url(f"http://{host}/")
     assert not isinstance(url, str)
     assert odd_address(url)
@@ -82,6 +186,7 @@ def test_a_url_in_a_message_has_no_secret() -> None:
         == "https://example.com:8443/feed"
     )
     assert without_query("http://[::1") == "(not a URL)"
+    assert without_query("https://x.example/" + "a" * 300) == "https://x.example/" + "a" * 182
 
 
 @pytest.mark.parametrize("text", ["http://][@/", "http://[fe80::1%25eth0]/", "http://a\xa0b/"])

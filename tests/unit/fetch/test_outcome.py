@@ -1,9 +1,19 @@
-"""What opens private feeds comes from settings of one kind only."""
+"""Credentials come from settings of one kind only, and requests and results show no secret."""
 
 import pytest
 
 from models.errors import InvalidInput
-from services.fetch.outcome import BasicCredential, HeaderCredential, credentials_in
+from services.fetch.limits import BodyBudget, BodyReservation
+from services.fetch.outcome import (
+    FEED_TYPES,
+    READABLE,
+    BasicCredential,
+    FetchRequest,
+    FetchResult,
+    FetchStatus,
+    HeaderCredential,
+    credentials_in,
+)
 
 find = credentials_in(
     {
@@ -27,3 +37,40 @@ def test_no_other_setting_can_be_sent_out_whatever_a_feeds_document_says_and_non
     with pytest.raises(InvalidInput) as refused:
         find(name)
     assert not any(secret in str(refused.value) for secret in ("s3cret", "other"))
+
+
+@pytest.mark.parametrize("name", ["FEED_CREDENTIAL_C", "FEED_CREDENTIAL_D", "other"])
+def test_a_setting_that_is_missing_or_malformed_is_named_with_what_is_allowed(name: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        find(name)
+    allowed = "must be a setting FEED_CREDENTIAL_…, with the value `basic user:password` or `header Name: value`"
+    assert str(refused.value) == f"{name}: {allowed}"
+
+
+def test_requests_and_results_show_no_secret() -> None:
+    for credential in (BasicCredential("user", "s3cret"), HeaderCredential("X-Key", "s3cret")):
+        assert "s3cret" not in repr(credential)
+        request = FetchRequest("https://x.example/?key=s3cret", credential=credential)
+        assert "s3cret" not in repr(request)
+        assert "credential" not in repr(request)
+    result = FetchResult(
+        FetchStatus.FETCHED, "https://x.example/?key=s3cret", body=b"s3cret", moved_to="https://x.example/?key=s3cret"
+    )
+    assert "s3cret" not in repr(result)
+
+
+def test_a_request_reads_the_body_of_a_feed_unless_it_says_otherwise() -> None:
+    request = FetchRequest("https://x.example/")
+    assert (request.read_body, request.reservation, request.accept) == (True, None, FEED_TYPES)
+    assert FEED_TYPES.split(", ")[0] == "application/atom+xml"
+    reserved = FetchRequest("https://x.example/", reservation=BodyReservation(BodyBudget()))
+    assert reserved == request, "the reservation is no part of what is asked for"
+    assert "reservation" not in repr(reserved)
+
+
+def test_a_result_has_taken_no_time_and_no_bytes_until_it_says_so() -> None:
+    result = FetchResult(FetchStatus.DNS, "https://x.example/")
+    assert (result.duration_ms, result.attempts, result.received_bytes) == (0, 0, 0)
+    assert not result.ok
+    assert {status.value for status in READABLE} == {"fetched", "unchanged", "not_modified"}
+    assert all(FetchResult(status, "https://x.example/").ok for status in READABLE)

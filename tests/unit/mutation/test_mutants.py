@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from scripts.mutation.mutants import is_pure, module_mutants
@@ -94,3 +96,8 @@ def test_a_module_that_is_async_or_reaches_out_is_not_pure(source: str, pure: bo
 def test_the_indented_lines_under_a_survivor_are_its_reason() -> None:
     text = "# a comment\n\na | b\n    The first\n    and the second line.\nc | d\n"
     assert read_survivors(text) == {"a | b": "The first and the second line.", "c | d": ""}
+
+
+def test_every_listed_survivor_has_a_reason() -> None:
+    listed = read_survivors((Path(__file__).parents[2] / "mutation" / "survivors.txt").read_text())
+    assert [mutant for mutant, reason in listed.items() if not reason or mutant.count(" | ") < 3] == []

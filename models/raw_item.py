@@ -21,7 +21,7 @@ class RawItem(NamedTuple):
     `article_id` is the source's own id (guid, Atom id, API id), None without one and for an id that repeats within the
     document. `headline` is not empty, on one line, without markup or entities. `published` is aware UTC in whole
     seconds; if it is None, `published_flag` says why. `publisher` is the publisher that the source names: RSS
-    `<source>`, an API's `source`. `date_text` is the entry's date as written, even if it is unreadable; `mended` lists
+    `<source>`, an API's `source`. `date_text` is the entry's date as written, even if it is unreadable; `repairs` lists
     what else was cut or left out. `url_shared`: the entry has no id, and other entries have its URL under other
     headlines, so that the URL does not identify it.
     """
@@ -37,7 +37,7 @@ class RawItem(NamedTuple):
     tickers: tuple[str, ...] = ()
     publisher: str | None = None
     date_text: str = ""
-    mended: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
     url_shared: bool = False
 
 

@@ -295,7 +295,7 @@ def _observation(
         "tags": list(item.tags),
         "tickers": list(item.tickers),
         "revision": candidate.revision,
-        "parse_warnings": [*item.mended, *([f"date_{candidate.flag}"] if candidate.flag is not None else [])],
+        "parse_warnings": [*item.repairs, *([f"date_{candidate.flag}"] if candidate.flag is not None else [])],
     }
     _stamp(document, "Observation", attempt, ARTICLE_SECONDS)
     if candidate.text:

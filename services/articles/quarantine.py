@@ -145,16 +145,17 @@ def json_of(item: RawItem) -> dict[str, Any]:
         "tickers": list(item.tickers),
         "publisher": item.publisher,
         "date_text": one_line(item.date_text[:LONGEST_DATE]),
-        "mended": list(item.mended),
+        "mended": list(item.repairs),
         "url_shared": item.url_shared,
     }
 
 
 def item_of(written: dict[str, Any]) -> RawItem:
     """The item of which `json_of` gave `written`, also in an earlier version of this app."""
-    published = written["published"]
-    lists = {name: tuple(written.get(name, ())) for name in ("tags", "tickers", "mended")}
-    return RawItem(**{**written, **lists, "published": parse_time(published) if published else None})
+    fields = {**written, "repairs": written.get("mended", ())}
+    fields.pop("mended", None)
+    fields |= {name: tuple(fields.get(name, ())) for name in ("tags", "tickers", "repairs")}
+    return RawItem(**{**fields, "published": parse_time(fields["published"]) if fields["published"] else None})
 
 
 @dataclass(frozen=True, slots=True)

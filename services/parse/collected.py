@@ -157,11 +157,11 @@ def _kept_tags(tags: Sequence[str], repairs: list[str]) -> tuple[str, ...]:
 
 
 def _without_id(item: RawItem) -> RawItem:
-    return item._replace(article_id=None, mended=(*item.mended, "id_repeated"))
+    return item._replace(article_id=None, repairs=(*item.repairs, "id_repeated"))
 
 
 def _sharing_url(item: RawItem) -> RawItem:
-    return item._replace(url_shared=True, mended=(*item.mended, "url_repeated"))
+    return item._replace(url_shared=True, repairs=(*item.repairs, "url_repeated"))
 
 
 def _web_url(link: str) -> str:

@@ -143,7 +143,7 @@ def test_a_new_entry_is_observed_by_the_attempt_that_created_its_article() -> No
 def test_a_date_that_does_not_count_is_flagged_in_the_article_and_kept_in_the_observation() -> None:
     long = "soon " * 1_000
     one = merged(
-        None, by_a(), in_a(published=None, published_flag="unparsable", date_text=long, mended=("id_repeated",))
+        None, by_a(), in_a(published=None, published_flag="unparsable", date_text=long, repairs=("id_repeated",))
     )
     assert one.article is not None
     assert one.article["published_flag"] == "unparsable"

@@ -126,10 +126,11 @@ def test_an_entry_is_the_same_after_it_was_stored() -> None:
         tickers=("T",),
         publisher="Reuters",
         date_text="soon",
-        mended=("id_repeated",),
+        repairs=("id_repeated",),
         url_shared=True,
     )
     assert item_of(json.loads(json.dumps(json_of(full)))) == full
+    assert json_of(full)["mended"] == ["id_repeated"], "a stored field keeps its name"
     bare = RawItem(None, "https://x.example/1", "A headline", None, "missing")
     assert item_of(json_of(bare)) == bare
 

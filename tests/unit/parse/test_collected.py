@@ -109,15 +109,15 @@ def test_other_links_are_refused(link: str) -> None:
 
 def test_what_is_too_long_is_cut_or_left_out_and_counted() -> None:
     found, warnings = item(title="x" * (MAX_HEADLINE - 1) + " y")
-    assert (found.headline, found.mended, warnings) == (
+    assert (found.headline, found.repairs, warnings) == (
         "x" * (MAX_HEADLINE - 1),
         ("headline_cut",),
         {"headline_cut": 1},
     )
-    assert item(title="x" * MAX_HEADLINE) == (found._replace(headline="x" * MAX_HEADLINE, mended=()), {})
+    assert item(title="x" * MAX_HEADLINE) == (found._replace(headline="x" * MAX_HEADLINE, repairs=()), {})
     assert item(article_id="x" * MAX_ID)[0].article_id == "x" * MAX_ID
     found, warnings = item(article_id="x" * (MAX_ID + 1))
-    assert (found.article_id, found.mended, warnings) == (None, ("id_ignored",), {"id_ignored": 1})
+    assert (found.article_id, found.repairs, warnings) == (None, ("id_ignored",), {"id_ignored": 1})
     for name in ("summary", "content"):
         assert item(**{name: "x" * MAX_HTML})[1] == {}
         found, warnings = item(**{name: "x" * (MAX_HTML + 1)})
@@ -156,7 +156,7 @@ def test_an_id_that_repeats_identifies_none_of_its_items() -> None:
     collected = Collected()
     for number, article_id in enumerate(["a", "b", "a", ""]):
         add(collected, article_id=article_id, link=f"{URL}{number}")
-    assert [(each.article_id, each.mended) for each in collected.items()] == [
+    assert [(each.article_id, each.repairs) for each in collected.items()] == [
         (None, ("id_repeated",)),
         ("b", ()),
         (None, ("id_repeated",)),
@@ -175,7 +175,7 @@ def test_a_url_shared_by_items_without_an_id_identifies_them_only_if_their_headl
         ("Same", "", f"{URL}/same"),
     ]:
         add(collected, title=title, article_id=article_id, link=link)
-    assert [(each.url_shared, each.mended) for each in collected.items()] == [
+    assert [(each.url_shared, each.repairs) for each in collected.items()] == [
         (True, ("url_repeated",)),
         (True, ("url_repeated",)),
         (False, ()),

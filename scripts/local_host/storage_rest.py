@@ -31,7 +31,7 @@ from .queues import (
 )
 
 ACCOUNT = "devstoreaccount1"
-# Azurite's and the old emulator's: public, and the same for everybody.
+# The published key of Azurite and the old emulator.
 _KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 _VERSION = "2024-11-04"
 # A text that doubles in escaping, and its wrapping.
@@ -42,18 +42,20 @@ _STATUS = {
     "QueueAlreadyExists": 409, "RequestBodyTooLarge": 413, "UnsupportedHttpVerb": 405, "NotImplemented": 501,
 }  # fmt: skip
 
+_CODE = {NoSuchQueue: "QueueNotFound", NoSuchMessage: "MessageNotFound", WrongReceipt: "PopReceiptMismatch"}
+
 
 def connection_string(origin: str) -> str:
-    """What AzureWebJobsStorage says; `origin` is such as http://127.0.0.1:7071."""
+    """The value of AzureWebJobsStorage for an origin such as http://127.0.0.1:7071."""
     return f"DefaultEndpointsProtocol=http;AccountName={ACCOUNT};AccountKey={_KEY};QueueEndpoint={origin}/{ACCOUNT};"
 
 
 class _Fault(Exception):
-    """A refusal, by Storage's error code."""
+    """An error code of Storage."""
 
 
 class StorageRest:
-    """Answers what is below /devstoreaccount1."""
+    """Answers requests below /devstoreaccount1."""
 
     def __init__(self, queues: Queues, clock: Callable[[], float]) -> None:
         self._queues = queues
@@ -69,12 +71,8 @@ class StorageRest:
             return self._answer(request.method, path, query, request.headers, body)
         except _Fault as fault:
             return self._refuse(str(fault))
-        except NoSuchQueue:
-            return self._refuse("QueueNotFound")
-        except NoSuchMessage:
-            return self._refuse("MessageNotFound")
-        except WrongReceipt:
-            return self._refuse("PopReceiptMismatch")
+        except (NoSuchQueue, NoSuchMessage, WrongReceipt) as error:
+            return self._refuse(_CODE[type(error)])
 
     def _answer(
         self, method: str, path: list[str], query: Mapping[str, str], headers: Mapping[str, str], body: bytes

@@ -193,9 +193,8 @@ def _right(plain: str) -> str:
 
 def _unspaced_script(character: str) -> str:
     """The script without spaces to which the character belongs, if any."""
-    if character.isascii():
-        return ""
-    return next((script for script in (RUNNING, KATAKANA, HANGUL) if re.match(f"[{script}]", character)), "")
+    scripts = () if character.isascii() else (RUNNING, KATAKANA, HANGUL)
+    return next((script for script in scripts if re.match(f"[{script}]", character)), "")
 
 
 def _one_of_words(more: str) -> str:

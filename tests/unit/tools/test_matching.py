@@ -42,6 +42,16 @@ def test_case_forms_and_spaces_are_normalized_as_in_names(original: str, normali
     assert normalize(original).text == normalized
 
 
+SPACES = "\n\t\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\u00a0\u1680\u2003\u2028\u2029\u202f\u3000"
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_every_kind_of_space_becomes_a_plain_one(space: str) -> None:
+    assert normalize(f"a{space}b").text == "a b"
+    assert normalize(f"é{space}b").text == "é b"
+    assert normalize(f"ﬁ{space} b").text == "fi b"
+
+
 def test_urls_are_blanked_and_keep_their_length() -> None:
     text = "see https://go.dev/doc and HTTP://Go.dev now"
     assert without_urls(text) == "see " + " " * 18 + " and " + " " * 13 + " now"
@@ -52,6 +62,7 @@ def test_a_span_ends_behind_its_last_character() -> None:
     found = normalize("a  b")
     assert (found.text, found.original_span(0, 1), found.original_span(2, 3)) == ("a b", Span(0, 1), Span(3, 4))
     assert normalize("plain").original_span(1, 3) == Span(1, 3)
+    assert normalize("ﬁX").original_span(2, 3) == Span(1, 2)
     assert normalize("ﬁne").original_span(0, 2) == Span(0, 1), "one character of the original becomes two"
 
 
@@ -60,6 +71,8 @@ def test_a_span_ends_behind_its_last_character() -> None:
     [
         ("c++20 is .net, node.js_x", {"c", "20", "is", "net", "node", "js_x"}),
         ("größe über", {"größe", "über"}),
+        ("éX 1", {"éX", "1"}),
+        ("a\x7fb", {"a", "b"}),
         ("腾讯微信 ok", {"腾", "讯", "微", "信", "腾讯", "讯微", "微信", "ok"}),
     ],
 )
@@ -88,6 +101,15 @@ def test_words_and_pairs_of_characters_show_which_names_may_be_there(text: str, 
         ("카카오", "카카오 카카오가 카카오톡은", 2),
         ("हिन्दी", "हिन्दी हिन्दीा", 1),
         ("é", "é éa", 1),
+        ("node", "see .node, (node: node", 3),
+        ("node", "nodeX Xnode", 0),
+        (".net", "a ..net", 0),
+        ("c", "c: c. c=", 3),
+        ("c", "c\u0301", 0),
+        ("c++", "c++: c++\u0301", 1),
+        ("ドッカー", "「ドッカー」 xドッカーx XドッカーX", 3),
+        ("ドッカー", "ァドッカー", 0),
+        ("ああ", "あああ", 2),
     ],
 )
 def test_how_often_a_phrase_stands_between_its_boundaries(phrase: str, text: str, count: int) -> None:

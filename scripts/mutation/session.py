@@ -15,7 +15,7 @@ import time
 import traceback
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,7 @@ TEST_FOLDERS = ("unit", "properties")
 LEAST_KILLED = 0.9
 MOST_SECONDS = 3.0
 """A mutant is decided by at most so many seconds of tests: those of its own module first, then the quickest."""
+LONGEST_RECORD_SECONDS = 900.0
 LONGEST_SECONDS = 180.0
 """After which a process that only waits is killed. One that computes is limited by each test's usual processor time."""
 PROGRESS_SECONDS = 20.0
@@ -131,7 +132,7 @@ class MutationSession:
             while waiting or children.running:
                 if waiting and children.has_room():
                     name, work = waiting.popleft()
-                    children.start(name, LONGEST_SECONDS, work)
+                    children.start(name, LONGEST_RECORD_SECONDS, work)
                     continue
                 name, outcome, folder = children.wait()
                 if outcome != trial.SURVIVED:
@@ -263,7 +264,9 @@ class _Children(Generic[T]):
 
     def __exit__(self, *error: object) -> None:
         for child, (*_, folder) in self.running.items():
-            os.killpg(child, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it may have no group of its own yet
+                os.killpg(child, signal.SIGKILL)
+            os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -107,7 +107,10 @@ def in_place(tree: ast.Module, path: Path, warm: Warm, picked: Sequence[str]) ->
         cache.cache_clear()
     items = [warm.items[name] for name in picked]
     for item, following in zip(items, [*items[1:], None], strict=True):
-        item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+        try:
+            item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+        except Exception:  # of a fixture or a plugin that uses the mutated function
+            return KILLED
         if warm.failures.failed:
             return KILLED
     return SURVIVED

@@ -58,7 +58,6 @@ from services.workflows.reanalysis import Reanalysis
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
 
-    from services.fetch.fetcher import Fetcher
     from services.mentions.analyzers.port import Analyzer
     from services.store.cosmos import CosmosStore
     from services.store.sqlite import SqliteStore
@@ -174,7 +173,9 @@ async def build(
             await _migrate(store, clock)
         queues = _queues(settings, credential)
         resources.push_async_callback(queues.close)
-        fetcher = _fetcher(settings, clock)
+        from services.fetch.fetcher import Fetcher
+
+        fetcher = Fetcher(settings, clock=clock)
         resources.push_async_callback(fetcher.close)
         engine = RunEngine(store, clock, _new_id)
         heartbeats = Heartbeats(store, clock)
@@ -261,23 +262,6 @@ def _new_id() -> str:
 
 def _new_uuid() -> str:
     return str(uuid.uuid4())
-
-
-def _fetcher(settings: Settings, clock: Clock) -> Fetcher:
-    from services.fetch.fetcher import Fetcher, FetcherSettings
-
-    return Fetcher(
-        FetcherSettings(
-            user_agents=settings.fetch_user_agent,
-            timeout_seconds=settings.request_timeout_seconds,
-            attempts=settings.retry_attempts,
-            backoff_base=settings.retry_backoff_base,
-            concurrent=settings.max_concurrent_requests,
-            concurrent_per_host=settings.max_concurrent_requests_per_host,
-            allow_private_addresses=settings.allow_private_addresses,
-        ),
-        clock=clock,
-    )
 
 
 def _analyzer(settings: Settings, credential: NewCredential) -> Analyzer:

@@ -13,8 +13,8 @@ import itertools
 import random
 import ssl
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import httpx
 from yarl import URL
@@ -25,6 +25,7 @@ from services.fetch.outcome import BasicCredential, Credential, FetchRequest, Fe
 from services.fetch.response import max_age_seconds, retry_after_seconds, validator
 from services.fetch.transport import AbstractResolver, CheckedTransport, Failure, HttpClient, Response
 from services.ports import Clock, utc_now
+from services.settings import Settings
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 PERMANENT_REDIRECTS = frozenset({301, 308})
@@ -39,41 +40,29 @@ _STATUSES = {
     429: (FetchStatus.RATE_LIMITED, "asked too often"),
 }
 POLITE_PER_HOST = 2
+"""Requests at once, unless a setting says otherwise. This machine then has no limit."""
+MOST_BYTES = 10_000_000
+MOST_REDIRECTS = 5
+BREAKER_THRESHOLD = 5
+BREAKER_COOLDOWN_SECONDS = 60.0
 _HOST_FAILS = frozenset({FetchStatus.TIMEOUT, FetchStatus.DNS, FetchStatus.CONNECTION})
 _RETRIED = _HOST_FAILS | {FetchStatus.SERVER_ERROR}
-
-
-@dataclass(frozen=True, slots=True)
-class FetcherSettings:
-    """`timeout_seconds` is for one attempt with all its redirects; `most_bytes` is after decompression.
-
-    The wait before attempt n+1 is `backoff_base`^(n-1) seconds, shortened by up to half at random.
-    `concurrent_per_host` is for every host; 0 means two, and no limit for this machine.
-    """
-
-    user_agents: Sequence[str]
-    timeout_seconds: float = 10.0
-    attempts: int = 3
-    backoff_base: float = 2.0
-    most_bytes: int = 10_000_000
-    most_redirects: int = 5
-    concurrent: int = 10
-    concurrent_per_host: int = 0
-    breaker_threshold: int = 5
-    breaker_cooldown_seconds: float = 60.0
-    allow_private_addresses: bool = False
 
 
 class Fetcher:
     """One per worker: owns the connections, the limits and the breaker, until `close`.
 
-    A `transport` replaces the network in tests: no address is then checked, and `tls` and `resolver` are not used.
+    Of the settings, the timeout is for one attempt with all its redirects, and the wait before attempt n+1 is
+    base^(n-1) seconds, shortened by up to half at random. `most_bytes` is after decompression. A `transport` replaces
+    the network in tests: no address is then checked, and `tls` and `resolver` are not used.
     """
 
     def __init__(
         self,
-        settings: FetcherSettings,
+        settings: Settings,
         *,
+        most_bytes: int = MOST_BYTES,
+        breaker_threshold: int = BREAKER_THRESHOLD,
         clock: Clock = utc_now,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -87,16 +76,17 @@ class Fetcher:
         self._monotonic = monotonic
         self._sleep = sleep
         self._chance = chance
-        self._agents = itertools.cycle(settings.user_agents)
-        self._limits = HostLimits(settings.concurrent, settings.concurrent_per_host or POLITE_PER_HOST)
-        self._breaker = Breaker(settings.breaker_threshold, settings.breaker_cooldown_seconds)
+        self._agents = itertools.cycle(settings.fetch_user_agent)
+        per_host = settings.max_concurrent_requests_per_host or POLITE_PER_HOST
+        self._limits = HostLimits(settings.max_concurrent_requests, per_host)
+        self._breaker = Breaker(breaker_threshold, BREAKER_COOLDOWN_SECONDS)
         transport = transport or CheckedTransport(
-            connections=settings.concurrent,
+            connections=settings.max_concurrent_requests,
             allow_private_addresses=settings.allow_private_addresses,
             tls=tls,
             resolver=resolver,
         )
-        self._http = HttpClient(transport, settings.most_bytes)
+        self._http = HttpClient(transport, most_bytes)
 
     async def fetch(self, request: FetchRequest) -> FetchResult:
         """Cancelling it leaves nothing behind."""
@@ -112,12 +102,12 @@ class Fetcher:
                 # The failure that opened the breaker says more.
                 return replace(failed, attempts=attempt - 1, duration_ms=round(spent * 1000))
             retryable = result.status in _RETRIED and result.retry_after is None
-            if attempt >= self._settings.attempts or not retryable:
+            if attempt >= self._settings.retry_attempts or not retryable:
                 return replace(result, attempts=attempt, duration_ms=round(spent * 1000))
             failed = result
             if request.reservation is not None:
                 request.reservation.release()
-            wait: float = self._settings.backoff_base ** (attempt - 1)
+            wait: float = self._settings.retry_backoff_base ** (attempt - 1)
             await self._sleep(wait * (1 - self._chance() / 2))
 
     async def close(self) -> None:
@@ -132,7 +122,7 @@ class Fetcher:
             if isinstance(response, Failure):
                 target = response
             elif response.status_code in REDIRECTS:
-                target = hops.redirected(response, self._settings.most_redirects)
+                target = hops.redirected(response, MOST_REDIRECTS)
             else:
                 return self._result(response, target, hops)
         return FetchResult(
@@ -149,7 +139,7 @@ class Fetcher:
     async def _send(self, url: URL, hops: _Hops) -> Response | Failure:
         """One hop, within the limits of its host."""
         host, reservation = f"{url.raw_host}:{url.port}", hops.request.reservation
-        unlimited = not self._settings.concurrent_per_host and is_loopback(url.raw_host or "")
+        unlimited = not self._settings.max_concurrent_requests_per_host and is_loopback(url.raw_host or "")
         async with self._limits.slot(None if unlimited else host):
             pause = self._breaker.admit(host, self._monotonic())
             if pause is not None:
@@ -159,7 +149,7 @@ class Fetcher:
             waited = reservation.waited_seconds if reservation else 0.0
             reported = False
             try:
-                left = max(self._settings.timeout_seconds - hops.spent_seconds, 0.001)
+                left = max(self._settings.request_timeout_seconds - hops.spent_seconds, 0.001)
                 read_body = hops.request.read_body
                 response = await self._http.get(url, hops.headers, left, reservation, read_body=read_body)
                 self._report(host, response)

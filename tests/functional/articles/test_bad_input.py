@@ -162,7 +162,7 @@ async def fetched(world: World, make: Make, good: str, url: str, **settings: Any
     """The bad feed after a message that named a good one, too. The good feed is as if it had been alone."""
     await world.add_feed("good", feed_url=good)
     await world.add_feed("bad", feed_url=url)
-    worker = world.new_worker(shelf=make(attempts=1, **settings))
+    worker = world.new_worker(shelf=make(retry_attempts=1, **settings))
     world.clock.forward(minutes=1)
     (batch,) = await worker.claims.claim_due(world.clock.now)
     assert {each.feed_id for each in batch.feeds} == {"good", "bad"}
@@ -187,7 +187,7 @@ async def test_a_response_that_is_no_feed_is_an_error_of_its_feed_in_words(
 ) -> None:
     answer, fingerprint, words = REFUSED[what]
     server.answers["/feed"] = answer
-    bad = await fetched(world, make, good, server.url(), timeout_seconds=1.5)
+    bad = await fetched(world, make, good, server.url(), request_timeout_seconds=1.5)
     assert (bad.consecutive_errors, bad.last_error_fingerprint) == (1, fingerprint)
     assert words in str(bad.last_error)
     (attempt,) = [each for each in await world.attempts() if each["status"] == "FAILED"]

@@ -12,7 +12,7 @@ from models.article import Article
 from models.run import IngestionBatch
 from services.articles.poll import FeedPoller
 from services.feeds.news_apis import enabled_apis
-from services.fetch.fetcher import Fetcher, FetcherSettings
+from services.fetch.fetcher import Fetcher
 from services.fetch.outcome import FetchResult, FetchStatus, credentials_in
 from services.settings import ApiAccess, Settings
 from services.store.sqlite import SqliteStore
@@ -69,7 +69,7 @@ async def test_the_example_is_one_article_with_two_sources_and_two_observations(
             },
             api_tickers=("AAPL", "ZZZZ"),
         )
-        fetcher = Fetcher(FetcherSettings(("test",), attempts=1, allow_private_addresses=True))
+        fetcher = Fetcher(Settings(store="sqlite", retry_attempts=1, allow_private_addresses=True))
         world = World(store, clock, settings)
         worker = world.new_worker(shelf=fetcher)
         outcomes = []

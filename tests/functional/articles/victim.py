@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from services.feeds.claims import IngestMessage
-from services.fetch.fetcher import Fetcher, FetcherSettings
+from services.fetch.fetcher import Fetcher
 from services.ports import utc_now
 from services.settings import Settings
 from services.store.sqlite import SqliteStore
@@ -48,7 +48,14 @@ async def ingest(folder: Path, ahead: timedelta) -> None:
         return utc_now() + ahead
 
     store = SqliteStore(folder / "store.db", clock)
-    fetcher = Fetcher(FetcherSettings(("test",), allow_private_addresses=True, concurrent_per_host=8))
+    fetcher = Fetcher(
+        Settings(
+            store="sqlite",
+            max_concurrent_requests=10,
+            max_concurrent_requests_per_host=8,
+            allow_private_addresses=True,
+        )
+    )
     settings = Settings(store="sqlite")
     ids = (f"{os.getpid()}-{uuid.uuid4().hex[:8]}-{number}" for number in itertools.count())
     worker = Worker(store, fetcher, clock, settings, ids)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from services.fetch.fetcher import Fetcher, FetcherSettings
+from services.fetch.fetcher import Fetcher
+from services.settings import Settings
 
 Handler = Callable[["Request", asyncio.StreamWriter], Awaitable[None]]
 
@@ -105,8 +106,14 @@ async def make() -> AsyncIterator[Make]:
             if waits is not None:
                 waits.append(seconds)
 
-        chosen = {"user_agents": ("toolpulse-test (test@example.com)",), "allow_private_addresses": True, **settings}
-        made.append(Fetcher(FetcherSettings(**chosen), sleep=sleep, **{"chance": lambda: 0.0, **(tools or {})}))
+        chosen = {
+            "store": "sqlite",
+            "fetch_user_agent": ("toolpulse-test (test@example.com)",),
+            "max_concurrent_requests": 10,
+            "allow_private_addresses": True,
+            **settings,
+        }
+        made.append(Fetcher(Settings(**chosen), sleep=sleep, **{"chance": lambda: 0.0, **(tools or {})}))
         return made[-1]
 
     yield fetcher

@@ -39,7 +39,7 @@ async def test_it_says_honestly_who_asks_and_asks_for_what_can_be_bounded(server
 
 
 async def test_user_agents_take_turns(server: Server, make: Make) -> None:
-    fetcher = make(user_agents=("a (x@example.com)", "b (x@example.com)"))
+    fetcher = make(fetch_user_agent=("a (x@example.com)", "b (x@example.com)"))
     for _ in range(3):
         await fetcher.fetch(FetchRequest(server.url()))
     assert [each.headers["user-agent"][0] for each in server.requests] == ["a", "b", "a"]

@@ -85,15 +85,15 @@ async def test_an_endless_body_ends_at_the_cap(server: Server, make: Make) -> No
             await writer.drain()
 
     server.answers["/feed"] = pour
-    result = await make(most_bytes=1_000_000).fetch(FetchRequest(server.url()))
+    result = await make(tools={"most_bytes": 1_000_000}).fetch(FetchRequest(server.url()))
     assert result.status is FetchStatus.TOO_LARGE
     assert sent < 20_000_000
 
 
 async def test_a_body_of_just_the_cap_is_read(server: Server, make: Make) -> None:
     server.answers["/feed"] = response(body=b"x" * 1000)
-    assert (await make(most_bytes=1000).fetch(FetchRequest(server.url()))).ok
-    assert (await make(most_bytes=999).fetch(FetchRequest(server.url()))).status is FetchStatus.TOO_LARGE
+    assert (await make(tools={"most_bytes": 1000}).fetch(FetchRequest(server.url()))).ok
+    assert (await make(tools={"most_bytes": 999}).fetch(FetchRequest(server.url()))).status is FetchStatus.TOO_LARGE
 
 
 async def test_a_server_that_sends_a_byte_now_and_then_runs_out_of_time(server: Server, make: Make) -> None:
@@ -106,7 +106,7 @@ async def test_a_server_that_sends_a_byte_now_and_then_runs_out_of_time(server: 
 
     server.answers["/feed"] = drip
     started = time.monotonic()
-    result = await make(timeout_seconds=0.2, attempts=2).fetch(FetchRequest(server.url()))
+    result = await make(request_timeout_seconds=0.2, retry_attempts=2).fetch(FetchRequest(server.url()))
     assert (result.status, result.attempts, result.fingerprint) == (FetchStatus.TIMEOUT, 2, "timeout")
     assert 0.4 <= time.monotonic() - started < 2
     assert result.duration_ms >= 400
@@ -118,7 +118,7 @@ async def test_redirects_do_not_win_more_time(server: Server, make: Make) -> Non
         writer.write(response(302, b"", Location=f"{request.path}x"))
 
     server.answers |= {"/feed" + "x" * index: slowly for index in range(5)}
-    result = await make(timeout_seconds=0.4, attempts=1).fetch(FetchRequest(server.url()))
+    result = await make(request_timeout_seconds=0.4, retry_attempts=1).fetch(FetchRequest(server.url()))
     assert (result.status, len(server.requests)) == (FetchStatus.TIMEOUT, 2)
 
 
@@ -128,7 +128,11 @@ def names_of_this_machine() -> dict[str, object]:
 
 @pytest.mark.parametrize(
     ("host", "limit"),
-    [("one.test", {}), ("one.test", {"concurrent_per_host": 2}), ("127.0.0.1", {"concurrent_per_host": 2})],
+    [
+        ("one.test", {}),
+        ("one.test", {"max_concurrent_requests_per_host": 2}),
+        ("127.0.0.1", {"max_concurrent_requests_per_host": 2}),
+    ],
 )
 async def test_one_host_is_asked_by_few_at_once_and_others_do_not_wait_for_it(
     server: Server, make: Make, host: str, limit: dict[str, int]
@@ -144,7 +148,7 @@ async def test_one_host_is_asked_by_few_at_once_and_others_do_not_wait_for_it(
         writer.write(response())
 
     server.answers |= {"/feed": slowly, "/other": response()}
-    fetcher = make(concurrent=3, **limit, tools=names_of_this_machine())
+    fetcher = make(max_concurrent_requests=3, **limit, tools=names_of_this_machine())
     request = FetchRequest(server.url(host=host))
     backlog = [asyncio.create_task(fetcher.fetch(request)) for _ in range(8)]
     await asyncio.sleep(0.02)
@@ -165,7 +169,7 @@ async def test_this_machine_is_asked_by_as_many_as_there_are(server: Server, mak
 
     server.answers["/feed"] = together
     names = Names(localhost=["127.0.0.1"])
-    fetcher = make(concurrent=4, attempts=1, tools={"resolver": names})
+    fetcher = make(max_concurrent_requests=4, retry_attempts=1, tools={"resolver": names})
     fetches = [fetcher.fetch(FetchRequest(server.url(host=host))) for _ in range(4)]
     assert all(result.ok for result in await asyncio.gather(*fetches))
 
@@ -175,7 +179,7 @@ async def test_a_cancelled_fetch_gives_its_turn_back(server: Server, make: Make)
         await asyncio.sleep(0.5)
 
     server.answers |= {"/never": never, "/feed": response()}
-    fetcher = make(concurrent=1, concurrent_per_host=1, tools=names_of_this_machine())
+    fetcher = make(max_concurrent_requests=1, max_concurrent_requests_per_host=1, tools=names_of_this_machine())
     never_answered = FetchRequest(server.url("/never", host="one.test"))
     stuck, waiting = (asyncio.create_task(fetcher.fetch(never_answered)) for _ in range(2))
     await asyncio.sleep(0.05)
@@ -192,7 +196,7 @@ async def test_large_bodies_wait_for_the_budget_without_running_out_of_time_and_
 ) -> None:
     large = b"<rss>" + os.urandom(1_500_000).hex().encode() + b"</rss>"
     server.answers |= {"/large": response(body=large), "/small": response()}
-    budget, fetcher = BodyBudget(4_000_000), make(timeout_seconds=0.5)
+    budget, fetcher = BodyBudget(4_000_000), make(request_timeout_seconds=0.5)
     with budget.reservation() as first:
         held = await fetcher.fetch(FetchRequest(server.url("/large"), reservation=first))
         with budget.reservation() as second:

@@ -65,7 +65,7 @@ class NoAnswer(Names):
 async def test_lookups_that_fail_are_told_from_connections_that_do(
     make: Make, error: OSError, fingerprint: str
 ) -> None:
-    result = await make(attempts=1, tools={"resolver": NoAnswer(error)}).fetch(FetchRequest("http://name.test/"))
+    result = await make(retry_attempts=1, tools={"resolver": NoAnswer(error)}).fetch(FetchRequest("http://name.test/"))
     assert (result.status, result.fingerprint) == (FetchStatus.DNS, fingerprint)
 
 
@@ -78,7 +78,7 @@ async def test_a_connection_that_is_reset_is_told_from_one_that_ends(server: Ser
         pass
 
     server.answers |= {"/reset": reset, "/end": end}
-    fetcher = make(attempts=1)
+    fetcher = make(retry_attempts=1)
     results = [await fetcher.fetch(FetchRequest(server.url(path))) for path in ("/reset", "/end")]
     assert [each.fingerprint for each in results] == ["connection:reset", "connection:closed"]
 
@@ -190,7 +190,7 @@ async def test_a_host_that_keeps_failing_is_left_alone_until_a_probe_succeeds(se
 
     server.answers["/feed"] = hang_up
     clock = Time()
-    fetcher = make(tools={"monotonic": clock}, attempts=1)
+    fetcher = make(tools={"monotonic": clock}, retry_attempts=1)
     for _ in range(5):
         assert (await fetcher.fetch(FetchRequest(server.url()))).status is FetchStatus.CONNECTION
     asked = len(server.requests)
@@ -205,7 +205,7 @@ async def test_a_host_that_keeps_failing_is_left_alone_until_a_probe_succeeds(se
 
 async def test_a_breaker_that_opens_between_attempts_leaves_the_real_failure_to_be_seen(make: Make) -> None:
     url = f"http://127.0.0.1:{closed_port()}/"
-    result = await make(breaker_threshold=2).fetch(FetchRequest(url))
+    result = await make(tools={"breaker_threshold": 2}).fetch(FetchRequest(url))
     assert (result.status, result.attempts) == (FetchStatus.CONNECTION, 2)
 
 

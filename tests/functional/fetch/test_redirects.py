@@ -96,7 +96,7 @@ async def test_a_location_in_raw_utf8_is_understood_beside_headers_in_no_encodin
 )
 async def test_no_location_is_too_odd_to_come_to_something(server: Server, make: Make, location: str) -> None:
     server.answers["/feed"] = to(location)
-    result = await make(attempts=1, tools={"resolver": Names()}).fetch(FetchRequest(server.url()))
+    result = await make(retry_attempts=1, tools={"resolver": Names()}).fetch(FetchRequest(server.url()))
     assert result.status in (FetchStatus.DNS, FetchStatus.INVALID_URL, FetchStatus.NOT_FOUND)
 
 

@@ -102,6 +102,6 @@ async def test_what_is_no_web_address_is_refused_without_asking_anybody(make: Ma
 
 @pytest.mark.parametrize("host", ["a..b", "a" * 64 + ".test", "xn--.test", "-.test", "%zz", "nowhere.test"])
 async def test_a_host_that_no_dns_knows_is_a_readable_outcome(make: Make, host: str) -> None:
-    result = await make(attempts=1).fetch(FetchRequest(f"http://{host}/"))
+    result = await make(retry_attempts=1).fetch(FetchRequest(f"http://{host}/"))
     assert result.status in (FetchStatus.DNS, FetchStatus.INVALID_URL)
     assert result.error

@@ -178,7 +178,9 @@ def alias(each: Candidate, source_id: str = "dedup:other", age: timedelta = time
 
 def test_an_entry_that_no_locator_knows_matches_the_article_with_its_key() -> None:
     each = candidate()
-    assert matches_of([each], {}, source(), NOW) == [match(each)]
+    (found,) = matches_of([each], {}, source(), NOW)
+    assert found == match(each)
+    assert (found.certain, found.claimed, found.outlived) == (False, False, False)
 
 
 def test_an_alias_names_the_article() -> None:

@@ -46,7 +46,7 @@ _CAPITAL = re.compile(r"\b[A-Z]")
 _HAPPY = re.compile(r"[:;=]['o^-]?[)\]dp*]+|\(-?[:;]|<3|\^\^")
 _NEGATION_REACHES = 3  # words
 _OBJECT_BEFORE, _OBJECT_AFTER = 4, 3
-"""How many words before and after a direction may stand between it and what moves."""
+"""How far before and behind a direction its object may stand, in words."""
 _OBJECT = BETTER_WHEN_MORE | WORSE_WHEN_MORE
 _DIRECTION = UP | DOWN
 _DIRECTED = 1.5

@@ -492,8 +492,8 @@ def test_the_silence_after_a_burst_begins_with_its_last_article() -> None:
     assert after.gap_articles[bisect_right(GAPS, 10 / 60)] == 2
 
 
-@pytest.mark.parametrize(("seconds", "groups"), [(50, 1), (70, 2)])
-def test_articles_within_a_minute_came_at_once(seconds: int, groups: int) -> None:
+@pytest.mark.parametrize(("seconds", "groups"), [(59.5, 1), (60.5, 2)])
+def test_articles_within_a_minute_came_at_once(seconds: float, groups: int) -> None:
     times = [TEN - 3 * HOUR, TEN - 3 * HOUR + seconds * MINUTE / 60]
     after = observe(Rhythm(last_fetch_time=TEN - 4 * HOUR, silent_hours=3.0), 2, times, TEN)
     assert (after.gap_articles[6], after.gap_articles[0]) == ((2, 0) if groups == 1 else (1, 1))
@@ -514,3 +514,29 @@ def test_the_numbers_of_a_rhythm_are_stored_rounded() -> None:
         0.1235,
     )
     assert {*fields["hourly_distribution"], *fields["gap_articles"], *fields["gap_hours"]} == {0.1235}
+
+
+@pytest.mark.parametrize(
+    ("silent_hours", "spent"),
+    [(0.0, steps_of(0.25, 0.25, 0.5, 1, 1)), (1.5, steps_of(0, 0, 0, 0.5, 1, 1, 0.5))],
+)
+def test_time_without_articles_is_spent_in_the_steps_that_it_passes(
+    silent_hours: float, spent: tuple[float, ...]
+) -> None:
+    after = observe(Rhythm(last_fetch_time=TEN - 3 * HOUR, silent_hours=silent_hours), 0, [], TEN)
+    assert after.gap_hours == pytest.approx(spent)
+
+
+def test_an_hour_that_brings_more_articles_counts_for_more_time() -> None:
+    counts = [0.0] * 24
+    counts[8] = 24.0
+    after = observe(Rhythm(last_fetch_time=TEN - 90 * MINUTE, hourly_distribution=tuple(counts)), 0, [], TEN)
+    articles = 24 * math.exp(-1.5 / (28 * 24))
+    eighth, ninth = ((near + 5) / (articles * 2 / 24 + 5) for near in (articles, articles / 2))
+    assert sum(after.gap_hours) == pytest.approx(0.5 * eighth + ninth)
+
+
+def test_the_rate_of_a_feed_is_that_of_the_hours_in_which_it_was_watched() -> None:
+    after = observe(Rhythm(articles_per_hour=4.0, last_fetch_time=TEN - 6 * HOUR), 0, [], TEN)
+    assert after.articles_per_hour == pytest.approx(4 * math.exp(-1))
+    assert after.fetches_per_hour == pytest.approx(1 / 6)

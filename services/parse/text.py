@@ -62,9 +62,6 @@ def html_to_text(source: str) -> str:
     if "<" in source:
         pieces = _PLAIN_TAG.split(source)  # text, a tag's name, text, …
         pieces[1::2] = map(_REPLACEMENTS.__getitem__, pieces[1::2])
-        for between in range(2, len(pieces) - 1, 2):
-            if not pieces[between] and pieces[between - 1] == " " == pieces[between + 1]:
-                pieces[between - 1] = ""  # cheaper than to look for double spaces in the result
         plain = "".join(pieces)
         source = plain if "<" not in plain else _without_tags(source)
     return one_line(unescape(source))

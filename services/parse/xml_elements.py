@@ -14,8 +14,6 @@ from services.parse.text import repaired
 ATOM = "{http://www.w3.org/2005/Atom}"
 RSS1 = "{http://purl.org/rss/1.0/}"
 RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
-_DC = "{http://purl.org/dc/elements/1.1/}"
-_CONTENT = "{http://purl.org/rss/1.0/modules/content/}"
 
 
 # Kinds of elements. Integers, since looking up the members of an enum costs more than all else that is done with one.
@@ -105,7 +103,7 @@ class Kinds(dict[str, int]):
     """The kinds of the tags in one document, each worked out when it first occurs."""
 
     def __init__(self, data: bytes) -> None:
-        super().__init__(KNOWN)
+        super().__init__()
         self.data = data
         self._prefixes: dict[str, str | None] = {}
 
@@ -163,24 +161,6 @@ def _feedparser_prefixes() -> dict[str, str]:
 
         _PREFIXES.update((uri.lower(), prefix) for uri, prefix in Mixin.namespaces.items())
     return _PREFIXES
-
-
-KNOWN: dict[str, int] = {
-    **{name: _BASE[name] for name in ("title", "link", "guid", "category", "description")},
-    "pubDate": PUBLISHED,
-    "author": IGNORE,
-    **dict.fromkeys(("comments", "enclosure", "language", "copyright", "generator", "ttl", "managingEditor"), IGNORE),
-    "lastBuildDate": UPDATED,
-    **{ATOM + name: _BASE[name] for name in _BASE if name not in ("guid", "pubdate", "lastbuilddate", "description")},
-    ATOM + "author": IGNORE,
-    ATOM + "name": IGNORE,
-    RSS1 + "items": IGNORE,
-    **{RSS1 + name: _BASE[name] for name in ("title", "link", "description")},
-    _DC + "creator": IGNORE,
-    _DC + "date": UPDATED,
-    _DC + "subject": CATEGORY,
-    _CONTENT + "encoded": ENCODED,
-}
 
 
 LONGEST_TAG = 65_536

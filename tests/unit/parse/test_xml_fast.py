@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from services.parse import xml_fast
 from services.parse.feed import parse
 from services.parse.xml_elements import Unsupported
 from services.parse.xml_fast import read_fast
@@ -201,3 +202,101 @@ def test_a_feed_in_a_charset_without_ascii_is_read() -> None:
     text = f"<?xml version='1.0' encoding='cp875'?><rss version='2.0'><channel>{item}</channel></rss>"
     body = text.encode("cp875")
     assert read_by_us(parse(body, BASE)) == read_by_feedparser(body)[1] != []
+
+
+ENTRY = "<item><title>T</title><link>https://x.example/1</link></item>"
+RDF_ROOT = 'rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"'
+
+
+def test_the_limits_of_the_fast_reader() -> None:
+    assert (xml_fast.DEEPEST, xml_fast.MANY_TAGS, xml_fast.MANY_ATTRIBUTES) == (20, 450_000, 30_000)
+
+
+@pytest.mark.parametrize(
+    ("version", "name"),
+    [
+        ("0.91", "rss091u"),
+        ("0.92", "rss092"),
+        ("0.93", "rss093"),
+        ("0.94", "rss094"),
+        ("2.0", "rss20"),
+        ("2.0.1", "rss20"),
+        ("1.0", "rss"),
+        ("", "rss"),
+    ],
+)
+def test_the_version_of_an_rss_feed_is_named_as_feedparser_names_it(version: str, name: str) -> None:
+    body = f"<rss version='{version}'><channel>{ENTRY}</channel></rss>".encode()
+    assert read_fast(body, BASE).version == read_with_feedparser(body, BASE, "application/xml").version == name
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"<rss><channel>{ENTRY}</channel><channel/></rss>",
+        f"<rss xmlns:r='http://purl.org/rss/1.0/'><channel>{ENTRY}</channel></rss>",
+        f"<rss xml:base='/b'><channel>{ENTRY}</channel></rss>",
+        f"<rss><channel xml:base='/b'>{ENTRY}</channel></rss>",
+        f"<rss><channel>{ENTRY}</channel></rss>".replace("<item>", "<item href='/b'>"),
+        f"<rss><channel><x>{ENTRY}</x></channel></rss>",
+        f"<rss><channel><entry/>{ENTRY}</channel></rss>",
+        f"<rss><channel><author><title>N</title></author>{ENTRY}</channel></rss>",
+        f"<rss><channel><title type='xhtml'>N</title>{ENTRY}</channel></rss>",
+        f"<rss><channel><link other='x'>/l</link>{ENTRY}</channel></rss>",
+        f"<other>{ENTRY}</other>",
+        f"<{RDF_ROOT}><channel/><other/>{ENTRY}</rdf:RDF>",
+        f"<{RDF_ROOT}>{ENTRY}<channel/></rdf:RDF>",
+        f"<{RDF_ROOT} xmlns:a='http://www.w3.org/2005/Atom'><channel/>{ENTRY}</rdf:RDF>",
+        f"<!DOCTYPE rss><rss><channel>{ENTRY}</channel></rss>",
+        f"<?xml version='1.0'?><?x <r?><!DOCTYPE rss><rss><channel>{ENTRY}</channel></rss>",
+        f"<rss><channel>{ENTRY}</channel>",
+    ],
+)
+def test_these_documents_are_left_to_feedparser(body: str) -> None:
+    with pytest.raises(Unsupported):
+        read_fast(body.encode(), BASE)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"<rss><channel><image><title>I</title></image><textInput><title>S</title></textInput>{ENTRY}</channel></rss>",
+        f"<rss><channel><!-- <!DOCTYPE -->{ENTRY}</channel></rss>",
+        f"<?xml version='1.0'?><rss><channel>{ENTRY}</channel></rss>",
+        f"<{RDF_ROOT}><channel/><image/>{ENTRY}</rdf:RDF>",
+        f"<{RDF_ROOT}><channel>{ENTRY}</channel></rdf:RDF>",
+    ],
+)
+def test_these_documents_are_read_fast(body: str) -> None:
+    assert [item.headline for item in read_fast(body.encode(), BASE).items()] == ["T"]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "link"),
+    [
+        ("href='/l'", "/l"),
+        ("href='/l' rel='Alternate' title='t' hreflang='en' length='1'", "/l"),
+        ("href='/l' rel='self'", ""),
+        ("href='/l' type='text/html'", "/l"),
+        ("href='/l' type='HTML'", "/l"),
+        ("href='/l' type='application/xhtml+xml'", "/l"),
+        ("href='/l' type='xhtml'", "/l"),
+        ("href='/l' type='text/plain'", ""),
+    ],
+)
+def test_the_link_of_an_atom_feed_is_an_alternate_of_html(attributes: str, link: str) -> None:
+    entry = "<entry><title>T</title><link href='https://x.example/1'/></entry>"
+    body = f"<feed xmlns='http://www.w3.org/2005/Atom'><link {attributes}/>{entry}</feed>".encode()
+    assert read_fast(body, BASE).link == (f"http://feeds.example{link}" if link else "")
+
+
+def test_markup_within_texts_and_in_deep_groups_is_left_to_feedparser() -> None:
+    media = "xmlns:media='http://search.yahoo.com/mrss/'"
+    for depth, supported in ((19, True), (20, False)):
+        group = "<media:group>" * depth + "<media:title>M</media:title>" + "</media:group>" * depth
+        body = f"<rss {media}><channel><item>{group}<link>https://x.example/1</link></item></channel></rss>".encode()
+        if supported:
+            assert [item.headline for item in read_fast(body, BASE).items()] == ["M"]
+        else:
+            with pytest.raises(Unsupported):
+                read_fast(body, BASE)

@@ -1,4 +1,4 @@
-"""The limits beyond which a document is left to feedparser, or feedparser's work is cut off."""
+"""The limits of feedparser's work, and of what the fast reader leaves to it."""
 
 from __future__ import annotations
 

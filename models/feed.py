@@ -1,6 +1,6 @@
-"""A feed: its address, schedule, claim, statistics and health, and which of its entries are known.
+"""A feed: its schedule, claim, statistics and health, its known entries, its address, and the price of a fetch.
 
-It has the columns of the specification's feed_schedules and feed_stats. A news API is a feed too.
+`Feed` has the columns of the specification's feed_schedules and feed_stats. A news API is a feed too.
 """
 
 from __future__ import annotations
@@ -249,3 +249,53 @@ class FeedSeen(StoredDocument):
         newest = dict.fromkeys(hashes)
         kept = [*(known for known in dict.fromkeys(self.entries()) if known not in newest), *newest]
         return self.changed(now, hashes="".join(kept[max(0, len(kept) - most) :]))
+
+
+def address_key(url: str) -> str:
+    """Hashed, since a URL may have characters that ids must not have. No feed id has a colon."""
+    return f"url:{hashlib.sha256(url.encode()).hexdigest()[:32]}"
+
+
+class FeedAddress(StoredDocument):
+    """The feed that is registered under an address, so that no two feeds have one address in two spellings. The callers
+    normalize the URL.
+
+    Created before the feed is written: after a crash it may name a feed that does not exist or has another URL."""
+
+    CONTAINER: ClassVar[str] = "feeds"
+    PARTITION_FIELD: ClassVar[str] = "feed_id"
+    ID: ClassVar[str] = "address"
+
+    entity_type: Literal["FeedAddress"] = "FeedAddress"
+    url: Text
+    holder: SourceKey
+
+    @property
+    def partition(self) -> str:
+        return address_key(self.url)
+
+    @property
+    def id(self) -> str:
+        return self.ID
+
+
+class FetchPrice(StoredDocument):
+    """The price of a fetch, by which all feeds together keep to the budget (services/feeds/schedule.py). One document.
+
+    `fetches_per_feed_hour` is what was spent before the price was last corrected, at `updated_at`."""
+
+    CONTAINER: ClassVar[str] = "catalog"
+    PARTITION: ClassVar[str] = "SCHEDULE"
+    ID: ClassVar[str] = "fetch-price"
+
+    entity_type: Literal["FetchPrice"] = "FetchPrice"
+    factor: Amount = 1.0
+    fetches_per_feed_hour: Amount = 0.0
+
+    @property
+    def partition(self) -> str:
+        return self.PARTITION
+
+    @property
+    def id(self) -> str:
+        return self.ID

@@ -1,4 +1,5 @@
-"""The documents by which the app is watched: totals for `GET metrics`, heartbeats of timers, records of migrations."""
+"""The documents by which the app is watched: totals for `GET metrics`, heartbeats of timers, records of
+migrations, and the hours in which feeds were fetched."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field
 
 from models.stored import StoredDocument
-from models.values import Amount, Count, IdPart, Text, Time
+from models.values import Amount, Count, Hour, IdPart, Text, Time, UnixSeconds, hour_key, lives
 
 
 class _Totals(StoredDocument):
@@ -142,3 +143,29 @@ class MigrationRecord(StoredDocument):
     @property
     def id(self) -> str:
         return f"{self.number:04d}"
+
+
+class CoveredHour(StoredDocument):
+    """At least one fetch of a feed succeeded in this hour. Created once, never changed.
+
+    In an hour without any, the absence of mentions means nothing.
+    """
+
+    CONTAINER: ClassVar[str] = "catalog"
+    PARTITION: ClassVar[str] = "COVERAGE"
+
+    entity_type: Literal["CoveredHour"] = "CoveredHour"
+    ttl_timestamp: UnixSeconds | None = lives(days=32)
+    hour: Hour
+
+    @classmethod
+    def at(cls, now: datetime) -> Self:
+        return cls(created_at=now, updated_at=now, hour=hour_key(now))
+
+    @property
+    def partition(self) -> str:
+        return self.PARTITION
+
+    @property
+    def id(self) -> str:
+        return self.hour

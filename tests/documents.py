@@ -8,13 +8,12 @@ from typing import Any, TypeVar
 
 from models.article import Article, CanonicalReading, SourceAttribution
 from models.cache import CacheCounters, CacheGeneration, CacheMetadata, RefreshAsked, SentimentCacheEntry
-from models.coverage import CoveredHour
 from models.document import CreatedBy, DocumentProduct, FileObject, Locator
 from models.feed import Feed, FeedSeen
 from models.locator import LocatorAlias, SeenHash
 from models.mention import Match, SentimentScore
 from models.observation import Observation
-from models.operations import CacheTotals, Heartbeat, IngestionTotals, MigrationRecord
+from models.operations import CacheTotals, CoveredHour, Heartbeat, IngestionTotals, MigrationRecord
 from models.quarantine import QuarantineItem, quarantine_id
 from models.run import Attempt, CollisionMetrics, IngestionBatch, JobRun
 from models.stored import StoredDocument

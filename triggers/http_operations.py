@@ -4,8 +4,8 @@ import azure.functions as func
 
 from models.errors import InvalidInput, NotFound
 from services import container
-from services.articles.messages import article_messages
 from services.container import Container
+from services.mentions.handler import article_messages
 from services.operations.metrics import MEDIA_TYPE
 from services.topology import ANALYZE_ARTICLES, QUEUES
 from triggers.bindings import OPEN, Messages, endpoint

@@ -2,10 +2,10 @@
 
 import azure.functions as func
 
-from services.articles.messages import article_messages, source_ids_of
 from services.container import Container
 from services.feeds.claims import IngestMessage
 from services.figures.refresh import RefreshMessage
+from services.mentions.handler import article_messages, source_ids_of
 from services.runs.driver import completed_message, completed_tool_of, run_id_of, run_message
 from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, REANALYSIS_COMPLETED, REANALYZE_TOOLS, REFRESH_TOOLS
 from triggers.bindings import Messages, consumer

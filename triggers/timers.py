@@ -2,8 +2,8 @@
 
 import azure.functions as func
 
-from services.articles.messages import article_messages
 from services.container import Container
+from services.mentions.handler import article_messages
 from services.runs.driver import run_message
 from services.topology import (
     ANALYZE_ARTICLES,

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from models.coverage import CoveredHour
 from models.feed import Feed, FeedAttempt
 from models.observation import attempt_key
-from models.operations import IngestionTotals, within
+from models.operations import CoveredHour, IngestionTotals, within
 from models.run import FETCH_FEED, Attempt, attempt_id
 from models.values import format_time, hour_key
 from services.articles.entries import Ingested

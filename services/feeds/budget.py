@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from models.errors import ChangedMeanwhile, Conflict
-from models.fetch_price import FetchPrice
+from models.feed import FetchPrice
 from models.values import format_time
 from services.feeds.schedule import Policy, corrected_price_factor
 from services.ports import Clock, Query, Store, Where, query_all

@@ -14,8 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 from models.errors import ChangedMeanwhile, Conflict, NotFound
-from models.feed import Feed, FeedSeen
-from models.feed_address import FeedAddress, address_key
+from models.feed import Feed, FeedAddress, FeedSeen, address_key
 from services.feeds.form import changed_feed, is_feed_id
 from services.parse.urls import normalize_url
 from services.ports import Clock, Listed, Page, Query, Store, Where, listed, query_all

@@ -20,8 +20,8 @@ from models.cache import (
     generation_id,
     percentages,
 )
-from models.coverage import CoveredHour
 from models.errors import ChangedMeanwhile, Conflict, Unavailable
+from models.operations import CoveredHour
 from models.tool import Tool
 from models.values import hour_key, hour_start, unix_seconds
 from services.figures.counts import Windows

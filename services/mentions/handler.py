@@ -6,6 +6,7 @@ its fifth delivery becomes an error that can be seen. `clean_up` retries errors 
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +14,8 @@ from datetime import datetime, timedelta
 from typing import cast
 
 from models.article import Article, ArticleDocument
-from models.errors import ChangedMeanwhile, ToolpulseError
+from models.errors import ChangedMeanwhile, InvalidInput, ToolpulseError
 from models.values import format_time
-from services.articles.messages import article_messages
 from services.logs import log_event
 from services.mentions.understanding import fingerprint
 from services.mentions.writing import MentionWriter
@@ -25,12 +25,33 @@ from services.topology import LAST_DELIVERY
 
 log = logging.getLogger("toolpulse.analysis")
 
+MOST_ARTICLES = 100
+"""In one message."""
 SPLIT_AT_DELIVERY = 3
 """A message that kills its process is then split, so that the article that is the cause fails alone."""
 MOST_ATTEMPTS = 15
 ERRORS_REST = timedelta(hours=1)
 MOST_AT_ONCE = 500
 _TRIES = 8
+
+
+def article_messages(source_ids: Sequence[str], most: int = MOST_ARTICLES) -> list[str]:
+    """The messages that ask for the analysis of these articles, at most `most` articles in each."""
+    return [
+        json.dumps({"source_ids": source_ids[start : start + most]}, separators=(",", ":"))
+        for start in range(0, len(source_ids), most)
+    ]
+
+
+def source_ids_of(message: str) -> list[str]:
+    """The articles that a message names, each once. Raises InvalidInput for what `article_messages` never writes."""
+    try:
+        ids = json.loads(message)["source_ids"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise InvalidInput("message", "must be a JSON object with source_ids") from error
+    if not isinstance(ids, list) or not all(isinstance(each, str) and each for each in ids):
+        raise InvalidInput("message", "must have source_ids, a list of ids")
+    return list(dict.fromkeys(ids))
 
 
 class AnalysisFailed(ToolpulseError):

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from models.fetch_price import FetchPrice
+from models.feed import FetchPrice
 from services.feeds.budget import Budget
 from services.feeds.schedule import Policy
 from services.operations.upkeep import Upkeep

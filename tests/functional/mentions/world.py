@@ -15,12 +15,11 @@ from models.run import JobRun
 from models.timeline import Tally, Timeline
 from models.tool import Tool
 from models.values import hour_key
-from services.articles.messages import source_ids_of
 from services.articles.reading import Articles
 from services.figures.entries import Generations
 from services.figures.recount import Recount
 from services.mentions.analyzers.port import Judgement, NotJudged
-from services.mentions.handler import AnalysisFailed, AnalysisHandler
+from services.mentions.handler import AnalysisFailed, AnalysisHandler, source_ids_of
 from services.mentions.writing import MentionWriter
 from services.ports import Query, Store, Where
 from services.runs.driver import BACKFILL, DELETE, MERGE, REANALYZE, Workflows

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from models.errors import Conflict, NotFound, ToolpulseError
-from models.feed import Feed, FeedSeen
-from models.feed_address import FeedAddress
+from models.feed import Feed, FeedAddress, FeedSeen
 from services.feeds.form import new_feed
 from services.feeds.registry import Added, FeedRegistry
 from services.ports import Query, Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from models.cache import PERIODS, Window
-from models.coverage import CoveredHour
+from models.operations import CoveredHour
 from models.timeline import TimelineHours, by_day
 from services.articles.attempts import CoveredHours
 from services.figures.counts import Windows, edges_of

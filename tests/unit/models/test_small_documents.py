@@ -1,8 +1,7 @@
 """Where the small documents are stored, and their defaults; what errors carry."""
 
 from models.errors import InvalidTransition
-from models.feed_address import FeedAddress
-from models.fetch_price import FetchPrice
+from models.feed import FeedAddress, FetchPrice
 from models.raw_item import Freshness, ParsedDocument, RawItem
 from tests.documents import NOW
 

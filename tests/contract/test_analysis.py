@@ -19,8 +19,8 @@ from services.store.containers import ARTICLES, CATALOG
 from services.tools.form import new_tool
 from tests.contract.conftest import SettableClock
 from tests.documents import observation
+from tests.failing_stores import hesitant
 from tests.functional.mentions.world import Worker, World
-from tests.unit.feeds.stores import hesitant
 
 
 @pytest.fixture

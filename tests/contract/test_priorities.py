@@ -18,8 +18,8 @@ from services.runs.engine import RunEngine
 from services.tools.catalog import Catalog, Watchlist
 from services.workflows.changes import FeedChanges
 from services.workflows.priorities import Priorities
+from tests.failing_stores import hesitant
 from tests.functional.articles.world import SettableClock, World, item
-from tests.unit.feeds.stores import hesitant
 
 FEEDS = ("a", "b", "c")
 

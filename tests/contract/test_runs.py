@@ -19,8 +19,8 @@ from services.runs.rules import ingestion_summary as summary
 from services.topology import LAST_DELIVERY
 from tests.contract.conftest import SettableClock
 from tests.documents import attempt
+from tests.failing_stores import hesitant, unheard
 from tests.functional.workflows.counting_pages import WORKFLOW, Office, check_attempts
-from tests.unit.feeds.stores import hesitant, unheard
 
 
 def fetched(run_id: str, feed: str, clock: SettableClock) -> Attempt:

@@ -25,8 +25,8 @@ from services.tools.form import ToolFields, tool_change
 from services.tools.names import ABANDONED_AFTER
 from tests.builders import Watch
 from tests.documents import NOW
+from tests.failing_stores import Crash, mortal
 from tests.functional.mentions.world import Worker, World
-from tests.unit.feeds.stores import Crash, mortal
 
 WORDS = ("Quorvia", "Tarnwick", "Lumenfold", "Corvane", "QV", "good", "bad", "news")
 NAMES = ("Quorvia", "Tarnwick", "Lumenfold")

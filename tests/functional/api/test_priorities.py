@@ -25,8 +25,8 @@ from services.runs.driver import PRIORITIZE, Workflows
 from services.runs.engine import RunEngine
 from services.workflows.changes import FeedChanges
 from services.workflows.priorities import Priorities
+from tests.failing_stores import Crash, mortal, unheard
 from tests.functional.api.conftest import Answer, call
-from tests.unit.feeds.stores import Crash, mortal, unheard
 
 NOW = datetime.now(UTC) - timedelta(hours=1)
 TEXTS = {"good": "A great success, excellent and wonderful.", "bad": "A terrible failure, awful and broken."}

@@ -21,11 +21,11 @@ from services.runs.engine import RunEngine
 from services.store.containers import CATALOG, MENTIONS, RUNS, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
+from tests.failing_stores import hesitant
 from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.figures.conftest import NOW
 from tests.functional.figures.world import Judgement, Process, a_tool, everything, stored_entry
-from tests.unit.feeds.stores import hesitant
 
 MADE = NOW - timedelta(days=40)
 

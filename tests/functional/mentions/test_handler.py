@@ -17,8 +17,8 @@ from services.runs.driver import TIME_PER_MESSAGE
 from services.store.containers import ARTICLES, CATALOG
 from services.tools.form import new_tool
 from services.topology import LAST_DELIVERY
+from tests.failing_stores import unheard
 from tests.functional.mentions.world import Words, World
-from tests.unit.feeds.stores import unheard
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -13,8 +13,8 @@ from models.tool import Tool
 from services.ports import Store
 from services.tools.form import tool_change
 from tests.documents import reading
+from tests.failing_stores import Crash, Interrupted
 from tests.functional.mentions.world import Worker, World
-from tests.unit.feeds.stores import Crash, Interrupted
 
 MOST_CALLS = 40
 

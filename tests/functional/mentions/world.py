@@ -32,7 +32,7 @@ from services.workflows.changes import Deletion, ToolChanges, delete_article
 from services.workflows.merging import Merging
 from services.workflows.reanalysis import Reanalysis
 from tests.documents import article, reading
-from tests.unit.feeds.stores import Crash, mortal
+from tests.failing_stores import Crash, mortal
 
 
 class Words:

@@ -9,8 +9,8 @@ from models.run import JobRun
 from models.tool import Tool
 from services.runs.driver import WorkResult
 from services.store.containers import MENTIONS, RUNS, SENTIMENT_CACHE
+from tests.failing_stores import Crash, mortal
 from tests.functional.mentions.world import World
-from tests.unit.feeds.stores import Crash, mortal
 
 
 async def generation(world: World, tool: Tool) -> int:

@@ -12,9 +12,9 @@ from services.runs.engine import LOST_AFTER
 from services.store.containers import RUNS
 from services.tools.form import tool_change
 from services.workflows.backfill import preview
+from tests.failing_stores import unheard
 from tests.functional.mentions.world import World
 from tests.functional.workflows.carried_out import generation, status, until_done
-from tests.unit.feeds.stores import unheard
 
 
 @pytest.mark.parametrize("writes", [0, 1, 2, 3, 4, 5, 7, 9, 12, 99])

@@ -21,11 +21,11 @@ from services.topology import LAST_DELIVERY
 from services.workflows.reanalysis import Reanalysis
 from tests.builders import Watch
 from tests.documents import NOW
+from tests.failing_stores import hesitant
 from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.mentions.world import World
 from tests.functional.workflows.carried_out import status
 from tests.functional.workflows.counting_pages import WORKFLOW, CountingPages, Office, TickingClock, check_attempts
-from tests.unit.feeds.stores import hesitant
 
 DONE = WorkResult(changed_tools=("tool",))
 METRICS = {"looked_at": 30, "removed": 2, "failed": 3}

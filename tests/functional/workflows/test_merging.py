@@ -11,9 +11,9 @@ from models.errors import Conflict, NotFound, ToolpulseError
 from services.runs.driver import WorkResult
 from services.tools.catalog import Catalog
 from services.tools.form import tool_change
+from tests.failing_stores import Crash, hesitant, mortal
 from tests.functional.mentions.world import Worker, World
 from tests.functional.workflows.carried_out import break_mention, generation, heal_mention, status, until_done
-from tests.unit.feeds.stores import Crash, hesitant, mortal
 
 
 @pytest.mark.parametrize("writes", [0, 1, 2, 3, 4, 5, 6, 8, 11, 15, 99])

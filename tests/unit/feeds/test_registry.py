@@ -15,8 +15,8 @@ from services.store.containers import FEEDS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.documents import NOW, feed, feed_seen
+from tests.failing_stores import Crash, hesitant, mortal
 from tests.functional.articles.counting import CountingStore
-from tests.unit.feeds.stores import Crash, hesitant, mortal
 
 URL = "https://example.com/feed"
 SPELLINGS = [URL, "http://example.com/feed", "https://EXAMPLE.com:443/feed/", "https://example.com/feed?utm_source=x"]

@@ -21,10 +21,10 @@ from services.store.containers import RUNS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.documents import NOW, attempt, ingestion_batch, run
+from tests.failing_stores import hesitant
 from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.dying import Died, DyingStore
 from tests.unit.conftest import Put
-from tests.unit.feeds.stores import hesitant
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from services.tools.catalog import Catalog
 from services.tools.form import new_tool, tool_change
 from services.tools.names import ABANDONED_AFTER
 from tests.builders import Watch
-from tests.unit.feeds.stores import Crash, Interrupted, hesitant, mortal, unheard
+from tests.failing_stores import Crash, Interrupted, hesitant, mortal, unheard
 
 Opened = Callable[[Store], Catalog]
 

@@ -1,4 +1,4 @@
-"""Stores that behave badly on purpose, around one that works."""
+"""Stores that delay, interrupt or fail operations, around one that works."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@
     ├── Conflict            a document with this identity exists already (409)
     ├── ChangedMeanwhile    another writer was first: read again and decide again (412)
     ├── InvalidTransition   a state machine does not allow this step (409)
+    ├── WrongSettings       a setting of the app breaks a rule: no request can be served until it is changed (503)
     └── Unavailable         the store, a queue or a provider did not answer: try again (503)
 
 A document that does not exist is no error of reading: `find` returns None. UnreadableDocument is no ToolpulseError: the
@@ -61,6 +62,14 @@ class InvalidTransition(ToolpulseError):
         self.machine = machine
         self.current = current
         self.wanted = wanted
+
+
+class WrongSettings(ToolpulseError):
+    """Settings of the app break a rule. `problems` are sentences that name a setting and never quote its value."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__(f"the settings of this app are wrong: {'; '.join(problems)}")
+        self.problems = problems
 
 
 class Unavailable(ToolpulseError):

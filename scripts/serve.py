@@ -25,13 +25,13 @@ _WORTH_OPENING = ("api/v1/sentiment/latest", "api/v1/articles", "api/v1/health")
 
 def _check_settings(environment: Mapping[str, str]) -> None:
     """In Azure the first call that needs a wrong setting reports it; here the start does."""
-    from models.errors import InvalidInput
+    from models.errors import WrongSettings
     from services.settings import Settings
 
     try:
         Settings.from_environment(environment)
-    except InvalidInput as error:
-        raise Refused("these settings are wrong:\n  " + error.allowed.replace("; ", "\n  ")) from None
+    except WrongSettings as error:
+        raise Refused("these settings are wrong:\n  " + "\n  ".join(error.problems)) from None
 
 
 @asynccontextmanager

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.errors import InvalidInput
+from models.errors import WrongSettings
 from models.version import VERSION
 from services import logs
 from services.articles.entries import EntryIngestion
@@ -111,7 +111,7 @@ _building = asyncio.Lock()
 
 
 async def get() -> Container:
-    """This worker's container. Every call raises InvalidInput with all wrong settings until the settings are right."""
+    """This worker's container. Every call raises WrongSettings until the settings are right."""
     global _container, _lifetime
     if _container is None:
         async with _building:
@@ -305,5 +305,5 @@ def _queues(settings: Settings, credential: NewCredential) -> Queues:
     if not url and settings.storage_account_name:
         url = f"https://{settings.storage_account_name}.queue.core.windows.net"
     if not url:
-        raise InvalidInput("settings", "AzureWebJobsStorage must be set, or AzureWebJobsStorage__accountName")
+        raise WrongSettings("AzureWebJobsStorage must be set, or AzureWebJobsStorage__accountName")
     return StorageQueues(service_url=url, credential=credential())

@@ -19,7 +19,7 @@ from ipaddress import ip_address
 from typing import Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
-from models.errors import InvalidInput
+from models.errors import WrongSettings
 from services.parse.news_apis import NEWS_APIS, NewsApi
 
 Kind = Literal["text", "whole number", "number", "true or false", "list"]
@@ -309,7 +309,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str], apis: Sequence[NewsApi] = NEWS_APIS) -> Self:
-        """Reads and checks all settings. Raises InvalidInput, which names every wrong setting and its rule.
+        """Reads and checks all settings. Raises WrongSettings, which names every wrong setting and its rule.
 
         A blank value counts as not set. Variables that are not in the table are ignored.
         """
@@ -332,7 +332,7 @@ class Settings:
         for name, problem in settings._contradictions():
             wrong.setdefault(name, problem)
         if wrong:
-            raise InvalidInput("settings", "; ".join(f"{name} {problem}" for name, problem in sorted(wrong.items())))
+            raise WrongSettings(*(f"{name} {problem}" for name, problem in sorted(wrong.items())))
         return settings
 
     def _contradictions(self) -> Iterator[tuple[str, str]]:

@@ -28,6 +28,7 @@ from models.errors import (
     ToolpulseError,
     Unavailable,
     UnreadableDocument,
+    WrongSettings,
 )
 from models.stored import StoredDocument
 from services.logs import log_unreadable
@@ -53,6 +54,7 @@ _STATUS: dict[type[ToolpulseError], tuple[int, str]] = {
     InvalidTransition: (409, "Not in this state"),
     ChangedMeanwhile: (412, "Changed meanwhile"),
     Unavailable: (503, "Unavailable"),
+    WrongSettings: (503, "Not configured"),
 }
 
 

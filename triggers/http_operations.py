@@ -2,13 +2,12 @@
 
 import azure.functions as func
 
-from models.errors import InvalidInput, NotFound
-from services import container
+from models.errors import NotFound
 from services.container import Container
 from services.mentions.handler import article_messages
 from services.operations.metrics import MEDIA_TYPE
 from services.topology import ANALYZE_ARTICLES, QUEUES
-from triggers.bindings import OPEN, Messages, endpoint
+from triggers.bindings import OPEN, Messages, endpoint, with_container
 from triggers.http_codec import (
     answering,
     integer,
@@ -18,7 +17,6 @@ from triggers.http_codec import (
     list_answer,
     page_answer,
     page_of,
-    problem,
     text_answer,
 )
 
@@ -30,12 +28,9 @@ MOST_REDRIVEN = 1000
 
 @operations_http.route(route="v1/health", methods=["GET"], auth_level=OPEN)
 @answering
-async def health(req: func.HttpRequest) -> func.HttpResponse:
+@with_container
+async def health(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     """Liveness and readiness. Open to everybody, so the answer has no address, key or feed."""
-    try:
-        services = await container.get()
-    except InvalidInput as error:
-        return problem(503, "Not configured", f"The settings of this app are wrong. {error}")
     report = await services.health.report()
     return json_answer(report.shown(), status=503 if report.status == "unhealthy" else 200)
 

@@ -11,7 +11,7 @@ import importlib.util
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from models.errors import InvalidInput, Unavailable
+from models.errors import InvalidInput, Unavailable, WrongSettings
 from models.values import Sentiment
 from services.mentions.analyzers.port import Judgement, NotJudged
 
@@ -50,7 +50,7 @@ class AzureLanguageAnalyzer:
         if (key is None) == (credential is None):
             raise InvalidInput("analyzer", "Azure AI Language takes either a key or a credential")
         if importlib.util.find_spec("azure.ai") is None:
-            raise InvalidInput("analyzer", "Azure AI Language needs the package azure-ai-textanalytics")
+            raise WrongSettings("ANALYZER azure-language needs the package azure-ai-textanalytics")
         self.version = f"{API_VERSION}/{model_version}"
         self._endpoint = endpoint
         self._key = key

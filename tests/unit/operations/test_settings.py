@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.errors import InvalidInput
+from models.errors import WrongSettings
 from services.settings import Setting, Settings, markdown, sample, table
 
 ROOT = Path(__file__).parents[3]
@@ -16,7 +16,7 @@ BOUNDED = [row for row in table() if row.low > float("-inf")]
 
 
 def problems(**environment: str) -> str:
-    with pytest.raises(InvalidInput) as caught:
+    with pytest.raises(WrongSettings) as caught:
         Settings.from_environment(environment)
     return str(caught.value)
 
@@ -160,7 +160,7 @@ def test_secrets_are_in_no_repr_and_in_no_error(secret: str) -> None:
     assert secret not in shown
     assert dsn not in shown
     every = {row.name: secret for row in table()}
-    with pytest.raises(InvalidInput) as caught:
+    with pytest.raises(WrongSettings) as caught:
         Settings.from_environment(every)
     assert secret not in str(caught.value)
 
@@ -174,7 +174,7 @@ def test_a_dsn_is_accepted(dsn: str) -> None:
     "dsn", ["yes", "https://errors.example/7", "https://key@errors.example", "http://key@errors.example/7", "://key@/7"]
 )
 def test_a_text_that_is_no_dsn_is_refused(dsn: str) -> None:
-    with pytest.raises(InvalidInput, match="SENTRY_DSN must be a DSN"):
+    with pytest.raises(WrongSettings, match="SENTRY_DSN must be a DSN"):
         Settings.from_environment({"SENTRY_DSN": dsn})
 
 

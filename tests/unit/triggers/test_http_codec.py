@@ -16,6 +16,7 @@ from models.errors import (
     NotFound,
     ToolpulseError,
     Unavailable,
+    WrongSettings,
 )
 from triggers.http_codec import (
     MAX_BODY_BYTES,
@@ -56,6 +57,7 @@ async def answer_to(error: Exception) -> tuple[func.HttpResponse, dict[str, Any]
         (InvalidTransition("article", "analyzed", "pending"), 409),
         (ChangedMeanwhile("changed"), 412),
         (Unavailable("the store does not answer"), 503),
+        (WrongSettings("BATCH_SIZE must be a whole number"), 503),
         (ToolpulseError("anything else"), 500),
     ],
 )

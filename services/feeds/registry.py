@@ -17,7 +17,7 @@ from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.feed import Feed, FeedAddress, FeedSeen, address_key
 from services.feeds.form import changed_feed, is_feed_id
 from services.parse.urls import normalize_url
-from services.ports import Clock, Listed, Page, Query, Store, Where, listed, query_all
+from services.ports import Clock, Delete, Listed, Page, Query, Store, Where, listed, query_all
 from services.store.containers import FEEDS
 
 ONLY_FEEDS = Where("entity_type", "eq", "Feed")
@@ -131,13 +131,21 @@ class FeedRegistry:
 
     async def remove(self, feed_id: str) -> None:
         """Removes the feed; its articles stay. Raises NotFound."""
-        feed = await self.get(feed_id)
-        if feed.is_of_news_api:
-            raise Conflict(f"feed: {feed_id} comes with its token; disable it, or remove the token from the settings")
-        # The address first: a caller that adds it meanwhile gets a new feed, not the one that is being removed.
-        await self._release(normalize_url(feed.feed_url), feed_id)
-        await self._store.delete(FEEDS.name, feed_id, Feed.ID)
-        await self._store.delete(FEEDS.name, feed_id, FeedSeen.ID)
+        for _ in range(_TRIES):
+            feed = await self.get(feed_id)
+            if feed.is_of_news_api:
+                raise Conflict(
+                    f"feed: {feed_id} comes with its token; disable it, or remove the token from the settings"
+                )
+            # The address first: a caller that adds it meanwhile gets a new feed, not the one that is being removed.
+            await self._release(normalize_url(feed.feed_url), feed_id)
+            seen = await self._store.read(FEEDS.name, feed_id, FeedSeen.ID)
+            # `seen` is only ever written together with the feed, so the feed's ETag guards both.
+            both = [Delete(Feed.ID, feed.stored_etag), *([Delete(FeedSeen.ID)] if seen is not None else [])]
+            with suppress(ChangedMeanwhile):
+                await self._store.batch(FEEDS.name, feed_id, both)
+                return
+        raise ChangedMeanwhile(f"feed {feed_id} keeps changing: try again")
 
     async def _find(self, feed_id: str) -> Feed | None:
         document = await self._store.read(FEEDS.name, feed_id, Feed.ID)

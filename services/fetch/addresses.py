@@ -135,7 +135,8 @@ def is_loopback(host: str) -> bool:
 
 
 def same_origin(one: URL, other: URL) -> bool:
-    return one.origin() == other.origin()
+    """Whether scheme, host and port are the same. A port that is not named is the default of the scheme."""
+    return (one.scheme, one.raw_host, one.port) == (other.scheme, other.raw_host, other.port)
 
 
 def without_query(url: URL | str) -> str:

@@ -151,7 +151,9 @@ def test_a_loopback_host_is_localhost_or_a_loopback_address(host: str, loopback:
 def test_an_origin_is_scheme_host_and_port() -> None:
     url = URL("https://x.example/a?b")
     assert same_origin(url, URL("https://x.example/c"))
-    for other in ("http://x.example/a", "https://y.example/a", "https://x.example:444/a"):
+    assert same_origin(url, URL("https://x.example:443/"))
+    assert same_origin(URL("http://x.example:80/"), URL("http://x.example/"))
+    for other in ("http://x.example/a", "https://y.example/a", "https://x.example:444/a", "http://x.example:443/a"):
         assert same_origin(url, URL(other)) is False
 
 

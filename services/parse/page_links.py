@@ -35,8 +35,11 @@ def discover(body: bytes, base_url: str) -> list[FeedLink]:
             match[1].lower(): unescape(match[2] or match[3] or match[4] or "").strip()
             for match in _ATTRIBUTE.finditer(tag[2])
         }
+        href = attributes.get("href")
+        if not href:
+            continue  # it would be the page itself
         try:
-            url = urljoin(base, attributes.get("href", ""))
+            url = urljoin(base, href)
             usable = urlsplit(url).scheme in ("http", "https") and bool(urlsplit(url).hostname)
         except ValueError:
             continue

@@ -15,7 +15,7 @@ from services.parse.text import repaired
 _TRACKING = re.compile(
     r"utm_.*|at_(?:medium|campaign|link_.*|format|ptr_.*|bbc_team|custom\d)|mc_[ce]id|pk_.*|mtm_.*|matomo_.*|piwik_.*|"
     r"hsa_.*|_hs(?:enc|mi)|__hs(?:sc|tc|fp)|hsctatracking|vero_(?:id|conv)|oly_(?:enc|anon)_id|"
-    r"fb(?:clid|_.*)|gclid|gclsrc|dclid|gbraid|wbraid|msclkid|yclid|ymclid|twclid|ttclid|li_fat_id|igshid?|"
+    r"fb(?:clid|_.*)|gclid|gclsrc|dclid|gbraid|wbraid|msclkid|yclid|ymclid|twclid|ttclid|li_fat_id|igsh(?:id)?|"
     r"s_?cid|ncid|ocid|cmpid|icid|mkt_tok|mkwid|ftag|xtor|smid|smtyp|wt[._]mc(?:_id)?|wt\.rss_.*|_ga|_gl|"
     r"guce_.*|guccounter|spm|_openstat|trk(?:campaign)?|recip_id|mbid|cndid|sr_share",
     re.IGNORECASE,

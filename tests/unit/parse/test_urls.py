@@ -86,7 +86,7 @@ def test_a_normalized_url_has_one_spelling(url: str, normalized: str) -> None:
 TRACKING = """
 utm_source UTM_ID at_medium at_campaign at_link_x at_format at_ptr_x at_bbc_team at_custom1 mc_cid mc_eid pk_x
 mtm_x matomo_x piwik_x hsa_x _hsenc _hsmi __hssc __hstc __hsfp hsctatracking vero_id vero_conv oly_enc_id
-oly_anon_id fbclid fb_x gclid gclsrc dclid gbraid wbraid msclkid yclid ymclid twclid ttclid li_fat_id igshid
+oly_anon_id fbclid fb_x gclid gclsrc dclid gbraid wbraid msclkid yclid ymclid twclid ttclid li_fat_id igsh igshid
 scid s_cid ncid ocid cmpid icid mkt_tok mkwid ftag xtor smid smtyp wt_mc wt.mc_id wt.rss_x _ga _gl guce_x
 guccounter spm _openstat trk trkcampaign recip_id mbid cndid sr_share"""
 
@@ -96,7 +96,7 @@ def test_parameters_for_tracking_are_removed(name: str) -> None:
     assert normalize_url(f"https://example.com/?a=1&{name}=x") == "https://example.com/?a=1"
 
 
-@pytest.mark.parametrize("name", ["utm", "at_custom", "mc_xid", "gclid2", "xfbclid", "s__cid", "trkx", "wt.x"])
+@pytest.mark.parametrize("name", ["utm", "at_custom", "mc_xid", "gclid2", "xfbclid", "s__cid", "trkx", "wt.x", "igshi"])
 def test_parameters_with_similar_names_are_kept(name: str) -> None:
     assert normalize_url(f"https://example.com/?{name}=x") == f"https://example.com/?{name}=x"
 

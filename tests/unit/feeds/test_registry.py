@@ -153,7 +153,7 @@ async def test_a_feed_that_is_saved_while_it_is_removed_leaves_nothing_behind(
     if had_seen:
         await store.upsert(FEEDS.name, seen)
 
-    saved = []
+    saved: list[bool] = []
 
     async def save() -> None:
         if not saved:

@@ -14,7 +14,7 @@ import tempfile
 import time
 import traceback
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,7 +26,7 @@ from hypothesis import Phase, settings
 
 from scripts.mutation import trial
 from scripts.mutation.dependents import Imports, module_name
-from scripts.mutation.mutants import Mutant, module_mutants, pure_modules
+from scripts.mutation.mutants import Mutant, async_functions, module_mutants, pure_modules
 
 T = TypeVar("T")
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,6 +69,9 @@ class Result:
     def done(self) -> bool:
         return self.killed + len(self.survivors) == self.total
 
+    def unexplained(self, known: dict[str, str]) -> list[Mutant]:
+        return [each for each in self.survivors if not known.get(str(each))]
+
     def is_enough(self) -> bool:
         """Nine of ten are killed; of a module with fewer than ten mutants one may survive."""
         return len(self.survivors) <= max(1, int(self.total * (1 - LEAST_KILLED) + 1e-9))
@@ -77,8 +80,11 @@ class Result:
 class MutationSession:
     """A plugin that runs the trials in place of the session's tests."""
 
-    def __init__(self, root: Path, modules: Sequence[str], jobs: int, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, root: Path, modules: Sequence[str], known: dict[str, str], jobs: int, say: Callable[[str], None]
+    ) -> None:
         self.root = root
+        self.known = known
         self.jobs = jobs
         self.say = say
         self.imports = Imports(root)
@@ -239,6 +245,8 @@ class MutationSession:
             result.survivors.append(mutant)
         if result.done:
             self.say(f"{result.module}: {result.killed} of {result.total} killed ({result.killed / result.total:.0%})")
+            for each in result.unexplained(self.known):
+                self.say(f"{each}\n    # {each.module}:{each.line}")
 
 
 def _is_within(scope: str, called: str) -> bool:
@@ -323,35 +331,57 @@ def read_survivors(text: str) -> dict[str, str]:
     return found
 
 
-def report(results: Sequence[Result], known: dict[str, str], say: Callable[[str], None]) -> bool:
-    """Says what is wrong, if anything: too many survivors in a module, or survivors without a reason."""
-    unexplained = [each for result in results for each in result.survivors if not known.get(str(each))]
+def report(results: Sequence[Result], known: dict[str, str], stale: Sequence[str], say: Callable[[str], None]) -> bool:
+    """Says what is wrong, if anything: survivors without a reason, too many survivors in a module, or stale entries of
+    the list."""
+    unexplained = sum(len(each.unexplained(known)) for each in results)
     if unexplained:
-        say("\nSurvivors. Write a test that fails, or list the line with a reason in tests/mutation/survivors.txt:")
-        for each in unexplained:
-            say(f"{each}\n    # {each.module}:{each.line}")
+        say(
+            f"\n{unexplained} survivors have no reason. Write a test that fails, or list the survivor as it is printed"
+            " under its module, with a reason, in tests/mutation/survivors.txt."
+        )
     scarce = [each for each in results if not each.is_enough()]
     for result in scarce:
         say(f"{result.module}: only {result.killed} of {result.total} mutants are killed.")
     modules = {result.module for result in results}
     survived = {str(each) for result in results for each in result.survivors}
     for mutant in known:
-        if mutant.partition(" | ")[0] in modules and mutant not in survived:
-            say(f"Listed as a survivor, but killed or gone: {mutant}")
+        if mutant.partition(" | ")[0] in modules and mutant not in survived and mutant not in stale:
+            say(f"Listed as a survivor, but killed: {mutant}")
+    if stale:
+        say("\nListed as survivors, but no mutants any more. Delete these lines of tests/mutation/survivors.txt:")
+        for mutant in stale:
+            say(f"{mutant}\n    {known[mutant]}")
     total, killed = sum(each.total for each in results), sum(each.killed for each in results)
     say(f"\n{killed} of {total} mutants killed ({killed / max(total, 1):.1%}) in {len(results)} modules.")
-    return not unexplained and not scarce
+    return not unexplained and not scarce and not stale
+
+
+def stale_survivors(root: Path, known: Iterable[str]) -> list[str]:
+    """The listed survivors, of whatever module, that are no mutants of the source as it is."""
+    by_module: dict[str, list[str]] = defaultdict(list)
+    for mutant in known:
+        by_module[mutant.partition(" | ")[0]].append(mutant)
+    stale: list[str] = []
+    for module, listed in by_module.items():
+        path = root / module
+        existing = {str(each) for each in module_mutants(module, path.read_text())[1]} if path.is_file() else set()
+        stale += [each for each in listed if each not in existing]
+    return stale
 
 
 def mutate(root: Path, modules: Sequence[str], known: dict[str, str], jobs: int, say: Callable[[str], None]) -> bool:
-    plugin = MutationSession(root, modules, jobs, say)
+    for module in modules:
+        if unchanged := async_functions((root / module).read_text()):
+            say(f"{module}: only its sync functions are mutated, not {', '.join(unchanged)} (async).")
+    plugin = MutationSession(root, modules, known, jobs, say)
     output = io.StringIO()
     with redirect_stdout(output), redirect_stderr(output):
         outcome = pytest.main([*trial.OPTIONS, "--rootdir", str(root), *plugin.test_files()], plugins=[plugin])
     if outcome != pytest.ExitCode.OK:
         say(output.getvalue())
         return False
-    return report(list(plugin.results.values()), known, say)
+    return report(list(plugin.results.values()), known, stale_survivors(root, known), say)
 
 
 def main(argv: Sequence[str], root: Path = ROOT) -> None:

@@ -165,14 +165,28 @@ def forget(modules: Iterable[str]) -> list[str]:
 def imported_again(
     tree: ast.Module, path: Path, name: str, dependents: Iterable[str], warm: Warm, picked: Sequence[str]
 ) -> int:
-    """Imports the mutated module and its dependents anew, and runs the picked tests in a session of their own."""
-    forget(dependents)
+    """Imports the mutated module and its dependents anew, and runs the picked tests in sessions of their own: those of
+    the first file, which import little, and then the others."""
     code = compile(tree, str(path), "exec", dont_inherit=True)
     sys.meta_path.insert(0, _Finder(name, path, code))
-    files = list(dict.fromkeys(each.partition("::")[0] for each in picked))
-    outcome = pytest.main([*OPTIONS, "-x", *files], plugins=[_Picked(picked), warm.failures])
+    files = [each.partition("::")[0] for each in picked]
+    dependents = list(dependents)
+    for is_first in (True, False):
+        part = [each for each, file in zip(picked, files, strict=True) if (file == files[0]) is is_first]
+        forget(dependents)
+        if part and not _passes(part, warm):
+            return KILLED
+    return SURVIVED
+
+
+def _passes(picked: Sequence[str], warm: Warm) -> bool:
+    files = dict.fromkeys(each.partition("::")[0] for each in picked)
+    try:
+        outcome = pytest.main([*OPTIONS, "-x", *files], plugins=[_Picked(picked), warm.failures])
+    except BaseException:  # raised at import where pytest expects no error, such as in a plugin
+        return False
     # Any error kills: a conftest.py that cannot be imported is an error of usage. No tests: their names have changed.
-    return SURVIVED if outcome in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) else KILLED
+    return outcome in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 
 
 def called_at_import(path: Path, dependents: Iterable[str]) -> set[str]:

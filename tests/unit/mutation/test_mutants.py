@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.mutation.mutants import is_pure, module_mutants
-from scripts.mutation.session import read_survivors
+from scripts.mutation.mutants import async_functions, is_pure, module_mutants
+from scripts.mutation.session import read_survivors, stale_survivors
 
 
 def changes(source: str) -> list[str]:
@@ -85,12 +85,28 @@ def test_applying_a_mutant_changes_the_tree_that_is_compiled() -> None:
     [
         ("import math\nX = 5", True),
         ("async def f(): ...", False),
+        ("import asyncio\nasync def f(): ...\n" + "X = 5\n" * 39, True),
+        ("import asyncio\nasync def f(): ...\n" + "X = 5\n" * 36, False),
+        ("from pathlib import Path\nTABLE = Path(__file__).with_name('table.tsv').read_text()", True),
         ("import sqlite3", False),
         ("def f():\n    from azure.cosmos import CosmosClient", False),
     ],
 )
-def test_a_module_that_is_async_or_reaches_out_is_not_pure(source: str, pure: bool) -> None:
+def test_a_module_that_is_mostly_async_or_imports_io_is_not_pure(source: str, pure: bool) -> None:
     assert is_pure(source) is pure
+
+
+def test_async_functions_are_named_as_not_mutated() -> None:
+    assert async_functions("def f(): ...\nclass A:\n    async def g(self): ...") == ["g"]
+
+
+def test_a_listed_survivor_that_is_no_mutant_of_its_module_is_stale(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/example.py").write_text("X = 5\n")
+    current = "models/example.py | module | 5 -> 6 | X = 5"
+    changed = "models/example.py | module | 4 -> 5 | X = 4"
+    gone = "models/gone.py | module | 5 -> 6 | X = 5"
+    assert stale_survivors(tmp_path, [current, changed, gone]) == [changed, gone]
 
 
 def test_the_indented_lines_under_a_survivor_are_its_reason() -> None:

@@ -58,9 +58,9 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def mutate(project: Path) -> tuple[int, str]:
+def mutate(project: Path, *modules: str) -> tuple[int, str]:
     done = subprocess.run(
-        [sys.executable, "-m", "scripts.mutation.session", "--jobs", "2"],
+        [sys.executable, "-m", "scripts.mutation.session", "--jobs", "2", *modules],
         cwd=project,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -91,7 +91,7 @@ def test_survivors_with_a_reason_are_accepted_up_to_one_in_ten(project: Path) ->
     tests = project / "tests/unit/models/test_rule.py"
     tests.write_text(tests.read_text() + "\ndef test_one_doubled():\n    assert doubled(1) in (2, 3)\n")
     code, output = mutate(project)
-    assert "Listed as a survivor, but killed or gone: models/rule.py | doubled | 2 -> 1 | return number * 2" in output
+    assert "Listed as a survivor, but killed: models/rule.py | doubled | 2 -> 1 | return number * 2" in output
     assert code == 0
 
 
@@ -102,3 +102,37 @@ def test_a_test_that_fails_without_a_mutation_kills_none(project: Path) -> None:
     assert f"Left out, since it fails without a mutation: {failing}" in output
     assert "models/rule.py | doubled | return number * 2 -> return None" in output
     assert code == 1
+
+
+def test_a_stale_survivor_fails_the_run_and_is_printed_as_the_lines_to_delete(project: Path) -> None:
+    (project / "models/rule.py").write_text("def shown(numbers):\n    return numbers\n")
+    (project / "tests/unit/models/test_rule.py").write_text(
+        "from models.rule import shown\n\ndef test_all_are_shown():\n    assert shown([1]) == [1]\n"
+    )
+    stale = "models/rule.py | doubled | 2 -> 1 | return number * 2\n    It must be so.\n"
+    (project / "tests/mutation/survivors.txt").write_text(stale)
+    code, output = mutate(project)
+    assert "models/rule.py: 1 of 1 killed (100%)" in output
+    assert stale in output
+    assert code == 1
+
+
+def test_a_mutant_that_raises_at_import_is_killed(project: Path) -> None:
+    (project / "models/rule.py").write_text("SIZES = {1: 'one'}\nNAME = SIZES[1]\n")
+    (project / "tests/unit/models/test_rule.py").write_text(
+        "from models.rule import NAME\n\ndef test_a_name():\n    assert NAME == 'one'\n"
+    )
+    # pytest imports plugins outside of any test.
+    (project / "tests/unit/models/plugin.py").write_text("import models.rule\n")
+    (project / "tests/unit/models/conftest.py").write_text("pytest_plugins = ['tests.unit.models.plugin']\n")
+    code, output = mutate(project)
+    assert "models/rule.py: 5 of 5 killed (100%)" in output
+    assert code == 0
+
+
+def test_async_functions_of_a_module_are_reported_as_not_mutated(project: Path) -> None:
+    rule = project / "models/rule.py"
+    rule.write_text(rule.read_text() + "\nasync def waits():\n    return 5\n")
+    _, output = mutate(project, "models/rule.py")
+    assert "models/rule.py: only its sync functions are mutated, not waits (async)." in output
+    assert "models/rule.py: 11 of 14 killed (79%)" in output

@@ -182,6 +182,7 @@ class Ingestion:
             await self._budget.policy(),
             self._chance(),
             in_part=ingested.entries > 0,
+            quarantine_id=ingested.quarantine_id,
         )
         record = attempt_record(lease, FETCH_FEED, ingested, added, failure)
         return _Worked(lease, after, record, ingested, failure.tries)

@@ -173,11 +173,12 @@ def after_failure(
     jitter: float,
     *,
     in_part: bool = False,
+    quarantine_id: str | None = None,
 ) -> Feed:
     """After any failure the next fetch and the number of errors are saved. Validators and body hash stay as they were.
 
     `in_part`: only some of several requests failed, and the others brought entries. Then the body hash is cleared: the
-    next document may again be the one it was taken of.
+    next document may again be the one it was taken of. `quarantine_id` names the part of them that was quarantined.
     """
     errors = feed.consecutive_errors + failure.counts
     hints = Hints(consecutive_errors=errors, retry_after_seconds=failure.retry_after, jitter=jitter)
@@ -193,6 +194,8 @@ def after_failure(
     }
     if in_part:
         changes["body_hash"] = None
+    if quarantine_id is not None:
+        changes["quarantine_id"] = quarantine_id
     if failure.retry_after is not None:
         wait = min(timedelta(seconds=max(0.0, failure.retry_after)), LONGEST_RETRY_AFTER)
         changes["retry_after_until"] = now + wait

@@ -387,6 +387,14 @@ def test_a_fetch_that_failed_in_part_forgets_the_hash_of_its_body() -> None:
     assert failed(feed(body_hash="a" * 64)).body_hash == "a" * 64
 
 
+def test_a_fetch_that_failed_in_part_names_the_batch_that_was_quarantined() -> None:
+    failure = Failure("timeout", "no response", "timeout")
+    before = feed(quarantine_id="q1")
+    after = after_failure(before, failure, Counted(), LATER, CALM, 0.0, in_part=True, quarantine_id="q2")
+    assert after.quarantine_id == "q2"
+    assert failed(before).quarantine_id == "q1"
+
+
 def test_a_failure_counts_what_was_added_before_it() -> None:
     before = feed(total_articles_fetched=3, fetch_count=2)
     failure = Failure("timeout", "no response", "timeout")

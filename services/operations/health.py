@@ -30,7 +30,20 @@ from models.values import format_time, parse_time
 from services.figures.counters import Counters
 from services.figures.refresh import last_metadata
 from services.operations.heartbeats import STORED_AT_LEAST_EVERY, Heartbeats
-from services.ports import Clock, Document, Query, QueueDepth, Queues, Store, Where, query_all, readable
+from services.ports import (
+    Clock,
+    Document,
+    Listed,
+    Page,
+    Query,
+    QueueDepth,
+    Queues,
+    Store,
+    Where,
+    listed,
+    query_all,
+    readable,
+)
 from services.store.containers import FEEDS, SENTIMENT_CACHE
 from services.tools.catalog import Catalog
 from services.topology import QUEUES, TIMERS, Timer
@@ -137,8 +150,13 @@ def judge_cache(metadata: CacheMetadata | None, started: datetime, now: datetime
     return Check("degraded", "the refresh is overdue: entries are served stale", facts)
 
 
-def judge_entries(metadata: CacheMetadata | None, stale: int, started: datetime, now: datetime) -> Check:
-    """As `judge_cache`, with the number of stale entries. Missing entries are computed when they are read."""
+def judge_entries(
+    metadata: CacheMetadata | None, stale: int, unreadable: Sequence[str], started: datetime, now: datetime
+) -> Check:
+    """As `judge_cache`, with the number of stale entries and the generations that cannot be read: without its
+    generation, no entry of a tool can be served. Missing entries are computed when they are read."""
+    if unreadable:
+        return Check("degraded", f"cannot be read: {', '.join(unreadable)}")
     check = judge_cache(metadata, started, now)
     if check.status != "healthy":
         return check
@@ -156,13 +174,21 @@ class Lack(TypedDict):
     state: Literal["stale", "missing"]
 
 
-def lacks_of(tools: Iterable[Tool], documents: Mapping[str, Document], now: datetime) -> list[Lack]:
-    """The stale and missing entries of these tools. An entry of another generation than its tool's is missing, and so
-    is one that cannot be read."""
+def generations_of(documents: Iterable[Document]) -> Listed[CacheGeneration]:
+    found = [each for each in documents if each.get("entity_type") == "CacheGeneration"]
+    return listed(Page(found), CacheGeneration.from_document, "id")
+
+
+def lacks_of(
+    tools: Iterable[Tool], documents: Mapping[str, Document], generations: Listed[CacheGeneration], now: datetime
+) -> list[Lack]:
+    """The stale and missing entries of these tools. An entry of another generation than its tool's is missing. So are
+    an entry that cannot be read, and the entries of a tool whose generation cannot be read."""
     found: list[Lack] = []
+    known: dict[str, int | None] = {each.id: each.generation for each in generations.items}
+    known |= dict.fromkeys(generations.unreadable)
     for tool in tools:
-        stored = documents.get(generation_id(tool.tool_id))
-        generation = CacheGeneration.from_document(stored).generation if stored else 0
+        generation = known.get(generation_id(tool.tool_id), 0)
         for period in PERIODS:
             entry = readable(documents.get(entry_id(tool.tool_id, period)), SentimentCacheEntry.from_document)
             is_missing = entry is None or entry.generation != generation
@@ -272,10 +298,11 @@ class CacheHealth:
         counted = await self._counters.last_24_hours()
         stored = await query_all(self._store, SENTIMENT_CACHE.name, Query(limit=1000))
         documents = {document["id"]: document for document in stored}
-        lacks = lacks_of(await self._catalog.active(), documents, now)
+        generations = generations_of(stored)
+        lacks = lacks_of(await self._catalog.active(), documents, generations, now)
         stale = sum(lack["state"] == "stale" for lack in lacks)
         metadata = readable(documents.get(CacheMetadata.ID), CacheMetadata.from_document)
-        check = judge_entries(metadata, stale, self._started, now)
+        check = judge_entries(metadata, stale, generations.unreadable, self._started, now)
         fields = metadata.model_dump(mode="json") if metadata else dict.fromkeys(CacheMetadata.model_fields)
         return {
             "status": check.status,
@@ -289,4 +316,5 @@ class CacheHealth:
             "stale_count": stale,
             "missing_count": len(lacks) - stale,
             "lacking": lacks[:MOST_LISTED],
+            **({"unreadable": list(generations.unreadable)} if generations.unreadable else {}),
         }

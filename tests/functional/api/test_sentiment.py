@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from models.cache import SentimentCacheEntry, entry_id
+from models.cache import SentimentCacheEntry, entry_id, generation_id
 from models.tool import Tool
 from services import container
 from services.container import Container
@@ -264,6 +264,17 @@ async def test_an_entry_that_cannot_be_read_is_missing_in_cache_health_and_compu
     assert [(each["period"], each["state"]) for each in lacking] == [("DAY_7", "missing")]
     again = await call("get_tool_sentiment", "hours=168", tool=TOOL.tool_id)
     assert (again.status, again.headers["X-Cache"], again.json["total_mentions"]) == (200, "MISS", 3)
+
+
+async def test_a_generation_that_cannot_be_read_is_named_in_cache_health(watched: Container) -> None:
+    await watched.figures.refresh.tick()
+    assert "unreadable" not in (await call("get_cache_health")).json
+    generation = {"id": generation_id(TOOL.tool_id), "entity_type": "CacheGeneration", "generation": "many"}
+    await watched.store.upsert(SENTIMENT_CACHE.name, {**generation, "tool_id": TOOL.tool_id})
+    answer = await call("get_cache_health")
+    assert (answer.status, answer.json["status"]) == (200, "degraded")
+    assert answer.json["unreadable"] == [generation_id(TOOL.tool_id)]
+    assert [each["state"] for each in answer.json["lacking"]] == ["missing"] * 4
 
 
 async def test_cache_health_lists_its_figures_and_the_stale_and_missing_entries(watched: Container) -> None:

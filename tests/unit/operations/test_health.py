@@ -17,6 +17,7 @@ from services.operations.health import (
     HealthReport,
     Lack,
     Status,
+    generations_of,
     judge_cache,
     judge_entries,
     judge_last_fetch,
@@ -248,23 +249,28 @@ def _entries(**changes: Any) -> dict[str, Document]:
     return entries
 
 
+def _lacks(documents: dict[str, Document], now: datetime = NOW) -> list[Lack]:
+    return lacks_of([TOOL], documents, generations_of(documents.values()), now)
+
+
 def test_fresh_entries_of_the_tools_generation_are_neither_stale_nor_missing() -> None:
-    assert lacks_of([TOOL], _entries(), NOW) == []
+    assert _lacks(_entries()) == []
     raised = {generation_id(TOOL_ID): cache_generation(generation=2).to_document()}
-    assert lacks_of([TOOL], _entries(generation=2) | raised, NOW) == []
+    assert _lacks(_entries(generation=2) | raised) == []
 
 
 def test_entries_that_are_absent_unreadable_or_of_another_generation_are_missing() -> None:
     raised = {generation_id(TOOL_ID): cache_generation(generation=2).to_document()}
     unreadable = {key: {**entry, "total_mentions": 99} for key, entry in _entries().items()}
-    for documents in ({}, unreadable, _entries(generation=1) | raised, _entries(generation=1)):
-        lacks = lacks_of([TOOL], documents, NOW)
+    unknown = {generation_id(TOOL_ID): {**raised[generation_id(TOOL_ID)], "generation": "many"}}
+    for documents in ({}, unreadable, _entries(generation=1) | raised, _entries(generation=1), _entries() | unknown):
+        lacks = _lacks(documents)
         assert [(lack["period"], lack["state"]) for lack in lacks] == [(period, "missing") for period in PERIODS]
 
 
 def test_entries_older_than_half_an_hour_are_stale() -> None:
-    assert lacks_of([TOOL], _entries(), NOW + timedelta(minutes=30)) == []
-    lacks = lacks_of([TOOL], _entries(), NOW + timedelta(minutes=30, seconds=1))
+    assert _lacks(_entries(), NOW + timedelta(minutes=30)) == []
+    lacks = _lacks(_entries(), NOW + timedelta(minutes=30, seconds=1))
     assert [lack["state"] for lack in lacks] == ["stale"] * 4
     assert lacks[0] == Lack(tool_id=TOOL_ID, tool=TOOL.primary_name, period="HOUR_1", state="stale")
 
@@ -282,13 +288,18 @@ def test_the_cache_is_degraded_by_a_late_or_partial_refresh_or_stale_entries(
     changes: dict[str, Any], stale: int, status: str, detail: str
 ) -> None:
     metadata: CacheMetadata = cache_metadata(**changes)
-    check = judge_entries(metadata, stale, NOW - timedelta(days=1), NOW)
+    check = judge_entries(metadata, stale, (), NOW - timedelta(days=1), NOW)
     assert check.status == status
     assert detail in check.detail
 
 
 def test_missing_entries_and_a_first_refresh_to_come_are_healthy() -> None:
-    assert judge_entries(None, 0, NOW, NOW).status == "healthy"
+    assert judge_entries(None, 0, (), NOW, NOW).status == "healthy"
+
+
+def test_the_cache_is_degraded_by_generations_that_cannot_be_read_and_names_them() -> None:
+    check = judge_entries(None, 0, ("a:generation", "b:generation"), NOW, NOW)
+    assert (check.status, check.detail) == ("degraded", "cannot be read: a:generation, b:generation")
 
 
 def test_at_most_a_thousand_entries_are_listed() -> None:

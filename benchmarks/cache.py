@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT))
 from models.cache import PERIODS  # noqa: E402
 from models.timeline import Tally  # noqa: E402
 from models.values import format_time  # noqa: E402
-from services.mentions.dirty_hours import mark_hours  # noqa: E402
+from services.mentions.dirty_hours import mark_dirty  # noqa: E402
 from services.ports import Document, Query, Store, Where, utc_now  # noqa: E402
 from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE  # noqa: E402
 from services.store.sqlite import SqliteStore  # noqa: E402
@@ -318,7 +318,7 @@ async def refreshes(scale: float) -> None:
             moments.setdefault(tool_id, []).append(at)
             await store.create(MENTIONS.name, a_mention(tool_id, f"new-{number}", at).to_document())
         for tool_id, times in moments.items():
-            await mark_hours(store, tool_id, times, watch.now)
+            await mark_dirty(store, tool_id, times, watch.now)
         await asyncio.sleep(REST)
         measured.reset()
         row(
@@ -421,7 +421,7 @@ async def misses(scale: float) -> None:
             "invalidation": lambda: cache.generations.raise_(tool.tool_id),
             "miss": miss,
             "refresh, nothing new": lambda: cache.refresh.refresh_tools([tool.tool_id]),
-            "mention marked": lambda: mark_hours(cast("Store", measured), tool.tool_id, [NOW], NOW),
+            "mention marked": lambda: mark_dirty(cast("Store", measured), tool.tool_id, [NOW], NOW),
             "refresh, one hour marked": lambda: cache.refresh.refresh_tools([tool.tool_id]),
             "hits flushed": cache.counters.flush,
         }

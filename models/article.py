@@ -113,8 +113,7 @@ class SourceAttribution(Value):
     """The article as one source has it. `source_name` is the publisher behind the source (a wire service, a site).
 
     `crawl_timestamp` is when an attempt first found the article at the source, `scraped_at` when its present `revision`
-    was first seen. `added_by_run` is the run that added the source to the article; documents older than that field
-    have none.
+    was first seen. `added_by_run` is the run that added the source to the article; older documents lack this field.
     """
 
     article_id: Text
@@ -144,11 +143,11 @@ class CanonicalReading(Value):
 
 
 class Article(StoredDocument):
-    """One article across all sources. `timestamp` is when it was published; it and `headline` are the first source's.
+    """One article across all sources. `timestamp` (the publication time) and `headline` are those of the first source.
 
     `created_by_run` is the run that created the article.
     `analysis_due_since` is set while an analysis is due: the article is new, or was edited since it was last analysed.
-    It is written with the change that makes the analysis due, so no lost message can hide one.
+    It is written with the change that makes the analysis due, so that a lost message is noticed.
     `matched_tickers` are the tickers that sources gave, `detected_tickers` those that the analysis found in the text.
     `tool_ids_ever_detected` only grows: a tool is listed there before its mention is written, so that every mention
     can be found from the article.

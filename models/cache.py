@@ -45,7 +45,7 @@ MOST_TOOLS_LISTED = 1000
 
 
 def period_named(hours: str | None, period: str | None) -> Period:
-    """The period that a caller asks for by its hours or its name; HOUR_24 without either.
+    """The period with this number of hours or with this name; HOUR_24 if neither is given.
 
     Raises InvalidInput for an unknown period, or if the two differ.
     """
@@ -78,7 +78,7 @@ class Window:
 
     @property
     def seconds(self) -> tuple[int, int]:
-        """Its start and end in Unix seconds."""
+        """Start and end in Unix seconds."""
         return unix_seconds(self.start), unix_seconds(self.end)
 
 
@@ -91,10 +91,10 @@ def generation_id(tool_id: str) -> str:
 
 
 def percentages(positive: int, negative: int, neutral: int) -> tuple[float, float, float]:
-    """Percentages with one decimal that add up to exactly 100.0; 0.0 three times without mentions.
+    """Percentages with one decimal that add up to exactly 100.0; all three are 0.0 if there are no mentions.
 
-    Each is rounded down to a tenth; the tenths that are missing go to the largest remainders, of equal ones to the
-    first.
+    Each is rounded down to a tenth. The missing tenths go to the percentages with the largest remainders, the first of
+    equal ones.
     """
     counts = (positive, negative, neutral)
     total = sum(counts)
@@ -214,8 +214,8 @@ class CacheGeneration(_Cached):
 class CacheMetadata(_Cached):
     """The outcome of the last refresh of all tools, written when it ends. The specification's CacheMetadata.
 
-    * `last_refresh_ts`: when the last batch of that refresh ended. `last_refresh_duration_ms`: from its begin to that
-      end, in milliseconds; both times are read from the workers' UTC clock with its fraction of a second.
+    * `last_refresh_ts`: when the last batch of that refresh ended. `last_refresh_duration_ms`: from the start of the
+      refresh to that end, in milliseconds; both times are read from the workers' clocks with fractions of a second.
     * `total_entries`: the entries that were stored then, of all tools and periods.
     * `cache_hits_24h`, `cache_misses_24h`: reads in the clock hour of that end and the 23 before it. A hit was stored
       or in memory, stale or not; a miss had to be computed. A read is counted within about ten seconds.
@@ -260,8 +260,8 @@ class CacheMetadata(_Cached):
 
 
 class CacheCounters(_Cached):
-    """The reads of one clock hour, raised by increments. `cache_stale` of the hits were stale; `error_count` counts
-    failed attempts to refresh a tool."""
+    """The reads of the cache in one clock hour, raised by increments. `cache_stale` counts the hits that were stale,
+    `error_count` the failed attempts to refresh a tool."""
 
     entity_type: Literal["CacheCounters"] = "CacheCounters"
     ttl_timestamp: UnixSeconds | None = lives(hours=48)

@@ -10,8 +10,8 @@
     ├── WrongSettings       a setting of the app breaks a rule: no request can be served until it is changed (503)
     └── Unavailable         the store, a queue or a provider did not answer: try again (503)
 
-A document that does not exist is no error of reading: `find` returns None. UnreadableDocument is no ToolpulseError: the
-fault is in the store, not in a request, so callers that are not prepared for it treat it as an unexpected error.
+Reading a document that does not exist is not an error: `find` returns None. UnreadableDocument is no ToolpulseError:
+the fault is in the store, not in a request, so callers that are not prepared for it treat it as an unexpected error.
 """
 
 from __future__ import annotations

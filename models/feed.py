@@ -23,12 +23,12 @@ HASH_LENGTH = 16
 
 
 def feed_id_of(url: str) -> str:
-    """As the specification has it: stable, and not secret."""
+    """The specification's id of a feed. MD5 is no risk here: the id is not a secret."""
     return hashlib.md5(url.encode(), usedforsecurity=False).hexdigest()[:16]
 
 
 def hour_multiplier(distribution: Sequence[float], hour: int) -> float:
-    """How much more than on average is published in that UTC hour; 1.0 without history."""
+    """The articles of that UTC hour relative to the mean of all hours; 1.0 without history."""
     total = sum(distribution)
     return distribution[hour] * HOURS / total if total else 1.0
 
@@ -40,7 +40,7 @@ def _no_history_yet(value: Any) -> Any:
 HourlyDistribution = Annotated[
     tuple[Amount, ...], BeforeValidator(_no_history_yet), Field(min_length=HOURS, max_length=HOURS)
 ]
-"""New articles by UTC hour of the day; the specification's empty array stands for none."""
+"""New articles by UTC hour of the day; the specification's empty array stands for 24 zeros."""
 
 
 class FeedAttemptDocument(TypedDict, total=False):
@@ -107,8 +107,8 @@ class FeedDocument(StoredFields, total=False):
 
 
 class FeedAttempt(Value):
-    """One attempt at the feed, as the feed remembers it. `counted` is how many of the articles that the attempt added
-    are in the feed's total already; None until an interrupted attempt was counted."""
+    """One attempt at the feed, as the feed's document lists it. `counted` is how many of the articles that the attempt
+    added are in the feed's total already; None until an interrupted attempt was counted."""
 
     run_id: IdPart
     attempt_no: Annotated[int, Field(strict=True, ge=1)]
@@ -122,11 +122,11 @@ class Feed(StoredDocument):
 
     `next_fetch_time` is authoritative. `claim_id` (the run that claimed the feed) and `claimed_until` are a lease: only
     a worker of that run may save the feed. `current_attempt` is the attempt that is at work on the feed, until it saves
-    the feed. `interrupted_attempts` are attempts of the last hour that began and never saved the feed. With
-    `recheck_entries` the next fetch compares every entry with its article, known or not.
-    `kind` is `feed`, or the name of the news API whose articles the feed has; that name is then its `feed_id` too.
-    `source_name` is the name that people gave the feed, `title` the feed's own. `credential` names the setting with
-    a private feed's secret; the secret itself is never stored.
+    the feed. `interrupted_attempts` began and did not save the feed; each is listed for an hour and until it was
+    counted. With `recheck_entries` the next fetch compares every entry with its article, known or not. `kind` is
+    `feed`, or the name of the news API whose articles the feed has; that name is then its `feed_id` too. `source_name`
+    is the name that people gave the feed, `title` the feed's own. `credential` names the setting with a private feed's
+    secret; the secret itself is never stored.
     """
 
     CONTAINER: ClassVar[str] = "feeds"
@@ -201,7 +201,7 @@ class Feed(StoredDocument):
 
     @property
     def fetch_url(self) -> str:
-        """Where it is fetched: where a permanent redirect led, if there was one."""
+        """The target of a permanent redirect if there was one, else `feed_url`."""
         return self.redirect_url or self.feed_url
 
     def hour_multiplier(self, hour: int) -> float:
@@ -219,7 +219,7 @@ class Feed(StoredDocument):
 
 
 class FeedSeen(StoredDocument):
-    """The entries that a feed had lately, newest last, so that polling the feed unchanged reads nothing per entry.
+    """The entries that a feed had lately, newest last: polling an unchanged feed then reads no document per entry.
 
     `hashes` is 16 hexadecimal characters (8 bytes) for each hash, one after the other. services/articles/matching.py
     decides what is hashed.
@@ -245,22 +245,23 @@ class FeedSeen(StoredDocument):
         return [self.hashes[at : at + HASH_LENGTH] for at in range(0, len(self.hashes), HASH_LENGTH)]
 
     def having(self, hashes: Iterable[str], most: int, now: datetime) -> Self:
-        """With these as the newest, each once, and at most `most` kept."""
+        """The document with these hashes as the newest, each hash once, and `most` hashes at most."""
         newest = dict.fromkeys(hashes)
         kept = [*(known for known in dict.fromkeys(self.entries()) if known not in newest), *newest]
         return self.changed(now, hashes="".join(kept[max(0, len(kept) - most) :]))
 
 
 def address_key(url: str) -> str:
-    """Hashed, since a URL may have characters that ids must not have. No feed id has a colon."""
+    """Hashed, since a URL may have characters that ids must not have. The colon sets the key apart from feed ids."""
     return f"url:{hashlib.sha256(url.encode()).hexdigest()[:32]}"
 
 
 class FeedAddress(StoredDocument):
-    """The feed that is registered under an address, so that no two feeds have one address in two spellings. The callers
-    normalize the URL.
+    """The feed that is registered under a URL, so that two feeds cannot have the same URL in two spellings.
 
-    Created before the feed is written: after a crash it may name a feed that does not exist or has another URL."""
+    Callers normalize the URL. Created before the feed is written: after a crash, `holder` may not exist or may have
+    another URL.
+    """
 
     CONTAINER: ClassVar[str] = "feeds"
     PARTITION_FIELD: ClassVar[str] = "feed_id"
@@ -280,9 +281,10 @@ class FeedAddress(StoredDocument):
 
 
 class FetchPrice(StoredDocument):
-    """The price of a fetch, by which all feeds together keep to the budget (services/feeds/schedule.py). One document.
+    """The price of a fetch, which keeps all feeds together within the budget (services/feeds/schedule.py).
 
-    `fetches_per_feed_hour` is what was spent before the price was last corrected, at `updated_at`."""
+    One document for all feeds. `fetches_per_feed_hour` is the mean that led to the last correction, at `updated_at`.
+    """
 
     CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "SCHEDULE"

@@ -1,6 +1,6 @@
-"""Which article a source's identity of an entry means, and which entries were seen: the authority on duplicates.
+"""Locator aliases (the article of a source's entry) and seen hashes (the entries that were ingested).
 
-Locator identities are written by services/articles, which knows how URLs are normalized.
+They decide what is a duplicate. services/articles forms the locator identities.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _BY_URL: str = "url:"
 
 
 def locator_key(provider: str, locator_identity: str) -> str:
-    """Hashed, as identities are outside text. A URL means the same at every provider, a product id only at its own."""
+    """Hashed, since an identity may have any characters. Providers share the key of a URL, but not that of a product
+    id."""
     scope = provider if locator_identity.startswith(_BY_PRODUCT) else ""
     return "loc:" + hashlib.sha256(f"{scope}|{locator_identity}".encode()).hexdigest()[:32]
 
@@ -59,7 +60,7 @@ class _Locator(StoredDocument):
 
 
 class LocatorAlias(_Locator):
-    """(provider, locator identity) → article. Claimed before the article is written, so a crash may leave an alias
+    """(provider, locator identity) → article. Created before the article is written, so a crash may leave an alias
     without an article."""
 
     entity_type: Literal["LocatorAlias"] = "LocatorAlias"

@@ -1,4 +1,4 @@
-"""The mention of one tool by one article, with its sentiment: every figure is counted from mentions."""
+"""The mention of one tool by one article, with its sentiment. Every figure is counted from mentions."""
 
 from __future__ import annotations
 

@@ -46,8 +46,8 @@ class Observation(StoredDocument):
     `raw_value` is the entry's date as it was written, kept when it could not be parsed or had to be clamped;
     `parse_warnings` names this and every other repair of the entry, in the words of the feed's `parse_warnings`.
     `added_by_attempt` is set on the first observation of a source: the attempt that added the source to the article
-    (see `attempt_key`). `created_article` says that the attempt also created the article. The figures of attempts, runs
-    and feeds are counted from these two.
+    (see `attempt_key`). `created_article`: the attempt also created the article. The figures of attempts, runs and
+    feeds are counted from these two fields.
     """
 
     CONTAINER: ClassVar[str] = "articles"

@@ -1,5 +1,5 @@
-"""The documents by which the app is watched: totals for `GET metrics`, heartbeats of timers, records of
-migrations, and the hours in which feeds were fetched."""
+"""The documents by which the app is watched: totals for `GET metrics`, heartbeats of timers, records of migrations, and
+the hours in which feeds were fetched."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class _Totals(StoredDocument):
 
 
 class CacheTotals(_Totals):
-    """Reads of the cache. `read_microseconds` is the sum of their durations; `within_…` counts the reads that took at
-    most so long."""
+    """Reads of the cache. `read_microseconds` is the sum of their durations; `within_5_ms` counts the reads that took
+    at most 5 ms."""
 
     ID: ClassVar[str] = "cache"
     BOUNDS_MS: ClassVar[tuple[int, ...]] = (1, 5, 25, 100)
@@ -54,7 +54,7 @@ class CacheTotals(_Totals):
 
 class IngestionTotals(_Totals):
     """Fetches of all feeds and their results. `fetch_milliseconds` is the sum of the durations of all fetches;
-    `within_…` counts the fetches that took at most so long."""
+    `within_500_ms` counts the fetches that took at most 500 ms."""
 
     ID: ClassVar[str] = "ingestion"
     BOUNDS_MS: ClassVar[tuple[int, ...]] = (500, 1000, 5000, 10000)
@@ -97,7 +97,7 @@ class Heartbeat(StoredDocument):
         return cls(created_at=now, updated_at=now, timer=timer)
 
     def beaten(self, started: datetime, now: datetime, error: str | None = None) -> Self:
-        """After a run that began at `started` and ended at `now`. Without `error` it succeeded."""
+        """After a run that began at `started` and ended at `now`. Without `error`, the run succeeded."""
         if error is None:
             return self.changed(now, last_started_at=started, last_succeeded_at=now, failures_in_a_row=0)
         failures = self.failures_in_a_row + 1
@@ -148,7 +148,7 @@ class MigrationRecord(StoredDocument):
 class CoveredHour(StoredDocument):
     """At least one fetch of a feed succeeded in this hour. Created once, never changed.
 
-    In an hour without any, the absence of mentions means nothing.
+    In an hour without a successful fetch, the absence of mentions means nothing.
     """
 
     CONTAINER: ClassVar[str] = "catalog"

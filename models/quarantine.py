@@ -1,4 +1,4 @@
-"""What waits until a person has reviewed it: a suspicious batch of a feed, or a document that fits no profile."""
+"""Quarantined items, which wait for a person's review: a suspicious batch of a feed, or a full text."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ QuarantineKind = Literal["BATCH", "DOCUMENT"]
 
 
 def quarantine_id(kind: QuarantineKind, subject: str, content: str) -> str:
-    """The same for the same content quarantined again; `content` (a body's hash, a revision) may be any text."""
+    """The same content has the same id whenever it is quarantined. `content` may be any text."""
     return f"{kind}:{subject}:{hashlib.sha256(content.encode()).hexdigest()[:16]}"
 
 
 class QuarantineItem(StoredDocument):
-    """One quarantined batch or document. `subject` is the feed or the article; `payload` is what is quarantined.
+    """One quarantined batch or full text. `subject` is the feed or the article, `payload` the quarantined data.
 
     CLEARED_RETRY_APPROVED releases the item, CLEARED_TERMINAL drops it. Until then it does not expire. Of a batch,
     `payload` is a sample; the entries are in `parts` QuarantineParts in the same partition, and `released_at` is when
@@ -61,7 +61,7 @@ class QuarantineItem(StoredDocument):
         return self.manual_review_status == "CLEARED_RETRY_APPROVED" and self.released_at is None
 
     def reviewed(self, now: datetime, decision: ReviewStatus, note: str | None = None) -> Self:
-        """The item with a person's decision. Raises InvalidTransition if another one was made before."""
+        """The item with a person's decision. Raises InvalidTransition if another decision was made before."""
         return self.changed(
             now,
             manual_review_status=decision,

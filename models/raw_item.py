@@ -1,4 +1,4 @@
-"""What a reader finds in one document: its items as their source wrote them, and the document's own title and hints.
+"""What the parser finds in one feed document: the items as their source wrote them, the title, and hints.
 
 A RawItem is the first stage of an article: plain headline, absolute link, UTC date. `summary_html` and `content_html`
 are the source's own markup.
@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 PublishedFlag = Literal["missing", "unparsable", "future"]
-"""Why `published` is not the source's date. Readers set the first two; `future` needs the time of the fetch."""
+"""Why `published` is not the source's date. The parser sets the first two; `future` needs the time of the fetch."""
 
 
 class RawItem(NamedTuple):
@@ -20,10 +20,10 @@ class RawItem(NamedTuple):
 
     `article_id` is the source's own id (guid, Atom id, API id), None without one and for an id that repeats within the
     document. `headline` is not empty, on one line, without markup or entities. `published` is aware UTC in whole
-    seconds; if it is None, `published_flag` says why. `publisher` is the publisher that the source names: RSS
+    seconds; if it is None, `published_flag` is the reason. `publisher` is the publisher that the source names: RSS
     `<source>`, an API's `source`. `date_text` is the entry's date as written, even if it is unreadable; `repairs` lists
-    what else was cut or left out. `url_shared`: the entry has no id, and other entries have its URL under other
-    headlines, so that the URL does not identify it.
+    the other values that were cut or left out. `url_shared`: the entry has no id, and other entries have its URL under
+    other headlines, so that the URL does not identify it.
     """
 
     article_id: str | None
@@ -54,7 +54,7 @@ class Freshness:
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
-    """One document, its items in their order.
+    """One feed document, its items in the order of the document.
 
     `warnings` counts repairs by kind; `skipped` counts the entries that are not in `items`, by reason. `version` is
     feedparser's name of the format ("rss20", "atom10", "rss10", …), "json1…" for JSON Feed, or the API's name.

@@ -38,7 +38,7 @@ def _rate(data: Mapping[str, Any]) -> float:
 
 
 class CollisionMetrics(Value):
-    """How well sources overlap in one run. `collision_rate` follows from the counts if it is not given."""
+    """How much sources overlap in one run. `collision_rate` is computed from the counts if it is not given."""
 
     invocation_id: Text
     timestamp: Time
@@ -111,7 +111,7 @@ class JobRun(_InRun):
 
     @property
     def duration_ms(self) -> int:
-        """From its last begin to its end; 0 before its end."""
+        """From `running_since` to the end; 0 before the end."""
         if self.ended_at is None:
             return 0
         if self.began_ms is not None and self.ended_ms is not None:
@@ -152,7 +152,7 @@ def kind_of_run(workflow: object) -> type[JobRun]:
 
 
 def read_run(document: Mapping[str, Any]) -> JobRun:
-    """An IngestionBatch, if it is one. Raises UnreadableDocument."""
+    """The run that is stored as `document`, as its own class. Raises UnreadableDocument."""
     return kind_of_run(document.get("workflow_name")).from_document(document)
 
 
@@ -161,7 +161,7 @@ class Attempt(_InRun):
 
     `articles_held` are those of `articles_found` that wait in the quarantine. The other tasks count in `counts`;
     `progress` is how many items the attempt went through, `errors` names those that failed, and `tool_ids` are the
-    tools that it refreshed, or whose figures it changed. `ended_ms` is its end in Unix milliseconds.
+    tools that it refreshed, or whose figures it changed. `ended_ms` is the end of the attempt in Unix milliseconds.
     """
 
     STATES: ClassVar[Mapping[str, Machine]] = {"status": ATTEMPT}

@@ -1,7 +1,7 @@
 """The stored counts of a tool's mentions: by hour (Timeline), by minute (HourTable), for its windows (WindowTables).
 
-Also the marks on hours that must be recounted (DirtyHour). Counting is in services/figures. Sums are of integers, so
-that they do not depend on the order of arrivals.
+Also the hours that must be recounted (DirtyHour). Counting is in services/figures. Sums are of integers, so that they
+do not depend on the order in which mentions are added.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Tally(NamedTuple):
         return round(self.polarity_millionths / MILLIONTHS / self.total, 4) if self.total else 0.0
 
     def figures(self) -> dict[str, Any]:
-        """These numbers as an entry and a point of the history have them."""
+        """These numbers under the names that entries and points of the history have for them."""
         return {
             "total_mentions": self.total,
             "positive_count": self.positive,
@@ -98,8 +98,8 @@ def total(numbers: Iterable[Numbers]) -> Tally:
 def day_text(numbers: Sequence[int]) -> str:
     """A day as a timeline stores it: one text of the day's sums, then of the numbers of its 24 hours in order.
 
-    A month is summed without reading its hours, and an unchanged day is written as it was read: with lists of numbers,
-    reading and writing the timeline took most of the time of a recount.
+    So a month is summed without parsing its hours, and an unchanged day is written as it was read. With lists of
+    numbers instead of texts, reading and writing the timeline took most of the time of a recount.
     """
     sums = (sum(numbers[column::_WIDTH]) for column in range(_WIDTH))
     return ",".join(map(str, (*sums, *numbers)))
@@ -130,9 +130,9 @@ def by_day(hours: Mapping[str, Sequence[int]]) -> dict[str, str]:
 
 
 def by_hour(stored: Mapping[str, Any]) -> dict[str, Numbers]:
-    """The hours with mentions. Raises ValueError if `stored` is no timeline's `hours`.
+    """The hours with mentions. Raises ValueError if `stored` is not the `hours` of a timeline.
 
-    Timelines were once stored hour by hour: these are read as well, and stored by day when they next change.
+    Earlier versions stored timelines hour by hour. Such a timeline is read too, and stored by day at its next change.
     """
     hours: dict[str, Numbers] = {}
     for key, value in stored.items():
@@ -168,7 +168,7 @@ class TimelineHours:
         self._changed.add(hour[:8])
 
     def total(self, after: str, before: str) -> Numbers:
-        """The sum of the hours between these two, without both."""
+        """The sum of the hours after `after` and before `before`."""
         first, last = after[:8], before[:8]
         if first == last:
             parts = [self._day(first)[_index(after) + _WIDTH : _index(before)]]
@@ -309,10 +309,10 @@ class WindowTables(_OfTool):
 
     `hours` has for each period the sum of the whole hours in its window; `minutes` has the minutes of the hours that
     a window begins or ends in. The document is computed anew from the timeline and the hour tables when `hour` is over.
-    `made_at` is when the tool was created; it is absent if the tool is gone or merged, and has no entries then.
+    `made_at` is when the tool was created. It is absent if the tool is gone or merged: such a tool has no entries.
 
-    Every write of a tool's counts replaces this document on condition that it is the version that was read: so two
-    writers never mix.
+    Every write of a tool's counts replaces this document on condition that it is the version that was read. So the
+    counts of two writers never mix.
     """
 
     ID: ClassVar[str] = "WINDOWS"
@@ -340,10 +340,11 @@ class DirtyHourDocument(StoredFields, total=False):
 
 
 class DirtyHour(_OfTool):
-    """A mark on an hour whose mentions have changed and must be recounted.
+    """An hour of a tool whose mentions have changed since they were counted.
 
-    Each marking changes the document's ETag, so that a recount deletes only the mark that it read. `marked_hour`
-    repeats `hour` because no other document has that field: an order by it lists the marks of all tools.
+    Marking the hour dirty again changes the ETag, so that a recount deletes only the version that it read.
+    `marked_hour` repeats `hour` under a name that no other document has: an order by it lists the dirty hours of all
+    tools.
     """
 
     COMPUTED: ClassVar[tuple[str, ...]] = ("marked_hour",)
@@ -353,8 +354,8 @@ class DirtyHour(_OfTool):
     hour: Hour
 
     @classmethod
-    def mark(cls, tool_id: str, moment: datetime, now: datetime) -> Self:
-        """The mark on the hour of `moment`."""
+    def of(cls, tool_id: str, moment: datetime, now: datetime) -> Self:
+        """The hour of `moment`, as dirty."""
         return cls(created_at=now, updated_at=now, tool_id=tool_id, hour=hour_key(moment))
 
     @property

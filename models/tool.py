@@ -54,8 +54,8 @@ class NameRule(Value):
 
 
 class Tool(StoredDocument):
-    """A product, library or ticker. `merged_into` is the tool that is answered in its place, `merging_into` the target
-    of a merge that is under way.
+    """A product, library or ticker. `merged_into` is the tool that replaces it, `merging_into` the target of a merge
+    that is under way.
 
     `discovery_reference` is the first article that named the tool, `discovery_date` its day. The keys of `name_rules`
     are names as given. `scored_by` is the analyzer and version that scored the first mention, or all mentions since.
@@ -145,7 +145,8 @@ class ToolName(StoredDocument):
 
 
 class CatalogVersion(StoredDocument):
-    """One document. Its `version` changes with every change of what is detected, so that detectors are built again."""
+    """One document. `version` changes whenever a name or rule of detection changes, so that detectors are built
+    again."""
 
     CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "CATALOG"

@@ -33,7 +33,7 @@ def parse_time(value: object) -> datetime:
 
 
 def format_time(moment: datetime) -> str:
-    """The time as documents, answers and filters have it."""
+    """The time as documents, responses and filters have it."""
     return (moment if moment.tzinfo is UTC else parse_time(moment)).isoformat()[:19] + "Z"
 
 

@@ -1,3 +1,3 @@
-"""The version that health shows. A test holds pyproject.toml and CHANGELOG.md to it."""
+"""The version that health shows. A test checks that pyproject.toml and CHANGELOG.md have the same."""
 
 VERSION = "0.1.0"

@@ -1,8 +1,8 @@
 """How functions are declared: `endpoint`, `timer` and `consumer` make a function of a handler.
 
-A handler takes the container, then what its trigger gives, then a queue output for each queue that it may send to.
-Decorators need an auth level when a module is imported, so READ_AUTH_LEVEL is the one setting that is read then. An
-invalid value means the safer level; services/settings.py reports it.
+The arguments of a handler are the container, then those of its trigger, then an output for each queue that it may send
+to. Decorators need the auth level of an endpoint at import, so READ_AUTH_LEVEL is the one setting that is read so
+early. An invalid value means the safer level; services/settings.py reports it.
 """
 
 import functools
@@ -20,7 +20,7 @@ from services import container
 from services.container import Container
 from services.logs import log_event
 from services.topology import Timer
-from triggers.http_codec import answering, require_query
+from triggers.http_codec import require_query, with_problem_responses
 
 R = typing.TypeVar("R")
 P = typing.ParamSpec("P")
@@ -48,7 +48,8 @@ def endpoint(
 ) -> Callable[[Endpoint[P]], typing.Any]:
     """An HTTP function under `v1/` that accepts these query parameters and no others.
 
-    All methods but GET are management unless `is_management` is given. What `messages` gets is sent to `sends_to`.
+    All methods but GET are management unless `is_management` is given. With `sends_to`, the handler gets the output
+    `messages`, which sends to that queue.
     """
     managed = method != "GET" if is_management is None else is_management
 
@@ -63,7 +64,7 @@ def endpoint(
             return await handler(services, req, *args, **kwargs)
 
         outputs = {"messages": sends_to} if sends_to else {}
-        function = _with_outputs(blueprint, answering(with_container(checked)), outputs)
+        function = _with_outputs(blueprint, with_problem_responses(with_container(checked)), outputs)
         return blueprint.route(route=f"v1/{route}", methods=[method], auth_level=MANAGE if managed else READ)(function)
 
     return declare
@@ -127,7 +128,7 @@ def beating(timer: Timer) -> Callable[[Callable[P, Awaitable[None]]], Callable[P
             try:
                 await recorded(*args, **kwargs)
             except Unavailable as error:
-                # The one failure that all timers share.
+                # Not the fault of this timer: an outage stops all timers, so the event has a level of its own.
                 log_event(log, logging.CRITICAL, "system_unavailable", timer=timer.name, error=str(error))
                 raise
 

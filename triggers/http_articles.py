@@ -14,13 +14,13 @@ from triggers.http_codec import (
     MAX_LIMIT,
     choice,
     integer,
-    json_answer,
     json_body,
+    json_response,
     left_out,
     no_content,
-    page_answer,
     page_of,
-    text_answer,
+    page_response,
+    text_response,
 )
 
 articles_http = func.Blueprint()
@@ -29,7 +29,7 @@ articles_http = func.Blueprint()
 @endpoint(articles_http, "GET", "articles", *CONDITIONS, "limit", "cursor")
 async def list_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     given = {name: req.params[name] for name in CONDITIONS if name in req.params}
-    return page_answer(await services.articles.page(article_filter(given, services.clock()), *page_of(req)))
+    return page_response(await services.articles.page(article_filter(given, services.clock()), *page_of(req)))
 
 
 @endpoint(articles_http, "GET", "articles/{article_id}", "layer")
@@ -40,7 +40,7 @@ async def get_article(services: Container, req: func.HttpRequest) -> func.HttpRe
     if layer == "raw":
         observations = await services.articles.observations(article)
         body |= {"observations": [each.shown() for each in observations.items], **left_out(observations.unreadable)}
-    return json_answer(body)
+    return json_response(body)
 
 
 @endpoint(articles_http, "DELETE", "articles/{article_id}")
@@ -59,13 +59,13 @@ async def export_articles(services: Container, req: func.HttpRequest) -> func.Ht
     headers = {"X-Next-Cursor": page.next} if page.next is not None else {}
     if page.unreadable:
         headers["X-Unreadable"] = str(len(page.unreadable))
-    return text_answer("".join(lines), "application/x-ndjson", headers)
+    return text_response("".join(lines), "application/x-ndjson", headers)
 
 
 @endpoint(articles_http, "GET", "quarantine", "status", "limit", "cursor", is_management=True)
 async def list_quarantine(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     status = choice(req, "status", "PENDING", STATUSES) if "status" in req.params else None
-    return page_answer(await services.quarantine.page(status, *page_of(req)))
+    return page_response(await services.quarantine.page(status, *page_of(req)))
 
 
 @endpoint(articles_http, "POST", "quarantine/{quarantine_id}/review", sends_to=INGEST_FEEDS)
@@ -77,4 +77,4 @@ async def review_quarantine(services: Container, req: func.HttpRequest, messages
     if reviewed.batch is not None:
         messages.set([reviewed.batch.to_message()])
     run_id = reviewed.batch.run_id if reviewed.batch else None
-    return json_answer({**reviewed.item.shown(), "run_id": run_id})
+    return json_response({**reviewed.item.shown(), "run_id": run_id})

@@ -58,14 +58,14 @@ _STATUS: dict[type[ToolpulseError], tuple[int, str]] = {
 }
 
 
-def answering(handler: Handler[P]) -> Handler[P]:
+def with_problem_responses(handler: Handler[P]) -> Handler[P]:
     """Turns an error of the handler into a problem document, and refuses a request that is too large.
 
     Goes below the trigger decorator: above it, it would never run.
     """
 
     @functools.wraps(handler)
-    async def answer(*args: P.args, **kwargs: P.kwargs) -> func.HttpResponse:
+    async def response(*args: P.args, **kwargs: P.kwargs) -> func.HttpResponse:
         try:
             req: Any = kwargs.get("req") or args[0]
             return _oversize(req) or await handler(*args, **kwargs)
@@ -84,11 +84,11 @@ def answering(handler: Handler[P]) -> Handler[P]:
                 correlation_id=correlation_id,
             )
 
-    return answer
+    return response
 
 
 def _oversize(req: func.HttpRequest) -> func.HttpResponse | None:
-    """The host itself limits headers to 32 KB."""
+    """The problem of a request with a too long URL or body. The Functions host limits headers itself, to 32 KB."""
     if len(req.url) > MAX_URL_CHARACTERS:
         return problem(414, "URL too long", f"url: at most {MAX_URL_CHARACTERS:,} characters, not {len(req.url):,}")
     if (size := len(req.get_body())) > MAX_BODY_BYTES:
@@ -112,15 +112,15 @@ def problem(
     status: int, title: str, detail: str, headers: Mapping[str, str] | None = None, **extra: str
 ) -> func.HttpResponse:
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **extra}
-    return text_answer(json.dumps(body, ensure_ascii=False), "application/problem+json", headers, status)
+    return text_response(json.dumps(body, ensure_ascii=False), "application/problem+json", headers, status)
 
 
-def json_answer(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> func.HttpResponse:
+def json_response(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> func.HttpResponse:
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text_answer(text, "application/json", headers, status)
+    return text_response(text, "application/json", headers, status)
 
 
-def text_answer(
+def text_response(
     body: str | bytes, mimetype: str, headers: Mapping[str, str] | None = None, status: int = 200
 ) -> func.HttpResponse:
     return func.HttpResponse(
@@ -137,19 +137,19 @@ def no_content() -> func.HttpResponse:
 
 
 def accepted(run_id: str, **more: Any) -> func.HttpResponse:
-    """The work is done by a run, and `Location` is where its progress can be read."""
-    return json_answer({"run_id": run_id, **more}, 202, {"Location": f"/api/v1/runs/{run_id}"})
+    """The response to a request whose work a run does. `Location` is the URL of the run's progress."""
+    return json_response({"run_id": run_id, **more}, 202, {"Location": f"/api/v1/runs/{run_id}"})
 
 
-def list_answer(
+def list_response(
     items: Sequence[Any], cursor: str | None, unreadable: Sequence[str] = (), **more: Any
 ) -> func.HttpResponse:
     """The one shape of every list."""
-    return json_answer({"items": list(items), "next": cursor, **left_out(unreadable), **more})
+    return json_response({"items": list(items), "next": cursor, **left_out(unreadable), **more})
 
 
-def page_answer(page: Listed[Stored], **more: Any) -> func.HttpResponse:
-    return list_answer([item.shown() for item in page.items], page.next, page.unreadable, **more)
+def page_response(page: Listed[Stored], **more: Any) -> func.HttpResponse:
+    return list_response([item.shown() for item in page.items], page.next, page.unreadable, **more)
 
 
 def left_out(unreadable: Sequence[str]) -> dict[str, list[str]]:

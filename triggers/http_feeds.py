@@ -8,21 +8,21 @@ from services.feeds.lists import import_opml, write_opml
 from services.runs.driver import run_message
 from services.topology import INGEST_FEEDS, REANALYZE_TOOLS
 from triggers.bindings import Messages, endpoint
-from triggers.http_codec import accepted, json_answer, json_body, no_content, page_answer, page_of, text_answer
+from triggers.http_codec import accepted, json_body, json_response, no_content, page_of, page_response, text_response
 
 feeds_http = func.Blueprint()
 
 
 @endpoint(feeds_http, "GET", "feeds", "limit", "cursor")
 async def list_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    return page_answer(await services.feeds.page(*page_of(req)))
+    return page_response(await services.feeds.page(*page_of(req)))
 
 
 @endpoint(feeds_http, "POST", "feeds")
 async def add_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     added = await services.feeds.add(new_feed(json_body(req, FIELDS), services.clock()))
     location = {"Location": f"/api/v1/feeds/{added.feed.feed_id}"}
-    return json_answer(added.feed.shown(), 201 if added.is_new else 200, location)
+    return json_response(added.feed.shown(), 201 if added.is_new else 200, location)
 
 
 # The host tries functions in the order of their names: this one before get_feed, whose route matches too.
@@ -30,19 +30,19 @@ async def add_feed(services: Container, req: func.HttpRequest) -> func.HttpRespo
 async def export_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     feeds = [feed for feed in await services.feeds.every() if feed.kind == "feed"]
     attachment = {"Content-Disposition": 'attachment; filename="feeds.opml"'}
-    return text_answer(write_opml(feeds, services.clock()), "text/x-opml", attachment)
+    return text_response(write_opml(feeds, services.clock()), "text/x-opml", attachment)
 
 
 @endpoint(feeds_http, "POST", "feeds/import")
 async def import_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     report = await import_opml(services.feeds, req.get_body(), services.clock())
     refused = [{"line": each.line, "url": each.url, "reason": each.reason} for each in report.refused]
-    return json_answer({"added": report.added, "known": report.known, "refused": refused})
+    return json_response({"added": report.added, "known": report.known, "refused": refused})
 
 
 @endpoint(feeds_http, "GET", "feeds/{feed_id}")
 async def get_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    return json_answer((await services.feeds.get(req.route_params["feed_id"])).shown())
+    return json_response((await services.feeds.get(req.route_params["feed_id"])).shown())
 
 
 @endpoint(feeds_http, "PATCH", "feeds/{feed_id}", sends_to=REANALYZE_TOOLS)
@@ -50,9 +50,9 @@ async def change_feed(services: Container, req: func.HttpRequest, messages: Mess
     change = feed_change(json_body(req, FIELDS))
     feed, run = await services.feed_changes.change(req.route_params["feed_id"], change)
     if run is None:
-        return json_answer(feed.shown())
+        return json_response(feed.shown())
     messages.set([run_message(run.run_id)])
-    return json_answer({**feed.shown(), "run_id": run.run_id})
+    return json_response({**feed.shown(), "run_id": run.run_id})
 
 
 @endpoint(feeds_http, "DELETE", "feeds/{feed_id}")
@@ -64,7 +64,7 @@ async def delete_feed(services: Container, req: func.HttpRequest) -> func.HttpRe
 @endpoint(feeds_http, "GET", "feeds/{feed_id}/history", "limit", "cursor")
 async def list_feed_history(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     feed = await services.feeds.get(req.route_params["feed_id"])
-    return page_answer(await services.runs.history(feed.feed_id, *page_of(req)))
+    return page_response(await services.runs.history(feed.feed_id, *page_of(req)))
 
 
 @endpoint(feeds_http, "POST", "feeds/{feed_id}/fetch", sends_to=INGEST_FEEDS)

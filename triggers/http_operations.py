@@ -1,4 +1,4 @@
-"""What an operator asks over HTTP: health, metrics, queues and their poison messages, and runs with their attempts."""
+"""Operations over HTTP: health, metrics, queues and their poison messages, and runs with their attempts."""
 
 import azure.functions as func
 
@@ -9,15 +9,15 @@ from services.operations.metrics import MEDIA_TYPE
 from services.topology import ANALYZE_ARTICLES, QUEUES
 from triggers.bindings import OPEN, Messages, endpoint, with_container
 from triggers.http_codec import (
-    answering,
     integer,
-    json_answer,
     json_body,
+    json_response,
     left_out,
-    list_answer,
-    page_answer,
+    list_response,
     page_of,
-    text_answer,
+    page_response,
+    text_response,
+    with_problem_responses,
 )
 
 operations_http = func.Blueprint()
@@ -27,24 +27,24 @@ MOST_REDRIVEN = 1000
 
 
 @operations_http.route(route="v1/health", methods=["GET"], auth_level=OPEN)
-@answering
+@with_problem_responses
 @with_container
 async def health(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    """Liveness and readiness. Open to everybody, so the answer has no address, key or feed."""
+    """Liveness and readiness. Needs no key, so the response has no address, key or feed."""
     report = await services.health.report()
-    return json_answer(report.shown(), status=503 if report.status == "unhealthy" else 200)
+    return json_response(report.shown(), status=503 if report.status == "unhealthy" else 200)
 
 
 @endpoint(operations_http, "GET", "metrics")
 async def get_metrics(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     if not services.settings.metrics_enabled:
         raise NotFound("metrics: METRICS_ENABLED is false")
-    return text_answer(await services.metrics.text(), MEDIA_TYPE)
+    return text_response(await services.metrics.text(), MEDIA_TYPE)
 
 
 @endpoint(operations_http, "GET", "runs", "limit", "cursor")
 async def list_runs(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    return page_answer(await services.runs.page(*page_of(req)))
+    return page_response(await services.runs.page(*page_of(req)))
 
 
 @endpoint(operations_http, "GET", "runs/{run_id}")
@@ -52,7 +52,7 @@ async def get_run(services: Container, req: func.HttpRequest) -> func.HttpRespon
     run = await services.runs.get(req.route_params["run_id"])
     attempts = await services.runs.listed_attempts(run.run_id)
     tried = [attempt.shown() for attempt in attempts.items]
-    return json_answer({**run.shown(), "attempts": tried, **left_out(attempts.unreadable)})
+    return json_response({**run.shown(), "attempts": tried, **left_out(attempts.unreadable)})
 
 
 @endpoint(operations_http, "GET", "queues", is_management=True)
@@ -63,7 +63,7 @@ async def list_queues(services: Container, req: func.HttpRequest) -> func.HttpRe
         items.append(
             {"name": depth.name, "messages": depth.messages, "poison": depth.poison, "poison_messages": samples}
         )
-    return list_answer(items, None)
+    return list_response(items, None)
 
 
 @endpoint(operations_http, "POST", "queues/{name}/redrive", sends_to=ANALYZE_ARTICLES)
@@ -78,4 +78,4 @@ async def redrive_queue(services: Container, req: func.HttpRequest, messages: Me
         articles = await services.analysis.reset_errors(limit - moved)
         messages.set(article_messages(articles, services.settings.batch_size))
         moved += len(articles)
-    return json_answer({"name": name, "moved": moved})
+    return json_response({"name": name, "moved": moved})

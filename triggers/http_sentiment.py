@@ -16,12 +16,12 @@ from triggers.http_codec import (
     accepted,
     choice,
     integer,
-    json_answer,
     json_body,
-    list_answer,
+    json_response,
+    list_response,
     no_content,
-    page_answer,
     page_of,
+    page_response,
 )
 
 sentiment_http = func.Blueprint()
@@ -29,7 +29,7 @@ sentiment_http = func.Blueprint()
 
 @endpoint(sentiment_http, "GET", "tools/{tool}/sentiment", "hours", "period", sends_to=REFRESH_TOOLS)
 async def get_tool_sentiment(services: Container, req: func.HttpRequest, messages: Messages) -> func.HttpResponse:
-    return _aggregate_answer(req, await _read(services, req, messages))
+    return _aggregate_response(req, await _read(services, req, messages))
 
 
 @endpoint(
@@ -43,7 +43,7 @@ async def list_tool_evidence(services: Container, req: func.HttpRequest, message
     served = await _read(services, req, messages)
     entry, (limit, cursor) = served.aggregate.entry, page_of(req)
     mentions = await services.figures.evidence.page(entry, limit, cursor)
-    return page_answer(mentions, **await services.figures.evidence.window_facts(entry, cursor))
+    return page_response(mentions, **await services.figures.evidence.window_facts(entry, cursor))
 
 
 @endpoint(sentiment_http, "GET", "sentiment/latest", *("hours", "period", "limit", "cursor"), sends_to=REFRESH_TOOLS)
@@ -56,7 +56,7 @@ async def list_latest_sentiment(services: Container, req: func.HttpRequest, mess
         messages.set(refresh_messages(stale))
     now = services.clock()
     shown_rows = [shown_entry(row.aggregate.entry, row.aggregate.name, now) for row in rows.items]
-    return list_answer(shown_rows, page.next, (*page.unreadable, *rows.unreadable))
+    return list_response(shown_rows, page.next, (*page.unreadable, *rows.unreadable))
 
 
 @endpoint(sentiment_http, "GET", "tools/{tool}/history", "days", "layer")
@@ -66,7 +66,7 @@ async def get_tool_history(services: Container, req: func.HttpRequest) -> func.H
     tool = await services.tools.get(req.route_params["tool"])
     history = services.figures.history
     points = await (history.canonical if layer == "canonical" else history.raw)(tool.tool_id, days)
-    return list_answer([point.shown() for point in points.items], None, points.unreadable)
+    return list_response([point.shown() for point in points.items], None, points.unreadable)
 
 
 @endpoint(sentiment_http, "DELETE", "tools/{tool}/cache")
@@ -88,7 +88,7 @@ async def refresh_cache(
 
 @endpoint(sentiment_http, "GET", "cache/health")
 async def get_cache_health(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    return json_answer(await services.cache_health.report())
+    return json_response(await services.cache_health.report())
 
 
 def _period(req: func.HttpRequest) -> Period:
@@ -106,8 +106,8 @@ async def _read(services: Container, req: func.HttpRequest, messages: Messages) 
 _TAG = re.compile(r'(?:W/)?("[^"]*")')
 
 
-def _aggregate_answer(req: func.HttpRequest, served: Served) -> func.HttpResponse:
-    """Caches may keep the body, and must ask each time whether its ETag is still the current one."""
+def _aggregate_response(req: func.HttpRequest, served: Served) -> func.HttpResponse:
+    """HTTP caches may keep the body, and must revalidate its ETag at each request."""
     aggregate = served.aggregate
     headers = {
         "Cache-Control": "no-cache",

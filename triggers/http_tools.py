@@ -10,7 +10,7 @@ from services.tools.form import CHANGEABLE, FIELDS, new_tool, tool_change
 from services.topology import REANALYZE_TOOLS
 from services.workflows.backfill import preview
 from triggers.bindings import Messages, endpoint
-from triggers.http_codec import accepted, json_answer, json_body, list_answer, page_answer, page_of
+from triggers.http_codec import accepted, json_body, json_response, list_response, page_of, page_response
 
 tools_http = func.Blueprint()
 
@@ -23,7 +23,7 @@ async def list_tools(services: Container, req: func.HttpRequest) -> func.HttpRes
     if status is not None and status not in STATUSES:
         raise InvalidInput("status", f"one of {', '.join(STATUSES)}; without it, all that are not merged")
     wanted = (status,) if status is not None else ("ACTIVE", "DEPRECATED")
-    return page_answer(await services.tools.page(*page_of(req), wanted))
+    return page_response(await services.tools.page(*page_of(req), wanted))
 
 
 @endpoint(tools_http, "POST", "tools", sends_to=REANALYZE_TOOLS)
@@ -31,14 +31,14 @@ async def add_tool(services: Container, req: func.HttpRequest, messages: Message
     tool, run = await services.tool_changes.add(new_tool(json_body(req, FIELDS)))
     messages.set([run_message(run.run_id)])
     location = {"Location": f"/api/v1/tools/{tool.tool_id}"}
-    return json_answer({**tool.shown(), "run_id": run.run_id}, 201, location)
+    return json_response({**tool.shown(), "run_id": run.run_id}, 201, location)
 
 
 @endpoint(tools_http, "GET", "tools/{tool}")
 async def get_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool = await services.tools.get(req.route_params["tool"])
     offered = services.tool_changes.is_reanalysis_offered(tool)
-    return json_answer({**tool.shown(), "reanalysis_offered": offered})
+    return json_response({**tool.shown(), "reanalysis_offered": offered})
 
 
 @endpoint(tools_http, "PATCH", "tools/{tool}", sends_to=REANALYZE_TOOLS)
@@ -46,7 +46,7 @@ async def change_tool(services: Container, req: func.HttpRequest, messages: Mess
     change = tool_change(json_body(req, CHANGEABLE))
     tool, run = await services.tool_changes.change(req.route_params["tool"], change)
     if run is None:
-        return json_answer(tool.shown())
+        return json_response(tool.shown())
     messages.set([run_message(run.run_id)])
     return accepted(run.run_id, **tool.shown())
 
@@ -80,11 +80,11 @@ async def preview_aliases(services: Container, req: func.HttpRequest) -> func.Ht
         raise InvalidInput("alias", "the name to try, or several as aliases")
     tool = await services.tools.get(req.route_params["tool"])
     found = await preview(services.store, services.tools, services.watchlist, tool, change, services.clock())
-    return json_answer(found.shown())
+    return json_response(found.shown())
 
 
 @endpoint(tools_http, "GET", "tools/{tool}/articles", "limit", "cursor")
 async def list_tool_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool = await services.tools.get(req.route_params["tool"])
     page = await tool_articles(services.store, tool.tool_id, *page_of(req))
-    return list_answer(page.items, page.next, page.unreadable)
+    return list_response(page.items, page.next, page.unreadable)

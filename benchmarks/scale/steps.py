@@ -26,7 +26,7 @@ from services.figures.counts import timeline_document
 from services.figures.figures import Figures
 from services.figures.refresh import RefreshMessage
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
-from services.mentions.dirty_hours import mark_hours
+from services.mentions.dirty_hours import mark_dirty
 from services.mentions.writing import MentionWriter
 from services.operations.upkeep import Upkeep
 from services.ports import Store
@@ -297,4 +297,4 @@ async def _marked(bench: Bench, tool_id: str, hours: int, mentions: int) -> None
         for number in range(mentions)
     ]
     await bench.store.write_many(MENTIONS.name, [each.to_document() for each in said])
-    await mark_hours(bench.store, tool_id, [now], now)
+    await mark_dirty(bench.store, tool_id, [now], now)

@@ -1,1 +1,1 @@
-"""Every article once, from everywhere: sources, fetching, deduplication, schedule."""
+"""Ingestion: polls feeds, finds the article of each entry, and writes what is new."""

@@ -1,7 +1,7 @@
 """The outcome of an attempt at a feed: the articles that it added, its record, its log lines, its share of the metrics.
 
-No counter is kept in step with the writes: an observation names the attempt that added it, and the figures of attempts,
-runs and feeds are counted from these names, also those of an attempt whose worker died.
+No counter is raised beside the writes: each observation names the attempt that wrote it, and the figures of attempts,
+runs and feeds are counted from observations. So they are right also for an attempt whose worker died.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from services.store.containers import ARTICLES, CATALOG, RUNS
 log = logging.getLogger("toolpulse.ingest")
 
 CLOCKS_DIFFER = timedelta(minutes=1)
-"""At most, between the workers of one app."""
+"""By how much the clocks of two workers of an app may differ."""
 
 SLOW_MS = 5_000
 _PAGE = 500
@@ -90,7 +90,7 @@ def attempt_record(
 async def count_interrupted(store: Store, engine: RunEngine, feed: Feed, now: datetime) -> Counted:
     """Counts what interrupted attempts added since they were last counted, and corrects their records and their runs.
 
-    An attempt that another one took over from may go on for a while, so it is counted at each save for an hour.
+    An interrupted attempt may still be at work, so for an hour its articles are counted at each save of the feed.
     """
     more = 0
     counted: list[FeedAttempt] = []
@@ -106,7 +106,7 @@ async def count_interrupted(store: Store, engine: RunEngine, feed: Feed, now: da
 async def record_interrupted(
     store: Store, engine: RunEngine, feed_id: str, each: FeedAttempt, added: AddedArticles, now: datetime
 ) -> None:
-    """Records an attempt of which nothing is known but that it began, or corrects the counts of its record."""
+    """Records an interrupted attempt as failed, or corrects the counts of its record."""
     name = attempt_id(each.task_name, feed_id, each.attempt_no, each.started_at)
     document = await store.read(RUNS.name, each.run_id, name)
     if document is not None:
@@ -136,7 +136,7 @@ async def due_since(store: Store, feed_ids: Collection[str], since: datetime) ->
 
 
 def log_outcome(before: Feed, feed: Feed, attempt: Attempt, ingested: Ingested, tries: int) -> None:
-    """Logs how the attempt ended, and each thing that people should know."""
+    """Logs how the attempt ended, and an event for each warning that follows from it."""
 
     def event(level: int, name: str, **fields: Any) -> None:
         log_event(log, level, name, feed_id=feed.feed_id, **fields)

@@ -1,7 +1,7 @@
-"""Ingests the entries of one fetched document: hashes them, stores the new and changed ones, quarantines a flood.
+"""Ingests the entries of one feed document: hashes them, stores the new and changed ones, quarantines a flood.
 
-Everything found is stored when `ingest` returns, except what ingestion.py saves afterwards: the attempt, the feed with
-its `seen` document, and this process's cache.
+When `ingest` returns, the articles and a flood are stored. ingestion.py then saves the attempt and the feed with its
+`seen` document, and `saved` fills this process's cache.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ log = logging.getLogger("toolpulse.ingest")
 T = TypeVar("T")
 
 IN_THREAD_ENTRIES = 300
-"""More entries than this take longer than other feeds should wait for the event loop."""
+"""More entries than this are hashed in a thread, so that other feeds need not wait for the event loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """The outcome of a document. `entries` of its entries could be read, `refused` could not. `seen` is to be saved
-    with the feed; `form_hashes` are to be cached after that."""
+    """The outcome for one feed document. `entries` is the number of entries that could be read, `refused` that of those
+    that could not be ingested. `seen` is the document to save with the feed, `form_hashes` are the hashes to cache
+    afterwards."""
 
     entries: int = 0
     refused: int = 0
@@ -109,7 +110,7 @@ class EntryIngestion:
         return Ingested(len(candidates), len(items) - len(candidates), written)
 
     def saved(self, feed: Feed, ingested: Ingested) -> None:
-        """Caches the document. `feed` is the feed as it was saved with what was ingested."""
+        """Caches the hashes of the feed document, once `feed` was saved."""
         if ingested.form_hashes and feed.body_hash is not None:
             self._cache.keep(feed.feed_id, feed.body_hash, ingested.form_hashes)
 
@@ -130,7 +131,7 @@ async def _in_thread_if_many(items: Sequence[object], work: Callable[[], T]) -> 
 
 
 def _entries(source: Source, items: Sequence[RawItem]) -> list[Entry]:
-    """Without those that are no valid Unicode."""
+    """The entries of all items that are valid Unicode."""
     entries = []
     for item in items:
         try:

@@ -30,7 +30,7 @@ MOST_TEXT = 4_000
 """Characters of an article's text that are kept, compared and scored."""
 
 FUTURE_ALLOWED = timedelta(minutes=10)
-"""How far clocks may differ. A publication time further ahead is replaced by the time of the first fetch."""
+"""How far a source's clock may be ahead. A publication time further ahead is replaced by the time of the fetch."""
 
 EARLIEST = datetime.fromtimestamp(0, UTC)
 """An earlier publication time is a wrong one: the zero of some clock (the years 1, 1601, 1899), or Unix seconds that
@@ -50,7 +50,7 @@ _VARIATION_SELECTORS = range(0xFE00, 0xFE10)
 @dataclass(frozen=True, slots=True)
 class Source:
     """The source of some entries. `key` is a feed's id or an API's name, `name` the name that people gave the feed,
-    `title` the feed's own."""
+    `title` the feed's own title."""
 
     key: str
     name: str
@@ -102,9 +102,9 @@ class Candidate(NamedTuple):
         return self.entry.item.article_id is not None
 
     def source_id(self, *, with_url: bool = False) -> str:
-        """The id of the entry's article, if no locator names another.
+        """The id of the entry's article, unless a locator alias names another article.
 
-        The URL is part of the key where the headline is too weak to identify an article, or `with_url` asks for it.
+        The URL is part of the key if the headline is weak, or with `with_url`.
         """
         if with_url or is_weak(self.normalized_headline):
             return source_id(dedup_key(self.normalized_headline, self.published.date(), self.url))
@@ -123,7 +123,7 @@ def entry_of(source: Source, item: RawItem) -> Entry:
 
 
 def candidate_of(entry: Entry, source: Source, first_seen: datetime) -> Candidate:
-    """Raises ValueError if the URL identifies nothing. An entry without a date was published when it was first seen."""
+    """Raises ValueError if the URL cannot be normalized. An entry without a date gets the time `first_seen`."""
     item = entry.item
     url = normalize_url(item.url)
     headline = normalize_headline(strip_publisher(item.headline, (item.publisher, source.name, source.title)))
@@ -171,7 +171,7 @@ def text_of(item: RawItem) -> str:
 
 
 def publication_time(item: RawItem, first_seen: datetime) -> tuple[datetime, PublishedFlag | None]:
-    """When the item was published, and the flag for why this is not the date that the source gave."""
+    """When the item was published; and if this is not the date that the source gave, the reason."""
     if item.published is None:
         return first_seen, item.published_flag or "missing"
     if item.published > first_seen + FUTURE_ALLOWED:
@@ -192,12 +192,12 @@ def is_weak(normalized_headline: str) -> bool:
 def normalize_headline(headline: str) -> str:
     """Lower case, letters and digits of any script, single spaces. Empty if the headline has no letter or digit.
 
-    Marks stay with the letter that they change: Hindi without its vowel signs would be another text.
+    Combining marks stay with their letter: Hindi without its vowel signs would be another text.
     """
     if headline.isascii():
         return " ".join(_ASCII_DROPPED.sub("", headline.lower()).split())
     headline = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", headline).lower())
-    if not _MAY_BE_MARK.search(headline):  # Western European: in one go, and twice as quick
+    if not _MAY_BE_MARK.search(headline):  # without marks, one expression is enough, and twice as fast
         return " ".join(_DROPPED.sub("", headline).split())
     kept: list[str] = []
     for character in headline:

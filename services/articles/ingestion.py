@@ -152,7 +152,7 @@ class Ingestion:
             except Exception as error:
                 if delivery < LAST_DELIVERY:
                     raise
-                # Saved as a failure of the feed, which people can see; a poison message has no feed.
+                # Recorded as a failure of this feed. A poison message would not show which of its feeds is the cause.
                 log.exception("feed_breaks_ingestion feed_id=%s", claim.feed_id)
                 name = type(error).__name__
                 stored_some = Ingested(written=Written(any_matched=True))  # perhaps, before the error
@@ -235,7 +235,8 @@ class Ingestion:
         return saved, errors
 
     async def _save(self, worked: Sequence[_Worked]) -> tuple[list[_Worked], list[BaseException]]:
-        """The feeds that were saved, and the errors of others. A feed lost to another attempt is in neither."""
+        """The feeds that were saved, and the errors of others. A feed that was lost to another attempt is in neither
+        list."""
         if not worked:
             return [], []
         try:
@@ -253,7 +254,7 @@ class Ingestion:
         return saved, [result for result in results if isinstance(result, BaseException)]
 
     async def _note(self, records: Sequence[Attempt]) -> None:
-        """Records coverage and metrics. An error is only logged: neither is worth doing the work again."""
+        """Records coverage and metrics. An error is only logged: doing the work again would cost more."""
         now = self._clock()
         try:
             if any(each.status == "SUCCEEDED" and each.task_name == FETCH_FEED for each in records):
@@ -281,7 +282,7 @@ class Ingestion:
 
 
 def _with_ingested(polled: PollResult, ingested: Ingested, added: AddedArticles) -> PollResult:
-    """The result with the entries that were refused after parsing; a server lied only if its body had news."""
+    """The result with the entries that were refused after parsing. A server whose body had nothing new did not lie."""
     lied = polled.lied and bool(added.new or ingested.written.due)
     document = polled.document
     if document is not None and ingested.refused:
@@ -290,5 +291,5 @@ def _with_ingested(polled: PollResult, ingested: Ingested, added: AddedArticles)
 
 
 def _worst_of(errors: Sequence[BaseException]) -> BaseException:
-    """The error to raise: an unforeseen one before an outage, since people must see the first."""
+    """The error to raise: an unforeseen error before an outage, since it is a fault that people must see."""
     return next((each for each in errors if not isinstance(each, ToolpulseError)), errors[0])

@@ -19,13 +19,15 @@ from services.ports import Document
 
 HASHES = 4
 GROUP = HASHES * HASH_LENGTH
-"""The hashes of one entry: of its present form, its identity, its URL and its headline. The form answers "unchanged?",
-the identity "known, but changed?", URL and headline "a new id over something known?" (a flood)."""
+"""The hashes of one entry: of its present form, its identity, its URL and its headline. A known form is an unchanged
+entry; a known identity with an unknown form is an edit; a known URL or headline with an unknown identity hints at a
+flood."""
 
 KEPT_PER_ENTRY = 4
 FEWEST_KEPT = 100
 MOST_KEPT = 2_000
-"""Entries. The present document is kept whole; what is left of this is for entries that have left the feed."""
+"""Entries. All entries of the present feed document are kept, even if there are more; the rest of this number is for
+entries that are no longer in the feed."""
 
 FLOOD_MINIMUM = 10
 FLOOD_SHARE = 0.5
@@ -93,8 +95,8 @@ class DocumentCache:
     """This process's cache of each feed's last document, with at most `size` entries. The feed that was saved least
     recently goes first.
 
-    A document here counts only for the body that the feed was last saved with, whichever process saved it. The cache
-    saves reads; nothing relies on it.
+    A cached feed document counts only for the body that the feed was last saved with, whichever process saved it. The
+    cache saves reads; correctness does not depend on it.
     """
 
     def __init__(self, size: int) -> None:
@@ -122,7 +124,7 @@ class DocumentCache:
 
 
 def candidates_of(entries: Iterable[Entry], source: Source, now: datetime, known: KnownEntries) -> list[Candidate]:
-    """Each form once, without the entries whose URL identifies nothing."""
+    """The candidates of the entries, each form once, without entries whose URL cannot be normalized."""
     candidates = []
     for entry in {each.form_hash: each for each in entries}.values():
         try:
@@ -153,8 +155,8 @@ class Match(NamedTuple):
     """A candidate and the article that it matches.
 
     `claimed`: the candidate's locator names the article already. `certain`: the article follows from the locator or
-    the URL, so no other article comes into question. `outlived`: a missing article is not to be created, since it has
-    reached the end of its time.
+    the URL, so no other article is possible. `outlived`: the article has expired before its alias, so it is not created
+    again.
     """
 
     candidate: Candidate
@@ -207,7 +209,7 @@ def grouped(matches: Iterable[Match]) -> Groups:
 
 
 def separated(groups: Groups, articles: Mapping[str, ArticleDocument | None], source: Source) -> Groups:
-    """The groups, with each match that must be an article of its own under the article that its URL identifies."""
+    """The groups, but each match that must be an article of its own is moved to the article that its URL identifies."""
     own = {
         match.candidate.locator_id: match.candidate.source_id(with_url=True)
         for key, group in groups.items()

@@ -136,7 +136,7 @@ def priority_of(attribution: AttributionDocument) -> int:
 
 
 def analysed_alike(before: ArticleDocument, after: ArticleDocument) -> bool:
-    """Whether an analysis of `after` would read the same as one of `before`."""
+    """Whether both versions of an article give an analysis the same input."""
     if any(before["canonical"].get(name) != after["canonical"].get(name) for name in ("headline", "revision")):
         return False
     return all(before.get(name) == after.get(name) for name in ("text_for_analysis", "matched_tickers", "tags"))
@@ -229,7 +229,7 @@ def _new_article(candidate: Candidate, source_id: str, attempt: SourceAttempt) -
 def _with_entry(
     article: ArticleDocument, candidate: Candidate, attempt: SourceAttempt, own: AttributionDocument
 ) -> ArticleDocument:
-    """The article with the candidate as what its source publishes now, and with `own` as the source's attribution."""
+    """The article after its source published the candidate, with `own` as the source's attribution."""
     item, key = candidate.entry.item, attempt.source.key
     after = _with_attribution(article, key, own, attempt.time)
     after["matched_tickers"] = _union(article.get("matched_tickers", ()), item.tickers)
@@ -254,7 +254,7 @@ def _with_attribution(article: ArticleDocument, key: str, own: AttributionDocume
 
 
 def _with_analysis_due(before: ArticleDocument, after: ArticleDocument, time: str) -> ArticleDocument:
-    """Makes the analysis of `after` due if it would read other than one of `before`."""
+    """Makes the analysis of `after` due if its input differs from that of `before`."""
     if not analysed_alike(before, after):
         after.setdefault("analysis_due_since", time)
         if before["status"] == "error":
@@ -263,8 +263,8 @@ def _with_analysis_due(before: ArticleDocument, after: ArticleDocument, time: st
 
 
 def _observation_with_text(before: ArticleDocument | None, after: ArticleDocument, source: Source) -> str | None:
-    """The id of the observation that has the text of the canonical reading, if neither the article nor the source's
-    entry has that text."""
+    """The id of the observation that has the text of the canonical reading; None if the article or the entry of
+    `source` has that text."""
     canonical = after["canonical"]["source"]
     if before is None or canonical in (source.key, before["canonical"]["source"]):
         return None
@@ -274,7 +274,7 @@ def _observation_with_text(before: ArticleDocument | None, after: ArticleDocumen
 def _observation(
     article: ArticleDocument, candidate: Candidate, attempt: SourceAttempt, earlier: ObservationDocument | None
 ) -> ObservationDocument:
-    """What the source publishes now, filed under the day on which it first published this revision.
+    """The observation of the candidate, under the day on which the source first published this revision.
 
     `earlier` is the document that is stored under this id: an earlier revision of the same day.
     """
@@ -318,8 +318,8 @@ def _observation(
 def _attribution(
     candidate: Candidate, attempt: SourceAttempt, earlier: AttributionDocument | None
 ) -> AttributionDocument:
-    """What the source publishes now. `earlier` is what an edit replaces: the source's first crawl time and publication
-    time, and the run that added the source, are kept from it."""
+    """The attribution of the candidate's source. After an edit, `earlier` is the attribution before: the first crawl
+    time, the publication time and the run that added the source are kept."""
     item = candidate.entry.item
     attribution: AttributionDocument = {
         "article_id": candidate.article_id,

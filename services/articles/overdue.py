@@ -1,7 +1,7 @@
 """Finds ingestion work whose message was lost: articles not analysed, released batches not ingested, runs not ended.
 
-What is overdue follows from the stored documents. Its message is sent again, but not the same article twice within an
-hour, and not for ever.
+Stored documents show what is overdue. Its message is sent again; for the same article at most once an hour, and at most
+MOST_RESENDS times.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NOT_AGAIN_WITHIN = timedelta(hours=1)
 MOST_RESENDS = 24
 MOST_AT_ONCE = 500
 MOST_PAGES = 10
-"""The articles that are due for longest are read first, and may be those that must not be sent again."""
+"""More than one page, since the first articles (those due for longest) may be those that must not be sent again."""
 
 LOST_MESSAGE = "its message was lost or given up; its feeds are claimed anew"
 
@@ -37,7 +37,7 @@ class OverdueIngestion:
         self._engine = engine
 
     async def articles(self, now: datetime) -> list[str]:
-        """The articles whose analysis is overdue, each marked as sent again."""
+        """The articles whose analysis is overdue, each recorded as sent again."""
         found: list[Document] = []
         where = (Where("analysis_due_since", "le", format_time(now - DUE_TOO_LONG)), Where("deleted_at", "missing"))
         after = None
@@ -48,10 +48,10 @@ class OverdueIngestion:
             after = page.next
             if after is None or len(found) >= MOST_AT_ONCE:
                 break
-        marks = [(each["source_id"], [Replace(sent_again(each, now), each["_etag"])]) for each in found[:MOST_AT_ONCE]]
-        marked = await self._store.batch_many(ARTICLES.name, marks) if marks else []
-        # An article that could not be marked was changed by another worker meanwhile.
-        return [source_id for (source_id, _), result in zip(marks, marked, strict=True) if isinstance(result, list)]
+        writes = [(each["source_id"], [Replace(sent_again(each, now), each["_etag"])]) for each in found[:MOST_AT_ONCE]]
+        results = await self._store.batch_many(ARTICLES.name, writes) if writes else []
+        # An article whose write failed was changed by another worker meanwhile.
+        return [source_id for (source_id, _), result in zip(writes, results, strict=True) if isinstance(result, list)]
 
     async def runs(self, now: datetime, *, resend: bool = True) -> list[IngestMessage]:
         """The messages of released batches that are to be sent again, if `resend`. Other runs that never ended are
@@ -67,8 +67,8 @@ class OverdueIngestion:
         return again
 
     async def _postponed(self, run: JobRun, now: datetime) -> bool:
-        """Whether this caller may send the run's message. The run is written, so that it is overdue again only after a
-        message has had the time for all its deliveries."""
+        """Whether this caller may send the run's message. Saving the run delays the time when it is overdue again, so
+        that the message has time for all its deliveries."""
         if run.status == "QUEUED":
             return True
         try:
@@ -78,7 +78,7 @@ class OverdueIngestion:
         return True
 
     async def _close(self, run: JobRun, now: datetime) -> None:
-        """Closes the run with what its attempts added, recorded or not. Other runs will claim its feeds."""
+        """Closes the run with the articles of all its attempts, recorded or not. Other runs will claim its feeds."""
         feeds = run.parameters.get("feeds")
         feed_ids = [str(each) for each in feeds] if isinstance(feeds, list) else []
         documents = await self._store.read_many(FEEDS.name, [(each, Feed.ID) for each in feed_ids])

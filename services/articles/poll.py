@@ -26,7 +26,7 @@ from services.parse.feed import parse
 from services.parse.page_links import discover
 
 CHECKED_EVERY = 24
-"""One fetch of a feed in so many is unconditional: validators may lie, and only the body can tell."""
+"""One fetch of a feed in so many is unconditional: validators may be wrong, and only the body shows it."""
 
 _DUPLICATE = "duplicate"
 
@@ -55,9 +55,9 @@ class FeedPoller:
     """`credentials` reads the setting of a private feed; InvalidInput if the setting is missing or malformed.
 
     `watched` gives the tickers that news APIs are asked about besides those of the settings, `registered` the id of the
-    feed that is at a URL. A body counts in the body budget from its first byte and in the parsing budget from its last,
-    until its feed is ingested. A feed in the parsing budget never waits for the body budget, or feeds could wait for
-    each other.
+    feed that is registered at a URL. A body counts in the body budget from its first byte and in the parsing budget
+    from its last, until its feed is ingested. A feed in the parsing budget never waits for the body budget: otherwise
+    feeds could wait for each other.
     """
 
     def __init__(
@@ -169,14 +169,15 @@ class FeedPoller:
         return await self._duplicate(feed, found_at, of_page) or replace(polled, found_at=found_at)
 
     async def _duplicate(self, feed: Feed, url: str, which: str) -> PollResult | None:
-        """The result for a feed whose URL is that of another registered feed; None if it is not."""
+        """The failure of a feed whose `url` is that of another registered feed; None for any other URL."""
         name = await self._registered(url)
         if name is None or name == feed.feed_id:
             return None
         return _refused(feed, FetchStatus.DUPLICATE, f"{which} is registered already, as {name}", _DUPLICATE)
 
     async def _is_lying(self, feed: Feed, request: FetchRequest, result: FetchResult) -> bool:
-        """Whether the server would have called this body, which is not the last one, unmodified."""
+        """Whether the server's validators are wrong: the body has changed, and a conditional request would not have got
+        it."""
         if feed.etag is not None and result.etag == feed.etag:
             return True
         conditional = replace(request, etag=feed.etag, last_modified=feed.last_modified, read_body=False)
@@ -202,9 +203,11 @@ def is_checked(feed: Feed) -> bool:
 
 
 def moved_to(feed: Feed, polled: PollResult) -> str | None:
-    """The URL that must not be another feed's: where the feed has moved now, or, at a checking fetch, where it moved
-    before, since another feed may have moved there at the same moment. Not at each fetch: the registry searches all
-    feeds for the URL."""
+    """The URL to which the feed has moved, which must not be that of another feed.
+
+    At a checking fetch also the URL of an earlier move, since another feed may have moved there at the same moment. Not
+    at each fetch: the registry searches all feeds for the URL.
+    """
     if polled.found_at is not None:
         return None
     named = (polled.document.moved_to if polled.document else None) or polled.result.moved_to
@@ -215,8 +218,11 @@ def moved_to(feed: Feed, polled: PollResult) -> str | None:
 
 
 def may_be_page(feed: Feed) -> bool:
-    """Whether a web page at the feed's URL may name the feed. Of a URL that was a feed before, the page may be an error
-    of its server. A duplicate named by its page is looked up again, since the page may name another feed by now."""
+    """Whether a web page at the feed's URL may name the feed.
+
+    If the URL was a feed before, a page may be an error of the server. If the last fetch found a duplicate, the page is
+    searched again, since it may name another feed by now.
+    """
     return feed.last_successful_fetch is None or feed.last_error_fingerprint == _DUPLICATE
 
 

@@ -1,4 +1,4 @@
-"""Quarantine: batches of entries that wait for a person, and the review of what is in quarantine.
+"""Quarantine: batches of entries that wait for a person, and the review of quarantined items.
 
 entries.py finds the floods that are quarantined; ingestion.py ingests the batches that a person released.
 """
@@ -43,7 +43,7 @@ class QuarantinedBatches:
         self._store = store
 
     async def add(self, feed_id: str, flood: Sequence[Candidate], now: datetime) -> str:
-        """Stores the batch, once however often it is added. Its id."""
+        """Stores the batch and returns its id. A batch that is stored already is not stored again."""
         name = quarantine_id("BATCH", feed_id, "|".join(sorted(each.id_hash for each in flood)))
         if await self._store.read(QUARANTINE.name, name, name) is not None:
             return name
@@ -151,7 +151,8 @@ def json_of(item: RawItem) -> dict[str, Any]:
 
 
 def item_of(written: dict[str, Any]) -> RawItem:
-    """The item of which `json_of` gave `written`, also in an earlier version of this app."""
+    """The item that `json_of` wrote, also in an earlier version of this app. `mended` is the stored name of
+    `repairs`."""
     fields = {**written, "repairs": written.get("mended", ())}
     fields.pop("mended", None)
     fields |= {name: tuple(fields.get(name, ())) for name in ("tags", "tickers", "repairs")}
@@ -160,14 +161,14 @@ def item_of(written: dict[str, Any]) -> RawItem:
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """The item as it is now, and the message that is to be queued because of the review."""
+    """The item after the review, and the message to send for a released batch."""
 
     item: QuarantineItem
     batch: IngestMessage | None
 
 
 class Quarantine:
-    """The review: a person decides once what is ingested and what is dropped."""
+    """The review: a person decides once for each item whether it is released or dropped."""
 
     def __init__(self, store: Store, engine: RunEngine, clock: Clock) -> None:
         self._store = store
@@ -204,7 +205,7 @@ class Quarantine:
     async def _get(self, quarantine_id: str) -> QuarantineItem:
         try:
             found = await self._store.read(QUARANTINE.name, quarantine_id, quarantine_id)
-        except InvalidInput:  # no store would take such an id
+        except InvalidInput:  # a store refuses such an id
             found = None
         if found is None:
             raise NotFound(f"quarantine: there is nothing with the id {quarantine_id!r}")

@@ -102,7 +102,7 @@ class Articles:
         self._clock = clock
 
     async def page(self, where: Sequence[Where], limit: int, after: str | None) -> Listed[Article]:
-        """The articles that meet all conditions, newest first, on the order whose index fits best."""
+        """The articles that meet all conditions, newest first. The order decides which index the store uses."""
         fields = {each.field for each in where}
         order = "by_sentiment" if "sentiment" in fields else "by_status" if "status" in fields else "by_time"
         query = Query((_NOT_DELETED, *where), order=order, reverse=True, limit=limit, after=after)
@@ -122,7 +122,7 @@ class Articles:
         return dataclasses.replace(found, items=ordered)
 
     async def source_id_of(self, article_id: str) -> str:
-        """Of any stored article, also of a tombstone or a document that cannot be read."""
+        """The `source_id` of any stored article, also of a tombstone or a document that cannot be read."""
         document = await self._find(article_id)
         if document is None:
             raise _no_article(article_id)
@@ -150,7 +150,7 @@ class Articles:
         raise ChangedMeanwhile(f"article {article_id} keeps changing: try again")
 
     async def export(self, layer: Layer, limit: int, after: str | None) -> Listed[dict[str, Any]]:
-        """One page of everything there is in a layer, oldest first."""
+        """One page of all documents of a layer, oldest first."""
         is_raw = layer == "raw"
         where, order = (_OBSERVATIONS, "by_observed_day") if is_raw else (_NOT_DELETED, "by_time")
         page = await self._store.query(ARTICLES.name, Query((where,), order=order, limit=limit, after=after))
@@ -158,7 +158,7 @@ class Articles:
         return listed(page, lambda each: model.from_document(each).shown(), "id" if is_raw else "source_id")
 
     async def _tombstone(self, document: Document) -> Article | None:
-        """What replaces the article; None for a tombstone."""
+        """The tombstone that replaces the article; None if the article is one already."""
         try:
             article = Article.from_document(document)
         except UnreadableDocument as error:
@@ -209,7 +209,7 @@ def _no_article(article_id: str) -> NotFound:
 
 
 def tombstone(article: Article, now: datetime) -> Article:
-    """The article with its ids and URLs, and without its words."""
+    """The article with its ids and URLs, and without headlines, tags and text."""
     attributions = {
         source: each.model_copy(update={"original_headline": REDACTED})
         for source, each in article.source_attribution.items()

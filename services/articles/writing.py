@@ -1,8 +1,8 @@
 """Writes what entries do to their articles: locator aliases first, then articles with their observations, then hashes.
 
-An article and its observations are one atomic batch. A crash between the three steps leaves a state from which the same
-entries end up the same: an alias without an article is completed, an article without hashes is found by its alias.
-matching.py decides which article an entry matches, merge.py what changes in it.
+An article and its observations are one atomic batch. After a crash between the three steps, ingesting the same entries
+again has the same result: an alias without an article gets its article, an article without hashes is found by its
+alias. matching.py decides which article an entry matches, merge.py what changes in it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from services.ports import Create, Document, Operation, Replace, Store, Upsert
 from services.store.containers import ARTICLES, FEEDS, LOCATORS
 
 ROUNDS = 20
-"""Tries to write an article that other workers write too. In each round, one of the workers has written."""
+"""Tries to write an article that other workers write too. In each round, one of the workers succeeds."""
 
 Articles = dict[str, ArticleDocument | None]
 
@@ -125,7 +125,7 @@ class ArticleWriter:
         return written + await writer._with_changed_priority(written)
 
     async def _write(self, matches: Iterable[Match], renewed: Sequence[Document]) -> list[Merged]:
-        """Writes the matches, and the `renewed` locators as they are. Returns one Merged for each article."""
+        """Writes the matches, and the documents `renewed` as they are. Returns one Merged for each article."""
         groups = grouped(matches)
         articles = await self._read(groups)
         groups = await self._claimed(separated(groups, articles, self.attempt.source))

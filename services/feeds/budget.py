@@ -1,6 +1,6 @@
-"""Keeps what all feeds spend near the budget of fetches: a stored price, corrected once a day by what was spent.
+"""Keeps the fetches of all feeds near the budget: a stored price of a fetch, corrected once a day by the fetches made.
 
-What the price does to a schedule, and how it is corrected, is in schedule.py.
+schedule.py decides how the price changes a schedule, and how it is corrected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CORRECTED_EVERY = timedelta(days=1)
 
 
 class Budget:
-    """`policy` is that of the settings."""
+    """`policy` is the policy of the settings, without a price."""
 
     def __init__(self, store: Store, policy: Policy, clock: Clock) -> None:
         self._store = store
@@ -30,7 +30,7 @@ class Budget:
         self._looked_up_at: datetime | None = None
 
     async def policy(self) -> Policy:
-        """With a price that was stored at most LOOKED_UP_EVERY ago."""
+        """The policy with the stored price, which is read again after LOOKED_UP_EVERY."""
         now = self._clock()
         if self._looked_up_at is None or now - self._looked_up_at >= LOOKED_UP_EVERY:
             price = await self._price()
@@ -39,7 +39,7 @@ class Budget:
         return self._policy
 
     async def correct(self, now: datetime) -> None:
-        """Corrects the price if the last correction is a day ago. The first call only creates the price."""
+        """Corrects the price if the last correction is at least a day ago. The first call only creates the price."""
         price = await self._price()
         if price is None:
             with suppress(Conflict):  # another instance has created it

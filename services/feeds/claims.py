@@ -28,7 +28,8 @@ from services.settings import Settings
 from services.store.containers import FEEDS
 
 LEASE = timedelta(minutes=10)
-"""Of a claim whose message waits in the queue. The worker that receives the message renews it."""
+"""How long a claim lasts while its message waits in the queue. The worker that receives the message renews the
+claim."""
 
 TICK_SECONDS = 30
 SCANNED_PAGES = 5
@@ -117,7 +118,8 @@ class Claims:
         return await self._claim_in_batches(chosen(wanted, len(wanted)), now)
 
     async def claim(self, feed_id: str, now: datetime) -> IngestMessage:
-        """Claims one feed, due or not. Of a feed that is claimed already: the run that has the claim, without feeds.
+        """Claims one feed, due or not. If it is claimed already, the message names the run with the claim, and no
+        feeds.
 
         Raises NotFound, and Conflict for a feed that is disabled.
         """
@@ -133,7 +135,7 @@ class Claims:
                 return message
 
     async def _claimable(self, now: datetime, *where: Where, most_pages: int = sys.maxsize) -> list[FeedDocument]:
-        """The enabled feeds without a claim. Many more than are claimed at once, to choose from."""
+        """The enabled feeds without a claim, many more than are claimed at once: `chosen` chooses among them."""
         query = Query((_ENABLED, *where), order="by_priority", limit=1000)
         found = cast(list[FeedDocument], await query_all(self._store, FEEDS.name, query, most_pages=most_pages))
         return [each for each in found if not is_claimed(each, now) and self._is_switched_on(each)]
@@ -152,7 +154,7 @@ class Claims:
         return claimed
 
     async def _make_feeds_of_apis(self, now: datetime) -> None:
-        """An API that has a token is a feed: created once, and then left as people have changed it."""
+        """Registers each news API with a token as a feed, once: later changes by people are kept."""
         if not self._apis_are_feeds:
             known = await self._store.read_many(FEEDS.name, [(name, Feed.ID) for name in self._apis])
             missing = [api for api, document in zip(self._apis.values(), known, strict=True) if document is None]

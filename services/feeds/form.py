@@ -1,6 +1,6 @@
 """The fields of a feed that people post: checked for their form, with errors that name the field. Pure.
 
-Whether there is a feed behind the URL shows at its first fetch.
+The first fetch shows whether there is a feed at the URL.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _NEW_URL: Mapping[str, Any] = {
     "skip_hours": (),
     "skip_days": (),
 }
-"""The fields that belong to a URL, as they are for another one."""
+"""The fields that depend on the URL, with their values for a new URL."""
 
 _NEW_START: Mapping[str, Any] = {
     "consecutive_errors": 0,
@@ -156,7 +156,7 @@ def _checked_id(value: Any) -> str:
 
 def _checked_priority(value: Any) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 < value <= HIGHEST_PRIORITY:  # neither is true of NaN
+    if not is_number or not 0 < value <= HIGHEST_PRIORITY:  # NaN is in no range
         raise InvalidInput("priority", f"must be a number over 0, at most {HIGHEST_PRIORITY:,.0f}; higher goes first")
     return float(value)
 

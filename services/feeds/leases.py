@@ -35,8 +35,8 @@ RELEASED: dict[str, Any] = {"claim_id": None, "claimed_until": None, "current_at
 """The fields that a save clears, whether the fetch succeeded or not."""
 
 RECHECKED: dict[str, Any] = {"recheck_entries": True, "etag": None, "last_modified": None, "body_hash": None}
-"""Of a feed with an interrupted attempt, which may have stored an older form of an entry than the source has now. The
-next attempt fetches the whole document and compares every entry with its article."""
+"""Set on a feed after an interrupted attempt, which may have stored an older form of an entry than the source has now.
+The next attempt fetches the whole feed document and compares every entry with its article."""
 
 _OURS = ("claim_id", "current_attempt", "feed_url")
 """A worker that finds another value in one of these has lost the feed to another attempt."""
@@ -44,7 +44,7 @@ _OURS = ("claim_id", "current_attempt", "feed_url")
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The feed as the attempt acquired it, the document as it is stored since, and the attempt.
+    """The feed as the attempt acquired it, the document as it was stored then, and the attempt.
 
     `started_at` is later than the start of every earlier attempt at the feed, even if the clocks of the workers differ.
     """
@@ -224,7 +224,7 @@ def _operations(feed: Document, etag: str, seen: Document | None) -> list[Operat
 
 
 def _merged(wanted: Document, before: FeedDocument, fresh: Document) -> Document:
-    """The changes of this attempt, and all other changes since `before`, which win."""
+    """`wanted`, but with all changes that others made to the feed since `before`."""
     theirs = {name for name in before.keys() | fresh.keys() if before.get(name) != fresh.get(name)}
     return without_nulls({**wanted, **{name: fresh.get(name) for name in theirs if name != "updated_at"}})
 

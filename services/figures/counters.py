@@ -1,4 +1,4 @@
-"""Counts the reads of the cache, of the last 24 hours and in total. A read never waits for a write.
+"""Counts the reads of the cache, in the last 24 hours and in total. A read never waits for a write.
 
 Counts are buffered and added to the stored ones every few seconds by atomic increments. A process that ends flushes its
 buffer first; a process that is killed loses the counts of at most one interval.
@@ -25,13 +25,13 @@ from services.store.containers import CATALOG, SENTIMENT_CACHE
 log = logging.getLogger("toolpulse.cache")
 
 State = Literal["HIT", "STALE", "MISS"]
-"""Of a read: HIT and STALE were stored or in memory, MISS was computed."""
+"""How an aggregate was read: HIT and STALE were stored or in memory, MISS was computed."""
 
 FLUSHED_EVERY_SECONDS = 10.0
 _HOURS = 24
 _BOUNDS_SECONDS = [bound / 1000 for bound in CacheTotals.BOUNDS_MS]
 _BUCKETS = [f"within_{bound}_ms" for bound in CacheTotals.BOUNDS_MS]
-"""A read counts in the bucket of the shortest bound that it was within, and in those of all longer ones."""
+"""A read counts in the bucket of each bound that its duration does not exceed."""
 
 
 class Counted(TypedDict):
@@ -53,7 +53,7 @@ class Counters:
         self._flushing: asyncio.Task[None] | None = None
 
     def read(self, state: State, seconds: float) -> None:
-        """Counts a read that took so long."""
+        """Counts one read, which took `seconds`."""
         self._count("cache_misses" if state == "MISS" else "cache_hits")
         if state == "STALE":
             self._count("cache_stale")
@@ -67,7 +67,7 @@ class Counters:
             self._flush_soon()
 
     async def flush(self) -> None:
-        """Adds the buffer to the stored counts. Raises Unavailable if it cannot be stored, and keeps it then."""
+        """Adds the buffer to the stored counts. Raises Unavailable, and keeps the buffer, if it cannot be stored."""
         now = self._clock()
         await self._add(SENTIMENT_CACHE.name, CacheCounters.at(now), self._hourly)
         for index, number in enumerate(self._by_shortest_bound):
@@ -77,7 +77,7 @@ class Counters:
         await self._add(CATALOG.name, CacheTotals.at(now), self._totals)
 
     async def last_24_hours(self) -> Counted:
-        """What all processes have flushed in the current hour and the 23 before it.
+        """The counts that all processes have flushed in the current hour and the 23 before it.
 
         An hour whose document cannot be read counts as 0.
         """
@@ -110,7 +110,7 @@ class Counters:
             self._flushing = asyncio.get_running_loop().create_task(self._flush_while_counting())
 
     async def _flush_while_counting(self) -> None:
-        """Ends when the buffer is empty: an idle worker has no task."""
+        """Flushes until the buffer is empty, so that an idle worker has no task."""
         try:
             while self._hourly or self._totals:
                 await asyncio.sleep(self._flushed_every)

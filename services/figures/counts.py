@@ -1,7 +1,7 @@
 """Counts a tool's mentions, sums the counts of its windows, and decides what a recount writes. Pure.
 
-Numbers stay as they are stored, `[positive, negative, neutral, polarity_millionths]`: to check the 720 hours of a month
-as models would take ten times as long as the rest of a recount.
+Numbers stay as they are stored, `[positive, negative, neutral, polarity_millionths]`: validating the 720 hours of a
+month as models would take ten times as long as the rest of a recount.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ class Windows:
     """The sums of a tool's four windows, for as long as these windows end within the clock hour `edges.last`.
 
     Whole hours are summed once, from the timeline; for the hours in which a window begins or ends, the minutes are
-    kept. So the counts of the windows at any minute of that hour follow from one small document, however many mentions
-    there are. That document is a WindowTables; `whole_hours` are its `hours`.
+    kept. So one small document gives the counts of the windows at any minute of that hour, however many mentions there
+    are. That document is a WindowTables; `whole_hours` are its `hours`.
     """
 
     edges: Edges
@@ -126,7 +126,7 @@ class Windows:
         made_at: datetime | None,
         recounts: int,
     ) -> Self:
-        """From the hours of the timeline and the minutes of the edges."""
+        """Sums the windows of the hours of the timeline and the minutes of the edges."""
         whole_hours: dict[Period, Numbers] = {}
         sums, until = ZEROS, edges.last
         # Each window contains the shorter ones, so that every hour is added once.
@@ -213,14 +213,14 @@ class MentionCount:
 class ToolCounts:
     """The stored counts of a tool as they were read, and a new count of its mentions of `hours`.
 
-    Without `hours` and marks nothing is recounted: only the windows are summed, for a new hour. With `all_tables`,
-    the stored hour tables by hour, the mentions of all hours are counted: the stored timeline is ignored, and tables
-    that are right are not written again. `edge_tables` are the stored hour tables that the windows need, each None
-    until it is read.
+    Without `hours` and `dirty_hours` nothing is recounted: only the windows are summed, for a new hour. `all_tables`
+    are the stored hour tables by hour, if the mentions of all hours are counted; the stored timeline is then ignored,
+    and tables that are right are not written again. `edge_tables` are the stored hour tables that the windows need,
+    each None until it is read.
     """
 
     tool_id: str
-    marks: Sequence[DirtyHourDocument]
+    dirty_hours: Sequence[DirtyHourDocument]
     stored_windows: WindowsDocument | None
     hours: Sequence[str] = ()
     all_tables: Mapping[str, HourDocument] | None = None
@@ -232,10 +232,10 @@ class ToolCounts:
 
     @property
     def is_recount(self) -> bool:
-        return bool(self.hours or self.marks)
+        return bool(self.hours or self.dirty_hours)
 
     def apply_count(self, edges: Edges) -> None:
-        """Puts the counted hours into those of the timeline, and names the `edge_tables` that must be read.
+        """Replaces the counted hours of the timeline, and lists the `edge_tables` that must be read.
 
         Raises ValueError if the stored timeline cannot be read.
         """
@@ -263,7 +263,7 @@ class ToolCounts:
         return Windows.summed(edges, self.timeline_hours, minutes, made_at, recounts)
 
     def write(self, windows: Windows, now: datetime) -> CountsWrite | None:
-        """None for a tool that is gone and has no marks: none of its counts are stored any more."""
+        """None for a tool that is gone and has no dirty hours: its counts are not stored any more."""
         if self.tool is None and not self.is_recount:
             return None
         etag = None if self.stored_windows is None else self.stored_windows["_etag"]
@@ -274,39 +274,40 @@ class ToolCounts:
         days = self.timeline_hours.stored(hour_key(now - KEPT))
         timeline = timeline_document(self.tool_id, self.timeline, days, self.count.latest, now)
         operations: list[Operation] = [Upsert(timeline)]
-        marks = {
-            mark["hour"]: Delete(mark["id"], mark["_etag"])
-            for mark in self.marks
-            if mark["hour"] not in self.count.tombstones
+        dirty = {each["hour"] for each in self.dirty_hours}
+        deletions = {
+            each["hour"]: Delete(each["id"], each["_etag"])
+            for each in self.dirty_hours
+            if each["hour"] not in self.count.tombstones
         }
-        marked = {mark["hour"] for mark in self.marks}
         for hour in self.hours:
             minutes = self.count.minutes.get(hour, {})
-            if hour not in marked and self.all_tables is not None and minutes_of(self.all_tables.get(hour)) == minutes:
+            if hour not in dirty and self.all_tables is not None and minutes_of(self.all_tables.get(hour)) == minutes:
                 continue
             operations.append(Upsert(hour_document(self.tool_id, hour, minutes, now)))
-            if hour in marks:
-                operations.append(marks.pop(hour))
-        return [*operations, *marks.values()]
+            if hour in deletions:
+                operations.append(deletions.pop(hour))
+        return [*operations, *deletions.values()]
 
     @property
     def tombstones(self) -> list[Delete]:
-        """To be deleted once the hours of these removed mentions are stored without them."""
+        """The deletions of the removed mentions, for after the counts without these mentions were stored."""
         return [Delete(each["id"], each["_etag"]) for of_hour in self.count.tombstones.values() for each in of_hour]
 
     @property
-    def marks_of_tombstones(self) -> list[Delete]:
-        """The marks on the hours of tombstones: to be deleted after the tombstones, or no recount would find these."""
-        return [Delete(mark["id"], mark["_etag"]) for mark in self.marks if mark["hour"] in self.count.tombstones]
+    def dirty_hours_of_tombstones(self) -> list[Delete]:
+        """The deletions of the dirty hours with tombstones, for after the tombstones were deleted: a recount finds
+        tombstones only in dirty hours."""
+        return [Delete(each["id"], each["_etag"]) for each in self.dirty_hours if each["hour"] in self.count.tombstones]
 
 
 @dataclass(slots=True)
 class CountsWrite:
     """The batches that store a tool's counts, in order. Each replaces the windows of version `etag`, or creates them.
 
-    One batch is enough for a recount of up to 49 hours. In a longer recount, each mark is deleted after the table of
-    its hour was written, so that an hour whose stored table is old still has its mark after each batch. A hundred
-    documents of this size are far below the 2 MB that a batch may have.
+    One batch is enough for a recount of up to 49 hours. In a longer recount, each dirty hour is deleted in the batch
+    that writes its table or in a later one, so that an hour with an outdated table stays dirty after each batch. A
+    hundred documents of this size are far below the 2 MB that a batch may have.
     """
 
     counts: ToolCounts
@@ -324,7 +325,7 @@ class CountsWrite:
             self.etag = outcome[0]
             del self.operations[: len(outcome) - 1]
         elif outcome.operation:
-            # Only the deletion of a mark can fail: its hour was marked again, and the mark stays.
+            # Only the deletion of a dirty hour can fail: the hour was marked dirty again, and stays dirty.
             del self.operations[outcome.operation - 1]
         else:
             return "overtaken"

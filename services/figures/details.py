@@ -1,10 +1,10 @@
-"""What is behind an aggregate: the mentions that it counts (Evidence), and the tool's figures by day (History).
+"""The data behind an aggregate: the mentions that it counts (Evidence), and the tool's figures by day (History).
 
 A history is canonical, where each article counts once, or raw, where it counts once for each source. Canonical days are
-sums of the timeline's hours. The sources of a mention are stored with its article, so that the raw layer reads every
-mention and its article; if the article has expired, the mention counts for the source that it names. This takes 0.1 ms
-for a mention on the embedded store and up to 0.5 ms on Cosmos DB. More than 100,000 mentions are refused, as HTTP
-requests end after 230 s.
+sums of the timeline's hours. The raw layer reads every mention and its article, which has the sources; if the article
+has expired, the mention counts for the one source that it names. Reading a mention with its article takes 0.1 ms on
+the embedded store and up to 0.5 ms on Cosmos DB. More than 100,000 mentions are refused, since Azure ends an HTTP
+request after 230 s.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from models.timeline import Tally, Timeline, TimelineDocument, TimelineHours
 from models.values import Day, format_time
 from services.figures.counts import hours_of, recounts_of
 from services.figures.recount import Recount
-from services.mentions.dirty_hours import marks_of
+from services.mentions.dirty_hours import dirty_hours_of
 from services.ports import Clock, Document, Listed, Query, Store, Where, listed, pages
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 
@@ -33,7 +33,7 @@ UNKNOWN_SOURCE = "unknown"
 MOST_RAW_MENTIONS = 100_000
 _PAGE = 1000
 
-# The cursor has the end of the first page's window: later pages are of the same window though the entry was refreshed.
+# The cursor has the end of the first page's window: later pages have the same window even if the entry was refreshed.
 _CURSOR = re.compile(r"([0-9]{1,10})-([A-Za-z0-9_=-]+)")
 
 
@@ -49,15 +49,16 @@ class Evidence:
         """
         window, _ = window_of(entry, cursor)
         start_ts, end_ts = window.seconds
-        # Marks before the timeline: a recount deletes them and writes the timeline at once, and is seen here or there.
-        marks = await marks_of(self._store, entry.tool_id)
+        # Dirty hours are read before the timeline: a recount deletes them in the batch that raises the timeline's
+        # number, so one of the two reads shows the change.
+        dirty_hours = await dirty_hours_of(self._store, entry.tool_id)
         timeline = await self._store.read(CATALOG.name, entry.tool_id, Timeline.ID)
         recounts = recounts_of(cast("TimelineDocument | None", timeline))
         return {
             "period_start_ts": start_ts,
             "period_end_ts": end_ts,
             "figures_updated_ts": entry.last_updated_ts if end_ts == entry.period_end_ts else None,
-            "changed_since": bool(marks) or recounts != entry.recounts,
+            "changed_since": bool(dirty_hours) or recounts != entry.recounts,
         }
 
     async def page(self, entry: SentimentCacheEntry, limit: int, cursor: str | None) -> Listed[SentimentScore]:
@@ -139,7 +140,7 @@ class History:
 
 
 def refuse_too_many(points: Sequence[Point], most: int) -> None:
-    """Raises InvalidInput if the points have more than `most` mentions. It names the largest allowed number of days."""
+    """Raises InvalidInput, with the largest allowed number of days, if the points have more than `most` mentions."""
     mentions, days_that_fit = 0, 0
     for point in reversed(points):
         mentions += point.tally.total

@@ -36,12 +36,13 @@ _HOURS_KEPT = timedelta(days=31)
 _HOUR = timedelta(hours=1)
 
 _COMPUTED_TRIES = 20
-_RAISED_TRIES = 50  # of many concurrent raises, the last succeeds after all others
+_RAISED_TRIES = 50  # each try may lose to one other worker that raises the same generation
 _TOOLS_PER_TURN = 8
 
 
 class Generations:
-    """`known` is the highest generation of a tool that this process has read: it serves no entry of an older one."""
+    """The generations of tools. `known` is the highest that this process has read: it serves no entry of a lower
+    one."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -52,7 +53,7 @@ class Generations:
         return self._known.get(tool_id, 0)
 
     def learn(self, tool_id: str, document: Document | None) -> int:
-        """The generation in the document that was read at `key`."""
+        """The generation in `document`, which was read at `key`; it raises `known`."""
         generation = 0 if document is None else CacheGeneration.from_document(document).generation
         self._known[tool_id] = max(generation, self.known(tool_id))
         return generation
@@ -102,7 +103,7 @@ class Generations:
 
 
 class Coverage:
-    """Reads the covered hours. Hours are only added, so a process reads each of them once."""
+    """Reads the covered hours. Hours are only added, so each read needs only the hours since the last one."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -110,9 +111,9 @@ class Coverage:
         self._read_at: datetime | None = None
 
     async def shares(self, now: datetime) -> Shares:
-        """The shares at `now`, of the hours that were noted up to READ_AGAIN_AFTER ago."""
+        """The shares at `now`, from hours that were read at most READ_AGAIN_AFTER ago."""
         last = self._read_at
-        # Also when the clock was set back.
+        # A negative difference: the clock was set back.
         if last is None or not timedelta(0) <= now - last < READ_AGAIN_AFTER:
             since = now - _HOURS_KEPT if last is None else min(now, last) - _HOUR
             where = (Where("id", "ge", hour_key(since)),)
@@ -188,7 +189,8 @@ class Entries:
         raise Unavailable(f"the figures of {tool.tool_id} keep changing", retry_after=1.0)
 
     async def of(self, recounted: Recounted, generations: Mapping[str, int]) -> dict[str, ToolEntries]:
-        """The entries of the recounted tools, not stored. Tools that are gone, merged or failed have none.
+        """Computes the entries of the recounted tools without storing them. Tools that are gone, merged or failed have
+        none.
 
         `generations` must have been read before the recount.
         """
@@ -199,7 +201,7 @@ class Entries:
             if windows.made_at is not None and tool_id not in recounted.failed:
                 found[tool_id] = entries_of(tool_id, windows.made_at, generations[tool_id], windows, shares, now)
             if number % _TOOLS_PER_TURN == 0:
-                await asyncio.sleep(0)  # waiting requests go first
+                await asyncio.sleep(0)  # lets requests that wait go first
         return found
 
     async def save(self, entries: Mapping[str, Sequence[SentimentCacheEntry]]) -> None:

@@ -66,22 +66,22 @@ class RecentAggregates:
         self._kept: dict[tuple[str, Period], tuple[datetime, Aggregate]] = {}
 
     def get(self, text: str, period: Period, now: datetime) -> Aggregate | None:
-        """None if there is none, or if it has become stale or this process knows a later generation."""
-        asked_at, aggregate = self._kept.get((text, period), (now, None))
+        """None if no aggregate is kept, or if it has become stale or this process knows a later generation."""
+        read_at, aggregate = self._kept.get((text, period), (now, None))
         if aggregate is None:
             return None
-        if timedelta(0) <= now - asked_at < self._lifetime and self._is_servable(aggregate.entry, now):
+        if timedelta(0) <= now - read_at < self._lifetime and self._is_servable(aggregate.entry, now):
             return aggregate
         del self._kept[text, period]
         return None
 
-    def put(self, text: str, aggregate: Aggregate, asked_at: datetime) -> None:
-        """`asked_at` is when the store was read: the aggregate may be out of date since then."""
-        if not self._lifetime or not self._is_servable(aggregate.entry, asked_at):
+    def put(self, text: str, aggregate: Aggregate, read_at: datetime) -> None:
+        """`read_at` is when the read of the store began: the aggregate may be out of date since then."""
+        if not self._lifetime or not self._is_servable(aggregate.entry, read_at):
             return
         while len(self._kept) >= MOST_KEPT:
             del self._kept[next(iter(self._kept))]
-        self._kept[text, aggregate.entry.period] = (asked_at, aggregate)
+        self._kept[text, aggregate.entry.period] = (read_at, aggregate)
 
     def _is_servable(self, entry: SentimentCacheEntry, now: datetime) -> bool:
         return entry.generation == self._generations.known(entry.tool_id) and not entry.is_stale(now)
@@ -95,7 +95,7 @@ class RefreshRequests:
         self._asked: dict[str, datetime] = {}
 
     async def request(self, tool_id: str, now: datetime) -> bool:
-        """Whether the caller must send the message. Asks the store at most once a minute for a tool."""
+        """Whether the caller must send the message. Writes to the store at most once a minute for a tool."""
         last = self._asked.get(tool_id)
         if last is not None and timedelta(0) <= now - last < REFRESH_ASKED_EVERY:
             return False
@@ -148,8 +148,8 @@ class Reader:
         raise Unavailable(f"the figures of {text} keep changing", retry_after=1.0)
 
     async def read_all(self, tools: Sequence[Tool], period: Period) -> Listed[Served]:
-        """The aggregates of several tools. Those that are stored take one read together; the others are computed. Tools
-        with a document that cannot be read are named as unreadable."""
+        """The aggregates of several tools. All stored entries are read in one call, missing ones are computed. Tools
+        with a document that cannot be read are listed as unreadable."""
         started, now = time.perf_counter(), self._clock()
         for _ in range(_TRIES):
             served = await self._read_all(tools, period, now)
@@ -177,8 +177,8 @@ class Reader:
     def _is_current(self, served: Served) -> bool:
         """Whether this process knows no later generation than that of the entry.
 
-        Checked last: the generation may have been raised while the entry was read, or while a computation that this
-        read shares was under way.
+        This is checked last: the generation may have been raised while the entry was read, or while a computation that
+        this read shares was under way.
         """
         entry = served.aggregate.entry
         return entry.generation == self._generations.known(entry.tool_id)

@@ -1,8 +1,9 @@
-"""Keeps the stored counts of tools equal to their mentions: recounts the hours that are marked.
+"""Keeps the stored counts of tools equal to their mentions: recounts the dirty hours.
 
-A recount reads the marks and the windows, counts the mentions of the marked hours, then writes windows, timeline and
-hour tables and deletes the marks in one batch. The batch fails if the stored windows are not the version that was read.
-Since every writer replaces the windows, no count overwrites a later one. So an hour without a mark has right counts.
+A recount reads the dirty hours and the windows and counts the mentions of these hours. One batch then writes windows,
+timeline and hour tables and deletes the dirty hours. The batch fails if the stored windows are not the version that was
+read. Since every writer replaces the windows, no count overwrites a later one, and every hour that is not dirty has
+right counts.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from models.tool import Tool
 from models.values import format_time, hour_key, hour_start
 from services.figures.counts import KEPT, CountsWrite, ToolCounts, Windows, edges_of
 from services.logs import log_event
-from services.mentions.dirty_hours import marks_of, marks_of_tools
+from services.mentions.dirty_hours import dirty_hours_of, dirty_hours_of_tools
 from services.ports import Query, Store, Where, pages, query_all
 from services.store.containers import CATALOG, MENTIONS
 
@@ -39,7 +40,7 @@ _HOUR = timedelta(hours=1)
 
 @dataclass(slots=True)
 class Recounted:
-    """By tool, its windows at `now`, and the errors of tools of which a document could not be read."""
+    """The windows of each tool at `now`, and the error of each tool with a document that could not be read."""
 
     now: datetime
     windows: dict[str, Windows] = field(default_factory=dict)
@@ -55,37 +56,40 @@ class Recount:
         self._store = store
 
     async def recount_tool(self, tool_id: str, now: datetime) -> bool:
-        """Whether the tool had marks. Raises ValueError if a document of the tool cannot be counted."""
-        marks = await marks_of(self._store, tool_id)
-        if marks:
-            (await self.windows_of([tool_id], now, {tool_id: marks})).raise_failure()
-        return bool(marks)
+        """Whether the tool had dirty hours. Raises ValueError if a document of the tool cannot be counted."""
+        dirty_hours = await dirty_hours_of(self._store, tool_id)
+        if dirty_hours:
+            (await self.windows_of([tool_id], now, {tool_id: dirty_hours})).raise_failure()
+        return bool(dirty_hours)
 
     async def windows_of(
-        self, tool_ids: Sequence[str], now: datetime, marks: Mapping[str, Sequence[DirtyHourDocument]] | None = None
+        self,
+        tool_ids: Sequence[str],
+        now: datetime,
+        dirty_hours: Mapping[str, Sequence[DirtyHourDocument]] | None = None,
     ) -> Recounted:
-        """The windows of these tools (100 at most), after their marked hours were recounted.
+        """The windows of these tools (100 at most), after their dirty hours were recounted.
 
-        `marks` are all marks of these tools, if the caller has just read them. A tool without marks, whose windows were
-        stored within this hour, costs one read.
+        `dirty_hours` are all dirty hours of these tools, if the caller has just read them. A tool without any, whose
+        windows were stored within this hour, costs one read.
         """
         recounted, left = Recounted(now), list(tool_ids)
         for _ in range(_TRIES):
-            if marks is None:
-                marks = await marks_of_tools(self._store, left)
-            outdated = await self._outdated(left, marks, recounted)
-            left, marks = [], None
+            if dirty_hours is None:
+                dirty_hours = await dirty_hours_of_tools(self._store, left)
+            outdated = await self._outdated(left, dirty_hours, recounted)
+            left, dirty_hours = [], None
             for some in portions(outdated):
                 await self._read_timelines(some)
                 left += await self._recount(some, recounted)
             if not left:
                 return recounted
-        # The windows are right as of the last count; the marks stay for the next recount.
-        log_event(log, logging.WARNING, "recount_left_marks", tools=len(left), first=left[0])
+        # The windows are right as of the last count; the hours stay dirty for the next recount.
+        log_event(log, logging.WARNING, "recount_left_dirty_hours", tools=len(left), first=left[0])
         return recounted
 
     async def rebuild_tool(self, tool_id: str, now: datetime) -> None:
-        """Counts all mentions of the tool, marked or not, whatever counts are stored.
+        """Counts the mentions of all hours of the tool, dirty or not, whatever counts are stored.
 
         Raises ValueError if a document of the tool cannot be counted, ChangedMeanwhile if other recounts keep
         overtaking this one.
@@ -99,33 +103,34 @@ class Recount:
         raise ChangedMeanwhile(f"the timeline of {tool_id} keeps changing: try again")
 
     async def _outdated(
-        self, tool_ids: Sequence[str], marks: Mapping[str, Sequence[DirtyHourDocument]], recounted: Recounted
+        self, tool_ids: Sequence[str], dirty_hours: Mapping[str, Sequence[DirtyHourDocument]], recounted: Recounted
     ) -> list[ToolCounts]:
-        """The tools with marks, or with windows of another hour; the windows of the others are right."""
+        """The tools with dirty hours or with windows of another hour. The stored windows of the other tools are right,
+        and become part of `recounted`."""
         keys = [(tool_id, WindowTables.ID) for tool_id in tool_ids]
         stored = cast("list[WindowsDocument | None]", await self._store.read_many(CATALOG.name, keys))
         oldest = hour_key(recounted.now - KEPT)
         outdated: list[ToolCounts] = []
         for tool_id, document in zip(tool_ids, stored, strict=True):
-            of_tool = marks.get(tool_id, ())
+            of_tool = dirty_hours.get(tool_id, ())
             windows = None if of_tool else Windows.stored(document, edges_of(recounted.now))
             if windows is not None:
                 recounted.windows[tool_id] = windows
             else:
-                hours = sorted(mark["hour"] for mark in of_tool if mark["hour"] >= oldest)
+                hours = sorted(each["hour"] for each in of_tool if each["hour"] >= oldest)
                 outdated.append(ToolCounts(tool_id, of_tool, document, hours))
         return outdated
 
     async def _all_hours(self, tool_id: str, now: datetime) -> ToolCounts:
-        marks = await marks_of(self._store, tool_id)
+        dirty_hours = await dirty_hours_of(self._store, tool_id)
         keys = [(tool_id, name) for name in (WindowTables.ID, Timeline.ID, Tool.ID)]
         windows, timeline, tool = await self._store.read_many(CATALOG.name, keys)
         oldest = hour_key(now - KEPT)
         where = (Where("id", "ge", f"HOUR:{oldest}"), Where("id", "lt", "HOUR;"))
         found = await query_all(self._store, CATALOG.name, Query(where, partition=tool_id, limit=_PAGE))
         tables = {table["hour"]: table for table in cast("list[HourDocument]", found)}
-        marked = [mark["hour"] for mark in marks if mark["hour"] >= oldest]
-        counts = ToolCounts(tool_id, marks, cast("WindowsDocument | None", windows), marked, tables)
+        hours = [each["hour"] for each in dirty_hours if each["hour"] >= oldest]
+        counts = ToolCounts(tool_id, dirty_hours, cast("WindowsDocument | None", windows), hours, tables)
         counts.timeline, counts.tool = cast("TimelineDocument | None", timeline), tool
         return counts
 
@@ -168,7 +173,7 @@ class Recount:
 
     async def _count(self, some: Sequence[ToolCounts], recounted: Recounted) -> None:
         """Counts the mentions of the tools' hours. Hours that several tools have in common take one query for all."""
-        # Also mentions that another, faster clock has stored.
+        # All hours end after `now`: a worker whose clock is ahead may have stored later mentions.
         all_hours = hour_start(hour_key(recounted.now - KEPT)), recounted.now + KEPT
         by_span: dict[tuple[datetime, datetime], dict[str, ToolCounts]] = {}
         for counts in some:
@@ -186,7 +191,7 @@ class Recount:
         await _some_at_once(count(span, tools) for span, tools in by_span.items())
 
     async def _write(self, writes: Sequence[CountsWrite]) -> list[str]:
-        """Returns the ids of the tools that were overtaken."""
+        """Returns the ids of the tools whose counts another recount has written meanwhile."""
         ended: dict[str, list[ToolCounts]] = {"written": [], "overtaken": []}
         while writes:
             outcomes = await self._store.batch_many(CATALOG.name, [write.batch() for write in writes])
@@ -202,10 +207,11 @@ class Recount:
         return [counts.tool_id for counts in ended["overtaken"]]
 
     async def _delete_tombstones(self, written: Sequence[ToolCounts]) -> None:
-        """Leaves those that were changed or marked again meanwhile. Mentions are in another container than counts."""
+        """Deletes tombstones, then their dirty hours, on condition that they have not changed. The batch of the counts
+        cannot do so, since mentions are in another container."""
         tombstones = [(counts.tool_id, [each]) for counts in written for each in counts.tombstones]
-        marks = [(counts.tool_id, [mark]) for counts in written for mark in counts.marks_of_tombstones]
-        for container, deletions in ((MENTIONS.name, tombstones), (CATALOG.name, marks)):
+        dirty_hours = [(counts.tool_id, [each]) for counts in written for each in counts.dirty_hours_of_tombstones]
+        for container, deletions in ((MENTIONS.name, tombstones), (CATALOG.name, dirty_hours)):
             if deletions:
                 await self._store.batch_many(container, deletions)
 
@@ -229,7 +235,7 @@ async def _some_at_once(work: Iterable[Coroutine[Any, Any, None]]) -> None:
 
 
 def portions(counts: Sequence[ToolCounts]) -> Iterable[list[ToolCounts]]:
-    """The tools that are counted together: the marked hours of a month, of all tools, would not fit into memory."""
+    """The tools that are counted together: a month of dirty hours of all tools would not fit into memory."""
     some: list[ToolCounts] = []
     for each in counts:
         if some and sum(len(other.hours) for other in some) + len(each.hours) > _HOURS_AT_ONCE:

@@ -1,9 +1,9 @@
-"""Refreshes tools: recounts their marked hours, and writes the entries that have changed or would become stale.
+"""Refreshes tools: recounts their dirty hours, and writes the entries that have changed or would become stale.
 
 A run refreshes all active tools. The timer or a person begins it, its batches do the work, the last batch closes it.
 One batch is done at once, more are sent as messages. A run whose batches do not end in time is closed by the next tick.
-A tool that cannot be refreshed is named in the result and does not stop the others. The batches of a run that cannot be
-read are refreshed without it.
+A tool that cannot be refreshed is named in the result and does not stop the others. If the document of a run cannot be
+read, its batches are done all the same.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from services.figures.counters import Counters
 from services.figures.entries import Entries, Generations
 from services.figures.recount import UNREADABLE, Recount
 from services.logs import log_event, log_unreadable
-from services.mentions.dirty_hours import marked_tools, marks_of_tools
+from services.mentions.dirty_hours import dirty_hours_of_tools, tools_with_dirty_hours
 from services.ports import Clock, Document, Query, Store, Where, query_all, readable
 from services.runs import rules
 from services.runs.engine import RunEngine
@@ -144,16 +144,16 @@ class Refresh:
         return Begun(begun.run_id)
 
     async def begin(self, invocation_id: str | None = None) -> Begun:
-        """A run of all active or marked tools, with the messages of all its batches."""
+        """A run of all tools that are active or have dirty hours, with the messages of all its batches."""
         since = self._clock()
         entries = await query_all(self._store, SENTIMENT_CACHE.name, Query((_ENTRIES,), limit=_PAGE))
         active = dict.fromkeys(tool.tool_id for tool in await self._catalog.active())
-        # The entries of tools that are gone, merged or no longer active. Their generations stay.
+        # A tool that is gone, merged or no longer active loses its entries, and keeps its generation.
         for entry in entries:
             if entry["tool_id"] not in active:
                 await self._store.delete(SENTIMENT_CACHE.name, entry["tool_id"], entry["id"])
-        # Merged tools are marked too, and have tombstones that wait for a recount.
-        tool_ids = list(active | dict.fromkeys(await marked_tools(self._store)))
+        # Merged tools have dirty hours too, with tombstones that wait for a recount.
+        tool_ids = list(active | dict.fromkeys(await tools_with_dirty_hours(self._store)))
         batches = batches_of(tool_ids) or [()]
         run = await self._engine.open(
             WORKFLOW, SUBJECT, {"tools": len(tool_ids)}, batches=len(batches), invocation_id=invocation_id, since=since
@@ -203,16 +203,16 @@ class Refresh:
                 await self._refresh_or_divide([tool_id], refreshed)
 
     async def _refresh(self, tool_ids: Sequence[str], refreshed: Refreshed) -> None:
-        marks = await marks_of_tools(self._store, tool_ids)
+        dirty_hours = await dirty_hours_of_tools(self._store, tool_ids)
         # The entries of a tool that is recounted are all written again.
-        young = await self._young_entries([tool_id for tool_id in tool_ids if tool_id not in marks])
+        young = await self._young_entries([tool_id for tool_id in tool_ids if tool_id not in dirty_hours])
         stored = await self._store.read_many(SENTIMENT_CACHE.name, [Generations.key(tool_id) for tool_id in tool_ids])
         generations = {
             tool_id: self._generations.learn(tool_id, document)
             for tool_id, document in zip(tool_ids, stored, strict=True)
         }
         now = self._clock()
-        recounted = await self._recount.windows_of(tool_ids, now, marks)
+        recounted = await self._recount.windows_of(tool_ids, now, dirty_hours)
         computed = await self._entries.of(recounted, generations)
         changed = {
             tool_id: [entry for entry in entries.values() if not can_stay(young.get(entry.id), entry, now)]
@@ -224,7 +224,8 @@ class Refresh:
         refreshed.done += computed
 
     async def _young_entries(self, tool_ids: Sequence[str]) -> dict[str, Document]:
-        """By id, the entries that may not have to be written again. After a refresh every 15 minutes there are none."""
+        """The entries that may be too young to be written again, by id. With a refresh every 15 minutes there are
+        none."""
         if not tool_ids:
             return {}
         where = (
@@ -268,7 +269,7 @@ class Refresh:
             log_event(log, logging.INFO, "cache_refreshed", **fields)
 
     async def _write_metadata(self, run: JobRun, attempts: Sequence[Attempt]) -> None:
-        """The refresh ended with its last batch, though the next tick may be the first to see it."""
+        """The times are those of the last batch: the run itself may only be closed by the next tick."""
         batches = done_batches(attempts)
         ended_ms = max(batch.ended_ms or 0 for batch in batches)
         ended = datetime.fromtimestamp(ended_ms / 1000, UTC)
@@ -292,7 +293,7 @@ class Refresh:
 
 
 async def last_metadata(store: Store) -> CacheMetadata | None:
-    """None before the first refresh, and if the document cannot be read."""
+    """None before the first refresh, or if the document cannot be read."""
     document = await store.read(SENTIMENT_CACHE.name, CacheMetadata.PARTITION, CacheMetadata.ID)
     return readable(document, CacheMetadata.from_document)
 

@@ -1,7 +1,8 @@
 """Handles the messages of `analyze-articles`, and decides when an article that fails is tried again.
 
-An article that fails beside others gets a message of its own; one that fails alone is tried again by the queue, and at
-its fifth delivery becomes an error that can be seen. `clean_up` retries errors until MOST_ATTEMPTS are used up.
+An article that fails beside others gets a message of its own. A message of one article that fails is delivered again by
+the queue; at the fifth delivery, the article becomes an error that can be seen. `clean_up` retries errors until
+MOST_ATTEMPTS are used up.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ log = logging.getLogger("toolpulse.analysis")
 MOST_ARTICLES = 100
 """In one message."""
 SPLIT_AT_DELIVERY = 3
-"""A message that kills its process is then split, so that the article that is the cause fails alone."""
+"""From this delivery on, a message of several articles is split, so that an article that kills the process does so
+alone."""
 MOST_ATTEMPTS = 15
-ERRORS_REST = timedelta(hours=1)
+ERRORS_RETRIED_AFTER = timedelta(hours=1)
 MOST_AT_ONCE = 500
 _TRIES = 8
 
@@ -44,7 +46,8 @@ def article_messages(source_ids: Sequence[str], most: int = MOST_ARTICLES) -> li
 
 
 def source_ids_of(message: str) -> list[str]:
-    """The articles that a message names, each once. Raises InvalidInput for what `article_messages` never writes."""
+    """The articles that a message names, each once. Raises InvalidInput for a text that
+    `article_messages` never writes."""
     try:
         ids = json.loads(message)["source_ids"]
     except (ValueError, TypeError, KeyError) as error:
@@ -55,12 +58,12 @@ def source_ids_of(message: str) -> list[str]:
 
 
 class AnalysisFailed(ToolpulseError):
-    """One article could not be analysed; its message is to be delivered again."""
+    """One article could not be analysed. The queue must deliver its message again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Handled:
-    """How many articles were analysed, and the messages for articles that are to be tried alone."""
+    """How many articles were analysed, and the messages to send for articles that are tried again alone."""
 
     analyzed: int
     alone: tuple[str, ...] = ()
@@ -101,13 +104,19 @@ class AnalysisHandler:
         return Handled(len(report.done), tuple(article_messages(again, 1)))
 
     async def retry_errors(self, now: datetime) -> list[str]:
-        """Makes articles in error pending that have rested and have attempts left. Their messages are to be sent."""
-        rested = Where("updated_at", "le", format_time(now - ERRORS_REST))
+        """Makes articles pending that have been errors for ERRORS_RETRIED_AFTER and have attempts left.
+
+        The caller must send messages for the returned articles.
+        """
+        long_ago = Where("updated_at", "le", format_time(now - ERRORS_RETRIED_AFTER))
         left = Where("analysis_attempts", "lt", MOST_ATTEMPTS)
-        return await self._make_pending((rested, left), MOST_AT_ONCE, {}, now)
+        return await self._make_pending((long_ago, left), MOST_AT_ONCE, {}, now)
 
     async def reset_errors(self, limit: int) -> list[str]:
-        """Makes articles in error pending as if they had never been tried. Their messages are to be sent."""
+        """Makes articles that are errors pending as if they had never been tried.
+
+        The caller must send messages for the returned articles.
+        """
         return await self._make_pending((), limit, {"analysis_attempts": 0}, self._clock())
 
     async def _make_pending(
@@ -150,7 +159,7 @@ class AnalysisHandler:
         raise ChangedMeanwhile(f"article {source_id} keeps changing")
 
     async def _replace(self, articles: Sequence[ArticleDocument]) -> list[bool]:
-        """False for an article that another writer changed first. Documents, since an article that cannot be read is
-        written too."""
+        """False for an article that another writer changed first. Takes documents instead of models, since an article
+        that its model cannot read is written too."""
         batches = [(each["source_id"], [Replace(each, each["_etag"])]) for each in articles]
         return [isinstance(outcome, list) for outcome in await self._store.batch_many(ARTICLES.name, batches)]

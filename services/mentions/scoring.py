@@ -4,8 +4,8 @@
     judgements = await analyzer.analyze(questions.texts)
     scores = conclude(questions, judgements)              one judgement for the article, one for each tool
 
-A tool is judged by the sentences that name it, and by the headline if that names it. A tool that neither names (it was
-in the tags of a source) is judged by the headline.
+A tool is judged by the sentences that name it, and by the headline if the headline names it. A tool that only the tags
+of a source name is judged by the headline.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HEADLINE_SHARE = 0.4
 HEADLINE_WEIGHT = 2.0
 """The least weight of the headline; a sentence has 1."""
 NEUTRAL_WEIGHT = 0.5
-"""A neutral text counts for less: most neutral sentences say nothing of the tool's merits."""
+"""A neutral text counts for less: most neutral sentences do not judge the tool."""
 LONGEST_COMPARISON = 40
 
 _WINNING = re.compile(
@@ -41,7 +41,7 @@ _COMPARED = re.compile(r"\s+(?:is|are|was|runs) (?:\w+ )?(?P<how>better|faster|w
 _WORSE = ("worse", "slower")
 
 Side = Literal[-1, 0, 1]
-"""1 where a text says that the tool wins against another, -1 where it says that the tool loses."""
+"""1 if the tool wins a comparison with another tool, -1 if it loses, 0 without a comparison."""
 _OPPOSITE: Mapping[Side, Side] = {1: -1, -1: 1}
 
 
@@ -56,7 +56,7 @@ class Weighed:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """`texts` are to be judged, each once."""
+    """`texts` are the texts to judge, each once. `article` and `tools` are the texts that count for each score."""
 
     texts: tuple[str, ...]
     article: tuple[Weighed, ...]
@@ -139,7 +139,7 @@ def _weighed(
 
 
 def _sides(text: str, names: Mapping[str, Sequence[Span]]) -> dict[str, dict[int, Side]]:
-    """The side of each tool where it is compared directly with another ("X beats Y"), by where its name begins."""
+    """The sides of each tool in direct comparisons ("X beats Y"), by the index at which the tool's name begins."""
     all_names = sorted((span.start, span.end, tool) for tool, spans in names.items() for span in spans)
     found: dict[str, dict[int, Side]] = {}
     for (start, end, tool), (other_start, other_end, other) in pairwise(all_names):
@@ -165,7 +165,7 @@ def _first_side(between: str) -> Side:
 
 
 def _probabilities(judgement: Judgement) -> tuple[float, float, float]:
-    """Of negative, neutral and positive. They add to one, so score and polarity determine all three."""
+    """Of negative, neutral and positive. They add up to 1, so score and polarity determine all three."""
     score, polarity = judgement.score, judgement.polarity
     if judgement.sentiment == "positive":
         negative, positive = score - polarity, score

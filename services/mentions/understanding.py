@@ -1,4 +1,4 @@
-"""What is to be stored of an article that is analysed: its mentions, the first references of tools, the article. Pure.
+"""What an analysis stores: the mentions of an article, the first references of tools, and the article itself. Pure.
 
 Which texts count for which tool is decided in scoring.py. Reading and writing, in an order that stays right under races
 and crashes, is in writing.py.
@@ -52,7 +52,10 @@ class ArticleAnalysis:
 
 
 def understand(document: Document, detector: Detector, only: frozenset[str] | None = None) -> ArticleAnalysis:
-    """With `only`, of these tools only. Raises UnreadableDocument for a document that is no article."""
+    """The analysis of an article; with `only`, of its mentions of these tools only.
+
+    Raises UnreadableDocument for a document that is not an article.
+    """
     article = Article.from_document(document)
     is_deleted = article.deleted_at is not None
     detected = {} if is_deleted else detect(article, detector)
@@ -71,12 +74,13 @@ def detect(article: Article, detector: Detector) -> dict[str, Detected]:
 
 
 def source_tickers(article: Article) -> tuple[str, ...]:
-    """The tickers that sources gave the article. The others were found in its text, which may have been edited."""
+    """The tickers that sources gave the article. The analysis found the other tickers in
+    the text, which may have been edited since."""
     return tuple(each for each in article.matched_tickers if each not in article.detected_tickers)
 
 
 def published_at(article: Article) -> datetime:
-    """The time that decides which windows count the article: not later than it was first seen."""
+    """The time that decides which windows count the article: its publication, or when it was first seen if earlier."""
     return min(article.timestamp, article.created_at)
 
 
@@ -100,7 +104,7 @@ def first_references(
 ) -> dict[str, tuple[Tool, ToolReference]]:
     """The tools whose first reference is one of these articles, with that reference.
 
-    A tool without one gets the earliest of the articles that name it. Other tools stay the same object.
+    A tool without a first reference gets the earliest of the articles that name it. Other tools stay the same object.
     """
     found: dict[str, tuple[Tool, ToolReference]] = {}
     for tool_id, tool in tools.items():
@@ -247,6 +251,6 @@ def _has(document: Article | SentimentScore, fields: Mapping[str, Any]) -> bool:
     return all(getattr(document, name) == value for name, value in fields.items())
 
 
-def fingerprint(what: str) -> str:
+def fingerprint(failure: str) -> str:
     """A short name for a failure, the same for the same failure, without the text of an article."""
-    return f"{what[:40]}:{hashlib.sha256(what.encode()).hexdigest()[:8]}"
+    return f"{failure[:40]}:{hashlib.sha256(failure.encode()).hexdigest()[:8]}"

@@ -4,7 +4,8 @@ The order of writes lets the next analysis repair a crash, and never lets an out
     1. the article lists every tool that may get a mention (`tool_ids_ever_detected`, which never shrinks), so that the
        next analysis finds a mention that a crash left behind;
     2. mentions are read, then the article is checked to be unchanged, then mentions are written by their ETags;
-    3. hours are marked, also of mentions that were right already: a crash may have come before the mark;
+    3. the hours of all these mentions are marked dirty, also of mentions that were right already: an earlier analysis
+       may have crashed before this step;
     4. tools are read again, also if nothing was written: one may have been merged meanwhile;
     5. the article is replaced by its ETag, or read again if nothing of it changes.
 An article that another writer changed in between is analysed again.
@@ -24,7 +25,7 @@ from models.errors import Unavailable
 from models.mention import SentimentScore
 from models.tool import Tool
 from services.mentions.analyzers.port import Analyzer, NotJudged
-from services.mentions.dirty_hours import mark_hours_of
+from services.mentions.dirty_hours import mark_dirty_by_tool
 from services.mentions.scoring import conclude
 from services.mentions.understanding import (
     ArticleAnalysis,
@@ -79,7 +80,7 @@ class MentionWriter:
 
     @property
     def scored_by(self) -> str:
-        """The present analyzer and its version. A tool with scores of another one can be reanalysed."""
+        """The present analyzer and its version. A tool whose scores are of another version can be reanalysed."""
         return "/".join(self._version)
 
     @property
@@ -89,8 +90,8 @@ class MentionWriter:
     async def write(self, source_ids: Sequence[str], only: frozenset[str] | None = None) -> WriteReport:
         """Analyses the articles; with `only`, nothing but their mentions of these tools, or of tools they merged into.
 
-        An article that cannot be understood or judged fails alone. Raises Unavailable if store or analyzer do not
-        answer, or if articles keep changing.
+        An article that cannot be understood or judged fails alone. Raises Unavailable if the store or the analyzer does
+        not answer, or if articles keep changing.
         """
         report = WriteReport()
         waiting = list(dict.fromkeys(source_ids))
@@ -124,7 +125,7 @@ class MentionWriter:
                 try:
                     analyses.append(understand(document, detector, only))
                 except Exception as error:
-                    # Whatever is wrong with one article must not stop the others; id and traceback are logged.
+                    # A fault in one article must not stop the others; id and traceback are logged.
                     source_id = document["source_id"]
                     log.exception("article_not_understood source_id=%s", source_id)
                     report.failed[source_id] = fingerprint(type(error).__name__)
@@ -135,8 +136,8 @@ class MentionWriter:
     async def _tools(self, analyses: Sequence[ArticleAnalysis], report: WriteReport) -> dict[str, Tool]:
         """The tools of these articles as they are now.
 
-        An article fails if one of its tools cannot be read: without that tool, its mention would be removed. Removing
-        the mentions of a deleted article needs no tool.
+        An article fails if one of its tools cannot be read: the mention of a tool that seems to be gone would be
+        removed. Removing the mentions of a deleted article needs no tool.
         """
         known = await self._catalog.known(sorted({tool_id for each in analyses for tool_id in each.tool_ids}))
         for each in analyses:
@@ -145,7 +146,7 @@ class MentionWriter:
         return {tool.tool_id: tool for tool in known.items}
 
     async def _with_merge_targets(self, only: frozenset[str]) -> frozenset[str]:
-        """The tools, and the tools that they were merged into: these get the mentions."""
+        """The tools, and the tools that they were merged into, which get their mentions."""
         while True:
             tools = (await self._catalog.known(sorted(only))).items
             more = only | {tool.merged_into for tool in tools if tool.merged_into is not None}
@@ -156,8 +157,8 @@ class MentionWriter:
     async def _round(
         self, analyses: list[ArticleAnalysis], tools: dict[str, Tool], report: WriteReport, *, whole: bool
     ) -> None:
-        """Each step goes on with the articles that it leaves. An article that another writer changed meanwhile is
-        neither done nor failed after the round."""
+        """Each step returns the articles for the next one. An article that another writer changed meanwhile is left
+        out: after the round it is neither done nor failed."""
         analyses = await self._judged(analyses, report)
         now = self._clock()
         analyses = await self._with_stored_mentions(analyses, report)
@@ -166,7 +167,7 @@ class MentionWriter:
         for each in analyses:
             each.wanted = wanted_mentions(each, tools, self._version, now)
         analyses = await self._with_mentions_written(analyses, report)
-        await self._mark_hours(analyses, now)
+        await self._mark_dirty(analyses, now)
         analyses = await self._with_active_tools(analyses, report)
         after = [(each, finished(each, self._version, now, whole=whole)) for each in analyses]
         report.done |= {each.source_id for each in await self._stored(after)}
@@ -239,23 +240,23 @@ class MentionWriter:
                 lost |= {mention.source_id for mention in portion}
         return [each for each in analyses if each.source_id not in lost]
 
-    async def _mark_hours(self, analyses: Sequence[ArticleAnalysis], now: datetime) -> None:
+    async def _mark_dirty(self, analyses: Sequence[ArticleAnalysis], now: datetime) -> None:
         moments: dict[str, list[datetime]] = {}
         for each in analyses:
             for mention in each.wanted.values():
                 moments.setdefault(mention.tool_id, []).append(mention.published_at)
-        await mark_hours_of(self._store, moments, now)
+        await mark_dirty_by_tool(self._store, moments, now)
 
     async def _with_active_tools(self, analyses: list[ArticleAnalysis], report: WriteReport) -> list[ArticleAnalysis]:
-        """A tool that was merged after it was read may have got a mention that the merge did not see: from this worker,
-        or from one that died before this check."""
+        """Leaves out the articles with a tool that is no longer active. A tool that was merged after it was read may
+        have got a mention that the merge did not see: from this worker, or from one that died before this check."""
         inactive = no_longer_active(analyses, await self._tools(analyses, report))
         return [each for each in report.not_failed(analyses) if inactive.isdisjoint(each.detected)]
 
     async def _stored(self, articles: Sequence[tuple[ArticleAnalysis, Article]]) -> list[ArticleAnalysis]:
         """Stores each article as it should be. An article with tools that stays the same is read again.
 
-        Leaves the analyses whose article no other writer has changed.
+        Returns the analyses whose article no other writer has changed.
         """
         changing = [(each, after) for each, after in articles if after is not each.article]
         batches = [(each.source_id, [operation_of(after)]) for each, after in changing]

@@ -122,7 +122,7 @@ CATALOG = Container(
     "pk",
     orders={
         "by_name": _ascending("primary_name_normalized"),
-        "by_mark": _ascending("marked_hour"),
+        "by_dirty_hour": _ascending("marked_hour"),
     },
     unindexed=("hours", "minutes"),
 )

@@ -22,7 +22,7 @@ from models.run import JobRun
 from models.tool import Tool, ToolReference, normalize_name
 from services.figures.entries import Generations
 from services.figures.recount import Recount
-from services.mentions.dirty_hours import mark_hours
+from services.mentions.dirty_hours import mark_dirty
 from services.mentions.understanding import removed
 from services.mentions.writing import UNREADABLE_MENTION, MentionWriter, operation_of
 from services.ports import Clock, Page, Query, Store, listed
@@ -89,8 +89,8 @@ class Merging:
                 await self._release(source_id, into)
                 raise RunImpossible(f"tool: {into} is not watched any more, or has itself been merged")
             if source.merged_into is not None:
-                answering = await self.catalog.find(source_id)
-                if answering is None or answering.tool_id != target.tool_id:
+                replacement = await self.catalog.find(source_id)
+                if replacement is None or replacement.tool_id != target.tool_id:
                     raise RunImpossible(f"tool: {source_id} has been merged into {source.merged_into}")
             elif source.merging_into not in (None, into):
                 raise RunImpossible(f"tool: {source_id} is being merged into {source.merging_into}")
@@ -167,10 +167,10 @@ class Merging:
         copies = [moved(each, of_target.get(key), target, now) for key, each in of_source.items() if each.counts]
         raced = await self._write([each for each in copies if each is not of_target.get(each.source_id)])
         published = [each.published_at for each in (*copies, *of_target.values())]
-        await mark_hours(self.store, target.tool_id, published, now)
+        await mark_dirty(self.store, target.tool_id, published, now)
         tombstones = [removed(each, now) for key, each in of_source.items() if key not in raced]
         raced |= await self._write([each for each in tombstones if each is not of_source[each.source_id]])
-        await mark_hours(self.store, source_id, [each.published_at for each in of_source.values()], now)
+        await mark_dirty(self.store, source_id, [each.published_at for each in of_source.values()], now)
         return sorted(raced)
 
     async def _mentions(self, tool_id: str, ids: Sequence[str], failed: dict[str, str]) -> dict[str, SentimentScore]:

@@ -160,11 +160,11 @@ class Machine:
                 served = await fresh.cache.reader.read(tool.tool_id, period)
                 assert served.state == "HIT"
                 await check_entry(self.store, served.aggregate.entry, self.clock.now)
-                assert served.aggregate.entry.tool_id == self.answering(tool.tool_id)
+                assert served.aggregate.entry.tool_id == self.with_problem_responses(tool.tool_id)
         for process in (self.process, fresh):
             await process.close()
 
-    def answering(self, tool_id: str) -> str:
+    def with_problem_responses(self, tool_id: str) -> str:
         while tool_id in self.merged:
             tool_id = self.merged[tool_id]
         return tool_id

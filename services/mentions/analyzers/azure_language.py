@@ -29,7 +29,7 @@ _REFUSED = (400, 413)
 
 
 class AzureLanguageAnalyzer:
-    """Takes either a `key` or a `credential`, which the caller owns and closes. Makes one client at the first call.
+    """Needs either a `key` or a `credential`, which the caller owns and closes. Makes one client at the first call.
 
     `model_version` is part of `version`. With "latest", a new model of the service does not change `version`.
     """

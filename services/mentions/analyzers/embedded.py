@@ -1,8 +1,8 @@
 """The default analyzer: a linear model over the signals of a text, with the weights of a shipped table (table.py).
 
 Signals are sums of word valences, counts, and words with weights of their own. Tickers, handles, URLs and code give no
-signals. A direction ("surges", "narrow") takes its sign from what moves: more profit is good, more debt is bad.
-It needs no network and knows English only: a text without a known word is neutral, with a score that shows the doubt.
+signals. A direction ("surges", "narrow") gets its sign from its object: more profit is good, more debt is bad.
+The analyzer needs no network and knows English only: a text without a known word is neutral, with a low score.
 """
 
 from __future__ import annotations
@@ -46,17 +46,21 @@ _CAPITAL = re.compile(r"\b[A-Z]")
 _HAPPY = re.compile(r"[:;=]['o^-]?[)\]dp*]+|\(-?[:;]|<3|\^\^")
 _NEGATION_REACHES = 3  # words
 _OBJECT_BEFORE, _OBJECT_AFTER = 4, 3
-"""How far before and behind a direction its object may stand, in words."""
+"""How many words before and after a direction its object may be."""
 _OBJECT = BETTER_WHEN_MORE | WORSE_WHEN_MORE
 _DIRECTION = UP | DOWN
 _DIRECTED = 1.5
 """The valence of a direction whose object is known."""
 _NEGATED = -0.6
+"""The factor of a negated valence: "not good" is less negative than "good" is positive."""
 _BOOSTED, _DAMPENED = 1.3, 0.7
+"""The factor of a valence after a word such as "very" or "slightly"."""
 _BEFORE_CONTRAST, _FROM_CONTRAST = 0.5, 1.5
-"""In "slow but reliable", what follows "but" counts for more."""
+"""The words after "but" count for more: "slow but reliable"."""
 _SQUEEZE = 15
+"""The square of the sum of valences that `_squeezed` maps to 0.7."""
 _MOST_COUNTED = 3
+"""A signal that counts words, such as "questions", does not grow beyond so many."""
 _PLAIN = Word()
 _COUNTED = {"i": FIRST_PERSON, "you": SECOND_PERSON, "modal": MODAL, "negations": NEGATOR, "contrast": CONTRAST}
 
@@ -204,7 +208,7 @@ def _phrase(pieces: list[str], index: int, table: Table) -> tuple[Word, int] | N
 
 
 def _parts(piece: str, table: Table) -> Word:
-    """The valences of a compound are the sums of its parts'."""
+    """A compound with a hyphen, with the sums of the valences of its parts."""
     found = [table.words[part] for part in piece.split("-") if part in table.words]
     if not found:
         return _PLAIN
@@ -251,7 +255,7 @@ def _valences(tokens: _Tokens) -> dict[str, float]:
 
 
 def _directed(tokens: _Tokens) -> Mapping[int, float]:
-    """The valence of each direction by what moves, by index; 0 for the word that names what moves."""
+    """By index, the valence of each direction that has an object, and 0 for the object."""
     found: dict[int, float] = {}
     words, clauses = tokens.words, tokens.clauses
     for index, word in enumerate(words):
@@ -293,5 +297,5 @@ def _stress(words: list[Word], index: int) -> float:
 
 
 def _squeezed(value: float) -> float:
-    """Between -1 and 1: each further word adds less."""
+    """`value` between -1 and 1, so that each further word adds less."""
     return value / math.sqrt(value * value + _SQUEEZE)

@@ -20,7 +20,8 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class NotJudged:
-    """Why this one text cannot be judged; another try would fail too. `reason` may be logged: it never has the text."""
+    """A text that cannot be judged; another try would fail too. `reason` has no words of the text, so it may be
+    logged."""
 
     reason: str
 

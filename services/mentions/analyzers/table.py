@@ -34,7 +34,7 @@ Weights = tuple[float, float, float]
 
 
 class Word(NamedTuple):
-    """An entry of the table. A valence of 0 is none."""
+    """An entry of the table. Without a valence in a word list, the number is 0."""
 
     general: float = 0.0
     market: float = 0.0

@@ -8,7 +8,7 @@ import pytest
 from models.article import Article
 from models.stored import StoredDocument
 from services.container import Container
-from services.mentions.dirty_hours import mark_hours
+from services.mentions.dirty_hours import mark_dirty
 from tests.documents import (
     TOOL_ID,
     article,
@@ -162,7 +162,7 @@ async def test_a_tool_whose_tables_cannot_be_read_hides_no_others_figures(
     other = tool(tool_id=TOOL_ID[:-1] + "0", primary_name="other", **AGES)
     await put(app, tool(**AGES), other)
     await app.store.upsert(container, broken)
-    await mark_hours(app.store, TOOL_ID, [NOW], NOW)
+    await mark_dirty(app.store, TOOL_ID, [NOW], NOW)
     assert_list(await call("list_latest_sentiment"), "tool_id", [other.tool_id], [TOOL_ID])
     assert (await call("get_tool_sentiment", tool=other.tool_id)).status == 200
     assert (await call("get_tool_sentiment", tool=TOOL_ID)).status == 500

@@ -10,7 +10,7 @@ import pytest
 from models.cache import PERIODS
 from models.tool import Tool
 from services.figures.recount import Recount
-from services.mentions.dirty_hours import mark_hours, marks_of
+from services.mentions.dirty_hours import dirty_hours_of, mark_dirty
 from services.ports import Query, Where
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
@@ -101,14 +101,14 @@ async def test_a_crash_between_the_batches_of_many_marked_hours_leaves_right_cou
         await store.create(CATALOG.name, tool.to_document())
         mentions = [a_mention(tool.tool_id, f"article-{n}", moment).to_document() for n, moment in enumerate(moments)]
         await store.write_many(MENTIONS.name, mentions)
-        await mark_hours(store, tool.tool_id, moments, NOW)
+        await mark_dirty(store, tool.tool_id, moments, NOW)
         dying = DyingStore(store, k, when)
         recount = Recount(dying)
         try:
             await (recount.rebuild_tool if everything else recount.recount_tool)(tool.tool_id, NOW)
         except Died:
             await check_unmarked_hours(store, tool.tool_id)
-            marks_left.append(len(await marks_of(store, tool.tool_id)))
+            marks_left.append(len(await dirty_hours_of(store, tool.tool_id)))
         await process.cache.recount.recount_tool(tool.tool_id, NOW)
         await check_tables(store, tool.tool_id, NOW)
         if not dying.is_dead:

@@ -12,7 +12,7 @@ from models.timeline import Timeline, WindowTables, by_hour
 from models.tool import Tool
 from models.values import Sentiment, hour_key
 from services.figures.recount import Recount
-from services.mentions.dirty_hours import mark_hours, marked_tools, marks_of, marks_of_tools
+from services.mentions.dirty_hours import dirty_hours_of, dirty_hours_of_tools, mark_dirty, tools_with_dirty_hours
 from services.ports import Store
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
@@ -120,7 +120,7 @@ async def test_a_recount_that_is_overtaken_between_its_batches_overwrites_nothin
     await (recount.rebuild_tool if everything else recount.recount_tool)(TOOL.tool_id, NOW)
     assert meanwhile.happened
     await check_unmarked_hours(store, TOOL.tool_id)
-    assert len(await marks_of(store, TOOL.tool_id)) == (0 if counted else 4)
+    assert len(await dirty_hours_of(store, TOOL.tool_id)) == (0 if counted else 4)
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     await check_tables(store, TOOL.tool_id, NOW)
 
@@ -157,7 +157,7 @@ async def test_the_timeline_names_the_source_of_the_latest_mention(store: Sqlite
     moments = {"first": HOUR - timedelta(hours=5), "second": HOUR, "third": HOUR - timedelta(hours=9)}
     mentions = [a_mention(TOOL.tool_id, source, moment, source=source) for source, moment in moments.items()]
     await store.write_many(MENTIONS.name, [mention.to_document() for mention in mentions])
-    await mark_hours(store, TOOL.tool_id, moments.values(), NOW)
+    await mark_dirty(store, TOOL.tool_id, moments.values(), NOW)
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     document = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
     assert document is not None
@@ -230,7 +230,7 @@ async def test_an_hour_that_is_marked_while_it_is_counted_stays_marked(store: Sq
     await process.analyse(TOOL.tool_id, "another", Judgement(HOUR, "positive"))
     late.go.set()
     await work
-    assert len(await marks_of(store, TOOL.tool_id)) == 1
+    assert len(await dirty_hours_of(store, TOOL.tool_id)) == 1
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     await check_tables(store, TOOL.tool_id, NOW)
 
@@ -268,7 +268,7 @@ async def test_mentions_older_than_any_window_are_not_counted(store: SqliteStore
     document = await store.read(CATALOG.name, TOOL.tool_id, Timeline.ID)
     assert document is not None
     assert document["hours"] == {}
-    assert await marks_of(store, TOOL.tool_id) == []
+    assert await dirty_hours_of(store, TOOL.tool_id) == []
 
 
 async def test_a_rebuild_restores_lost_tables(store: SqliteStore, process: Process) -> None:
@@ -284,7 +284,7 @@ async def test_a_rebuild_restores_lost_tables(store: SqliteStore, process: Proce
 async def test_more_mentions_than_a_page_holds_are_all_counted(store: SqliteStore, process: Process) -> None:
     mentions = [a_mention(TOOL.tool_id, f"article-{n}", HOUR + timedelta(seconds=n % 60)) for n in range(2500)]
     await store.write_many(MENTIONS.name, [mention.to_document() for mention in mentions])
-    await mark_hours(store, TOOL.tool_id, [HOUR], NOW)
+    await mark_dirty(store, TOOL.tool_id, [HOUR], NOW)
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     await check_tables(store, TOOL.tool_id, NOW)
 
@@ -295,7 +295,7 @@ async def test_new_mentions_are_counted_also_after_a_thousand_marks_on_old_hours
     """A feed's first fetch brings years."""
     await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "positive"))
     old = [NOW - timedelta(days=40, hours=number) for number in range(1001)]
-    await mark_hours(store, TOOL.tool_id, old, NOW)
+    await mark_dirty(store, TOOL.tool_id, old, NOW)
     found = await process.cache.recount.windows_of([TOOL.tool_id], NOW)
     assert found.windows[TOOL.tool_id].tallies(NOW)["DAY_7"].total == 1
     await check_tables(store, TOOL.tool_id, NOW)
@@ -328,11 +328,11 @@ async def test_a_mention_that_cannot_be_counted_is_named(store: SqliteStore, pro
 async def test_the_marks_of_all_tools_are_found_by_their_own_order(store: SqliteStore, watch: Watch) -> None:
     tools: list[Tool] = [a_tool(number, NOW) for number in range(3)]
     for tool in tools[:2]:
-        await mark_hours(store, tool.tool_id, [NOW, NOW - timedelta(hours=1), NOW], NOW)
-    await mark_hours(store, tools[2].tool_id, [], NOW)
+        await mark_dirty(store, tool.tool_id, [NOW, NOW - timedelta(hours=1), NOW], NOW)
+    await mark_dirty(store, tools[2].tool_id, [], NOW)
     marked = {tool.tool_id for tool in tools[:2]}
-    assert set(await marked_tools(store)) == marked
-    among = await marks_of_tools(store, [tools[1].tool_id, tools[2].tool_id])
+    assert set(await tools_with_dirty_hours(store)) == marked
+    among = await dirty_hours_of_tools(store, [tools[1].tool_id, tools[2].tool_id])
     assert {tool_id: len(marks) for tool_id, marks in among.items()} == {tools[1].tool_id: 2}
-    assert await marks_of_tools(store, []) == {}
-    assert len(await marks_of(store, tools[0].tool_id)) == 2
+    assert await dirty_hours_of_tools(store, []) == {}
+    assert len(await dirty_hours_of(store, tools[0].tool_id)) == 2

@@ -18,7 +18,7 @@ from models.values import Sentiment, hour_key
 from services.figures.counts import Windows, edges_of, minutes_of
 from services.figures.figures import Figures
 from services.figures.refresh import RefreshMessage
-from services.mentions.dirty_hours import mark_hours, marks_of
+from services.mentions.dirty_hours import dirty_hours_of, mark_dirty
 from services.ports import Clock, Document, Query, Store
 from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE
 from services.tools.catalog import Catalog
@@ -98,7 +98,7 @@ class Process:
                     now, sentiment=judgement.sentiment, polarity=POLARITY[judgement.sentiment], removed_at=None
                 )
             await self.store.replace(MENTIONS.name, after.to_document(), document["_etag"])
-        await mark_hours(self.store, tool_id, [moment], now)
+        await mark_dirty(self.store, tool_id, [moment], now)
 
     async def refresh(self) -> None:
         begun = await self.cache.refresh.tick()
@@ -127,10 +127,10 @@ class Process:
                 await self.store.create(MENTIONS.name, moved.to_document())
             elif there.get("removed_at") is not None:
                 await self.store.replace(MENTIONS.name, moved.to_document(), there["_etag"])
-            await mark_hours(self.store, target, [mention.published_at], now)
+            await mark_dirty(self.store, target, [mention.published_at], now)
             gone = mention.changed(now, removed_at=now)
             await self.store.replace(MENTIONS.name, gone.to_document(), mention.stored_etag or "")
-            await mark_hours(self.store, source, [mention.published_at], now)
+            await mark_dirty(self.store, source, [mention.published_at], now)
         for tool_id in (source, target):
             await self.cache.generations.raise_(tool_id)
             await self.cache.generations.invalidate_tool_cache(tool_id)
@@ -191,7 +191,7 @@ def hours_of(timeline: Document | None) -> dict[str, list[int]]:
 
 async def check_tables(store: Store, tool_id: str, now: datetime) -> None:
     """No marks, no tombstones, and every table says what the mentions say, the windows' at each minute of the hour."""
-    assert await marks_of(store, tool_id) == []
+    assert await dirty_hours_of(store, tool_id) == []
     mentions = await mentions_of(store, tool_id)
     kept = [mention for mention in mentions if mention.published_at >= now - timedelta(days=31)]
     assert all(mention.counts for mention in kept)
@@ -221,7 +221,7 @@ async def check_tables(store: Store, tool_id: str, now: datetime) -> None:
 
 async def check_unmarked_hours(store: Store, tool_id: str) -> None:
     """In hours without a mark, timeline and hour table have the counts of the mentions, and no tombstone is left."""
-    marked = {mark["hour"] for mark in await marks_of(store, tool_id)}
+    marked = {mark["hour"] for mark in await dirty_hours_of(store, tool_id)}
     documents = {document["id"]: document for document in await everything(store, CATALOG.name, tool_id)}
     timeline = hours_of(documents.get("TIMELINE"))
     by_hour: dict[str, Tally] = {hour: Tally() for hour in timeline}

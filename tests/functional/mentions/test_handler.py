@@ -12,7 +12,7 @@ import pytest
 from models.errors import Unavailable
 from models.tool import Tool, ToolReference
 from services.articles.reading import Articles
-from services.mentions.handler import ERRORS_REST, MOST_ATTEMPTS, AnalysisFailed
+from services.mentions.handler import ERRORS_RETRIED_AFTER, MOST_ATTEMPTS, AnalysisFailed
 from services.runs.driver import TIME_PER_MESSAGE
 from services.store.containers import ARTICLES, CATALOG
 from services.tools.form import new_tool
@@ -202,7 +202,7 @@ async def test_an_unreadable_article_is_tried_alone_and_becomes_an_error_at_its_
     await world.store.upsert(ARTICLES.name, {**failed, "sources": document["sources"]})
     assert await world.worker.analysis.retry_errors(world.watch.advance(seconds=3599)) == []
     now = world.watch.advance(seconds=1)
-    assert timedelta(hours=1) == ERRORS_REST
+    assert timedelta(hours=1) == ERRORS_RETRIED_AFTER
     assert await world.worker.analysis.retry_errors(now) == [broken]
     assert await world.worker.analysis.retry_errors(now) == []
     assert (await world.read(broken)).analysis_due_since == now

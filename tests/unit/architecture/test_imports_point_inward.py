@@ -109,7 +109,7 @@ def test_a_module_imports_from_its_own_room_and_further_in_only(path: str) -> No
     [
         ("models/article.py", "from services.ports import Store"),
         ("models/article.py", "import azure.cosmos"),
-        ("services/operations/health.py", "from triggers.http_codec import answering"),
+        ("services/operations/health.py", "from triggers.http_codec import with_problem_responses"),
         ("services/operations/health.py", "from services import container"),
         ("services/feeds/claims.py", "from services.articles.ingestion import Ingestion"),
         ("services/runs/engine.py", "from services.feeds.claims import Claims"),

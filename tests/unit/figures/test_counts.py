@@ -61,7 +61,7 @@ def counted(*mentions: Document) -> MentionCount:
 
 
 def mark(moment: datetime) -> DirtyHourDocument:
-    document = DirtyHour.mark("vscode", moment, NOW).to_document()
+    document = DirtyHour.of("vscode", moment, NOW).to_document()
     return cast("DirtyHourDocument", {**document, "_etag": f"etag of {hour_key(moment)}"})
 
 
@@ -252,7 +252,7 @@ def test_a_mark_on_an_hour_with_a_tombstone_stays_until_the_tombstone_is_deleted
     counts.count = counted(gone)
     assert [each.id for each in _write(counts).operations if isinstance(each, Delete)] == ["DIRTY:2026022119"]
     assert counts.tombstones == [Delete(gone["id"], "etag of the mention")]
-    assert counts.marks_of_tombstones == [Delete("DIRTY:2026022120", "etag of 2026022120")]
+    assert counts.dirty_hours_of_tombstones == [Delete("DIRTY:2026022120", "etag of 2026022120")]
 
 
 def test_a_rebuild_ignores_the_timeline_and_writes_the_tables_that_are_wrong_or_marked() -> None:

@@ -153,7 +153,7 @@ def test_a_timeline_has_a_stable_product_id_and_begins_without_recounts() -> Non
 
 
 def test_marks_tables_and_windows_are_kept_for_32_days() -> None:
-    mark = DirtyHour.mark("vscode", NOW - timedelta(hours=3), NOW)
+    mark = DirtyHour.of("vscode", NOW - timedelta(hours=3), NOW)
     table = HourTable(created_at=NOW, updated_at=NOW, tool_id="vscode", hour="2026022117")
     windows = WindowTables(created_at=NOW, updated_at=NOW, tool_id="vscode", hour="2026022120")
     until = int((NOW + timedelta(days=32)).timestamp())

@@ -23,13 +23,13 @@ from triggers.http_codec import (
     MAX_LIMIT,
     MAX_URL_CHARACTERS,
     accepted,
-    answering,
     choice,
     integer,
-    json_answer,
     json_body,
+    json_response,
     page_of,
     require_query,
+    with_problem_responses,
 )
 from triggers.http_operations import MOST_REDRIVEN, SAMPLES
 
@@ -39,7 +39,7 @@ def request(body: bytes = b"", headers: dict[str, str] | None = None, **params: 
 
 
 async def answer_to(error: Exception) -> tuple[func.HttpResponse, dict[str, Any]]:
-    @answering
+    @with_problem_responses
     async def handler(req: func.HttpRequest) -> func.HttpResponse:
         raise error
 
@@ -92,9 +92,9 @@ async def test_an_unexpected_error_is_an_opaque_answer_and_a_logged_traceback_wi
 
 
 async def test_the_response_of_a_handler_is_returned_unchanged() -> None:
-    @answering
+    @with_problem_responses
     async def handler(req: func.HttpRequest) -> func.HttpResponse:
-        return json_answer({"a": "ä"}, status=202)
+        return json_response({"a": "ä"}, status=202)
 
     response = await handler(request())
     assert (response.status_code, json.loads(response.get_body())) == (202, {"a": "ä"})
@@ -108,7 +108,7 @@ async def test_the_response_of_a_handler_is_returned_unchanged() -> None:
     ],
 )
 async def test_a_request_that_is_too_large_never_reaches_a_handler(too_large: func.HttpRequest, status: int) -> None:
-    @answering
+    @with_problem_responses
     async def handler(req: func.HttpRequest) -> func.HttpResponse:
         raise AssertionError("reached")
 

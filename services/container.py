@@ -224,7 +224,7 @@ async def build(
             store=store,
             queues=queues,
             heartbeats=heartbeats,
-            health=Health(store, queues, heartbeats, clock, VERSION, clock(), sources_off),
+            health=Health(store, queues, heartbeats, clock, VERSION, clock(), sorted(enabled), sources_off),
             upkeep=Upkeep(
                 queues, store, clock, OverdueIngestion(store, engine), analysis.retry_errors, workflows.overdue, budget
             ),

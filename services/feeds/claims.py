@@ -7,6 +7,7 @@ claimed feed is in leases.py, fetching it in services/articles/ingestion.py.
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,11 +22,14 @@ from models.run import INGEST_FEEDS, JobRun
 from models.values import format_time
 from services.feeds.leases import claimed_by, is_claimed
 from services.feeds.news_apis import EnabledApi
-from services.ports import Query, Replace, Store, Where, query_all
+from services.logs import log_event
+from services.ports import Document, Query, Replace, Store, Where, query_all
 from services.runs import rules
 from services.runs.engine import RunEngine
 from services.settings import Settings
 from services.store.containers import FEEDS
+
+log = logging.getLogger("toolpulse.ingest")
 
 LEASE = timedelta(minutes=10)
 """How long a claim lasts while its message waits in the queue. The worker that receives the message renews the
@@ -154,12 +158,18 @@ class Claims:
         return claimed
 
     async def _make_feeds_of_apis(self, now: datetime) -> None:
-        """Registers each news API with a token as a feed, once: later changes by people are kept."""
+        """Registers each news API with a token as a feed, once: later changes by people are kept.
+
+        An API whose name is the id of another feed is registered by the first worker that starts after the removal of
+        that feed.
+        """
         if not self._apis_are_feeds:
             known = await self._store.read_many(FEEDS.name, [(name, Feed.ID) for name in self._apis])
             missing = [api for api, document in zip(self._apis.values(), known, strict=True) if document is None]
             if missing:
                 await self._store.create_many(FEEDS.name, [api.feed(now).to_document() for api in missing])
+            for name in names_taken(self._apis, known):
+                log_event(log, logging.ERROR, "news_api_name_taken", feed_id=name)
             self._apis_are_feeds = True
 
     async def _claim(self, feeds: Sequence[FeedDocument], now: datetime) -> IngestMessage:
@@ -170,6 +180,12 @@ class Claims:
         )
         ids = [feed["feed_id"] for feed, done in zip(feeds, outcomes, strict=True) if isinstance(done, list)]
         return IngestMessage(run_id, tuple(ClaimedFeed(feed_id, run_id) for feed_id in ids))
+
+
+def names_taken(apis: Iterable[str], feeds: Iterable[Document | None]) -> list[str]:
+    """The news APIs whose name is the id of another feed. `feeds` are the feeds with these ids."""
+    found = zip(apis, feeds, strict=True)
+    return [name for name, feed in found if feed is not None and feed.get("kind", FEED_KIND) != name]
 
 
 def chosen(due: Iterable[FeedDocument], most: int) -> list[FeedDocument]:

@@ -27,6 +27,7 @@ from models.feed import Feed
 from models.operations import Heartbeat
 from models.tool import Tool
 from models.values import format_time, parse_time
+from services.feeds.claims import names_taken
 from services.figures.counters import Counters
 from services.figures.refresh import last_metadata
 from services.operations.heartbeats import STORED_AT_LEAST_EVERY, Heartbeats
@@ -131,6 +132,16 @@ def judge_queues(depths: Sequence[QueueDepth]) -> Check:
     return Check("healthy", "no poison messages", facts)
 
 
+def judge_feeds(active: int, sources_off: Sequence[str], taken: Sequence[str]) -> Check:
+    """Degraded if a news API that has a token cannot be polled, because its name is the id of another feed."""
+    detail = "feeds that are fetched when due"
+    if sources_off:
+        detail += f"; off, as they have no token: {', '.join(sources_off)}"
+    if taken:
+        detail += f"; not polled, as another feed has their id: {', '.join(taken)}"
+    return Check("degraded" if taken else "healthy", detail, {"count": active, "sources_off": list(sources_off)})
+
+
 def judge_last_fetch(any_feed: bool, last_success: datetime | None, started: datetime, now: datetime) -> Check:
     if not any_feed:
         return Check("healthy", "no feeds yet: add one with POST feeds", {"last_success": None})
@@ -199,7 +210,8 @@ def lacks_of(
 
 
 class Health:
-    """`started` is when this worker began; `sources_off` are the news APIs that have no token."""
+    """`started` is when this worker began; `sources_on` are the news APIs that have a token, `sources_off` those that
+    have none."""
 
     def __init__(
         self,
@@ -209,6 +221,7 @@ class Health:
         clock: Clock,
         version: str,
         started: datetime,
+        sources_on: Sequence[str] = (),
         sources_off: Sequence[str] = (),
     ) -> None:
         self._store = store
@@ -217,6 +230,7 @@ class Health:
         self._clock = clock
         self._version = version
         self._started = started
+        self._sources_on = tuple(sources_on)
         self._sources_off = tuple(sources_off)
         self._latest: tuple[float, asyncio.Task[HealthReport]] | None = None
 
@@ -249,16 +263,15 @@ class Health:
 
     async def _feeds_active(self) -> Check:
         enabled = await self._store.count(FEEDS.name, (_ENABLED,))
-        off = await self._store.read_many(FEEDS.name, [(name, Feed.ID) for name in self._sources_off])
-        active = enabled - sum(each is not None and each["enabled"] for each in off)
-        detail = "feeds that are fetched when due"
-        if self._sources_off:
-            detail += f"; off, as they have no token: {', '.join(self._sources_off)}"
-        return Check("healthy", detail, {"count": active, "sources_off": list(self._sources_off)})
+        names = (*self._sources_on, *self._sources_off)
+        feeds = await self._store.read_many(FEEDS.name, [(name, Feed.ID) for name in names])
+        off = [each for each in feeds if each is not None and each.get("kind") in self._sources_off]
+        taken = names_taken(self._sources_on, feeds[: len(self._sources_on)])
+        return judge_feeds(enabled - sum(each["enabled"] for each in off), self._sources_off, taken)
 
     async def _last_successful_fetch(self) -> Check:
         active = await self._store.query(FEEDS.name, Query((_ENABLED,), limit=1 + len(self._sources_off)))
-        any_feed = any(each["feed_id"] not in self._sources_off for each in active.items)
+        any_feed = any(each.get("kind") not in self._sources_off for each in active.items)
         latest = await self._store.query(FEEDS.name, Query(order="by_last_success", reverse=True, limit=1))
         success = parse_time(latest.items[0]["last_successful_fetch"]) if latest.items else None
         return judge_last_fetch(any_feed, success, self._started, self._clock())

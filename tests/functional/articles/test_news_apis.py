@@ -113,6 +113,21 @@ async def test_a_source_without_a_token_is_off(store: SqliteStore, clock: Settab
     assert await off.worker.claims.claim_every(clock.now) == []
 
 
+async def test_an_api_whose_name_is_the_id_of_another_feed_is_logged_once_and_that_feed_is_still_fetched(
+    store: SqliteStore, clock: SettableClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = Settings(store="sqlite", news_apis={"tiingo": ApiAccess("t")}, api_tickers=("AAPL",))
+    world = World(store, clock, settings)
+    await world.add_feed("tiingo")
+    for _ in range(2):
+        assert [each.feeds[0].feed_id for each in await world.worker.claims.claim_every(clock.now)] == ["tiingo"]
+        clock.forward(hours=1)
+    assert (await world.feed("tiingo")).kind == "feed"
+    logged = [each.getMessage() for each in caplog.records if "news_api_name_taken" in each.getMessage()]
+    assert len(logged) == 1
+    assert "tiingo" in logged[0]
+
+
 async def test_without_tickers_nothing_is_asked(store: SqliteStore, clock: SettableClock) -> None:
     world = World(store, clock, Settings(store="sqlite", news_apis={"tiingo": ApiAccess("t")}))
     for batch in await world.worker.claims.claim_every(clock.now):

@@ -21,6 +21,7 @@ from services.feeds.claims import (
     Claims,
     IngestMessage,
     chosen,
+    names_taken,
 )
 from services.runs.engine import RunEngine
 from services.settings import Settings
@@ -51,6 +52,13 @@ async def add(store: SqliteStore, *names: str, **fields: Any) -> None:
 
 def named(messages: Sequence[IngestMessage]) -> list[str]:
     return [each.feed_id for message in messages for each in message.feeds]
+
+
+def test_a_news_api_whose_name_is_the_id_of_another_feed_is_named() -> None:
+    own, other, old = feed(feed_id="a", kind="a"), feed(feed_id="b"), feed(feed_id="c")
+    without_kind = {name: value for name, value in old.to_document().items() if name != "kind"}
+    documents = [own.to_document(), other.to_document(), without_kind, None]
+    assert names_taken(("a", "b", "c", "d"), documents) == ["b", "c"]
 
 
 def test_eight_feeds_of_a_host_are_chosen_before_the_others_and_then_the_next_eight() -> None:

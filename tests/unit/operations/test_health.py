@@ -20,6 +20,7 @@ from services.operations.health import (
     generations_of,
     judge_cache,
     judge_entries,
+    judge_feeds,
     judge_last_fetch,
     judge_queues,
     judge_timers,
@@ -171,6 +172,38 @@ async def test_news_apis_without_a_token_are_named_and_do_not_degrade(store: Sql
     shown = (await health.report()).shown()["checks"]["feeds_active"]
     assert (shown["status"], shown["sources_off"]) == ("healthy", ["finnhub"])
     assert shown["detail"].endswith("off, as they have no token: finnhub")
+
+
+@pytest.mark.parametrize(("taken", "status"), [((), "healthy"), (("finnhub",), "degraded")])
+def test_a_news_api_that_cannot_become_a_feed_degrades_the_check_of_the_feeds(
+    taken: tuple[str, ...], status: Status
+) -> None:
+    check = judge_feeds(3, ("tiingo",), taken)
+    assert (check.status, check.facts) == (status, {"count": 3, "sources_off": ["tiingo"]})
+    assert check.detail.endswith("not polled, as another feed has their id: finnhub") == bool(taken)
+
+
+@pytest.mark.parametrize(("kind", "status"), [("feed", "degraded"), ("tiingo", "healthy")])
+async def test_a_feed_that_has_the_name_of_a_news_api_as_its_id_is_named(
+    store: SqliteStore, kind: str, status: Status
+) -> None:
+    watch = Watch()
+    await store.create(FEEDS.name, feed(feed_id="tiingo", kind=kind).to_document())
+    health = Health(
+        store, MemoryQueues(), Heartbeats(store, watch), watch, "1", NOON, ("finnhub", "tiingo"), ("newswire",)
+    )
+    check = (await health.report()).checks["feeds_active"]
+    assert (check.status, check.facts["count"]) == (status, 1)
+    assert check.detail.endswith("as another feed has their id: tiingo") == (status == "degraded")
+
+
+async def test_a_feed_that_has_the_name_of_a_news_api_without_a_token_is_an_active_feed(store: SqliteStore) -> None:
+    watch = Watch()
+    await store.create(FEEDS.name, feed(feed_id="tiingo").to_document())
+    health = Health(store, MemoryQueues(), Heartbeats(store, watch), watch, "1", LONG_AGO, sources_off=("tiingo",))
+    checks = (await health.report()).checks
+    assert (checks["feeds_active"].status, checks["feeds_active"].facts["count"]) == ("healthy", 1)
+    assert checks["last_successful_fetch"].status == "degraded"
 
 
 @pytest.mark.parametrize(("others", "status"), [((), "healthy"), (("reuters-world",), "degraded")])

@@ -49,11 +49,16 @@ class AddedArticles:
         return self.new - self.created
 
 
-async def added_by(store: Store, run_id: str, feed_id: str, attempt_no: int) -> AddedArticles:
+async def added_by(
+    store: Store, run_id: str, feed_id: str, attempt_no: int, *, known_created: int = 0
+) -> AddedArticles:
+    """`known_created`: so many articles the caller knows the attempt to have created. If no others are new to the feed,
+    the created ones need not be counted, which reads each of their documents."""
     mine = Where("added_by_attempt", "eq", attempt_key(run_id, feed_id, attempt_no))
     new = await store.count(ARTICLES.name, (mine,))
-    created = await store.count(ARTICLES.name, (mine, Where("created_article", "eq", True))) if new else 0
-    return AddedArticles(new, created)
+    if new == known_created:
+        return AddedArticles(new, new)
+    return AddedArticles(new, await store.count(ARTICLES.name, (mine, Where("created_article", "eq", True))))
 
 
 def attempt_record(

@@ -211,7 +211,9 @@ class Ingestion:
     async def _counted(self, lease: Lease, ingested: Ingested) -> tuple[AddedArticles, Counted]:
         added = AddedArticles()
         if ingested.written.any_matched:
-            added = await added_by(self._store, lease.run_id, lease.feed.feed_id, lease.attempt_no)
+            created = ingested.written.created
+            attempt = (lease.run_id, lease.feed.feed_id, lease.attempt_no)
+            added = await added_by(self._store, *attempt, known_created=created)
         interrupted = await count_interrupted(self._store, self._engine, lease.feed, self._clock())
         return added, replace(interrupted, new=added.new)
 

@@ -33,13 +33,14 @@ Articles = dict[str, ArticleDocument | None]
 class Written:
     """The outcome of a write. `due` are the ids of articles whose analysis is due.
 
-    `any_matched`: a candidate matched an article, so articles may have been written. `published` are the publication
-    times of the entries that are new to the source, as far as the source gives them. `flood` are the candidates that
-    are to be quarantined.
+    `any_matched`: a candidate matched an article, so articles may have been written; `created` of them are new.
+    `published` are the publication times of the entries that are new to the source, as far as the source gives them.
+    `flood` are the candidates that are to be quarantined.
     """
 
     due: frozenset[str] = frozenset()
     any_matched: bool = False
+    created: int = 0
     published: tuple[datetime, ...] = ()
     flood: tuple[Candidate, ...] = ()
 
@@ -74,6 +75,7 @@ class ArticleWriter:
         return Written(
             frozenset(each.matches[0].source_id for each in merged if each.makes_analysis_due),
             bool(matches),
+            sum(each.before is None and each.article is not None for each in merged),
             tuple(each.published for each in new if each.flag is None),
             tuple(flood),
         )

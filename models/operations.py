@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field
 
 from models.stored import StoredDocument
-from models.values import Amount, Count, Hour, IdPart, Text, Time, UnixSeconds, hour_key, lives
+from models.values import Count, Hour, IdPart, Text, Time, UnixSeconds, hour_key, lives
 
 
 class _Totals(StoredDocument):
@@ -85,7 +85,6 @@ class Heartbeat(StoredDocument):
 
     entity_type: Literal["Heartbeat"] = "Heartbeat"
     timer: IdPart
-    interval_seconds: Amount | None = None
     last_started_at: Time | None = None
     last_succeeded_at: Time | None = None
     last_failed_at: Time | None = None

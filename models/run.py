@@ -183,7 +183,6 @@ class Attempt(_InRun):
     articles_stored: Count | None = None
     articles_held: Count | None = None
     collisions_detected: Count | None = None
-    changed_source_ids: tuple[IdPart, ...] = ()
     progress: Count | None = None
     counts: dict[Text, Count] = Field(default_factory=dict)
     errors: tuple[Text, ...] = ()

@@ -52,8 +52,7 @@ SAVED_EVERY_SECONDS = 0.5
 class IngestOutcome:
     """`article_ids`: the articles whose analysis is due, all of them stored."""
 
-    run_id: str
-    article_ids: tuple[str, ...] = ()
+    article_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +130,7 @@ class Ingestion:
         if since:
             feeds = {each.feed_id for each in message.feeds} | {each.lease.feed.feed_id for each in saved}
             due |= dict.fromkeys(await due_since(self._store, feeds, min(since)))
-        return IngestOutcome(message.run_id, tuple(due))
+        return IngestOutcome(tuple(due))
 
     async def _fetch(self, claim: ClaimedFeed, document: Document | None, delivery: int) -> _Result:
         async with self._gate:

@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self, TypedDict
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -240,15 +239,6 @@ class FeedSeen(StoredDocument):
     @property
     def id(self) -> str:
         return self.ID
-
-    def entries(self) -> list[str]:
-        return [self.hashes[at : at + HASH_LENGTH] for at in range(0, len(self.hashes), HASH_LENGTH)]
-
-    def having(self, hashes: Iterable[str], most: int, now: datetime) -> Self:
-        """The document with these hashes as the newest, each hash once, and `most` hashes at most."""
-        newest = dict.fromkeys(hashes)
-        kept = [*(known for known in dict.fromkeys(self.entries()) if known not in newest), *newest]
-        return self.changed(now, hashes="".join(kept[max(0, len(kept) - most) :]))
 
 
 def address_key(url: str) -> str:

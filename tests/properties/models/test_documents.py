@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from models import values
-from models.feed import HASH_LENGTH, HourlyDistribution
+from models.feed import HourlyDistribution
 from models.stored import StoredDocument
 from models.timeline import CheckedTally, Minute, Tally
 from models.tool import ToolId
-from tests.documents import EVERY_DOCUMENT, NOW, feed_seen
+from tests.documents import EVERY_DOCUMENT
 
 TEXT = st.text(max_size=20)
 SOURCE = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,9}", fullmatch=True)
@@ -153,13 +153,3 @@ def test_a_text_is_a_time_or_a_clear_refusal(junk: str) -> None:
         assert values.parse_time(junk).tzinfo is UTC
     except ValueError as error:
         assert "2026-02-21T20:00:00Z" in str(error)  # noqa: PT017
-
-
-@given(hashes=st.lists(st.integers(0, 50).map("{:016x}".format), max_size=60), most=st.integers(0, 30))
-def test_a_feed_remembers_its_newest_entries_once_each(hashes: list[str], most: int) -> None:
-    remembered = feed_seen().having(hashes, most, NOW).entries()
-    assert len(remembered) == len(set(remembered)) <= most
-    assert set(remembered) <= {*hashes, "0123456789abcdef"}
-    newest = list(dict.fromkeys(hashes))[-most:] if most else []
-    assert remembered[len(remembered) - len(newest) :] == newest
-    assert all(len(each) == HASH_LENGTH for each in remembered)

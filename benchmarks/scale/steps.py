@@ -22,19 +22,25 @@ from models.timeline import by_day
 from models.tool import Tool
 from models.values import hour_key
 from services import logs
+from services.articles.reading import Articles
+from services.feeds.budget import Budget
+from services.feeds.schedule import Policy
 from services.figures.counts import timeline_document
 from services.figures.figures import Figures
 from services.figures.refresh import RefreshMessage
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.dirty_hours import mark_dirty
+from services.mentions.handler import AnalysisHandler
 from services.mentions.writing import MentionWriter
 from services.operations.upkeep import Upkeep
 from services.ports import Store
+from services.runs.driver import DELETE, Workflows
 from services.settings import Settings
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
 from services.tools.catalog import Catalog, Watchlist
 from services.tools.form import ToolFields
+from services.workflows.changes import Deletion
 from tests.builders import MemoryQueues
 from tests.documents import mention
 from tests.functional.articles.world import Item, SettableClock, Worker, World
@@ -176,7 +182,18 @@ async def _bench(folder: Path) -> AsyncIterator[Bench]:
 
 
 async def _ingestion(bench: Bench) -> None:
-    upkeep = Upkeep(MemoryQueues(), bench.store, bench.clock, bench.worker().overdue)
+    worker = bench.worker()
+    deletion = Deletion(Articles(bench.store, bench.clock), bench.writer)
+    upkeep = Upkeep(
+        MemoryQueues(),
+        bench.store,
+        bench.clock,
+        worker.overdue,
+        AnalysisHandler(bench.store, bench.writer, bench.clock).retry_errors,
+        Workflows(worker.engine, {DELETE: deletion}, bench.clock).overdue,
+        Budget(bench.store, Policy(), bench.clock),
+    )
+    await upkeep.run()  # the first run creates the price of a fetch
     with bench.step("clean_up: nothing is overdue"):
         await upkeep.run()
     world, names = bench.world, [f"feed-{number:02}" for number in range(FEEDS)]

@@ -26,18 +26,14 @@ log = logging.getLogger("toolpulse.upkeep")
 Found = Callable[[datetime], Awaitable[list[str]]]
 
 
-async def _nothing(now: datetime) -> list[str]:
-    return []
-
-
 @dataclass(frozen=True, slots=True)
 class UpkeepReport:
     """The caller must send `articles`, `batches` and `runs` to their queues."""
 
     depths: tuple[QueueDepth, ...]
-    articles: tuple[str, ...] = ()
-    batches: tuple[IngestMessage, ...] = ()
-    runs: tuple[str, ...] = ()
+    articles: tuple[str, ...]
+    batches: tuple[IngestMessage, ...]
+    runs: tuple[str, ...]
 
 
 class Upkeep:
@@ -50,9 +46,9 @@ class Upkeep:
         store: Store,
         clock: Clock,
         overdue: OverdueIngestion,
-        retried_articles: Found = _nothing,
-        overdue_runs: Found = _nothing,
-        budget: Budget | None = None,
+        retried_articles: Found,
+        overdue_runs: Found,
+        budget: Budget,
     ) -> None:
         self._queues = queues
         self._store = store
@@ -69,8 +65,7 @@ class Upkeep:
         waits = {depth.name: depth.messages for depth in depths}
         log_event(log, logging.INFO, "refresh_age", seconds=await self._refresh_age(now))
         await self._quarantined.clean_up()
-        if self._budget is not None:
-            await self._budget.correct(now)
+        await self._budget.correct(now)
         report = UpkeepReport(
             depths,
             (

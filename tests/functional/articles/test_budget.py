@@ -5,9 +5,8 @@ from datetime import timedelta
 from models.feed import FetchPrice
 from services.feeds.budget import Budget
 from services.feeds.schedule import Policy
-from services.operations.upkeep import Upkeep
 from services.store.containers import CATALOG
-from tests.functional.articles.test_overdue import Depths
+from tests.functional.articles.test_overdue import upkeep_of
 from tests.functional.articles.world import World, item
 
 
@@ -17,7 +16,7 @@ async def _factor(world: World) -> float:
 
 async def test_feeds_that_spend_too_much_make_fetches_dearer_once_a_day(world: World) -> None:
     budget = Budget(world.store, Policy(), world.clock)
-    upkeep = Upkeep(Depths(), world.store, world.clock, world.worker.overdue, budget=budget)
+    upkeep = upkeep_of(world)
     for number in range(3):
         fetched = world.clock.now + timedelta(hours=25)
         await world.add_feed(f"feed-{number}", fetches_per_hour=14.0, last_successful_fetch=fetched)

@@ -1,9 +1,13 @@
 """Messages that were lost after a write are sent again, within limits."""
 
+from datetime import datetime
+
 import pytest
 
 from models.errors import ChangedMeanwhile
 from services.articles.overdue import MOST_RESENDS
+from services.feeds.budget import Budget
+from services.feeds.schedule import Policy
 from services.operations.upkeep import Upkeep
 from services.ports import QueueDepth
 from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, QUEUES
@@ -30,9 +34,19 @@ class Depths:
         """Nothing to release."""
 
 
+async def _none(now: datetime) -> list[str]:
+    return []
+
+
+def upkeep_of(world: World, queues: Depths | None = None) -> Upkeep:
+    """The upkeep of an app that only ingests."""
+    budget = Budget(world.store, Policy(), world.clock)
+    return Upkeep(queues or Depths(), world.store, world.clock, world.worker.overdue, _none, _none, budget)
+
+
 async def test_articles_that_stay_pending_are_sent_again_once_an_hour_and_not_for_ever(world: World) -> None:
     queues = Depths()
-    upkeep = Upkeep(queues, world.store, world.clock, world.worker.overdue)
+    upkeep = upkeep_of(world, queues)
     await world.add_feed("a", [item(1), item(2)])
     sent = set((await world.poll("a")).article_ids)
     assert (await upkeep.run()).articles == ()
@@ -51,12 +65,12 @@ async def test_nothing_is_sent_again_while_messages_wait(world: World) -> None:
     await world.poll("a")
     world.clock.forward(hours=1)
     queues.messages[ANALYZE_ARTICLES] = 1
-    assert (await Upkeep(queues, world.store, world.clock, world.worker.overdue).run()).articles == ()
+    assert (await upkeep_of(world, queues).run()).articles == ()
 
 
 async def test_a_released_batch_whose_message_was_lost_is_queued_again(world: World) -> None:
     queues = Depths()
-    upkeep = Upkeep(queues, world.store, world.clock, world.worker.overdue)
+    upkeep = upkeep_of(world, queues)
     quarantined = await flooded(world)
     lost = (await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED")).batch
     assert lost is not None
@@ -71,7 +85,7 @@ async def test_a_released_batch_whose_message_was_lost_is_queued_again(world: Wo
 
 async def test_a_released_batch_whose_message_was_given_up_is_queued_again_but_not_at_once(world: World) -> None:
     """Its feed waits for a fetch whose message was lost: for longer than the deliveries of a message last."""
-    upkeep = Upkeep(Depths(), world.store, world.clock, world.worker.overdue)
+    upkeep = upkeep_of(world)
     quarantined = await flooded(world)
     approved = (await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED")).batch
     assert approved is not None
@@ -94,7 +108,7 @@ async def test_runs_whose_message_was_lost_are_closed(world: World) -> None:
     await world.add_feed("a")
     (lost,) = await world.claimed("a")
     world.clock.forward(minutes=10)
-    upkeep = Upkeep(Depths(), world.store, world.clock, world.worker.overdue)
+    upkeep = upkeep_of(world)
     await upkeep.run()
     assert [each["status"] for each in await world.runs()] == ["QUEUED"]
     world.clock.forward(minutes=6)

@@ -189,6 +189,8 @@ class CosmosStore:
         self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
     ) -> list[BatchOutcome]:
         spec, now = rules.container_named(container), self._now()
+        if not batches:
+            return []
 
         def checked() -> list[tuple[str, list[rules.Step]]]:
             return [(partition, rules.prepare_batch(spec, partition, operations)) for partition, operations in batches]
@@ -250,6 +252,8 @@ class CosmosStore:
 async def _prepared(container: str, documents: Sequence[Mapping[str, Any]]) -> list[rules.Prepared]:
     """Checks every document before one is written."""
     spec = rules.container_named(container)
+    if not documents:
+        return []
     return await asyncio.to_thread(lambda: [rules.prepare(spec, document) for document in documents])
 
 

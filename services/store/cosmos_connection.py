@@ -151,6 +151,8 @@ class Connection:
 
     async def in_parallel(self, call: Callable[[A], Awaitable[B]], given: Sequence[A]) -> list[B]:
         """The results of a bulk call, in the order of `given`. PARALLEL calls at a time."""
+        if not given:
+            return []
         pending = iter(enumerate(given))
         results: dict[int, B] = {}
 

@@ -60,6 +60,8 @@ class SqliteStore:
 
     async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
         rules.check_addresses(container, keys)
+        if not keys:
+            return []
         statements, now = STATEMENTS[container].read_some, self._now()
 
         def work(connection: sqlite3.Connection) -> list[Document | None]:

@@ -6,7 +6,7 @@ A port defines what its methods return, promise and raise, never how an adapter 
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Generic, Literal, Protocol, TypeVar
@@ -91,17 +91,24 @@ class Listed(Generic[T]):
 
 
 def listed(page: Page, read: Callable[[Document], T], named_by: str) -> Listed[T]:
-    """The page read by `read`, which may raise UnreadableDocument; such a document is logged, and named in the answer
-    by its field `named_by`."""
+    """The documents of the page, as `listed_documents` gives them, with the cursor of the page."""
+    return replace(listed_documents(page.items, read, named_by), next=page.next)
+
+
+def listed_documents(documents: Iterable[Document | None], read: Callable[[Document], T], named_by: str) -> Listed[T]:
+    """The documents that exist, read by `read`, which may raise UnreadableDocument; such a document is logged, and
+    named in the answer by its field `named_by`."""
     items: list[T] = []
     unreadable: list[str] = []
-    for document in page.items:
+    for document in documents:
+        if document is None:
+            continue
         try:
             items.append(read(document))
         except UnreadableDocument as error:
             unreadable.append(str(document.get(named_by) or document["id"]))
             log_unreadable(error)
-    return Listed(items, page.next, tuple(unreadable))
+    return Listed(items, unreadable=tuple(unreadable))
 
 
 def readable(document: Document | None, read: Callable[[Document], T]) -> T | None:

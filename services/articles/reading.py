@@ -29,12 +29,12 @@ from services.ports import (
     Listed,
     Operation,
     Operator,
-    Page,
     Query,
     Replace,
     Store,
     Where,
     listed,
+    listed_documents,
     query_all,
 )
 from services.store.containers import ARTICLES, LOCATORS, MENTIONS
@@ -117,7 +117,7 @@ class Articles:
 
     async def observations(self, article: Article) -> Listed[Observation]:
         """What each source published, by day."""
-        found = listed(Page(await self._observed(article.source_id)), Observation.from_document, "id")
+        found = listed_documents(await self._observed(article.source_id), Observation.from_document, "id")
         ordered = sorted(found.items, key=lambda each: (each.observed_day, each.scraped_at, each.source))
         return dataclasses.replace(found, items=ordered)
 

@@ -17,7 +17,7 @@ from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.feed import Feed, FeedAddress, FeedSeen, address_key
 from services.feeds.form import changed_feed, is_feed_id
 from services.parse.urls import normalize_url
-from services.ports import Clock, Delete, Listed, Page, Query, Store, Where, listed, query_all
+from services.ports import Clock, Delete, Listed, Query, Store, Where, listed, listed_documents, query_all
 from services.store.containers import FEEDS
 
 ONLY_FEEDS = Where("entity_type", "eq", "Feed")
@@ -72,7 +72,7 @@ class FeedRegistry:
     async def every(self) -> list[Feed]:
         """All feeds that can be read, by id."""
         documents = await query_all(self._store, FEEDS.name, Query((ONLY_FEEDS,), limit=_PAGE))
-        return listed(Page(documents), Feed.from_document, "feed_id").items
+        return listed_documents(documents, Feed.from_document, "feed_id").items
 
     async def add(self, new: Feed) -> Added:
         """The known feed at the address of `new`, as it is; else `new`, stored.

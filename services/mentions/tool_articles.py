@@ -6,7 +6,7 @@ from typing import Any
 
 from models.article import Article
 from models.mention import SentimentScore
-from services.ports import Listed, Page, Query, Store, Where, listed
+from services.ports import Listed, Query, Store, Where, listed, listed_documents
 from services.store.containers import ARTICLES, MENTIONS
 
 
@@ -17,8 +17,8 @@ async def tool_articles(store: Store, tool_id: str, limit: int, after: str | Non
     page = await store.query(MENTIONS.name, query)
     mentions = listed(page, SentimentScore.from_document, "source_id")
     keys = [(each.source_id, Article.ID) for each in mentions.items]
-    found = [each for each in await store.read_many(ARTICLES.name, keys) if each is not None] if keys else []
-    articles = listed(Page(found), Article.from_document, "source_id")
+    found = await store.read_many(ARTICLES.name, keys)
+    articles = listed_documents(found, Article.from_document, "source_id")
     alive = {each.source_id: each for each in articles.items if each.deleted_at is None}
     items = [
         {**alive[mention.source_id].shown(), "mention": mention.shown()}

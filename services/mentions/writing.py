@@ -38,7 +38,7 @@ from services.mentions.understanding import (
     wanted_mentions,
     with_tools_listed,
 )
-from services.ports import Clock, Create, Operation, Page, Replace, Store, Upsert, listed
+from services.ports import Clock, Create, Operation, Replace, Store, Upsert, listed_documents
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.tools.catalog import Catalog, Watchlist
 from services.tools.detector import Detector
@@ -190,10 +190,10 @@ class MentionWriter:
         """An article fails if one of its mentions cannot be read."""
         keys = [(tool_id, each.source_id) for each in analyses for tool_id in sorted(each.tool_ids)]
         found = await self._store.read_many(MENTIONS.name, keys)
-        page = listed(Page([each for each in found if each is not None]), SentimentScore.from_document, "id")
-        report.failed |= dict.fromkeys(page.unreadable, UNREADABLE_MENTION)
+        mentions = listed_documents(found, SentimentScore.from_document, "id")
+        report.failed |= dict.fromkeys(mentions.unreadable, UNREADABLE_MENTION)
         by_id = {each.source_id: each for each in analyses}
-        for mention in page.items:
+        for mention in mentions.items:
             by_id[mention.source_id].stored[mention.tool_id] = mention
         return report.not_failed(analyses)
 

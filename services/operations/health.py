@@ -35,13 +35,12 @@ from services.ports import (
     Clock,
     Document,
     Listed,
-    Page,
     Query,
     QueueDepth,
     Queues,
     Store,
     Where,
-    listed,
+    listed_documents,
     query_all,
     readable,
 )
@@ -187,7 +186,7 @@ class Lack(TypedDict):
 
 def generations_of(documents: Iterable[Document]) -> Listed[CacheGeneration]:
     found = [each for each in documents if each.get("entity_type") == "CacheGeneration"]
-    return listed(Page(found), CacheGeneration.from_document, "id")
+    return listed_documents(found, CacheGeneration.from_document, "id")
 
 
 def lacks_of(

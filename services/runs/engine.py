@@ -19,13 +19,13 @@ from services.ports import (
     Create,
     Listed,
     Operation,
-    Page,
     Query,
     Replace,
     Store,
     Upsert,
     Where,
     listed,
+    listed_documents,
     query_all,
 )
 from services.runs import rules
@@ -121,7 +121,7 @@ class RunEngine:
     async def listed_attempts(self, run_id: str, *where: Where) -> Listed[Attempt]:
         """The attempts of the run, in the order of their start, and those that cannot be read."""
         query = Query((_ATTEMPTS, *where), partition=run_id, limit=_PAGE)
-        found = listed(Page(await query_all(self._store, RUNS.name, query)), Attempt.from_document, "id")
+        found = listed_documents(await query_all(self._store, RUNS.name, query), Attempt.from_document, "id")
         found.items.sort(key=lambda each: (each.started_at, each.subject, each.attempt_no))
         return found
 

@@ -14,7 +14,7 @@ from functools import partial
 
 from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.tool import CatalogVersion, Tool, is_tool_id, normalize_name
-from services.ports import Clock, Listed, Page, Query, Store, Where, listed, query_all
+from services.ports import Clock, Listed, Query, Store, Where, listed, listed_documents, query_all
 from services.store.containers import CATALOG
 from services.tools.detector import Detector
 from services.tools.form import ToolFields, changed_tool, detects_alike, without_name
@@ -64,13 +64,12 @@ class Catalog:
     async def active(self) -> list[Tool]:
         """All active tools, by name."""
         found = await query_all(self._store, CATALOG.name, _by_name(("ACTIVE",)))
-        return listed(Page(found), Tool.from_document, CATALOG.partition_key).items
+        return listed_documents(found, Tool.from_document, CATALOG.partition_key).items
 
     async def known(self, tool_ids: list[str]) -> Listed[Tool]:
         """The stored tools with these ids."""
         found = await self._store.read_many(CATALOG.name, [(each, Tool.ID) for each in tool_ids])
-        stored = Page([document for document in found if document is not None])
-        return listed(stored, Tool.from_document, CATALOG.partition_key)
+        return listed_documents(found, Tool.from_document, CATALOG.partition_key)
 
     async def add(self, new: ToolFields) -> Tool:
         """The new tool; `new_tool` checked its fields. Raises Conflict if another tool owns one of the names.

@@ -25,7 +25,7 @@ from services.figures.recount import Recount
 from services.mentions.dirty_hours import mark_dirty
 from services.mentions.understanding import removed
 from services.mentions.writing import UNREADABLE_MENTION, MentionWriter, operation_of
-from services.ports import Clock, Page, Query, Store, listed
+from services.ports import Clock, Query, Store, listed_documents
 from services.runs.driver import PageResult, RunImpossible, page_after
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.tools.catalog import Catalog
@@ -175,10 +175,10 @@ class Merging:
 
     async def _mentions(self, tool_id: str, ids: Sequence[str], failed: dict[str, str]) -> dict[str, SentimentScore]:
         """The tool's mentions by article. Those that cannot be read are added to `failed`."""
-        found = await self.store.read_many(MENTIONS.name, [(tool_id, each) for each in ids]) if ids else []
-        page = listed(Page([each for each in found if each is not None]), SentimentScore.from_document, "id")
-        failed |= dict.fromkeys(page.unreadable, UNREADABLE_MENTION)
-        return {each.source_id: each for each in page.items}
+        found = await self.store.read_many(MENTIONS.name, [(tool_id, each) for each in ids])
+        mentions = listed_documents(found, SentimentScore.from_document, "id")
+        failed |= dict.fromkeys(mentions.unreadable, UNREADABLE_MENTION)
+        return {each.source_id: each for each in mentions.items}
 
     async def _write(self, mentions: Sequence[SentimentScore]) -> set[str]:
         """Returns the articles whose mentions were not written, since another writer has changed them."""

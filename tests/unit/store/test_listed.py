@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from models.errors import UnreadableDocument
-from services.ports import Document, Listed, Page, listed
+from services.ports import Document, Listed, Page, listed, listed_documents
 
 
 def read(document: Document) -> int:
@@ -26,3 +26,8 @@ def test_unreadable_documents_are_named_and_logged(caplog: pytest.LogCaptureFixt
     assert [record.levelname for record in caplog.records] == ["ERROR", "ERROR"]
     assert "document_unreadable" in caplog.text
     assert "has no n" in caplog.text
+
+
+def test_documents_that_do_not_exist_are_left_out() -> None:
+    documents = [None, {"id": "a"}, {"id": "b", "n": 2}]
+    assert listed_documents(documents, read, "id") == Listed([2], None, ("a",))

@@ -166,7 +166,7 @@ class _Finder:
                 | ast.Nonlocal()
                 | ast.Expr(value=ast.Constant())  # a docstring, or the ... of an abstract body
                 | ast.Subscript(value=ast.Name(id="Literal"))
-                | ast.If(test=ast.Name(id="TYPE_CHECKING"))
+                | ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Compare(left=ast.Name(id="__name__")))
             ):
                 return True
             case (

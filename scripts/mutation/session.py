@@ -174,8 +174,9 @@ class MutationSession:
         (folder / "record").write_bytes(pickle.dumps(trial.called_at_import(self.root / module, dependents)))
         return trial.SURVIVED
 
-    def _picked(self, mutant: Mutant) -> list[str]:
-        """The tests that decide about a mutant, in the order in which they are run."""
+    def _picked(self, mutant: Mutant, quick: bool) -> list[str]:
+        """The tests that decide about a mutant, in the order in which they are run. In a quick trial only those that
+        reach the function; otherwise all, since other modules may read what was made at import."""
         path = str(self.root / mutant.module)
         files = set(self.files[mutant.module])
         direct = f"test_{Path(mutant.module).stem}.py"
@@ -188,7 +189,7 @@ class MutationSession:
             return not name.partition("::")[0].endswith(f"/{direct}"), not is_reached(name), self.tests.seconds[name]
 
         found = [name for name in self.tests.seconds if name.partition("::")[0] in files]
-        if mutant.in_function:  # a constant may be read by functions of other modules
+        if quick:
             found = [name for name in found if is_reached(name)]
         found.sort(key=order)
         total = 0.0
@@ -207,8 +208,10 @@ class MutationSession:
             while waiting or children.running:
                 if waiting and children.has_room():
                     mutant, quick = waiting.popleft()
-                    if picked := self._picked(mutant):
+                    if picked := self._picked(mutant, quick):
                         children.start((mutant, quick), LONGEST_SECONDS, partial(self._try, mutant, quick, picked))
+                    elif quick and self._runs_at_import(mutant):
+                        waiting.appendleft((mutant, False))
                     else:
                         self._note(mutant, killed=False)
                     continue

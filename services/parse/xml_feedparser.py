@@ -49,7 +49,7 @@ _PAIR = re.compile(
     rb"&#(5[56][0-9]{3}|[xX][dD][89aAbB][0-9a-fA-F]{2});&#(5[67][0-9]{3}|[xX][dD][c-fC-F][0-9a-fA-F]{2});"
 )
 """One character as its two halves in UTF-16: `&#55357;&#56832;`. Not XML, but how many publishers write an emoji."""
-_NO_CHARSETS = frozenset({"punycode", "idna", "unicode_escape", "raw-unicode-escape", "unicode-escape", "undefined"})
+_NO_CHARSETS = frozenset({"punycode", "idna", "raw-unicode-escape", "unicode-escape", "undefined"})
 """Codecs of Python that are no charsets; the first two take quadratic time."""
 
 _DATES = ("published_parsed", "updated_parsed", "created_parsed")
@@ -95,7 +95,7 @@ class _Limits:
     def _end_guid(self) -> None:
         super()._end_guid()  # type: ignore[misc]
         if self.guidislink and self.inentry:  # type: ignore[attr-defined]
-            self.entries[-1]["permalink"] = dict.get(self.entries[-1], "id", "")
+            self.entries[-1]["permalink"] = dict.get(self.entries[-1], "id")
 
     _end_id = _end_guid
 
@@ -133,7 +133,7 @@ def read_with_feedparser(body: bytes, base: str, content_type: str) -> Collected
     collected = Collected()
     found: dict[str, Any] = {}
     body, content_type = _with_known_charsets(body, content_type)
-    data = convert_to_utf8({"content-type": content_type, "content-location": base}, body, found)
+    data = convert_to_utf8({"content-type": content_type}, body, found)
     if isinstance(found.get("bozo_exception"), CharacterEncodingOverride | CharacterEncodingUnknown):
         collected.warnings["encoding_guessed"] += 1
     data = _PAIR.sub(_joined, _bounded(data, collected))

@@ -47,6 +47,11 @@ TABLE = make_table(
         "in the": Word(product=-1.0),
         "🚀": Word(general=1.5),
         "💀": Word(general=-1.5),
+        "🙂": Word(general=0.5),
+        "🙁": Word(general=-0.5),
+        "📈": Word(market=1.0),
+        "alas": Word(general=-1.0, roles=CONTRAST),
+        "growth": Word(market=0.5, roles=UP | BETTER_WHEN_MORE),
     },
     {},
 )
@@ -129,6 +134,7 @@ def test_a_negation_reaches_three_words_of_its_clause(text: str, negated: bool) 
         ("debt up profit", {"market-": 1.5, "market+": 0.5}),
         ("profit up down", {"market+": 1.5}),
         ("not profit up", {"market+ negated": 1.5}),
+        ("growth", {"market+": 0.5}),
     ],
 )
 def test_a_direction_takes_its_sign_from_the_nearest_object_of_its_clause(
@@ -139,6 +145,8 @@ def test_a_direction_takes_its_sign_from_the_nearest_object_of_its_clause(
 
 def test_what_follows_the_last_contrast_counts_for_more() -> None:
     assert sums("good but bad") == pytest.approx({"general+": 1.0, "general-": 3.0})
+    assert sums("but good") == pytest.approx({"general+": 3.0})
+    assert sums("alas") == pytest.approx({"general-": 1.5})
     assert sums("bad but good but bad") == pytest.approx({"general-": 1.0 + 3.0, "general+": 1.0})
 
 
@@ -151,6 +159,8 @@ def test_figures_of_the_whole_text() -> None:
     assert found["length"] == pytest.approx(math.log1p(3) / 2)
     assert found["capitals"] == pytest.approx(1 / 4)
     assert "asked" not in found
+    assert [figures(text)["last"] for text in ("slightly bullish", "slightly in the red")] == [1, -1]
+    assert figures("a `x` b")["length"] == pytest.approx(math.log1p(2) / 2)
     assert figures("bad?")["asked"] == figures("bad")["total"]
 
 
@@ -159,6 +169,7 @@ def test_a_text_without_valences_is_silent() -> None:
     assert (found["silent"], found["total"], found["strength"], found["first"], found["last"]) == (1.0, 0, 0, 0, 0)
     assert figures("A B C")["capitals"] == 3 / 4
     assert figures("A1 B2 C3 D4")["capitals"] <= 1.0
+    assert figures("$A $B $C")["capitals"] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -167,6 +178,7 @@ def test_a_text_without_valences_is_silent() -> None:
         ("so!", "exclamations", 0.5),
         ("so!!!!!", "exclamations", 1.5),
         ("so? so?", "questions", 1.0),
+        ("12", "numbers", 0.5),
         ("12 3.5 1,000", "numbers", 1.5),
         ("+1 to that", "happy", 0.5),
         ("a :) b ;-) <3", "happy", 1.5),
@@ -175,6 +187,8 @@ def test_a_text_without_valences_is_silent() -> None:
         ("a :( b", "unhappy", 0.5),
         ("a :/ b :|", "unhappy", 1.0),
         ("dead 💀", "unhappy", 0.5),
+        ("well 🙂", "happy", 0.5),
+        ("well 🙁", "unhappy", 0.5),
         ("i say you should", "i", 0.5),
         ("i say you should", "you", 0.5),
         ("i say you should", "modal", 0.5),
@@ -191,11 +205,16 @@ def test_these_are_counted_up_to_three_and_halved(text: str, name: str, value: f
 
 def test_what_is_not_in_the_text_is_not_counted() -> None:
     counted = {"exclamations", "questions", "numbers", "happy", "unhappy", "i", "you", "modal", "negations", "code"}
-    assert not counted & figures("A good table, a → b: 🏠").keys()
+    assert not counted & figures("A good table, a → b: 🏠 📈 (a@b").keys()
 
 
 def test_the_words_are_those_of_the_text_with_phrases_as_one() -> None:
     assert read_signals("We're in the red, not e-mail 5!", TABLE).words == ["we're", "in the red", "not", "e-mail"]
+
+
+@pytest.mark.parametrize("address", ["https://good.com/bad", "www.good.com", "good@bad.com"])
+def test_addresses_are_no_words(address: str) -> None:
+    assert read_signals(f"a {address} b", TABLE).words == ["a", "b"]
 
 
 def test_no_more_of_a_text_is_read_than_its_first_20000_characters() -> None:
@@ -214,6 +233,13 @@ def test_the_judgement_follows_from_the_weights_of_signals_and_of_each_different
     expected = Judgement("positive", round(odds[2] / sum(odds), 4), round((odds[2] - odds[0]) / sum(odds), 4))
     assert judge("fine, fine!", table) == expected
     assert judge("", table).sentiment == "negative"
+
+
+def test_a_word_has_a_weight_for_each_sentiment() -> None:
+    table = make_table("test", {"fine": Word(weights=(0.5, 1.0, 0.25))}, {"constant": (0.0, 0.0, 0.0)})
+    odds = math.exp(0.5), math.exp(1.0), math.exp(0.25)
+    polarity = (odds[2] - odds[0]) / sum(odds)
+    assert judge("fine", table) == Judgement("neutral", round(odds[1] / sum(odds), 4), round(polarity, 4))
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,17 @@ def test_each_line_is_a_word_a_signal_or_the_version() -> None:
     assert table.phrases == {"in": ((("the", "red"), Word(market=-2.0)),)}
 
 
+def test_what_a_line_leaves_out_is_zero_or_nothing() -> None:
+    table = parse_table("=silent\nbad\t-250\t\t\t\t25\nplain\n")
+    assert table.version == ""
+    assert table.signals == {"silent": (0.0, 0.0, 0.0)}
+    assert table.words == {"bad": Word(-2.5, weights=(0.25, 0.0, 0.0)), "plain": Word()}
+
+
+def test_a_word_without_values_is_written_as_it_is() -> None:
+    assert format_table("1", {"X": Word()}, {}) == "!version\t1\nX\n"
+
+
 def test_a_table_is_written_in_whole_hundredths_sorted_by_code_points() -> None:
     entries = {"b": Word(1.234, -0.5), "B": Word(product=2.0, roles=3), "a": Word(weights=(0.004, -1.0, 0.125))}
     signals = {"z": (0.0, 1.0, 0.0), "c": (-0.01, 0.0, 0.0)}

@@ -68,6 +68,8 @@ def test_a_tally_has_the_figures_of_an_entry() -> None:
 def test_numbers_are_added_column_by_column() -> None:
     assert total([[1, 2, 3, -400], [10, 20, 30, 5000]]) == Tally(11, 22, 33, 4600)
     assert total([]) == Tally() == Tally(*ZEROS)
+    with pytest.raises(ValueError, match="shorter"):
+        total([[1, 2, 3, 4], [1, 2, 3]])
 
 
 def test_the_text_of_a_day_has_its_sums_and_its_hours() -> None:
@@ -79,7 +81,7 @@ def test_the_text_of_a_day_has_its_sums_and_its_hours() -> None:
 @pytest.mark.parametrize("text", ["", "1,2,3,4", ",".join(map(str, NUMBERS)), day_text(NUMBERS) + ",1"])
 def test_a_text_that_is_not_a_day_is_neither_summed_nor_read(text: str) -> None:
     for read in (day_sums, day_numbers):
-        with pytest.raises(ValueError, match="four sums and 24 times"):
+        with pytest.raises(ValueError, match=r"^a day must be a text of four sums and 24 times four numbers$"):
             read(text)
 
 

@@ -60,6 +60,7 @@ def test_a_mutant_is_one_small_change(source: str, expected: list[str]) -> None:
         "def f():\n    assert a > b",
         "def f():\n    log_event(log, 'name', count=1)",
         "if TYPE_CHECKING:\n    X = 5",
+        "if __name__ == '__main__':\n    f(5)",
         "async def f():\n    return 5",
     ],
 )

@@ -130,6 +130,16 @@ def test_a_mutant_that_raises_at_import_is_killed(project: Path) -> None:
     assert code == 0
 
 
+def test_a_function_that_only_runs_at_import_is_tested_by_what_it_makes(project: Path) -> None:
+    (project / "models/rule.py").write_text("def made():\n    return 5\n\nSIZE = made()\n")
+    (project / "tests/unit/models/test_rule.py").write_text(
+        "from models.rule import SIZE\n\ndef test_a_size():\n    assert SIZE == 5\n"
+    )
+    code, output = mutate(project)
+    assert "models/rule.py: 3 of 3 killed (100%)" in output
+    assert code == 0
+
+
 def test_async_functions_of_a_module_are_reported_as_not_mutated(project: Path) -> None:
     rule = project / "models/rule.py"
     rule.write_text(rule.read_text() + "\nasync def waits():\n    return 5\n")

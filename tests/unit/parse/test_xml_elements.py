@@ -80,6 +80,11 @@ def kind(tag: str, document: str = "") -> int:
         (ITUNES + "summary", xml.ATOM_SUMMARY),
         (ITUNES + "keywords", xml.KEYWORDS),
         (ITUNES + "category", xml.UNSUPPORTED),
+        (ITUNES + "link", xml.UNSUPPORTED),
+        (ITUNES + "explicit", xml.IGNORE),
+        ("{http://web.resource.org/cc/}license", xml.IGNORE),
+        ("rss", xml.UNSUPPORTED),
+        ("geom", xml.UNSUPPORTED),
         ("email", xml.IGNORE),
         ("neverheardof", xml.IGNORE),
         ("links", xml.UNSUPPORTED),
@@ -108,6 +113,17 @@ def test_an_unknown_namespace_counts_by_its_only_prefix(document: str, meaning: 
     assert kind("{urn:x}title", document) == meaning
 
 
+def test_a_namespace_of_userland_is_not_certain() -> None:
+    space = "http://backend.userland.com/own"
+    assert kind(f"{{{space}}}title", f'<rss xmlns:x="{space}">') == xml.UNSUPPORTED
+
+
+def test_every_kind_is_another_number() -> None:
+    names = "IGNORE TITLE LINK ID PUBLISHED UPDATED CATEGORY SUMMARY ATOM_SUMMARY CONTENT ENCODED SOURCE CREATED"
+    names += " KEYWORDS MEDIA_TITLE MEDIA_SUMMARY IMAGE UNSUPPORTED"
+    assert len({getattr(xml, name) for name in names.split()}) == 18
+
+
 def test_only_so_many_namespaces_and_tags_are_remembered() -> None:
     document = "".join(f'<a xmlns:x{n}="urn:{n}">' for n in range(MAX_OTHER_NAMESPACES + 1)).encode()
     kinds = Kinds(document)
@@ -129,6 +145,7 @@ def test_a_tag_of_over_64_kilobytes_is_long() -> None:
     assert has_long_tag(b"<r>" + tag_of(LONGEST_TAG + 1) + b"></a></r>")
     assert not has_long_tag(b"<r>" + b"x" * 4 * LONGEST_TAG + b"</r>")
     assert not has_long_tag(b"<r/>")
+    assert has_long_tag(b"<r>" + b"x" * 4 * LONGEST_TAG + tag_of(LONGEST_TAG + 1) + b"></a></r>")
 
 
 def test_a_long_tag_keeps_its_name_only() -> None:

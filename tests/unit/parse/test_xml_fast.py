@@ -107,6 +107,11 @@ SPACES = " ".join(f'xmlns:{prefix}="{uri}"' for prefix, uri in NAMESPACES.items(
 ORDERS = [
     "<title>One</title><title>Two</title>",
     "<title></title><title>Two</title>",
+    "<title></title><media:title>M</media:title>",
+    "<title></title><media:group><media:title>M</media:title></media:group>",
+    "<title>T</title><guid></guid>",
+    "<title>T</title><description>a</description><description>b</description><description>c</description>",
+    "<title>T</title><atom:link rel='alternate'>https://x.example/2</atom:link>",
     "<media:title>M</media:title><title>T</title>",
     "<media:group><media:title>M</media:title></media:group>",
     "<media:group><media:title>M</media:title></media:group><title>T</title><media:title>N</media:title>",
@@ -152,6 +157,7 @@ HEADS = [
     "<media:title>M</media:title>",
     "<title>T<b>old</b></title>",
     "<guid>https://x.example/</guid>",
+    "<guid isPermaLink='false'>https://x.example/</guid>",
     "<link>/1</link><guid>https://x.example/</guid>",
     "<link><b/>/1</link>",
     "<link>/1</link><link/>",
@@ -240,6 +246,7 @@ def test_the_version_of_an_rss_feed_is_named_as_feedparser_names_it(version: str
         f"<rss><channel>{ENTRY}</channel></rss>".replace("<item>", "<item href='/b'>"),
         f"<rss><channel><x>{ENTRY}</x></channel></rss>",
         f"<rss><channel><entry/>{ENTRY}</channel></rss>",
+        f"<rss xmlns:x='urn:x'><channel><x:item/>{ENTRY}</channel></rss>",
         f"<rss><channel><author><title>N</title></author>{ENTRY}</channel></rss>",
         f"<rss><channel><title type='xhtml'>N</title>{ENTRY}</channel></rss>",
         f"<rss><channel><link other='x'>/l</link>{ENTRY}</channel></rss>",
@@ -263,6 +270,7 @@ def test_these_documents_are_left_to_feedparser(body: str) -> None:
         f"<rss><channel><image><title>I</title></image><textInput><title>S</title></textInput>{ENTRY}</channel></rss>",
         f"<rss><channel><!-- <!DOCTYPE -->{ENTRY}</channel></rss>",
         f"<?xml version='1.0'?><rss><channel>{ENTRY}</channel></rss>",
+        f"<?xml version='1.0'?><rss><channel><!-- <!DOCTYPE -->{ENTRY}</channel></rss>",
         f"<{RDF_ROOT}><channel/><image/>{ENTRY}</rdf:RDF>",
         f"<{RDF_ROOT}><channel>{ENTRY}</channel></rdf:RDF>",
     ],
@@ -276,6 +284,7 @@ def test_these_documents_are_read_fast(body: str) -> None:
     [
         ("href='/l'", "/l"),
         ("href='/l' rel='Alternate' title='t' hreflang='en' length='1'", "/l"),
+        ("href='/l' rel='alternate' title='t' hreflang='en' length='1' type='html'", "/l"),
         ("href='/l' rel='self'", ""),
         ("href='/l' type='text/html'", "/l"),
         ("href='/l' type='HTML'", "/l"),
@@ -300,3 +309,66 @@ def test_markup_within_texts_and_in_deep_groups_is_left_to_feedparser() -> None:
         else:
             with pytest.raises(Unsupported):
                 read_fast(body, BASE)
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "<media:group><media:title>M<b/></media:title></media:group>",
+        "<media:group><media:title>M</media:title><link>https://x.example/2</link></media:group>",
+        "<media:group><category>c</category></media:group>",
+        "<description>d</description><content:encoded>c</content:encoded>"
+        "<media:group><media:description type='plain'>m</media:description></media:group>",
+    ],
+)
+def test_groups_with_markup_or_other_elements_or_another_type_are_left_to_feedparser(inner: str) -> None:
+    item = f"<item>{inner}<title>T</title><link>https://x.example/1</link></item>"
+    with pytest.raises(Unsupported):
+        read_fast(f"<rss {SPACES}><channel>{item}</channel></rss>".encode(), BASE)
+
+
+def test_a_deeper_summary_of_the_same_type_changes_nothing() -> None:
+    group = "<media:group><media:description type='html'>m</media:description></media:group>"
+    inner = f"<title>T</title><description>d</description><content:encoded>c</content:encoded>{group}"
+    item = f"<item>{inner}<link>https://x.example/1</link></item>"
+    (found,) = read_fast(f"<rss {SPACES}><channel>{item}</channel></rss>".encode(), BASE).items()
+    assert (found.summary_html, found.content_html) == ("d", "c")
+
+
+@pytest.mark.parametrize(("more", "supported"), [(0, True), (1, False)])
+def test_a_document_of_over_450000_tags_is_left_to_feedparser(more: int, supported: bool) -> None:
+    frame = f"<rss><channel>{ENTRY}%s</channel></rss>"
+    body = (frame % ("<a/>" * (450_000 - frame.count("<") + more))).encode()
+    assert body.count(b"<") == 450_000 + more
+    if supported:
+        assert len(read_fast(body, BASE).items()) == 1
+    else:
+        with pytest.raises(Unsupported):
+            read_fast(body, BASE)
+
+
+@pytest.mark.parametrize(
+    ("equals_in_tag", "equals_in_text", "supported"), [(29_999, 0, True), (30_000, 0, False), (0, 40_000, True)]
+)
+def test_a_document_with_a_long_tag_and_over_30000_attributes_is_left_to_feedparser(
+    equals_in_tag: int, equals_in_text: int, supported: bool
+) -> None:
+    value = "=" * equals_in_tag + "x" * (70_000 if equals_in_tag else 0)
+    body = f"<rss><channel><a b='{value}'/>{'=' * equals_in_text}{ENTRY}</channel></rss>".encode()
+    if supported:
+        assert len(read_fast(body, BASE).items()) == 1
+    else:
+        with pytest.raises(Unsupported):
+            read_fast(body, BASE)
+
+
+@pytest.mark.parametrize(("end", "supported"), [(4096, False), (4097, True)])
+def test_a_namespace_of_rss_1_is_looked_for_in_the_first_4096_bytes(end: int, supported: bool) -> None:
+    start, rest = "<rss xmlns:r='http://purl.org/rss/1.0/'", f"><channel>{ENTRY}</channel></rss>"
+    body = f"<!--{'x' * (end - len(start) - 7)}-->{start}{rest}".encode()
+    assert body.index(b"/1.0/'") + 6 == end
+    if supported:
+        assert len(read_fast(body, BASE).items()) == 1
+    else:
+        with pytest.raises(Unsupported):
+            read_fast(body, BASE)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from services.parse import xml_fast, xml_feedparser
+from services.parse.collected import MAX_ITEMS, MAX_TAGS, Collected, Unreadable
 from services.parse.xml_elements import Unsupported
 from services.parse.xml_fast import read_fast
 from services.parse.xml_feedparser import read_with_feedparser
@@ -53,3 +57,252 @@ def test_a_document_for_feedparser_is_cut_off_at_three_megabytes() -> None:
     cut = read_with_feedparser(rss(ITEM.format(1) + padding + ITEM.format(2)), BASE, "application/xml")
     assert [item.headline for item in cut.items()] == ["T1"]
     assert cut.warnings == Counter(document_cut=1, malformed=1, date_missing=1)
+
+
+XML = "application/xml"
+STRICT, LOOSE = "", "<br>"
+"""The loose parser reads a document that has an element without an end."""
+each_parser = pytest.mark.parametrize("more", [STRICT, LOOSE])
+
+
+def one(inner: str, more: str = STRICT) -> Any:
+    body = f"<!DOCTYPE rss><rss xmlns:dcterms='http://purl.org/dc/terms/'><channel><item>{inner}{more}"
+    collected = read_with_feedparser(
+        f"{body}<title>T</title><link>https://x.example/1</link></item></channel></rss>".encode(), BASE, XML
+    )
+    assert collected.warnings["malformed"] == (more == LOOSE)
+    (item,) = collected.items()
+    return item
+
+
+@pytest.mark.parametrize(
+    ("pair", "expected"),
+    [
+        ("&#55357;&#56832;", "\U0001f600"),
+        ("&#xD83D;&#XDE00;", "\U0001f600"),
+        ("&#55296;&#56320;", "\U00010000"),
+        ("&#56319;&#57343;", "\U0010ffff"),
+        ("&#55295;&#56320;", "&#55295;&#56320;"),
+        ("&#56320;&#56320;", "&#56320;&#56320;"),
+        ("&#55296;&#56319;", "&#55296;&#56319;"),
+        ("&#55296;&#57344;", "&#55296;&#57344;"),
+    ],
+)
+def test_the_halves_of_a_character_in_utf_16_are_joined(pair: str, expected: str) -> None:
+    assert xml_feedparser._PAIR.sub(xml_feedparser._joined, pair.encode()).decode() == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "expected"),
+    [
+        ("utf-8", b"<", True),
+        ("utf-16", b"<", False),
+        ("utf-16", b"", True),
+        ("nonsense", b"", False),
+        ("\xe4", b"", False),
+        *((name, b"", False) for name in ("punycode", "idna", "unicode_escape", "raw-unicode-escape", "undefined")),
+    ],
+)
+def test_a_charset_is_known_and_fits_the_start_of_the_body(name: str, start: bytes, expected: bool) -> None:
+    assert xml_feedparser._is_charset(name, start) is expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b"<rss/>", b"<rss/>"),
+        (b"<?x?><r/>", b"<?x?>\n<r/>"),
+        (b"<?x?>\n<r/>", b"<?x?>\n<r/>"),
+        (b"   <?x?><r/>", b"   <?x?>\n<r/>"),
+        (b"    <?x?><r/>", b"    <?x?><r/>"),
+        (b"<?xml encoding='nonsense'?>\n<r/>", b"\n<r/>"),
+        (b"<?xml encoding='\xe4'?>\n<r/>", b"\n<r/>"),
+        (b"<?xml encoding='utf-8'?>\n<r/>", b"<?xml encoding='utf-8'?>\n<r/>"),
+        (b"<?x?><!DOCTYPE r [<!ENTITY a 'b'>]><r/>", b"<?x?>\n<!DOCTYPE r [\n<!ENTITY a 'b'>]><r/>"),
+    ],
+)
+def test_the_first_line_ends_and_declares_a_known_charset(body: bytes, expected: bytes) -> None:
+    assert xml_feedparser._with_known_charsets(body, XML) == (expected, XML)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "expected"),
+    [
+        ("text/xml; charset=iso-8859-1", "text/xml; charset=iso-8859-1"),
+        ("text/xml; charset=nonsense", "text/xml"),
+        ("text/xml", "text/xml"),
+    ],
+)
+def test_an_unknown_charset_of_the_header_is_ignored(content_type: str, expected: str) -> None:
+    assert xml_feedparser._with_known_charsets(b"<rss/>", content_type) == (b"<rss/>", expected)
+
+
+def bounded(data: bytes) -> tuple[bytes, int]:
+    collected = Collected()
+    return xml_feedparser._bounded(data, collected), collected.warnings["document_cut"]
+
+
+def test_a_document_is_cut_before_the_mark_number_100000() -> None:
+    at_most = b"<r>" + b"<" * (xml_feedparser.MAX_MARKS - 1)
+    assert bounded(at_most) == (at_most, 0)
+    assert bounded(at_most + b"<x") == (at_most[:-1], 1)
+    assert bounded(b"<r>" + b"<b/>" * xml_feedparser.MAX_MARKS)[0].count(b"<") == xml_feedparser.MAX_MARKS - 1
+
+
+def test_white_space_before_the_root_is_shortened() -> None:
+    assert bounded(b"<?a?>  \t <?b?> \n\n <r>  </r>") == (b"<?a?> <?b?>\n<r>  </r>", 0)
+
+
+@pytest.mark.parametrize(
+    ("entity", "is_kept"),
+    [
+        (b' a "b"', True),
+        (b' a "' + b"b" * 94 + b'"', True),
+        (b' a "' + b"b" * 95 + b'"', False),
+        (b' a "&b;c"', False),
+        (b' a SYSTEM "b"', False),
+    ],
+)
+def test_only_short_entities_without_others_are_kept(entity: bytes, is_kept: bool) -> None:
+    declared = b"<!ENTITY" + entity + b">"
+    assert bounded(b"<!DOCTYPE r [" + declared + b"]><r/>") == (
+        b"<!DOCTYPE r [" + (declared if is_kept else b"") + b"]><r/>",
+        0,
+    )
+
+
+def test_no_entities_are_kept_in_a_document_of_over_100000_references() -> None:
+    start, references = b'<!DOCTYPE r [<!ENTITY a "b">]><r>', b"&a;" * xml_feedparser.MOST_REFERENCES
+    assert bounded(start + references) == (start + references, 0)
+    assert bounded(start + references + b"&a;") == (b"<!DOCTYPE r []><r>" + references + b"&a;", 0)
+
+
+def test_feedparser_keeps_as_many_tags_as_an_entry_may_have() -> None:
+    item = one("".join(f"<category>c{number}</category>" for number in range(MAX_TAGS + 5)))
+    assert (len(item.tags), item.repairs) == (MAX_TAGS, ())
+
+
+def parser() -> Any:
+    return xml_feedparser._Strict(BASE, None, "utf-8")
+
+
+def test_feedparser_searches_at_most_100_namespaces() -> None:
+    strict = parser()
+    for number in range(150):
+        strict.track_namespace(f"x{number}", f"urn:{number}")
+    assert len(strict.namespaces_in_use) == 100
+
+
+@pytest.mark.parametrize(("length", "is_kept"), [(1_000, True), (1_001, False)])
+def test_a_base_of_over_a_thousand_characters_is_ignored(length: int, is_kept: bool) -> None:
+    strict, first = parser(), "http://a.example/"
+    long = first + "x" * (length - len(first))
+    for base in (first, long):
+        strict.unknown_starttag("x", [("xml:base", base)])
+    expected = long if is_kept else first
+    assert (strict.baseuri, strict.basestack) == (expected, [first, expected])
+
+
+def test_feedparser_stops_at_the_most_entries_of_a_document() -> None:
+    strict = parser()
+    strict.entries = [{}] * (MAX_ITEMS - 1)
+    assert xml_feedparser._run_strict(strict, rss(ITEM.format(1) + ITEM.format(2)))
+    assert len(strict.entries) == MAX_ITEMS
+    assert strict.entries[-1]["title"] == "T1"
+
+
+def test_an_element_over_which_feedparser_raises_is_counted() -> None:
+    loose = xml_feedparser._Loose(BASE, None, "utf-8", {})
+    loose.unknown_starttag("a", [("type", None)])
+    collected = Collected()
+    xml_feedparser._run_loose(loose, b"", collected)
+    assert collected.warnings == Counter(elements_ignored=1)
+
+
+class Breaking:
+    ignored = 0
+
+    def feed(self, text: str) -> None:
+        raise ValueError(text)
+
+
+def test_a_document_over_which_feedparser_breaks_off_is_counted() -> None:
+    collected = Collected()
+    xml_feedparser._run_loose(Breaking(), b"\xc3", collected)
+    assert collected.warnings == Counter(broken_off=1)
+
+
+@pytest.mark.parametrize("body", [b"<html><!-- <feed> --><p>T</p></html>", b"<html><p>T</p></html>"])
+def test_a_document_without_a_version_is_not_a_feed(body: bytes) -> None:
+    with pytest.raises(Unreadable) as refused:
+        read_with_feedparser(body, BASE, XML)
+    assert refused.value.kind == "not_a_feed"
+
+
+def test_a_cut_character_is_replaced() -> None:
+    loose, collected = xml_feedparser._Loose(BASE, None, "utf-8", {}), Collected()
+    xml_feedparser._run_loose(loose, rss(ITEM.format(1)).replace(b"T1", b"T\xc3"), collected)
+    assert loose.entries[0]["title"] == "T\ufffd"
+
+
+def test_the_charset_of_the_header_is_not_a_guess() -> None:
+    body = rss(ITEM.format(1)).replace(b"T1", "\u041f\u0440\u0430\u0432\u0434\u0430".encode("koi8-r"))
+    collected = read_with_feedparser(body, BASE, "application/xml; charset=koi8-r")
+    assert [item.headline for item in collected.items()] == ["\u041f\u0440\u0430\u0432\u0434\u0430"]
+    assert collected.warnings["encoding_guessed"] == 0
+
+
+@each_parser
+def test_html_is_neither_sanitized_nor_are_its_links_resolved(more: str) -> None:
+    html = "&lt;script&gt;s&lt;/script&gt;&lt;a href='/r'&gt;a&lt;/a&gt;"
+    item = one(f"<description>{html}</description>", more)
+    assert item.summary_html == "<script>s</script><a href='/r'>a</a>"
+
+
+@each_parser
+def test_text_that_was_encoded_twice_is_decoded_twice(more: str) -> None:
+    assert one("<description>Caf\u00c3\u00a9</description>", more).summary_html == "Caf\u00e9"
+
+
+@each_parser
+def test_an_entry_with_only_a_date_of_creation_has_that_date(more: str) -> None:
+    item = one("<dcterms:created>2026-02-21T00:00:00Z</dcterms:created>", more)
+    assert (item.published, item.date_text) == (datetime(2026, 2, 21, tzinfo=UTC), "2026-02-21T00:00:00Z")
+
+
+def test_an_entry_with_an_empty_id_and_no_link_has_no_link() -> None:
+    collected = read_with_feedparser(rss("<item><title>T</title><guid></guid></item>"), BASE, XML)
+    assert collected.skipped == Counter(no_link=1)
+
+
+def test_external_entities_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    strict = parser()
+    entity = f'<!DOCTYPE rss [<!ENTITY x SYSTEM "{(tmp_path / "secret").as_uri()}">]>'
+    assert xml_feedparser._run_strict(strict, entity.encode() + rss("<title>T&x;</title>"))
+    assert strict.feeddata["title"] == "T"
+
+
+PLAIN, HTML = {"type": "text/plain"}, {"type": "text/html"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "summary", "content"),
+    [
+        ({"summary": "a < b", "summary_detail": PLAIN}, "a &lt; b", ""),
+        ({"summary": "a < b", "summary_detail": HTML}, "a < b", ""),
+        ({"summary": "a < b"}, "a < b", ""),
+        ({"summary": "a < b", "content": [{**PLAIN, "value": "a < b"}]}, "a &lt; b", "a &lt; b"),
+        (
+            {"summary": "a < b", "summary_detail": HTML, "content": [{**PLAIN, "value": "a < b"}]},
+            "a < b",
+            "a &lt; b",
+        ),
+        ({"content": [{**HTML, "value": "a"}, {**HTML, "value": "longer"}, {**HTML, "value": "b"}]}, "", "longer"),
+    ],
+)
+def test_a_summary_has_its_own_type_or_that_of_the_content(entry: dict[str, Any], summary: str, content: str) -> None:
+    collected = Collected()
+    xml_feedparser._collect({"title": "T", "link": "https://x.example/1", **entry}, collected)
+    (item,) = collected.items()
+    assert (item.summary_html, item.content_html) == (summary, content)

@@ -1,0 +1,122 @@
+"""A feed's rules: its id, its address, what its fields may be together, and the entries that it is known to have."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from models.feed import HASH_LENGTH, HOURS, Feed, FeedAttempt, FeedSeen, feed_id_of, hour_multiplier
+from tests.documents import NOW, feed
+
+
+def test_the_id_of_a_feed_is_half_of_the_md5_of_its_url() -> None:
+    assert feed_id_of("https://example.com/feed") == hashlib.md5(b"https://example.com/feed").hexdigest()[:16]
+
+
+def test_an_hour_is_compared_with_the_average_of_the_day() -> None:
+    distribution = [0.0] * HOURS
+    distribution[7], distribution[8] = 3.0, 1.0
+    assert [hour_multiplier(distribution, hour) for hour in (6, 7, 8)] == [0.0, 18.0, 6.0]
+    assert feed(hourly_distribution=tuple(distribution)).hour_multiplier(7) == 18.0
+    assert hour_multiplier([0.0] * HOURS, 7) == 1.0
+
+
+@pytest.mark.parametrize("length", [0, HOURS])
+def test_an_hourly_distribution_is_empty_or_has_24_hours(length: int) -> None:
+    assert feed(hourly_distribution=(0.0,) * length).hourly_distribution == (0.0,) * 24
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"hourly_distribution": (0.0,) * 23}, "hourly_distribution"),
+        ({"hourly_distribution": (0.0,) * 25}, "hourly_distribution"),
+        ({"priority_score": 0.0}, "priority_score"),
+        ({"priority_score": "1"}, "priority_score"),
+        ({"skip_hours": (24,)}, "skip_hours"),
+        ({"skip_hours": (-1,)}, "skip_hours"),
+        ({"skip_hours": ("1",)}, "skip_hours"),
+        ({"enabled": False}, "disabled_reason"),
+        ({"disabled_reason": "gone"}, "disabled_reason"),
+        ({"claim_id": "run"}, "claimed_until"),
+        ({"claimed_until": NOW}, "claim_id"),
+        ({"kind": "tiingo"}, "kind"),
+    ],
+)
+def test_a_feed_with_impossible_fields_is_refused(changes: dict[str, Any], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        feed(**changes)
+
+
+def test_a_feed_may_be_disabled_claimed_or_a_news_api() -> None:
+    assert not feed(enabled=False, disabled_reason="gone").enabled
+    assert feed(claim_id="run", claimed_until=NOW).claim_id == "run"
+    assert feed(kind="tiingo", feed_id="tiingo").is_of_news_api
+    assert not feed().is_of_news_api
+    assert feed(skip_hours=(0, 23)).skip_hours == (0, 23)
+    assert feed(priority_score=0.1).priority_score == 0.1
+
+
+def test_an_attempt_is_numbered_from_one() -> None:
+    first: dict[str, Any] = {"run_id": "run", "task_name": "task", "started_at": NOW}
+    assert FeedAttempt(attempt_no=1, **first).counted is None
+    impossible: tuple[Any, ...] = (0, "1")
+    for wrong in impossible:
+        with pytest.raises(ValueError, match="attempt_no"):
+            FeedAttempt(attempt_no=wrong, **first)
+
+
+def test_a_new_feed_has_no_history_and_trusts_its_validators() -> None:
+    new = Feed(
+        created_at=NOW,
+        updated_at=NOW,
+        feed_id="a",
+        feed_url="https://example.com/feed",
+        source_name="A",
+        next_fetch_time=NOW,
+    )
+    figures = (new.articles_per_hour, new.fetches_per_hour, new.silent_hours, new.avg_articles_per_fetch)
+    counts = (new.fetch_count, new.total_articles_fetched, new.consecutive_errors)
+    assert (figures, counts) == ((0.0,) * 4, (0, 0, 0))
+    assert new.hourly_distribution == (0.0,) * 24
+    assert (new.enabled, new.validators_trusted, new.recheck_entries) == (True, True, False)
+    assert (new.kind, new.entity_type, new.priority_score) == ("feed", "Feed", 1.0)
+    assert (new.CONTAINER, new.PARTITION_FIELD, new.partition, new.id) == ("feeds", "feed_id", "a", "feed")
+
+
+def test_a_feed_is_fetched_where_a_permanent_redirect_led() -> None:
+    assert feed(feed_url="https://example.com/1").fetch_url == "https://example.com/1"
+    moved = feed(feed_url="https://example.com/1", redirect_url="https://example.com/2")
+    assert moved.fetch_url == "https://example.com/2"
+
+
+ONE, TWO, THREE = ("1" * HASH_LENGTH, "2" * HASH_LENGTH, "3" * HASH_LENGTH)
+
+
+def test_known_entries_are_stored_one_after_the_other() -> None:
+    seen = FeedSeen(created_at=NOW, updated_at=NOW, feed_id="a", hashes=ONE + TWO)
+    assert seen.entries() == [ONE, TWO]
+    assert (seen.CONTAINER, seen.PARTITION_FIELD, seen.partition, seen.id) == ("feeds", "feed_id", "a", "seen")
+    assert FeedSeen(created_at=NOW, updated_at=NOW, feed_id="a").entries() == []
+    for wrong in ("1" * 15, "1" * 17, "G" * 16):
+        with pytest.raises(ValueError, match="hashes"):
+            FeedSeen(created_at=NOW, updated_at=NOW, feed_id="a", hashes=wrong)
+
+
+@pytest.mark.parametrize(
+    ("hashes", "most", "expected"),
+    [
+        ([THREE], 9, [ONE, TWO, THREE]),
+        ([ONE], 9, [TWO, ONE]),
+        ([THREE, ONE, THREE], 9, [TWO, THREE, ONE]),
+        ([THREE], 2, [TWO, THREE]),
+        ([THREE], 0, []),
+    ],
+)
+def test_the_newest_entries_are_kept_each_once(hashes: list[str], most: int, expected: list[str]) -> None:
+    later = NOW + timedelta(hours=1)
+    seen = FeedSeen(created_at=NOW, updated_at=NOW, feed_id="a", hashes=ONE + TWO).having(hashes, most, later)
+    assert (seen.entries(), seen.updated_at) == (expected, later)

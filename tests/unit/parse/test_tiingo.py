@@ -1,0 +1,52 @@
+"""What Tiingo is asked, and what an article of its response is read as."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+
+from services.parse import tiingo
+from services.parse.collected import Collected
+
+ARTICLE = {
+    "id": 7,
+    "title": "A &amp; B",
+    "url": "https://x.example/1",
+    "description": "a < b",
+    "publishedDate": "2026-02-21T10:00:00Z",
+    "crawlDate": "2026-02-21T11:00:00Z",
+    "source": "x.example",
+    "tags": ["News"],
+    "tickers": ["aapl"],
+}
+
+
+def test_tiingo_is_asked_for_the_newest_articles_of_all_tickers() -> None:
+    assert tiingo.query(["AAPL", "MSFT"], date(2026, 2, 20), date(2026, 2, 21)) == {
+        "tickers": "aapl,msft",
+        "startDate": "2026-02-20",
+        "endDate": "2026-02-21",
+        "limit": "100",
+        "sortBy": "publishedDate",
+    }
+
+
+def test_an_article_of_tiingo_has_plain_texts() -> None:
+    collected = Collected()
+    tiingo.collect(ARTICLE, collected)
+    (item,) = collected.items()
+    assert (item.article_id, item.url, item.headline, item.summary_html) == (
+        "7",
+        "https://x.example/1",
+        "A & B",
+        "a &lt; b",
+    )
+    assert (item.tags, item.tickers, item.publisher) == (("News",), ("AAPL",), "x.example")
+    assert item.published == datetime(2026, 2, 21, 10, tzinfo=UTC)
+    assert item.date_text == "2026-02-21T10:00:00Z"
+
+
+def test_an_article_without_a_date_of_publication_has_that_of_its_discovery() -> None:
+    collected = Collected()
+    tiingo.collect({**ARTICLE, "publishedDate": None, "title": "A &lt;b&gt; B"}, collected)
+    (item,) = collected.items()
+    assert (item.published, item.headline) == (datetime(2026, 2, 21, 11, tzinfo=UTC), "A <b> B")

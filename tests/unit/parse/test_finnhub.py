@@ -11,7 +11,7 @@ from services.parse.collected import Collected
 
 ARTICLE = {
     "id": 7,
-    "headline": "A &lt;b&gt; B",
+    "headline": "A <thing> B",
     "url": "https://x.example/1",
     "summary": "a < b",
     "datetime": 1771668000,
@@ -41,7 +41,7 @@ def test_an_article_of_finnhub_has_plain_texts() -> None:
     assert (item.article_id, item.url, item.headline, item.summary_html) == (
         "7",
         "https://x.example/1",
-        "A <b> B",
+        "A <thing> B",
         "a &lt; b",
     )
     assert (item.tags, item.tickers, item.publisher) == (("company",), ("AAPL", "MSFT"), "X")

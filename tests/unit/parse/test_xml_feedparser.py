@@ -212,7 +212,7 @@ def test_feedparser_stops_at_the_most_entries_of_a_document() -> None:
 
 
 def test_an_element_over_which_feedparser_raises_is_counted() -> None:
-    loose = xml_feedparser._Loose(BASE, None, "utf-8", {})
+    loose: Any = xml_feedparser._Loose(BASE, None, "utf-8", {})
     loose.unknown_starttag("a", [("type", None)])
     collected = Collected()
     xml_feedparser._run_loose(loose, b"", collected)

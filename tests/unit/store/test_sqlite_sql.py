@@ -227,7 +227,9 @@ def test_keys_that_are_columns_are_compared_with_the_cursor_as_row_values() -> N
 
 def test_a_condition_at_the_end_of_the_cursor_does_not_bound_the_scan() -> None:
     spec = CONTAINERS["feeds"]
-    for op, reverse, is_bound in (("le", False, False), ("ge", False, True), ("le", True, True), ("gt", True, False)):
+    behind, ahead = ("lt", "le"), ("gt", "ge")  # the order is descending
+    cases = [(op, reverse, (op in behind) is reverse) for op in (*behind, *ahead) for reverse in (False, True)]
+    for op, reverse, is_bound in cases:
         query = Query((Where("priority_score", op, 1),), order="by_priority", reverse=reverse)  # type: ignore[arg-type]
         first = plans.plan(spec, query)
         cursor = plans.encode_cursor(first.fingerprint, [1, "2026", "f", "feed"])
@@ -238,6 +240,10 @@ def test_a_condition_at_the_end_of_the_cursor_does_not_bound_the_scan() -> None:
 
 
 # Tables and indexes
+
+
+def test_a_file_has_the_schema_of_version_1() -> None:
+    assert sqlite_sql.SCHEMA_VERSION == 1
 
 
 def test_every_container_is_a_table_with_an_index_for_its_key_its_deadlines_and_each_order() -> None:

@@ -49,6 +49,8 @@ def test_the_rule_of_a_name_follows_from_its_words_and_case(name: str, rule: Mat
 
 def test_a_rule_of_the_tool_replaces_the_lists() -> None:
     assert match_rule("Rust", NameRule(), OWN) == MatchRule()
+    assert not MatchRule().proper_noun_suffices
+    assert not MatchRule().version_suffices
     given = NameRule(case_sensitive=True, context=("game",))
     assert match_rule("Kubernetes", given, OWN) == MatchRule(True, ("game",))
 

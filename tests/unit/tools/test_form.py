@@ -43,6 +43,7 @@ from tests.documents import NOW, TOOL_ID, tool
         ({"name": "A", "tickers": [f"T{n}" for n in range(101)]}, "tickers"),
         ({"name": "A", "name_rules": []}, "name_rules"),
         ({"name": "A", "name_rules": {"A": 7}}, "name_rules"),
+        ({"name": "A", "name_rules": {" ": {}}}, "name_rules"),
         ({"name": "A", "name_rules": {"a": {}}}, "name_rules"),
         ({"name": "A", "name_rules": {"A": {"context": "word"}}}, "name_rules"),
         ({"name": "A", "name_rules": {str(n): {} for n in range(101)}}, "name_rules"),
@@ -84,7 +85,7 @@ def test_an_error_says_what_is_allowed() -> None:
         ({"name": "x" * 121}, "1 to 120 characters"),
         ({"name": "A", "aliases": 7}, "a list of at most 100"),
         ({"name": "A", "tickers": ["?"]}, "AAPL or BRK.B"),
-        ({"name": "A", "name_rules": {"A": 7}}, "case_sensitive"),
+        ({"name": "A", "name_rules": {"A": 7}}, 'name_rules: must be such as {"case_sensitive'),
         ({"name": "A", "aliases": ["a"]}, "'a' is there twice"),
         ({"name": "A", "x": 1}, "name, aliases, tickers, keywords, excluded, name_rules"),
     ):

@@ -52,6 +52,8 @@ LONG_LITERAL = 8
 UNREAD_CALLS = {"log_event", "TypeVar", "NewType", "cast"}
 UNREAD_NAMES = {"__all__", "__slots__"}
 UNREAD_KEYWORDS = {"description", "title", "examples"}
+UNREAD_ARGUMENTS = {"_setting": 1}
+"""By function, the position of its description."""
 
 
 @dataclass
@@ -113,7 +115,7 @@ class _Finder:
                 yield from self.visit(node, field, index, values[index])
 
     def visit(self, owner: ast.AST, field: str, index: int | None, node: ast.AST) -> Iterator[Mutant]:
-        if self._is_left_alone(owner, field, node):
+        if self._is_left_alone(owner, field, node) or _is_description(owner, field, index):
             return
         for replacement in self._replacements(owner, field, node):
             yield self._mutant(owner, field, index, node, replacement)
@@ -256,6 +258,13 @@ def _other_comparisons(node: ast.Compare) -> Iterator[ast.Compare]:
         operators = [*node.ops]
         operators[index] = COMPARISONS[type(operator)]()
         yield ast.Compare(node.left, operators, node.comparators)
+
+
+def _is_description(owner: ast.AST, field: str, index: int | None) -> bool:
+    match owner:
+        case ast.Call(func=ast.Name(id=name)) if field == "args" and index is not None:
+            return UNREAD_ARGUMENTS.get(name) == index
+    return False
 
 
 def _is_super_init(node: ast.AST) -> bool:

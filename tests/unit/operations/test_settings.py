@@ -8,11 +8,63 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import WrongSettings
-from services.settings import Setting, Settings, markdown, sample, table
+from services.settings import Setting, Settings, default_text, markdown, sample, table
 
 ROOT = Path(__file__).parents[3]
 SECRETS = [row for row in table() if row.secret]
 BOUNDED = [row for row in table() if row.low > float("-inf")]
+
+
+URL = "an https:// URL (http:// only to this machine) without user, query or fragment"
+TABLE = r"""
+STORE | - | one of sqlite, cosmos
+DATA_DIR | .data | text
+COSMOS_ENDPOINT | - | URL
+COSMOS_KEY | - | text (secret)
+COSMOS_DATABASE | toolpulse | 1 to 255 characters without spaces or / \ ? #
+COSMOS_PROXY_FROM_ENVIRONMENT | false | true or false
+TIINGO_TOKEN | - | text (secret)
+TIINGO_BASE_URL | https://api.tiingo.com | URL
+FINNHUB_TOKEN | - | text (secret)
+FINNHUB_BASE_URL | https://finnhub.io/api/v1 | URL
+API_TICKERS | - | tickers in upper case, such as AAPL,MSFT,BRK.B
+MAX_CONCURRENT_REQUESTS | 128 | a whole number from 1 to 256
+MAX_CONCURRENT_REQUESTS_PER_HOST | 0 | a whole number from 0 to 64
+REQUEST_TIMEOUT_SECONDS | 10 | a number from 1 to 120
+RETRY_ATTEMPTS | 3 | a whole number from 1 to 10
+RETRY_BACKOFF_BASE | 2 | a number from 1 to 10
+FETCH_USER_AGENT | toolpulse (feed reader; its operator gave no contact) | printable ASCII, several separated by |
+ALLOW_PRIVATE_ADDRESSES | false | true or false
+FETCH_CYCLE_INTERVAL_SECONDS | 30 | a whole number from 30 to 3600
+MIN_REFRESH_INTERVAL_MINUTES | 1 | a number from 1 to 1440
+MAX_REFRESH_INTERVAL_MINUTES | 15 | a number from 1 to 1440
+TARGET_ARTICLES_PER_FETCH | 5 | a whole number from 1 to 1000
+FETCH_BUDGET_PER_FEED_HOUR | 8 | a number from 1 to 60
+DEDUP_CACHE_SIZE | 10000 | a whole number from 0 to 1000000
+DEDUP_RETENTION_DAYS | 7 | a whole number from 1 to 30
+BATCH_SIZE | 100 | a whole number from 1 to 100
+MAX_QUEUE_SIZE | 1000 | a whole number from 1 to 100000
+GROUPING_THRESHOLD_ARTICLES | 10 | a whole number from 1 to 10000
+GROUPING_INTERVAL_MINUTES | 5 | a whole number from 1 to 1440
+ANALYZER | embedded | one of embedded, azure-language
+AZURE_LANGUAGE_ENDPOINT | - | URL
+AZURE_LANGUAGE_KEY | - | text (secret)
+AZURE_LANGUAGE_MODEL_VERSION | latest | a model version, such as latest or 2022-11-01
+CACHE_MEMORY_SECONDS | 2 | a number from 0 to 60
+READ_AUTH_LEVEL | function | one of function, anonymous
+MANAGEMENT_KEY | - | text (secret)
+LOG_LEVEL | INFO | one of DEBUG, INFO, WARNING, ERROR, CRITICAL
+STRUCTURED_LOGGING | true | true or false
+METRICS_ENABLED | true | true or false
+METRICS_PORT | 9090 | a whole number from 1 to 65535
+SENTRY_DSN | - | a DSN, https://KEY@HOST/PROJECT (http:// only to this machine) (secret)
+AzureWebJobsStorage | - | text (secret)
+AzureWebJobsStorage__accountName | - | text
+AzureWebJobsStorage__queueServiceUri | - | URL
+AzureWebJobsStorage__clientId | - | text
+AzureWebJobsStorage__credential | - | text
+WEBSITE_SITE_NAME | - | text
+"""
 
 
 def problems(**environment: str) -> str:
@@ -209,3 +261,67 @@ def test_the_documentation_names_every_setting_once() -> None:
     lines = markdown().splitlines()
     for row in table():
         assert sum(line.startswith(f"| `{row.name}` |") for line in lines) == 1
+
+
+def test_every_setting_has_this_name_default_and_rule_and_is_secret_or_not() -> None:
+    rows = [
+        f"{row.name} | {default_text(row) or '-'} | {row.allowed.removeprefix('must be ').replace(URL, 'URL')}"
+        + " (secret)" * row.secret
+        for row in table()
+    ]
+    assert rows == TABLE.strip().splitlines()
+
+
+def test_the_documentation_is_a_table_in_markdown() -> None:
+    lines = markdown().splitlines()
+    assert lines[:2] == ["| setting | default | allowed | description |", "|---|---|---|---|"]
+    for line in (
+        "| `DATA_DIR` | `.data` | text | Folder of the SQLite store |",
+        "| `API_TICKERS` |  | tickers in upper case, such as AAPL,MSFT,BRK.B |"
+        " Tickers to ask news APIs for, besides those of the tools |",
+        "| `TIINGO_TOKEN` |  | text | Token of Tiingo; without a token, Tiingo is not polled (secret) |",
+        f"| `TIINGO_BASE_URL` | `https://api.tiingo.com` | {URL} | Base URL of Tiingo's API |",
+    ):
+        assert line in lines
+    (agents,) = (line for line in lines if line.startswith("| `FETCH_USER_AGENT` |"))
+    assert " | printable ASCII, several separated by \\| | " in agents
+    assert markdown().endswith("|\n")
+
+
+@pytest.mark.parametrize("text", ["True", "1", "Yes", "ON"])
+def test_these_mean_true(text: str) -> None:
+    assert Settings.from_environment({"ALLOW_PRIVATE_ADDRESSES": text}).allow_private_addresses is True
+
+
+@pytest.mark.parametrize("text", ["False", "0", "No", "OFF"])
+def test_these_mean_false(text: str) -> None:
+    assert Settings.from_environment({"METRICS_ENABLED": text}).metrics_enabled is False
+
+
+@pytest.mark.parametrize("cloud", ["com", "us", "cn"])
+def test_a_key_is_refused_for_an_account_in_any_cloud_of_azure(cloud: str) -> None:
+    text = problems(COSMOS_ENDPOINT=f"https://a.documents.azure.{cloud}", COSMOS_KEY="c2VjcmV0")
+    assert text.endswith(": COSMOS_KEY must not be set for an account in Azure: the app signs in with its identity")
+
+
+def test_settings_that_do_not_fit_together_are_named() -> None:
+    assert problems(ANALYZER="azure-language").endswith(
+        ": AZURE_LANGUAGE_ENDPOINT must be set if ANALYZER is azure-language"
+    )
+    endpoint = "https://language.example"
+    settings = Settings.from_environment({"ANALYZER": "azure-language", "AZURE_LANGUAGE_ENDPOINT": endpoint})
+    assert (settings.analyzer, settings.azure_language_endpoint) == ("azure-language", endpoint)
+    assert problems(STORE="cosmos").endswith(": COSMOS_ENDPOINT must be set if STORE is cosmos")
+    assert ": STORE must be cosmos" in problems(WEBSITE_SITE_NAME="x")
+    assert ": MIN_REFRESH_INTERVAL_MINUTES must be" in problems(MIN_REFRESH_INTERVAL_MINUTES="20")
+    assert problems(FETCH_USER_AGENT="|").endswith(": FETCH_USER_AGENT must have at least one value")
+
+
+@pytest.mark.parametrize(
+    ("ticker", "is_possible"), [("A", True), ("BRK.B", True), ("A" * 15, True), ("A" * 16, False), (".A", False)]
+)
+def test_a_ticker_has_up_to_15_characters(ticker: str, is_possible: bool) -> None:
+    if is_possible:
+        assert Settings.from_environment({"API_TICKERS": f"MSFT, {ticker}"}).api_tickers == ("MSFT", ticker)
+    else:
+        assert "API_TICKERS must be tickers" in problems(API_TICKERS=ticker)

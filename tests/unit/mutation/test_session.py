@@ -118,16 +118,17 @@ def test_a_stale_survivor_fails_the_run_and_is_printed_as_the_lines_to_delete(pr
 
 
 def test_a_mutant_that_raises_at_import_is_killed(project: Path) -> None:
-    (project / "models/rule.py").write_text("SIZES = {1: 'one'}\nNAME = SIZES[1]\n")
+    (project / "models/rule.py").write_text("SIZE = 5\nif SIZE != 5:\n    raise SystemExit('wrong size')\n")
     (project / "tests/unit/models/test_rule.py").write_text(
-        "from models.rule import NAME\n\ndef test_a_name():\n    assert NAME == 'one'\n"
+        "from models.rule import SIZE\n\ndef test_a_size():\n    assert SIZE == 5\n"
     )
-    # pytest imports plugins outside of any test.
-    (project / "tests/unit/models/plugin.py").write_text("import models.rule\n")
-    (project / "tests/unit/models/conftest.py").write_text("pytest_plugins = ['tests.unit.models.plugin']\n")
+    # pytest imports this file outside of any test.
+    (project / "tests/unit/models/conftest.py").write_text("import models.rule\n")
     code, output = mutate(project)
-    assert "models/rule.py: 5 of 5 killed (100%)" in output
-    assert code == 0
+    survivor = "models/rule.py | module | raise SystemExit('wrong size') -> pass | raise SystemExit('wrong size')"
+    assert [line for line in output.splitlines() if line.startswith("models/rule.py | ")] == [survivor]
+    assert "models/rule.py: 5 of 6 killed (83%)" in output
+    assert code == 1
 
 
 def test_a_function_that_only_runs_at_import_is_tested_by_what_it_makes(project: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import WrongSettings
-from services.settings import Setting, Settings, default_text, markdown, sample, table
+from services.settings import ApiAccess, Setting, Settings, default_text, markdown, sample, table
 
 ROOT = Path(__file__).parents[3]
 SECRETS = [row for row in table() if row.secret]
@@ -325,3 +325,13 @@ def test_a_ticker_has_up_to_15_characters(ticker: str, is_possible: bool) -> Non
         assert Settings.from_environment({"API_TICKERS": f"MSFT, {ticker}"}).api_tickers == ("MSFT", ticker)
     else:
         assert "API_TICKERS must be tickers" in problems(API_TICKERS=ticker)
+
+
+def test_the_settings_of_a_news_api_follow_from_its_entry() -> None:
+    names = {row.name for row in table()} - {row.name for row in table(())}
+    assert names == {"TIINGO_TOKEN", "TIINGO_BASE_URL", "FINNHUB_TOKEN", "FINNHUB_BASE_URL"}
+
+
+def test_a_token_is_in_no_repr_and_an_api_without_settings_has_none() -> None:
+    assert "secret" not in repr(ApiAccess("secret"))
+    assert repr(Settings(store="sqlite")) == "Settings(store='sqlite')"

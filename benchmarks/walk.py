@@ -195,11 +195,11 @@ async def walk() -> list[Stage]:
                 await app.call("analyze_articles", message=message(articles[0]))
             with profile.stage("refresh"):
                 await app.call("refresh_sentiment_cache", timer_request=None)
-            with profile.stage("answer"):
-                answer, _ = await app.call(
+            with profile.stage("serve"):
+                response, _ = await app.call(
                     "get_tool_sentiment", req=request("GET", f"{sentiment}?period=DAY_30", tool=TOOL)
                 )
-            figures = json.loads(answer.get_body())
+            figures = json.loads(response.get_body())
             if figures["total_mentions"] != 1:
                 raise SystemExit(f"the figures do not count the article: {figures}")
         finally:

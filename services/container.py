@@ -1,6 +1,7 @@
 """Builds, owns and closes everything that services need, once per worker. The only place that picks adapters.
 
-`get` is what triggers call; it builds lazily, inside the event loop, and reads the environment then and not at import.
+Triggers call `get`, which builds the container at the first call, inside the event loop. The environment is read then,
+not at import.
 """
 
 from __future__ import annotations
@@ -122,7 +123,8 @@ async def get() -> Container:
 
 
 async def _of_this_worker() -> AsyncGenerator[Container, None]:
-    """A generator, because an event loop that shuts down closes its generators: nothing else is notified of that."""
+    """Builds and closes the container. A generator, since an event loop that shuts down closes its generators and gives
+    no other notice."""
     global _container  # noqa: PLW0603
     container = await build(os.environ)
     try:
@@ -149,7 +151,8 @@ async def build(
     settings = Settings.from_environment(environment, apis)
     enabled = enabled_apis(settings, apis)
     sources_off = sorted({api.name for api in apis} - enabled.keys())
-    # Documents are trees: reference counts free them. The search for cycles took a tenth of the time of ingestion.
+    # Documents have no reference cycles. With Python's thresholds, the search for cycles took a tenth of the time of
+    # ingestion.
     gc.set_threshold(20_000, 20, 50)
     logs.configure(settings.log_level, settings.structured_logging)
     async with AsyncExitStack() as resources:

@@ -1,7 +1,7 @@
 """One log line for each outcome: an event's name and its fields, as JSON or as text.
 
-The Functions worker passes on a line's text and level only, so the fields are in the text. Callers keep payloads, keys
-and query strings out of the fields.
+The Functions worker forwards only the text and the level of a line, so the fields are in the text. Callers keep
+payloads, keys and query strings out of the fields.
 """
 
 from __future__ import annotations

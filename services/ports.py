@@ -38,7 +38,7 @@ class Clock(Protocol):
 class Where:
     """One condition on a top-level field. A document must meet all conditions of a query.
 
-    eq, lt, le, gt, ge   the field compares so with `value`, of the same JSON type
+    eq, lt, le, gt, ge   the field is equal to, less than, … `value`, which has the same JSON type
     in                   the field equals one of `value`, a sequence of 1 to 100 scalars
     contains             the field is an array that contains `value`
     missing              the field is absent or null; `value` is ignored
@@ -73,7 +73,7 @@ class Query:
 class Page:
     """`next` is an opaque cursor, None on the last page.
 
-    Each page is a new read of the store: a document that is written between two pages is listed if it sorts behind the
+    Each page is a new read of the store: a document that is written between two pages is listed if it sorts after the
     cursor. A document whose sort values do not change is listed exactly once.
     """
 
@@ -97,7 +97,7 @@ def listed(page: Page, read: Callable[[Document], T], named_by: str) -> Listed[T
 
 def listed_documents(documents: Iterable[Document | None], read: Callable[[Document], T], named_by: str) -> Listed[T]:
     """The documents that exist, read by `read`, which may raise UnreadableDocument; such a document is logged, and
-    named in the answer by its field `named_by`."""
+    listed in `unreadable` by its field `named_by`."""
     items: list[T] = []
     unreadable: list[str] = []
     for document in documents:
@@ -112,7 +112,7 @@ def listed_documents(documents: Iterable[Document | None], read: Callable[[Docum
 
 
 def readable(document: Document | None, read: Callable[[Document], T]) -> T | None:
-    """The document read by `read`. None if there is none, or if it cannot be read, which is logged."""
+    """The document read by `read`; None for None. A document that cannot be read is logged, and None is returned."""
     try:
         return None if document is None else read(document)
     except UnreadableDocument as error:
@@ -166,7 +166,7 @@ class Store(Protocol):
     """
 
     async def read(self, container: str, partition: str, id: str) -> Document | None:
-        """The document, or None if there is none."""
+        """The document, or None if it does not exist."""
         ...
 
     async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
@@ -190,13 +190,14 @@ class Store(Protocol):
     async def increment(self, container: str, seed: Mapping[str, Any], amounts: Mapping[str, int | float]) -> None:
         """Adds `amounts` to top-level fields of the document with `seed`'s key, atomically; a missing field is 0.
 
-        If there is no such document, `seed` is created first. 1 to 10 amounts; InvalidInput if a field holds no number.
+        If there is no such document, `seed` is created first. 1 to 10 amounts; InvalidInput if a field is not a number.
         Only for counters that need not be exact: a retry after a time-out may count twice.
         """
         ...
 
     async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
-        """Whether the document was there. With `etag`, raises ChangedMeanwhile if the stored one has another ETag."""
+        """Deletes the document. Returns whether it existed. With `etag`, raises ChangedMeanwhile if the stored one has
+        another ETag."""
         ...
 
     async def query(self, container: str, query: Query) -> Page:
@@ -225,7 +226,7 @@ class Store(Protocol):
     async def batch_many(
         self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
     ) -> list[BatchOutcome]:
-        """Does any number of (partition, operations) as `batch` does: each all or nothing, in no order.
+        """Does any number of (partition, operations) as `batch` does: each all or nothing, in any order.
 
         A batch that fails is an error in the result, and does not affect the others. InvalidInput is raised before
         anything is written. After Unavailable some batches may be written.
@@ -233,12 +234,12 @@ class Store(Protocol):
         ...
 
     async def create_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> list[bool]:
-        """Creates each document, in no order and not atomically. For each, False if there was one with its partition
-        and id. After an error some may be created."""
+        """Creates each document, in any order and not atomically. For each, False if its partition and id were in use
+        already. After an error some may be created."""
         ...
 
     async def write_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> None:
-        """Upserts each document, in no order and not atomically. After an error some may be written."""
+        """Upserts each document, in any order and not atomically. After an error some may be written."""
         ...
 
     async def ping(self) -> None:
@@ -284,7 +285,7 @@ class Queues(Protocol):
 
 
 async def pages(store: Store, container: str, query: Query) -> AsyncIterator[Page]:
-    """All pages of the query. Each is read when it is asked for."""
+    """All pages of the query, each read when the caller iterates to it."""
     while True:
         page = await store.query(container, query)
         yield page

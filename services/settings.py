@@ -61,7 +61,7 @@ class Setting:
 
     @property
     def allowed(self) -> str:
-        """The rule for values, as error messages and the documentation give it."""
+        """The rule for values, for error messages and the documentation."""
         if self.choices:
             return f"must be one of {', '.join(self.choices)}"
         if self.low > -math.inf:
@@ -174,15 +174,18 @@ class ApiAccess:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Settings:
-    """The checked settings. `store` is always `sqlite` or `cosmos`; any other text is empty if it was not set."""
+    """The checked settings. `store` is always `sqlite` or `cosmos`; other settings without a value have their
+    default."""
 
     # Storage
     store: str = _setting(
-        "", "Where documents are kept; unset, cosmos with COSMOS_ENDPOINT, else sqlite", choices=_STORES
+        "", "Where documents are stored; if not set, cosmos with COSMOS_ENDPOINT, else sqlite", choices=_STORES
     )
     data_dir: str = _setting(".data", "Folder of the SQLite store")
     cosmos_endpoint: str = _setting("", "URL of the Cosmos DB account, or of an emulator", form=_URL)
-    cosmos_key: str = _setting("", "Key of an emulator; an account in Azure takes the app's identity", secret=True)
+    cosmos_key: str = _setting(
+        "", "Key of an emulator; for an account in Azure, the app signs in with its identity", secret=True
+    )
     cosmos_database: str = _setting("toolpulse", "Name of the Cosmos DB database", form=_DATABASE)
     cosmos_proxy_from_environment: bool = _setting(
         False, "Whether requests to Cosmos DB go through HTTPS_PROXY, at half the speed"
@@ -192,7 +195,7 @@ class Settings:
     news_apis: Mapping[str, ApiAccess] = dataclasses.field(default_factory=dict)
     """By the API's name. Their settings follow from services/parse/news_apis.py."""
     api_tickers: tuple[str, ...] = _setting(
-        (), "Tickers to ask news APIs for, besides those of the tools", separator=",", form=_TICKERS
+        (), "Tickers to request from news APIs, besides those of the tools", separator=",", form=_TICKERS
     )
 
     # Fetcher
@@ -259,7 +262,7 @@ class Settings:
     )
     azure_language_model_version: str = _setting(
         "latest",
-        "Model of that resource; with latest, a new model goes unnoticed and no reanalysis is offered",
+        "Model of that resource; with latest, no reanalysis is offered after a new model",
         form=_MODEL,
     )
 
@@ -271,7 +274,7 @@ class Settings:
     # Access
     read_auth_level: str = _setting("function", "Whether requests that read need a function key", choices=_AUTH)
     management_key: str = _setting(
-        "", "Key that requests for management need in X-Management-Key; unset, none is needed", secret=True
+        "", "Key that requests for management need in X-Management-Key; if not set, they need none", secret=True
     )
 
     # Monitoring
@@ -279,7 +282,7 @@ class Settings:
         "INFO", "Lowest level that is logged; alerts on Azure need INFO or DEBUG", choices=_LEVELS
     )
     structured_logging: bool = _setting(True, "Whether log lines are JSON; alerts on Azure need JSON")
-    metrics_enabled: bool = _setting(True, "Whether GET metrics answers; false makes it a 404")
+    metrics_enabled: bool = _setting(True, "Whether GET metrics is served; if false, it returns 404")
     metrics_port: int = _setting(9090, "No effect: Functions have one port, see GET metrics", between=(1, 65535))
     sentry_dsn: str = _setting("", "DSN of Sentry, for lines logged at ERROR and above", form=_DSN, secret=True)
 

@@ -1,4 +1,4 @@
-"""The names and schedules of the timers and queues, for triggers, health and Bicep alike."""
+"""The names and schedules of the timers, and the names of the queues. Triggers, health checks and Bicep use them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REANALYSIS_COMPLETED = "reanalysis-completed"
 REFRESH_TOOLS = "refresh-tools"
 
 LAST_DELIVERY = 5
-"""host.json's maxDequeueCount, to which a test compares it: after this delivery a message goes to the poison queue."""
+"""The maxDequeueCount of host.json (a test compares them): after this delivery a message goes to the poison queue."""
 GROUP_HEADLINES = "group-headlines"
 GENERATE_IDEAS = "generate-ideas"
 

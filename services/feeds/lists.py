@@ -1,6 +1,6 @@
 """Whole lists of feeds: read from an OPML document or from YAML (config/feeds.yaml), registered, and written as OPML.
 
-A bad entry becomes a line of the report, and does not stop the others. Registering a list twice changes nothing more.
+A bad entry becomes a line of the report, and does not stop the others. Registering a list again changes nothing.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ async def apply_yaml(
     """Registers the feeds of a YAML list, and changes known feeds to the list's values. Feeds that are not in it stay
     as they are.
 
-    `change` is called instead of `registry.change`, where a run follows from a change. Raises InvalidInput if the
-    document is no such list.
+    `change` replaces `registry.change` for callers whose changes start a run. Raises InvalidInput if the document is
+    not such a list.
     """
     entries = read_entries(document, "feeds", "url and source_name")
     return await _register(registry, entries, now, change or registry.change)
@@ -111,7 +111,7 @@ class Outline:
 
 def read_opml(document: bytes) -> list[Outline]:
     """Every outline with the URL of a feed, at any depth and with any spelling of `xmlUrl`. Raises InvalidInput for a
-    document that is no OPML, or has a document type: entities are an attack, and no list needs them."""
+    document that is not OPML, or has a document type: no list needs entities, and attacks use them."""
     found: list[Outline] = []
     root: list[str] = []
     parser = expat.ParserCreate()
@@ -120,7 +120,7 @@ def read_opml(document: bytes) -> list[Outline]:
         if not root:
             root.append(name)
             if name.lower() != "opml":
-                raise InvalidInput("body", f"must be OPML; the root of this is <{name[:40]}>")
+                raise InvalidInput("body", f"must be OPML, but its root element is <{name[:40]}>")
         values = {key.lower(): value.strip() for key, value in attributes.items()}
         if name.lower() == "outline" and values.get("xmlurl"):
             title = values.get("title") or values.get("text") or _host(values["xmlurl"])
@@ -134,7 +134,7 @@ def read_opml(document: bytes) -> list[Outline]:
     try:
         parser.Parse(document, True)
     except (expat.ExpatError, ValueError, LookupError) as error:
-        raise InvalidInput("body", f"must be OPML, which is XML; this is not ({error})") from None
+        raise InvalidInput("body", f"must be OPML, which is XML, but cannot be parsed ({error})") from None
     return found
 
 

@@ -1,6 +1,6 @@
-"""News APIs as feeds: their documents in the registry, what is asked of them, and their responses merged. Pure.
+"""News APIs as feeds: their documents in the registry, the requests to send, and their responses merged. Pure.
 
-What each API takes and answers is in services/parse/news_apis.py.
+services/parse/news_apis.py defines the parameters and the response format of each API.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from services.settings import Settings
 FIRST_WINDOW = timedelta(days=7)
 OVERLAP = timedelta(days=1)
 OLDEST = timedelta(days=3 * 366)
-"""APIs may ignore the window of a request. Older articles come from an archive, and are no news."""
+"""APIs may ignore the window of a request. Older articles are from an archive, and are skipped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class EnabledApi:
         )
 
     def requests(self, feed: Feed, now: datetime) -> list[FetchRequest]:
-        """The requests for what is new since the last time; none without tickers."""
+        """The requests for articles since the last successful poll; none without tickers."""
         since = (feed.last_successful_fetch or now - FIRST_WINDOW) - OVERLAP
         # As a credential, the token never leaves the API's own origin.
         credential = HeaderCredential(self.api.auth_header, self.api.auth_format.format(self.token))
@@ -77,7 +77,7 @@ def is_refused_alone(result: FetchResult) -> bool:
 def combined_result(feed: Feed, results: Sequence[FetchResult]) -> FetchResult:
     """One result of several: the first that failed, else a success whose body hash is made of all body hashes.
 
-    Requests that were refused alone count as failed only if there is no other.
+    A request that was refused alone counts as failed only if all requests were.
     """
     duration_ms = sum(each.duration_ms for each in results)
     results = [each for each in results if not is_refused_alone(each)] or results

@@ -30,8 +30,8 @@ class PollResult:
     """The result of polling a feed: a `document` if there is something to ingest, a `problem` if the body was no feed;
     both if only some of several requests to a news API failed.
 
-    `found_at` is the URL of the feed that a web page named. `lied`: the server calls a changed body unmodified.
-    `unconditional`: the request had no validators.
+    `found_at` is the URL of the feed that a web page named. `lied`: the server's validators call a changed body
+    unmodified. `unconditional`: the request had no validators.
     """
 
     result: FetchResult
@@ -48,8 +48,8 @@ class PollResult:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a poll failed. `kind` is one of few, for counting; `tries` is how often the request was sent. A failure
-    without any request does not count as an error of the feed (`counts`)."""
+    """Why a poll failed. `kind` is a class of failures, for counting; `tries` is how often the request was sent.
+    `counts` is false if no request was sent: such a failure is no error of the feed."""
 
     kind: str
     error: str
@@ -65,7 +65,7 @@ class Failure:
 @dataclass(frozen=True, slots=True)
 class Counted:
     """How many articles are added to the feed's total: by this attempt, and by interrupted attempts, which are listed
-    with what was counted of each."""
+    with their counts."""
 
     new: int = 0
     by_interrupted: int = 0
@@ -142,7 +142,7 @@ def after_success(
 
 
 def _document_changes(feed: Feed, polled: PollResult) -> dict[str, Any]:
-    """The fields that follow from the response and the document."""
+    """The fields that follow from the response and the feed document."""
     result, document = polled.result, polled.document
     changes: dict[str, Any] = {}
     # A 304 without freshness headers keeps the max-age of the last 200.
@@ -201,15 +201,15 @@ def after_failure(
         changes["retry_after_until"] = now + wait
     reason = _reason_to_disable(failure, errors)
     if failure.permanent and feed.redirect_url is not None:
-        changes["redirect_url"] = None  # the redirect leads nowhere: next time the feed's own URL is fetched
+        changes["redirect_url"] = None  # the target of the redirect is gone: the next fetch uses the feed's own URL
     elif reason is not None and feed.enabled:
         changes |= {"enabled": False, "disabled_reason": reason, "disabled_at": now}
     return feed.changed(now, **changes)
 
 
 def after_release(feed: Feed, counted: Counted, now: datetime, quarantine_id: str) -> Feed:
-    """After a batch was released from quarantine and ingested: its articles count, but it was no fetch. The schedule
-    stays as it was."""
+    """The feed after a batch was released from quarantine and ingested: its articles count, but nothing was fetched, so
+    the schedule stays as it was."""
     return feed.changed(
         now,
         **_saved(feed, counted, now, fetches=feed.fetch_count),
@@ -218,8 +218,8 @@ def after_release(feed: Feed, counted: Counted, now: datetime, quarantine_id: st
 
 
 def _saved(feed: Feed, counted: Counted, now: datetime, *, fetches: int) -> dict[str, Any]:
-    """The fields that every save changes: the lease, and what new articles are counted in. `last_fetch_time` is when
-    they were counted."""
+    """The fields that every save changes: the lease, and the counts of articles. `last_fetch_time` is when these were
+    counted."""
     total = max(0, feed.total_articles_fetched + counted.new + counted.by_interrupted)
     changes: dict[str, Any] = {
         "last_fetch_time": now,

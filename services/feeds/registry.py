@@ -1,7 +1,7 @@
 """The registry of feeds: adding, changing, listing and removing them, so that no two feeds have one address.
 
-An address (a normalized URL) is claimed by a document of its own before its feed is written. After a crash between the
-two, the next caller that adds the address completes the claim.
+An address (a normalized URL) is claimed by a document of its own before its feed is written. After a crash between
+these two writes, the next caller that adds the address writes the feed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class FeedRegistry:
     async def registered(self, url: str) -> str | None:
         """The id of the enabled feed that is fetched from this URL, or was redirected there; None without one.
 
-        A disabled feed does not count: a feed that was disabled as its duplicate would leave neither to be fetched.
+        A disabled feed does not count: if a second feed were disabled as its duplicate, neither would be fetched.
         """
         try:
             normalized = normalize_url(url)

@@ -21,7 +21,8 @@ DAYS: tuple[Weekday, ...] = get_args(Weekday)
 _HOUR = timedelta(hours=1)
 
 PRICE_SCALE = 256.0
-"""In article-seconds times (fetches per feed-hour)²: with it, publishers of a few articles a day spend the budget."""
+"""In article-seconds times (fetches per feed-hour)². With this scale, feeds with a few articles a day spend the
+budget."""
 JITTER = 0.1
 """The most by which chance changes a wait, as a share of the wait."""
 LEAST_STEP, MOST_STEP = 0.5, 2.0
@@ -35,12 +36,12 @@ NO_GAPS = (0.0,) * STEPS
 
 RATE_MEMORY_HOURS = 24.0  # the specification's "rolling 24h window"
 MEMORY_HOURS = 28 * 24.0
-REPLAY_HOURS = 7 * 24.0  # the part of a longer gap that is looked at
-MOST_AT_ONCE = 20  # articles: a flood shows no more about the next time than a big burst
+REPLAY_HOURS = 7 * 24.0  # the last part of a longer gap, which is replayed
+MOST_AT_ONCE = 20  # articles: more at once do not make the next articles more likely
 AT_ONCE_HOURS = 1 / 60
 
-# What is assumed of a new feed, as if it had been seen: a few articles outweigh it. People publish in sessions, and
-# again on the next day.
+# The assumptions for a new feed, with the weight of a few articles. People publish several articles in a row, and again
+# on the next day.
 USUAL = (4.0, 4.0, 3.5, 2.0, 1.0, 0.6, 0.4, 0.4, 0.6, 0.7, 0.8, 0.7)
 """The rate in each step, relative to the feed's mean rate."""
 STEP_PRIOR = 2.0
@@ -105,7 +106,7 @@ def observe(rhythm: Rhythm, new_articles: int, published_times: Sequence[datetim
     learning = _Learning(rhythm, begin, max(begin, end - REPLAY_HOURS), end)
     for at, last, articles in _arrivals(learning.at, end, new_articles, published_times):
         learning.pass_until(at)
-        learning.take(articles, last, gap_known=not first)
+        learning.add(articles, last, gap_known=not first)
         first = False
     learning.pass_until(end)
     return learning.after_fetch(now)
@@ -121,8 +122,8 @@ def expected_rate(rhythm: Rhythm, now: datetime) -> float:
 
 
 def _gap_rate(rhythm: Rhythm, step: int) -> float:
-    """The rate that was seen in this step, and with half the weight in its neighbours. With little seen, the rate is
-    near the usual one."""
+    """The observed rate in this step, with its neighbours at half weight; near the usual rate while few articles were
+    observed."""
     found, spent = rhythm.gap_articles, rhythm.gap_hours
     mean = (sum(found) + PRIOR_ARTICLES) / (sum(spent) + PRIOR_HOURS)
     articles, hours = found[step], spent[step]
@@ -134,7 +135,8 @@ def _gap_rate(rhythm: Rhythm, step: int) -> float:
 
 
 def _hour_scale(counts: Sequence[float], total: float, hour: int) -> float:
-    """The rate in this hour relative to the mean hour, smoothed with its neighbours; near 1 while little is known."""
+    """The rate in this hour relative to the mean hour, with its neighbours at half weight; near 1 while few articles
+    were observed."""
     near = counts[hour - 1] / 2 + counts[hour] + counts[hour + 1 - HOURS] / 2
     return (near + HOUR_PRIOR) / (total * 2 / HOURS + HOUR_PRIOR)
 
@@ -142,10 +144,11 @@ def _hour_scale(counts: Sequence[float], total: float, hour: int) -> float:
 def _arrivals(
     start: float, end: float, new_articles: int, published_times: Sequence[datetime]
 ) -> Iterator[tuple[float, float, int]]:
-    """The articles in groups that came at once, in order: first and last time in hours since the epoch, and number."""
+    """The articles in groups that appeared together, in order: first and last time in hours since the epoch, and
+    number."""
     if new_articles <= 0:
         return
-    # An article that is new now came after the last fetch, whatever its date.
+    # An article that is new to this fetch appeared after the last one, whatever its date.
     times = [min(max(time.timestamp() / 3600, start), end) for time in published_times[:new_articles]]
     undated = new_articles - len(times)
     times += [start + (end - start) * (number + 0.5) / undated for number in range(undated)]
@@ -176,8 +179,8 @@ class _Learning:
         self.fetches = rhythm.fetches_per_hour * recent
 
     def pass_until(self, to: float) -> None:
-        """Adds time without an article to the steps that it passes through. An hour of the day counts as much as it
-        usually brings."""
+        """Adds the time without an article until `to` to the steps that it belongs to. Each hour of the day is weighted
+        by its usual rate."""
         at = self.at
         if to <= at:
             return
@@ -197,8 +200,8 @@ class _Learning:
         self.fetches *= recent
         self.at = to
 
-    def take(self, articles: int, last: float, *, gap_known: bool) -> None:
-        """Adds a group of articles that came now and until `last`. All belong to the step of the first."""
+    def add(self, articles: int, last: float, *, gap_known: bool) -> None:
+        """Adds a group of articles that appeared from now until `last`. All belong to the step of the first article."""
         counted = min(articles, MOST_AT_ONCE)
         if gap_known:
             self.found[bisect_right(GAPS, self.at - self.newest)] += counted
@@ -220,8 +223,8 @@ class _Learning:
 
 
 def _rate_memory(hours_watched: float) -> float:
-    """The hours over which the rate is averaged: as many as were watched, up to a day, so that the rate of a new feed
-    is right as well."""
+    """The hours over which the rate is averaged: those for which the feed was watched, 24 at most, so that the rate of
+    a new feed is right as well."""
     return min(max(hours_watched, 1.0), RATE_MEMORY_HOURS)
 
 
@@ -231,10 +234,11 @@ def _rounded(numbers: Sequence[float]) -> tuple[float, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the schedule may cost. `fetches_per_feed_hour` is the budget, on average over all feeds.
+    """The limits of the schedule. `fetches_per_feed_hour` is the budget, on average over all feeds.
 
-    A fetch is worth `price` article-seconds of waiting. `price_factor` is 1 unless feeds publish unlike those that
-    PRICE_SCALE was measured on; `corrected_price_factor` computes it from what the fetches really were.
+    A fetch costs `price`, in article-seconds: it is due when new articles have waited for so long in sum.
+    `price_factor` corrects PRICE_SCALE for the feeds of this installation; `corrected_price_factor` computes it from
+    the fetches made.
     """
 
     fetches_per_feed_hour: float = 8.0
@@ -253,7 +257,8 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What the server, the feed and earlier failures ask for. `jitter` is random, from 0 to below 1."""
+    """Limits for the next fetch from the server, the feed and earlier failures. `jitter` is random, from 0 to below
+    1."""
 
     consecutive_errors: int = 0
     retry_after_seconds: float | None = None
@@ -287,7 +292,7 @@ def own_interval(rhythm: Rhythm, now: datetime, policy: Policy) -> timedelta:
 
 
 def formula_interval(rhythm: Rhythm, now: datetime, policy: Policy) -> timedelta:
-    """The specification's interval, with the rate taken over time."""
+    """The specification's interval, with the average rate of the last day."""
     wait = policy.max_interval
     if rhythm.articles_per_hour * (wait / _HOUR) > policy.target_articles:
         wait = max(timedelta(hours=policy.target_articles / rhythm.articles_per_hour), policy.min_interval)

@@ -1,7 +1,7 @@
 """Which URLs may be fetched and which addresses may be connected to. Pure.
 
-The check of a URL is about its form only. Private networks are protected by the check of each address at the moment of
-connecting: names, redirects and odd notations all end there.
+The check of a URL concerns its form only. The check of each address right before connecting protects private networks,
+whatever name, redirect or notation led to the address.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NEVER_ALLOWED = _networks(
     "255.255.255.255/32",
     "ff00::/8",
 )
-"""Refused also where private addresses are allowed: these serve no feeds, but secrets."""
+"""Refused even if private addresses are allowed: metadata services have secrets, and no address here serves feeds."""
 
 PRIVATE_V4 = _networks(
     "0.0.0.0/8",
@@ -58,7 +58,8 @@ COMPATIBLE = ipaddress.ip_network("::/96")
 _ENDS_IN_A_NUMBER = re.compile(r"(^|\.)(\d+|0[xX][0-9a-fA-F]*)\.?$")
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
 _HOST = re.compile(r"[0-9A-Fa-f:.]+|[^\s\[\]:]+")
-"""In yarl's form, without brackets. A zone (`fe80::1%eth0`) has a meaning within one machine only."""
+"""A host as yarl returns it, without brackets. A zone (`fe80::1%eth0`) is refused: it has a meaning on one machine
+only."""
 
 
 def refused_address(text: str, allow_private: bool) -> str | None:
@@ -72,7 +73,7 @@ def refused_address(text: str, allow_private: bool) -> str | None:
         return "metadata, broadcast or multicast address"
     if allow_private:
         return None
-    # A public address that a relay or gateway leads to a private one.
+    # A relay or gateway may forward a public IPv6 address to the private IPv4 address within it.
     if embedded:
         allowed = all(map(_is_public, embedded)) and _may_embed(address)
         return None if allowed else "private address within another"
@@ -161,7 +162,7 @@ def _embedded(address: Address) -> list[ipaddress.IPv4Address]:
 
 
 def _may_embed(address: Address) -> bool:
-    """Whether the IPv6 form is in real use: mapped by the system, or NAT64 of a network without IPv4."""
+    """Whether the IPv6 form is in use today: mapped by the system, or NAT64 of a network without IPv4."""
     return address.version == 6 and (address.ipv4_mapped is not None or address in NAT64)
 
 

@@ -1,4 +1,5 @@
-"""Fetches one document over HTTP, politely and within bounds. Every outcome is a value; only bugs are exceptions.
+"""Fetches one URL over HTTP, within limits for hosts, bytes and time. Every outcome is a value; only bugs are
+exceptions.
 
 Follows redirects, retries what may succeed, limits the requests to each host, and returns what to save for the next
 fetch. Parses, stores and logs nothing. docs/adr/0007-fetching.md gives the reasons.
@@ -37,10 +38,11 @@ _STATUSES = {
     407: (FetchStatus.UNAUTHORIZED, "a proxy needs a login"),
     408: (FetchStatus.TIMEOUT, "the server timed the request out"),
     410: (FetchStatus.GONE, "gone for good"),
-    429: (FetchStatus.RATE_LIMITED, "asked too often"),
+    429: (FetchStatus.RATE_LIMITED, "too many requests"),
 }
 POLITE_PER_HOST = 2
-"""Requests at once, unless a setting says otherwise. This machine then has no limit."""
+"""Requests to one host at a time, unless a setting gives another limit. Without that setting, requests to this machine
+have no limit."""
 MOST_BYTES = 10_000_000
 MOST_REDIRECTS = 5
 BREAKER_THRESHOLD = 5
@@ -89,7 +91,7 @@ class Fetcher:
         self._http = HttpClient(transport, most_bytes)
 
     async def fetch(self, request: FetchRequest) -> FetchResult:
-        """Cancelling it leaves nothing behind."""
+        """The outcome after all tries. A cancelled call releases its connection and its slot."""
         agent = next(self._agents)
         spent, attempt = 0.0, 0
         failed: FetchResult | None = None
@@ -99,7 +101,7 @@ class Fetcher:
             result = await self._follow(hops)
             spent += hops.spent_seconds
             if failed is not None and result.status is FetchStatus.BREAKER_OPEN:
-                # The failure that opened the breaker says more.
+                # Returned instead of BREAKER_OPEN: the failure that opened the breaker shows the cause.
                 return replace(failed, attempts=attempt - 1, duration_ms=round(spent * 1000))
             retryable = result.status in _RETRIED and result.retry_after is None
             if attempt >= self._settings.retry_attempts or not retryable:
@@ -156,7 +158,7 @@ class Fetcher:
                 reported = True
                 return response
             finally:
-                # Time that the reservation waited is not the server's.
+                # Waiting for the reservation is not time of the server.
                 waited = reservation.waited_seconds - waited if reservation else 0.0
                 hops.spent_seconds += max(self._monotonic() - started - waited, 0.0)
                 if not reported:
@@ -164,8 +166,8 @@ class Fetcher:
 
     def _report(self, host: str, response: Response | Failure) -> None:
         if isinstance(response, Response) and response.status_code == 429:
-            asked = retry_after_seconds(response.headers, self._clock()) or 0.0
-            self._breaker.failed(host, self._monotonic(), asked)
+            wait = retry_after_seconds(response.headers, self._clock()) or 0.0
+            self._breaker.failed(host, self._monotonic(), wait)
         elif isinstance(response, Response) or response.responded:
             self._breaker.succeeded(host)
         elif response.status in _HOST_FAILS:
@@ -236,7 +238,7 @@ class _Hops:
         self._all_permanent = True
 
     def to(self, text: str) -> URL | Failure:
-        """The URL of the next hop, or why there is none."""
+        """The URL of the next hop, or the reason why it is refused."""
         url = checked_url(text)
         if isinstance(url, str):
             return Failure(FetchStatus.INVALID_URL, f"{without_query(text)}: {url}", "invalid_url")
@@ -246,7 +248,7 @@ class _Hops:
         if url in self._urls:
             return Failure(FetchStatus.REDIRECT_LOOP, f"{without_query(url)} redirects in a circle", "redirect_loop")
         if self._secret and self._urls and not same_origin(url, self._urls[0]):
-            # For good: another origin must not choose the path at home to which the secret goes next.
+            # For all further hops: another origin could redirect back, and choose the path to which the secret is sent.
             del self.headers[self._secret[0]]
             self._secret = None
         self._urls.append(url)
@@ -277,7 +279,7 @@ def _failed_status(status_code: int) -> tuple[FetchStatus, str]:
     if status_code >= 500:
         return FetchStatus.SERVER_ERROR, "the server has a problem"
     if status_code >= 400:
-        return FetchStatus.CLIENT_ERROR, "it does not accept the request"
+        return FetchStatus.CLIENT_ERROR, "the server does not accept the request"
     return FetchStatus.BAD_RESPONSE, "not a response to this request"
 
 

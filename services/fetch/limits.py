@@ -1,6 +1,7 @@
 """Limits of one process: requests in flight, hosts that keep failing, bytes of bodies. Decides; does not connect.
 
-They save time and memory only. What must survive the process, such as a feed's backoff, is in the feed's document.
+The limits save time and memory only. State that must survive the process, such as a feed's backoff, is in the feed's
+stored document.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ LONGEST_COOLDOWN_SECONDS = 600.0
 
 MOST_BODY_BYTES = 64_000_000
 FREE_BYTES = 256 * 1024
-"""Of every body. Bodies up to this size are bounded by the number of fetches alone, and never wait."""
+"""The bytes of each body that do not count. Smaller bodies never wait: the number of fetches limits them."""
 STEP_BYTES = 1024 * 1024
 
 MOST_PARSED_BYTES = 1_500_000
 LEAST_PARSED_BYTES = 64_000
-"""What the smallest body counts for: the rest of a feed's work has a cost, too."""
+"""A smaller body counts as so many bytes, since the other work for a feed takes memory too."""
 BATCH_SHARE = 0.75
 BATCH_SECONDS = 0.25
-"""A body that must wait does so until this share of the budget is free, so that feeds are parsed and written together:
-that takes a tenth less time than one after another. But no longer than this, in case one feed is slow."""
+"""A body that must wait does so until BATCH_SHARE of the budget is free, but at most BATCH_SECONDS, in case one feed is
+slow. So feeds are parsed and written together, which takes a tenth less time than one after another."""
 
 
 @dataclass(slots=True)
@@ -38,7 +39,7 @@ class _FailingHost:
 class Breaker:
     """A circuit breaker per host: after `threshold` failures in a row it is open for a while, then one probe decides.
 
-    That cooldown doubles with every probe that fails. Times are seconds of any one clock.
+    The cooldown doubles with every probe that fails. Times are seconds, all of the same clock.
     """
 
     def __init__(self, threshold: int, cooldown_seconds: float) -> None:
@@ -89,7 +90,7 @@ class _Host:
 
 
 class HostLimits:
-    """At most `overall` requests at once, and `per_host` to one host. Requests that wait for a host take up none of the
+    """At most `overall` requests at once, and `per_host` to one host. Requests that wait for a host do not count in the
     overall limit."""
 
     def __init__(self, overall: int, per_host: int) -> None:
@@ -118,15 +119,16 @@ class HostLimits:
 
 
 class BodyBudget:
-    """The bytes of bodies in memory, each from its first byte until its reader is done with it.
+    """The bytes of all bodies in memory, each from its first byte until it is released.
 
-    A body takes its bytes in steps, and waits while others have all there are. The body that began first may always go
-    on, so that bodies never wait for each other in a circle: the fetcher's size limit keeps that cheap.
+    A body reserves bytes in steps, and waits while other bodies have reserved the whole budget. The body that began
+    first never waits, so that bodies cannot wait for each other in a circle; it exceeds the budget by at most the size
+    limit of the fetcher.
     """
 
     def __init__(self, most_bytes: int = MOST_BODY_BYTES) -> None:
         self.most_bytes = most_bytes
-        self.taken_bytes = 0
+        self.reserved_bytes = 0
         self._oldest_first: dict[BodyReservation, None] = {}
         self._released = asyncio.Event()
 
@@ -138,23 +140,23 @@ class BodyBudget:
         finally:
             made.release()
 
-    async def take(self, reservation: BodyReservation, more: int) -> None:
+    async def reserve(self, reservation: BodyReservation, more: int) -> None:
         self._oldest_first.setdefault(reservation)
-        while self.taken_bytes + more > self.most_bytes and next(iter(self._oldest_first)) is not reservation:
+        while self.reserved_bytes + more > self.most_bytes and next(iter(self._oldest_first)) is not reservation:
             self._released.clear()
             await self._released.wait()
-        self.taken_bytes += more
+        self.reserved_bytes += more
 
-    def give_back(self, reservation: BodyReservation, taken: int) -> None:
+    def release(self, reservation: BodyReservation, reserved: int) -> None:
         if reservation in self._oldest_first:
             del self._oldest_first[reservation]
-            self.taken_bytes -= taken
+            self.reserved_bytes -= reserved
             self._released.set()
 
 
 class BodyReservation:
-    """One body's share of the budget. The body may have `granted_bytes`; `grow` first for more. `waited_seconds` is how
-    long that took in all."""
+    """One body's share of the budget. The body may have `granted_bytes`; `grow` must be called for more.
+    `waited_seconds` is the sum of the waits of all calls of `grow`."""
 
     __slots__ = ("_budget", "granted_bytes", "waited_seconds")
 
@@ -169,18 +171,19 @@ class BodyReservation:
         if more > 0:
             now = asyncio.get_running_loop().time
             started = now()
-            await self._budget.take(self, more)
+            await self._budget.reserve(self, more)
             self.waited_seconds += now() - started
             self.granted_bytes += more
 
     def release(self) -> None:
-        """The body is gone; the reservation may be used for another."""
-        self._budget.give_back(self, self.granted_bytes - FREE_BYTES)
+        """Releases the bytes of the body. The reservation can be used for another body."""
+        self._budget.release(self, self.granted_bytes - FREE_BYTES)
         self.granted_bytes = FREE_BYTES
 
 
 class ParsingBudget:
-    """The bytes of bodies that are parsed and ingested at once: meanwhile a feed costs about twenty times its body.
+    """The bytes of bodies that are parsed and ingested at once. This work takes about twenty times the memory of the
+    body.
 
     First come, first served. A body larger than the budget is parsed alone.
     """
@@ -194,18 +197,18 @@ class ParsingBudget:
     @asynccontextmanager
     async def reserve(self, body_bytes: int) -> AsyncIterator[None]:
         """Waits until a body of that size may be parsed."""
-        taken = min(max(body_bytes, LEAST_PARSED_BYTES), self._most)
+        reserved = min(max(body_bytes, LEAST_PARSED_BYTES), self._most)
         async with self._first:
-            if self._free < taken:
+            if self._free < reserved:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._batch_seconds):
-                        await self._until_free(max(taken, int(self._most * BATCH_SHARE)))
-                await self._until_free(taken)
-            self._free -= taken
+                        await self._until_free(max(reserved, int(self._most * BATCH_SHARE)))
+                await self._until_free(reserved)
+            self._free -= reserved
         try:
             yield
         finally:
-            self._free += taken
+            self._free += reserved
             self._released.set()
 
     async def _until_free(self, wanted: int) -> None:

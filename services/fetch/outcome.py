@@ -1,4 +1,4 @@
-"""What the fetcher is asked for and what it returns, and the credentials of private feeds."""
+"""The requests and results of the fetcher, and the credentials of private feeds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FetchStatus(StrEnum):
     RATE_LIMITED = "rate_limited"
     CLIENT_ERROR = "client_error"  # any other 4xx
     SERVER_ERROR = "server_error"
-    BAD_RESPONSE = "bad_response"  # no HTTP, or a body that cannot be decoded
+    BAD_RESPONSE = "bad_response"  # not HTTP, or a body that cannot be decoded
     TOO_LARGE = "too_large"
     REDIRECT_LOOP = "redirect_loop"
     TIMEOUT = "timeout"
@@ -37,7 +37,7 @@ class FetchStatus(StrEnum):
     CONNECTION = "connection"
     REFUSED_ADDRESS = "refused_address"
     INVALID_URL = "invalid_url"
-    DUPLICATE = "duplicate"  # its page names, or it has moved to, another registered feed: disables
+    DUPLICATE = "duplicate"  # the page or a redirect of the feed leads to another registered feed: disables
     BREAKER_OPEN = "breaker_open"  # no request was sent, because the host keeps failing
 
 
@@ -45,7 +45,7 @@ READABLE = frozenset({FetchStatus.FETCHED, FetchStatus.UNCHANGED, FetchStatus.NO
 PERMANENT = frozenset({FetchStatus.GONE, FetchStatus.NOT_FOUND, FetchStatus.DUPLICATE})
 
 CREDENTIAL_NAME = re.compile(r"FEED_CREDENTIAL_[A-Z0-9_]{1,80}")
-"""Only settings of this kind, or a feed could send out any other secret of the app."""
+"""The only settings that a feed may name: any other could be a secret of the app, which the feed would send out."""
 
 _BASIC = re.compile(r"basic\s+([^:\s]+):(.+)", re.IGNORECASE)
 _HEADER = re.compile(r"header\s+([A-Za-z0-9!#$%&'*+.^_`|~-]+):\s*([\x20-\x7e]+)", re.IGNORECASE)
@@ -71,7 +71,7 @@ def credentials_in(environment: Mapping[str, str]) -> Callable[[str], Credential
     setting that is missing or malformed. On Azure such a setting is a Key Vault reference."""
 
     def credential(name: str) -> Credential:
-        # The form checks the name, too; but a feed's document may have been written without the form.
+        # services/feeds/form.py checks the name too, but a feed's document may have been written in another way.
         text = environment.get(name, "").strip() if CREDENTIAL_NAME.fullmatch(name) else ""
         if basic := _BASIC.fullmatch(text):
             return BasicCredential(basic[1], basic[2])
@@ -88,8 +88,8 @@ class FetchRequest:
     """`etag` and `last_modified` make the request conditional; `body_hash` is the hash of the last body.
 
     The credential goes to the URL's own origin only. The repr has no URL, whose query may be a secret. `reservation` is
-    the body's share of the memory for bodies. With `read_body` false a 2xx is a BAD_RESPONSE: only another status is of
-    interest.
+    the body's share of the memory for bodies. With `read_body` false the result of a 2xx is BAD_RESPONSE: the caller
+    wants to see another status.
     """
 
     url: str = field(repr=False)
@@ -104,13 +104,14 @@ class FetchRequest:
 
 @dataclass(frozen=True, slots=True)
 class FetchResult:
-    """The outcome of a fetch, with what to save of it.
+    """The outcome of a fetch, with the values to save.
 
     `etag`, `last_modified` and `body_hash` are to be saved after any outcome: a 304 or an error keeps those of the
-    request, a body has its own. `max_age` is this response's; None from a 304 without one. `moved_to` is set if all
-    redirects were permanent; save it once the body has proved to be a feed. BREAKER_OPEN is no failure of the feed;
-    `retry_after` is then when the host may be asked again. `duration_ms` is time spent with servers, without waiting
-    for a slot or between attempts. `error` has no query and no secret; `fingerprint` is one of few, for counting.
+    request, a body has its own. `max_age` is that of the response; a 304 may have none. `moved_to` is set if all
+    redirects were permanent; save it once the body has proved to be a feed. BREAKER_OPEN is not a failure of the feed;
+    `retry_after` is then the wait until the host may be tried again. `duration_ms` is time spent with servers, without
+    waiting for a slot or between attempts. `error` has no query and no secret; `fingerprint` is a class of failures,
+    for counting.
     """
 
     status: FetchStatus

@@ -1,4 +1,4 @@
-"""What a response says: when to come back, with which validators, and its body, decoded within bounds. Pure.
+"""Reads a response: Retry-After, max-age, validators, and the body, decoded within limits. Pure.
 
 Dates are compared with the server's own Date where it sends one, so that a wrong clock on either side cancels out.
 """
@@ -24,22 +24,22 @@ Problem = Literal["too_large", "corrupt", "unknown_encoding"]
 STEP_BYTES = 256 * 1024
 RATIO_FROM_BYTES = 1024 * 1024
 MOST_RATIO = 100
-"""A feed compresses to a tenth or twentieth, a bomb to a thousandth. Bodies of up to RATIO_FROM_BYTES may compress to
-anything."""
+"""A feed compresses to a tenth or twentieth, a bomb to a thousandth. For bodies of up to RATIO_FROM_BYTES, any ratio is
+allowed."""
 MOST_MEMBERS = 64
 
 GZIP_MAGIC = b"\x1f\x8b"
 
 
 def retry_after_seconds(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Retry-After in seconds from now, never negative; None without one that can be read."""
+    """Retry-After in seconds from now, never negative; None if the header is missing or cannot be parsed."""
     value = headers.get("Retry-After", "").strip()
     seconds = _seconds(value)
     return _seconds_until(value, headers, now) if seconds is None else seconds
 
 
 def max_age_seconds(headers: Mapping[str, str], now: datetime) -> float | None:
-    """For how long the response stays fresh, less the time that it spent in caches; None if it does not say."""
+    """For how long the response stays fresh, less the time that it spent in caches; None if no header gives this."""
     control = headers.get("Cache-Control", "")
     if _MUST_ASK.search(control):
         return None
@@ -50,7 +50,7 @@ def max_age_seconds(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def validator(value: str | None) -> str | None:
-    """An ETag or Last-Modified that can be sent back; None for any other."""
+    """An ETag or Last-Modified that can be sent in a request; None for any other text."""
     if value is None or len(value) > LONGEST_VALIDATOR or not _SENDABLE.fullmatch(value):
         return None
     return value.strip() or None
@@ -81,8 +81,8 @@ def _http_date(value: str) -> datetime | None:
 class BoundedDecoder:
     """Decodes one body step by step, so that a bomb is noticed before it has cost memory or time.
 
-    Some servers name a wrong Content-Encoding: a body that is called gzip but is not stays as it is, and a body that is
-    gzip without being called so is decompressed. After a `problem` nothing more is read.
+    Some servers send a wrong Content-Encoding. So a body is decompressed as gzip if, and only if, it begins as gzip
+    does. After a `problem` nothing more is read.
     """
 
     def __init__(self, encoding: str, most_bytes: int) -> None:
@@ -126,7 +126,7 @@ class BoundedDecoder:
         if start.startswith(GZIP_MAGIC):
             self._inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
         elif self._encoding == "deflate":
-            # RFC 9110 means zlib's format, but many servers send the bare stream.
+            # RFC 9110 defines deflate as zlib's format, but many servers send the bare stream.
             wrapped = start[0] & 0x0F == 8 and (start[0] << 8 | start[1]) % 31 == 0
             self._inflater = zlib.decompressobj(zlib.MAX_WBITS if wrapped else -zlib.MAX_WBITS)
 
@@ -151,7 +151,7 @@ class BoundedDecoder:
                 return
 
     def _next_member(self, rest: bytes) -> bool:
-        """Whether `rest`, after the end of one gzip member, begins another. Anything else there is padding."""
+        """Whether `rest`, after the end of one gzip member, begins another. Other bytes there are padding."""
         if not rest.startswith(GZIP_MAGIC):
             return False
         self._members += 1

@@ -1,8 +1,8 @@
-"""One GET within bounds of size and time, through httpx over aiohttp's connections. Neither retries nor redirects.
+"""One GET within limits of size and time, through httpx over aiohttp's connections. Neither retries nor redirects.
 
-Every connection is made by a socket factory that checks the address it is about to connect to, so that no name can
-change its meaning between the check and the connection. Each failure has its own status: errors are httpx's, with the
-system's own as their cause. docs/adr/0007-fetching.md says why this is not httpx's own pool.
+A socket factory makes every connection and checks its address, so that a name cannot resolve to another address between
+the check and the connection. Each failure has its own status: errors are httpx's, with the system's own as their cause.
+docs/adr/0007-fetching.md gives the reasons for not using httpx's own pool.
 """
 
 from __future__ import annotations
@@ -35,15 +35,16 @@ KEEP_ALIVE_SECONDS = 15.0
 _NO_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None)
 _NO_BODY = httpx.ByteStream(b"")
 _TOO_LARGE_HEADERS = ("Got more than", "Too many headers")
-"""How aiohttp's messages begin: it has no type for them. With another wording the failure is `bad_response:http`."""
+"""How aiohttp's messages for these errors begin, which have no type of their own. If aiohttp changes the wording, the
+failure becomes `bad_response:http`."""
 
 _CONNECTION_ERRORS = {
     errno.ECONNREFUSED: ("refused", "the connection was refused"),
     errno.ECONNRESET: ("reset", "the server broke the connection off"),
     errno.EPIPE: ("reset", "the server broke the connection off"),
-    errno.EHOSTUNREACH: ("unreachable", "no way to the host"),
-    errno.ENETUNREACH: ("unreachable", "no way to the host's network"),
-    errno.EADDRNOTAVAIL: ("unreachable", "no way to the address"),
+    errno.EHOSTUNREACH: ("unreachable", "the host is unreachable"),
+    errno.ENETUNREACH: ("unreachable", "the host's network is unreachable"),
+    errno.EADDRNOTAVAIL: ("unreachable", "the address is unreachable"),
 }
 
 
@@ -59,7 +60,8 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The outcome of a step that has no response. `responded`: the host did speak HTTP, so that it is not at fault."""
+    """A step without a usable response. `responded`: the host sent a response, so the breaker does not count the
+    failure."""
 
     status: FetchStatus
     error: str
@@ -131,7 +133,7 @@ class HttpClient:
 
     def _unread(self, problem: Problem, encoding: str) -> Failure:
         if problem == "too_large":
-            text = f"larger than {self._most_bytes / 1e6:.3g} MB, or compressed beyond belief"
+            text = f"larger than {self._most_bytes / 1e6:.3g} MB, or compressed too much"
             return Failure(FetchStatus.TOO_LARGE, text, "too_large", responded=True)
         text = f"the body cannot be decoded (Content-Encoding: {encoding[:40] or 'none'})"
         return Failure(FetchStatus.BAD_RESPONSE, text, f"bad_response:{problem}", responded=True)
@@ -148,7 +150,7 @@ async def _grow(reservation: BodyReservation, size: int, deadline: asyncio.Timeo
 
 
 def _request(url: URL, headers: Mapping[str, str]) -> httpx.Request:
-    # With a stream, though an empty one, httpx adds no headers of its own.
+    # With a stream, even an empty one, httpx adds no headers of its own.
     return httpx.Request(
         "GET", _as_httpx(str(url)), headers=[(n.encode(), v.encode()) for n, v in headers.items()], stream=_NO_BODY
     )
@@ -181,11 +183,11 @@ def _failure(error: httpx.TransportError, url: URL, responded: bool) -> Failure:
 
 
 class RefusedAddress(OSError):
-    """Raised while connecting. Only after an OSError does aiohttp try the next address."""
+    """Raised while connecting. An OSError, since aiohttp tries the next address only after an OSError."""
 
 
 class LookupFailed(httpx.ConnectError):
-    """The name has no address, or none can be found now. httpx has no class of its own for that."""
+    """The name has no address, or the lookup failed. httpx has no class for these errors."""
 
 
 class Resolver(AbstractResolver):
@@ -219,7 +221,7 @@ class Resolver(AbstractResolver):
 
 
 class CheckedTransport(httpx.AsyncBaseTransport):
-    """Owns the connections. For requests without a body, and without a timeout of its own. `tls` and `resolver` replace
+    """Owns the connections. Sends requests without a body, and has no timeout of its own. `tls` and `resolver` replace
     the system's in tests."""
 
     def __init__(
@@ -258,8 +260,8 @@ class CheckedTransport(httpx.AsyncBaseTransport):
             await resolver.close()
 
     def _open_session(self) -> aiohttp.ClientSession:
-        """The session, made inside the loop at the first use. A retry after `aclose` gets none: its connections would
-        never be closed."""
+        """The session, made inside the loop at the first use. After `aclose` a retry gets an error instead: connections
+        of a new session would never be closed."""
         if self._closed:
             raise RuntimeError("this transport is closed")
         if self._session is None:
@@ -289,7 +291,7 @@ class CheckedTransport(httpx.AsyncBaseTransport):
 
 
 class _Body(httpx.AsyncByteStream):
-    """The bytes as they arrive. Closing it early closes the connection, which would otherwise have to be read out."""
+    """The bytes of a body as they arrive. Closing the stream early closes the connection too."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
@@ -306,7 +308,7 @@ class _Body(httpx.AsyncByteStream):
 
 
 def _headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The first of each name, since httpx would join two; in UTF-8, since httpx would guess the encoding."""
+    """The first header of each name, since httpx would join two; in UTF-8, since httpx would guess the encoding."""
     first: dict[bytes, bytes] = {}
     for name, value in headers:
         first.setdefault(name.lower(), value if value.isascii() else value.decode("utf-8", "replace").encode())
@@ -314,7 +316,7 @@ def _headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]
 
 
 def _as_httpx_error(error: Exception) -> httpx.TransportError | httpx.InvalidURL:
-    # Without the error's own text, which may have a URL with its query.
+    # The type only: the text of the error may have a URL with its query.
     text = type(error).__name__
     if isinstance(error, aiohttp.InvalidURL):
         return httpx.InvalidURL(text)
@@ -328,6 +330,6 @@ def _as_httpx_error(error: Exception) -> httpx.TransportError | httpx.InvalidURL
 
 
 def _system_error(error: Exception) -> Exception:
-    """The system's own error, where aiohttp's wraps one."""
+    """The error of the system that aiohttp's error wraps, if it wraps one."""
     reason: Exception | None = getattr(error, "certificate_error", None) or getattr(error, "os_error", None)
     return reason or error

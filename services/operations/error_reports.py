@@ -19,7 +19,8 @@ LAST_SECONDS = 2.0
 
 
 def begin(dsn: str, version: str) -> Callable[[], None]:
-    """Starts reporting, in a thread of its own. The returned function sends the waiting reports and ends it."""
+    """Starts reporting, in a thread of its own. The returned function sends the waiting reports and ends that
+    thread."""
     sentry_sdk.init(
         dsn,
         release=f"toolpulse@{version}",

@@ -1,7 +1,7 @@
 """The health of the app, and that of the cache in detail.
 
-The `judge_*` functions are pure; Health and CacheHealth read what these judge. `GET health` is open to everybody:
-Health names no address, key or feed.
+The `judge_*` functions are pure; Health and CacheHealth read their arguments. `GET health` needs no key, so Health
+names no address, key or feed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from services.topology import QUEUES, TIMERS, Timer
 Status = Literal["healthy", "degraded", "unhealthy"]
 _WORST: tuple[Status, ...] = ("healthy", "degraded", "unhealthy")
 
-ANSWER_SHARED_SECONDS = 1.0
+REPORT_SHARED_SECONDS = 1.0
 CHECK_SECONDS = 5.0
 JUST_STARTED = timedelta(seconds=60)
 FIRST_RUNS_WITHIN = timedelta(minutes=15)
@@ -64,7 +64,7 @@ _ENABLED = Where("enabled", "eq", True)
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The result of one check: a status, the reason in words, and figures."""
+    """The result of one check: a status, the reason as text, and figures."""
 
     status: Status
     detail: str
@@ -120,7 +120,7 @@ def judge_timers(timers: Sequence[Timer], beats: Mapping[str, Heartbeat], starte
 
 
 def judge_queues(depths: Sequence[QueueDepth]) -> Check:
-    """Degraded while there are poison messages: their work was given up, and a person must decide."""
+    """Degraded while there are poison messages: their work is not done, and a person must decide what to do."""
     poisoned = [depth.name for depth in depths if depth.poison]
     facts = {
         "messages": {depth.name: depth.messages for depth in depths},
@@ -209,7 +209,7 @@ def lacks_of(
 
 
 class Health:
-    """`started` is when this worker began; `sources_on` are the news APIs that have a token, `sources_off` those that
+    """`started` is when this worker started; `sources_on` are the news APIs that have a token, `sources_off` those that
     have none."""
 
     def __init__(
@@ -236,12 +236,12 @@ class Health:
     async def report(self) -> HealthReport:
         """All checks. Callers within a second share one report."""
         loop = asyncio.get_running_loop()
-        if self._latest is None or loop.time() - self._latest[0] > ANSWER_SHARED_SECONDS:
-            self._latest = (loop.time(), loop.create_task(self._ask_all()))
+        if self._latest is None or loop.time() - self._latest[0] > REPORT_SHARED_SECONDS:
+            self._latest = (loop.time(), loop.create_task(self._check_all()))
         return await asyncio.shield(self._latest[1])
 
-    async def _ask_all(self) -> HealthReport:
-        asked: dict[str, Callable[[], Awaitable[Check]]] = {
+    async def _check_all(self) -> HealthReport:
+        checks: dict[str, Callable[[], Awaitable[Check]]] = {
             "database": self._database,
             "scheduler": self._scheduler,
             "feeds_active": self._feeds_active,
@@ -249,8 +249,8 @@ class Health:
             "queues": self._queue_depths,
             "cache": self._cache,
         }
-        checks = await asyncio.gather(*(_asked(ask) for ask in asked.values()))
-        return HealthReport(dict(zip(asked, checks, strict=True)), self._version, self._clock())
+        results = await asyncio.gather(*(_checked(check) for check in checks.values()))
+        return HealthReport(dict(zip(checks, results, strict=True)), self._version, self._clock())
 
     async def _database(self) -> Check:
         await self._store.ping()
@@ -282,11 +282,11 @@ class Health:
         return judge_cache(await last_metadata(self._store), self._started, self._clock())
 
 
-async def _asked(ask: Callable[[], Awaitable[Check]]) -> Check:
+async def _checked(check: Callable[[], Awaitable[Check]]) -> Check:
     """A check that fails is unhealthy, and does not stop the others."""
     try:
         async with asyncio.timeout(CHECK_SECONDS):
-            return await ask()
+            return await check()
     except TimeoutError:
         return Check("unhealthy", f"no answer within {CHECK_SECONDS:.0f} s")
     except ToolpulseError as error:
@@ -294,7 +294,7 @@ async def _asked(ask: Callable[[], Awaitable[Check]]) -> Check:
 
 
 class CacheHealth:
-    """`started` is when this worker began."""
+    """`started` is when this worker started."""
 
     def __init__(self, store: Store, catalog: Catalog, counters: Counters, clock: Clock, started: datetime) -> None:
         self._store = store

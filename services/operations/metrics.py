@@ -1,7 +1,7 @@
 """`GET metrics`: the stored totals as Prometheus text. The metrics of ingestion have the names of its specification.
 
 Counters are sums over all instances since the first deployment, so that only one instance must be scraped.
-`memory_usage_bytes` and `database_connection_pool_size` are of the instance that answers.
+`memory_usage_bytes` and `database_connection_pool_size` are those of the instance that serves the request.
 """
 
 from __future__ import annotations
@@ -120,12 +120,12 @@ def histogram(name: str, about: str, buckets: Mapping[float, int], count: int, s
 
 
 def labelled(labels: Labels) -> str:
-    """Values are ids, which need no escaping."""
+    """The labels of a sample. Their values are ids, which need no escaping."""
     return "{" + ",".join(f'{name}="{value}"' for name, value in labels.items()) + "}" if labels else ""
 
 
 def resident_bytes() -> int:
-    """The resident memory of this process; its maximum so far where the system has no /proc."""
+    """The resident memory of this process; on a system without /proc, its maximum so far."""
     if _STATM.exists():
         return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

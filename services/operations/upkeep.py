@@ -1,7 +1,7 @@
 """The work of `clean_up`, every five minutes: logs the age of the last refresh and the depths of the queues, and finds
 overdue work to send again.
 
-The lines are logged whether or not a queue has messages, so that their absence can raise an alert.
+The lines are logged even if all queues are empty, so that missing lines can raise an alert.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The items of one document: what every reader does with an entry, its limits, and counts of what was repaired."""
+"""The items of one feed document: the checks and limits that all parsers share, and counts of repairs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _USER = re.compile(r"^(https?://)[^\s/?#\\]*@", re.I)
 
 
 class Unreadable(InvalidInput):
-    """A body without items, because it is not what its source should have answered with.
+    """A body that is not of the format that its source should have sent.
 
     `kind` is for counting and for decisions: "empty", "html", "not_a_feed", "not_json" or "refused". The explanation
     quotes no more of the body than an API's own error message.
@@ -38,7 +38,7 @@ class Unreadable(InvalidInput):
 
 
 class Collected:
-    """The items of one document so far, and what the document says of itself."""
+    """The items of one feed document so far, and the document's title, link and version."""
 
     __slots__ = ("_items", "link", "skipped", "title", "version", "warnings")
 
@@ -111,8 +111,8 @@ class Collected:
         )
 
     def items(self) -> tuple[RawItem, ...]:
-        """All items. An id that repeats identifies none of its items, nor does the URL of items without an id that
-        repeats under different headlines."""
+        """All items. Items with the same id lose it. Items without an id that have the same URL and different headlines
+        are flagged `url_shared`."""
         ids = [item.article_id for item in self._items if item.article_id is not None]
         items = self._items
         if len(set(ids)) < len(ids):
@@ -142,12 +142,12 @@ def as_html(text: str, *, is_html: bool) -> str:
 
 
 def normalized_tickers(symbols: Iterable[str]) -> tuple[str, ...]:
-    """In upper case, each once."""
+    """The symbols in upper case, each once."""
     return tuple(dict.fromkeys(symbol.strip().upper() for symbol in symbols if symbol.strip()))
 
 
 def _kept_tags(tags: Sequence[str], repairs: list[str]) -> tuple[str, ...]:
-    """Each once, in order, on one line."""
+    """The tags on one line, each once, in order."""
     kept = dict.fromkeys([one_line(tag) for tag in tags if len(tag) <= MAX_TAG])
     kept.pop("", None)
     if len(kept) > MAX_TAGS:
@@ -165,10 +165,10 @@ def _sharing_url(item: RawItem) -> RawItem:
 
 
 def _web_url(link: str) -> str:
-    """An absolute http or https URL with a host and without spaces; or nothing.
+    """The link as an absolute http or https URL with a host and without spaces; empty if it is not one.
 
-    A user is removed: it is a secret by mistake, or `https://bank.example@elsewhere.example/`. A backslash in the host
-    is refused: browsers read it as a slash, and so see another host.
+    A user in the URL is removed: it is a secret, or disguises the host (`https://bank.example@elsewhere.example/`). A
+    backslash in the host is refused: browsers read it as a slash, and so another host.
     """
     link = _USER.sub(r"\1", one_line(link).replace(" ", "%20"))
     if not link or len(link) > MAX_URL or not _WEB_URL.fullmatch(link):

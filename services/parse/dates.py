@@ -1,4 +1,4 @@
-"""Dates of feeds, to aware UTC: the two common formats directly, all others by feedparser's parsers."""
+"""Parses the dates of feeds to aware UTC: the two common formats directly, all others by feedparser's parsers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OFFSETS["GMT"] = timedelta(0)
 
 
 def parse_date(text: str) -> datetime | None:
-    """The date in whole seconds, in UTC if it has no zone; None for text that is no date, such as "yesterday"."""
+    """The date in whole seconds, in UTC if it has no zone; None for text that is not a date, such as "yesterday"."""
     try:
         moment = _parse_rfc822(text) if text[3:5] == ", " else _parse_iso8601(text)
     except (ValueError, OverflowError, IndexError):
@@ -36,7 +36,7 @@ def first_date(*texts: str) -> datetime | None:
 
 
 def from_unix_seconds(seconds: object) -> datetime | None:
-    """None for 0, by which an API means that it does not know."""
+    """The time of a number of seconds; None for 0, which APIs send for an unknown time."""
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds:
         return None
     try:
@@ -82,7 +82,7 @@ def _parse_as_feedparser(text: str) -> datetime | None:
 
 
 def from_time_tuple(parts: tuple[int, ...]) -> datetime | None:
-    """From feedparser's form of a date in UTC."""
+    """The time of a date as feedparser returns it, in UTC."""
     year, month, day, hour, minute, second = parts[:6]
     try:
         return datetime(year, month, day, hour, minute, min(second, 59), tzinfo=UTC)

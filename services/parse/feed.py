@@ -1,6 +1,6 @@
-"""Feeds of any format (RSS, Atom, JSON Feed), from the bytes of a response. Fetches nothing.
+"""Parses feeds of any format (RSS, Atom, JSON Feed) from the bytes of a response. Fetches nothing.
 
-Chooses the reader of a document, names what is not a feed, and reads from the channel when to fetch it again.
+Chooses the parser for a body, refuses bodies that are not feeds, and reads the channel's hints about the next fetch.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from services.parse.xml_elements import Unsupported
 from services.parse.xml_fast import read_fast
 
 DEFAULT_TYPE = "application/xml"
-"""The type of a body without one: its own XML declaration then names its encoding."""
+"""The type of a body without a Content-Type: the XML declaration then names the encoding."""
 
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([^\s;\"']+)", re.IGNORECASE)
 _DECLARED = re.compile(rb"^<\?xml[^>]{0,200}?encoding\s{0,9}=\s{0,9}[\"']([A-Za-z0-9._-]{1,40})[\"']")
@@ -27,7 +27,7 @@ _WEB_PAGE = re.compile(
     rb"<(?:html\b|!doctype\s{1,9}html\b(?![^>]{0,500}>\s{0,99}<(?:[\w.-]{1,20}:)?(?:rss|rdf|feed|channel)\b))",
     re.IGNORECASE,
 )
-"""But not a feed with a DOCTYPE of HTML."""
+"""Does not match a feed with a DOCTYPE of HTML."""
 _UTF8_MARK = b"\xef\xbb\xbf"
 _MOST_BEFORE_ROOT = 50_000
 _MOST_COMMENTS = 20
@@ -58,7 +58,7 @@ _DAY_NAMES = frozenset({"monday", "tuesday", "wednesday", "thursday", "friday", 
 
 
 def parse(body: bytes, base_url: str, content_type: str | None = None) -> ParsedDocument:
-    """The feed in the body. Relative links are resolved against `base_url`; `content_type` is that header.
+    """The feed in the body. Relative links are resolved against `base_url`; `content_type` is the header.
 
     Raises Unreadable, and nothing else: for an empty body ("empty"), a web page ("html"), and anything else that is not
     a feed ("not_a_feed", "not_json").
@@ -101,7 +101,7 @@ def _is_utf8(plain: bytes, content_type: str) -> bool:
 
 
 def _is_web_page(start: bytes) -> bool:
-    """Whether the first element, after comments and processing instructions, is one of HTML."""
+    """Whether the first element, after comments and processing instructions, is an element of HTML."""
     for _ in range(_MOST_COMMENTS):
         ending = b"-->" if start.startswith(b"<!--") else b"?>" if start.startswith(b"<?") else None
         if ending is None:
@@ -111,7 +111,7 @@ def _is_web_page(start: bytes) -> bool:
 
 
 def _as_utf8(body: bytes, content_type: str) -> tuple[bytes, str]:
-    """UTF-16 and UTF-32 as UTF-8, since everything that follows searches for ASCII."""
+    """The body and its type, with UTF-16 and UTF-32 converted to UTF-8: the parsers search for ASCII."""
     for mark, encoding in _WIDE:
         if body.startswith(mark):
             text = body.decode(encoding, "replace").lstrip("\ufeff\n\r\t ")
@@ -126,15 +126,15 @@ def _web_url(base: str, link: str) -> str | None:
 
 
 def _head(body: bytes) -> bytes:
-    """The document before its first entry."""
+    """The feed document before its first entry."""
     head = body[:_MAX_HEAD]
     first = _FIRST_ENTRY.search(head)
     return head[: first.start()] if first else head
 
 
 def _freshness(head: bytes) -> Freshness:
-    """RSS's ttl, skipHours and skipDays, and the syndication module. By expressions, since feedparser keeps only one of
-    several hours; a wrong match costs a poll, never an article."""
+    """RSS's ttl, skipHours and skipDays, and the syndication module. Regular expressions find them, since feedparser
+    keeps only one of several hours; a wrong match delays a poll, and loses no article."""
     if b"<ttl" not in head and b"<skip" not in head and b"<sy:" not in head:
         return _NO_FRESHNESS
     ttl, hours, days = _TTL.search(head), _SKIP_HOURS.search(head), _SKIP_DAYS.search(head)
@@ -161,6 +161,6 @@ def _update_minutes(head: bytes) -> int | None:
 
 
 def _new_url(head: bytes) -> str | None:
-    """The URL that the feed has moved to for good."""
+    """The URL to which the feed has moved permanently, as its `new-feed-url` names it."""
     moved = _MOVED.search(head) if b"new-feed-url" in head else None
     return moved[1].decode("ascii").replace("&amp;", "&") if moved else None

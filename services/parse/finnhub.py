@@ -1,6 +1,6 @@
 """Finnhub's company news: https://finnhub.io/docs/api/company-news.
 
-An unknown symbol is answered with an empty list, as a symbol without news is: neither is an error.
+The response for an unknown symbol is an empty list, as for a symbol without news. Neither is an error.
 """
 
 from __future__ import annotations

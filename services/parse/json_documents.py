@@ -1,4 +1,4 @@
-"""JSON from strangers, within bounds, and JSON Feed 1.0 and 1.1 (https://www.jsonfeed.org/version/1.1/)."""
+"""Untrusted JSON, within limits, and JSON Feed 1.0 and 1.1 (https://www.jsonfeed.org/version/1.1/)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from services.parse.urls import resolved
 
 MAX_VALUES = 1_000_000
 _WINDOWS_1252 = {0xDC00 + byte: bytes([byte]).decode("cp1252", "replace") for byte in range(0x80, 0x100)}
-"""By the surrogates that stand for bytes that are not UTF-8."""
+"""The characters of Windows-1252, by the surrogates that stand for bytes that are not UTF-8."""
 _LONE_SURROGATE = re.compile(r"\\[uU][dD][89a-fA-F]")
 
 
@@ -37,8 +37,8 @@ def read_json_feed(body: bytes, base: str) -> Collected:
 
 
 def load_json(body: bytes, warnings: Counter[str]) -> Any:
-    """The document, without characters that no store can hold. Raises Unreadable for a body that is not JSON, or that
-    would take too much memory.
+    """The parsed JSON, without characters that no store can store. Raises Unreadable for a body that is not JSON, or
+    that would take too much memory.
 
     Bytes that are not UTF-8 are read as Windows-1252, and counted as a warning.
     """

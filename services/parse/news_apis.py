@@ -1,4 +1,4 @@
-"""The news APIs, one entry each: what an API is called, what it is asked, and how its articles are read. Sends nothing.
+"""The news APIs, one entry each: the name, the parameters of a request, and how a response is read. Sends nothing.
 
 To add an API, write a module with `query` and `collect`, as tiingo.py and finnhub.py have, and add an entry to
 NEWS_APIS. The settings <NAME>_TOKEN and <NAME>_BASE_URL, the API's feed and its requests follow from the entry.
@@ -30,10 +30,10 @@ class NewsApi:
     path: str
     auth_header: str
     auth_format: str
-    """The value of `auth_header`, with {} for the token. The URL holds no token: URLs are logged."""
+    """The value of `auth_header`, with {} for the token. The URL has no token, since URLs are logged."""
     tickers_per_request: int
     query: Callable[[Sequence[str], date, date], Mapping[str, str]]
-    """The parameters that ask about these tickers, from the first to the last of two UTC days."""
+    """The query parameters for these tickers, from the first to the last UTC day."""
     collect: Callable[[Mapping[str, Any], Collected], None]
     """Adds one article of a response."""
 
@@ -41,7 +41,8 @@ class NewsApi:
         return f"{base_url.rstrip('/')}{self.path}"
 
     def request_urls(self, tickers: Sequence[str], since: datetime, until: datetime, base_url: str) -> list[str]:
-        """What to ask about the tickers in a window. Nothing about no tickers: that would ask for everything."""
+        """The URLs that request the articles about the tickers in a window; none without tickers, since a request
+        without them would return all articles."""
         first, last = since.astimezone(UTC).date(), max(since, until).astimezone(UTC).date()
         wanted = normalized_tickers(tickers)
         return [
@@ -51,7 +52,7 @@ class NewsApi:
         ]
 
     def parse(self, body: bytes) -> ParsedDocument:
-        """The articles of one response. Raises Unreadable for anything but a list: "refused" with the API's own words
+        """The articles of one response. Raises Unreadable for any JSON but a list: "refused", with the API's message,
         for an error, "not_json" otherwise."""
         collected = Collected()
         collected.version = self.name
@@ -61,7 +62,7 @@ class NewsApi:
             quote = " ".join(words.split())[:_LONGEST_QUOTE] or "no articles"
             raise Unreadable("refused", f"{self.title} answered: {quote}")
         if not isinstance(document, list):
-            raise Unreadable("not_json", f"{self.title} answered with neither articles nor an error")
+            raise Unreadable("not_json", f"the response of {self.title} has neither articles nor an error")
         for article in document:
             if isinstance(article, dict):
                 self.collect(article, collected)

@@ -1,6 +1,6 @@
 """Plain text: HTML to text, headlines, and publishers' names at the end of headlines. Not a sanitiser of HTML.
 
-Every function is linear in its input, since texts come from strangers.
+Every function takes time linear in its input, since texts are not trusted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ _BLOCK_NAMES = (
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _INVISIBLE_NAMES = "applet audio head iframe noembed noscript object script select style svg template textarea video"
 _INVISIBLE = {name: re.compile(rf"</{name}\b", re.IGNORECASE) for name in _INVISIBLE_NAMES.split()}
-"""Elements whose content is not prose. Without an end tag their content goes on to the end, as in browsers."""
+"""Elements whose content is not shown as text. Without an end tag, the content extends to the end of the document, as
+in browsers."""
 
 _TAG_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9]*")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
@@ -40,7 +41,7 @@ _PLAIN_TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]*)(?:>|(?=[\s/])[^<>\"']*(?:(?:
 
 
 class _Replacements(dict[str, str]):
-    """The text that replaces a tag, by the tag's name. For any other tag, `<`: then the source is read tag by tag."""
+    """The text that replaces a tag, by the tag's name. For any other tag, `<`: the source is then read tag by tag."""
 
     def __missing__(self, name: str) -> str:
         return self.get(name.lower(), "<")
@@ -50,7 +51,7 @@ _REPLACEMENTS = _Replacements({name: " " if name in _BLOCKS else "" for name in 
 
 MAX_HTML = 1_000_000
 ROUNDS = 3
-"""How often a title is unescaped: publishers escape twice, seldom thrice."""
+"""How often a title is unescaped: some publishers escape it two or three times."""
 
 
 def html_to_text(source: str) -> str:
@@ -71,7 +72,7 @@ def headline_text(title: str, *, is_html: bool) -> str:
     """A title as plain text on one line, even if its publisher escaped it twice.
 
     A title that is declared as plain text is treated as such, unless it looks like HTML; but entities are always
-    decoded, since no headline is meant to show `&amp;`.
+    decoded, since a headline with a literal `&amp;` is a mistake of its publisher.
     """
     if "<" not in title and "&" not in title:
         return one_line(title)
@@ -106,7 +107,7 @@ def unescape(text: str) -> str:
 
 def one_line(text: str) -> str:
     """White space of any kind becomes single spaces; control characters and lone surrogates are removed."""
-    if text.isprintable():  # then its only white space is spaces
+    if text.isprintable():  # so its only white space is spaces
         while "  " in text:
             text = text.replace("  ", " ")
         return text.strip(" ")
@@ -191,7 +192,7 @@ def repaired(text: str | None) -> str:
     if not text:
         return ""
     text = text.strip()
-    # Both mistakes leave characters from U+0080 to U+00BF, whose UTF-8 begins with this byte, and no other's does.
+    # Both mistakes leave characters from U+0080 to U+00BF. Only the UTF-8 of these begins with this byte.
     if text.isascii() or b"\xc2" not in text.encode():
         return text
     with suppress(UnicodeError):
@@ -212,7 +213,7 @@ _NOT_NAME = re.compile(r"[\W_]+")
 def strip_publisher(headline: str, names: Iterable[str | None] = ()) -> str:
     """`headline` without a publisher's name at its end ("… - Reuters", "… | CNBC"), so that copies are found.
 
-    Only one of `names` or a well-known name is removed: any other tail may be part of what the headline says. Names are
+    Only one of `names` or a well-known name is removed: any other tail may be part of the headline proper. Names are
     compared without case, punctuation, a leading "the" and a domain's ending: "Reuters", "reuters.com" and "The
     Reuters" are equal. At least one word is left. Two names at most are removed: "… - Reuters | CNBC".
     """

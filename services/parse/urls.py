@@ -1,4 +1,4 @@
-"""URLs: normalized, to compare pages, and the links of feeds, resolved.
+"""Normalizes URLs, to compare pages, and resolves the links of feeds.
 
 Normalizing removes only differences that practically never separate two pages: scheme, case of the host, default ports,
 fragments, tracking parameters, the order of parameters, percent-encoding, a last slash. Paths keep their case. A
@@ -30,20 +30,20 @@ _ESCAPE = re.compile("%[0-9A-Fa-f]{2}|%")
 _HOST = re.compile("[a-z0-9._~%-]+")
 _DEFAULT_PORTS = (80, 443)
 _USUAL = re.compile(r"https?://([a-z0-9-]+(?:\.[a-z0-9-]+)+)((?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*)/?")
-"""Of nearly all URLs: only the scheme and a last slash have another spelling."""
+"""Matches nearly all URLs. Normalizing them changes only the scheme and a last slash."""
 
 
 is_plain_url = re.compile(
     r"https?://[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]{1,4})?/[!-\"$-:<->@-~]*(?:\?[!-\"$-:<-~]+)?"
 ).fullmatch
-"""Whether resolving and repairing change nothing of a URL, and a link may be one."""
+"""Matches URLs that resolving and repairing do not change."""
 is_plain_id = re.compile(r"(?:tag|urn):[A-Za-z0-9.,:_-][A-Za-z0-9/.,:_-]*").fullmatch
 _EXTRA_SLASHES = re.compile(r"^([A-Za-z][A-Za-z0-9+-.]*://)/*")
 _LOST_AMPERSAND = re.compile("&([A-Za-z0-9_]+);")
 
 
 def resolved(base: str, link: str) -> str:
-    """An absolute URL as it is, a relative one against the document's base; as feedparser does it."""
+    """The link as an absolute URL, a relative link resolved against `base`, as feedparser does it."""
     if is_plain_url(link) or is_plain_id(link):
         return link
     try:
@@ -70,7 +70,7 @@ def normalize_url(url: str) -> str:
     parts = urlsplit(url.strip())
     host = _host(parts.hostname or "")
     if not host:
-        raise ValueError("a URL without a host identifies nothing")
+        raise ValueError("a URL without a host identifies no page")
     port = parts.port
     authority = host if port is None or port in _DEFAULT_PORTS else f"{host}:{port}"
     path = _without_dots(_encoded(parts.path, _PATH_SAFE)).rstrip("/") or "/"

@@ -1,7 +1,7 @@
-"""The elements of a feed as feedparser reads them: what each tag means, and its text, type and attributes.
+"""The elements of a feed as feedparser reads them: the kind of each tag, and its text, type and attributes.
 
 feedparser uses a prefix of its own for each namespace that it knows. Elements for which it has no handler change
-nothing that is read here. A tag that feedparser handles and that is not in these tables is UNSUPPORTED.
+none of the values that are read here. A tag that feedparser handles and that is not in these tables is UNSUPPORTED.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ RSS1 = "{http://purl.org/rss/1.0/}"
 RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
 
 
-# Kinds of elements. Integers, since looking up the members of an enum costs more than all else that is done with one.
+# Kinds of elements. Integers, since looking up a member of an enum takes longer than all other work on an element.
 IGNORE = 0
 TITLE = 1
 LINK = 2
@@ -136,7 +136,7 @@ class Kinds(dict[str, int]):
         return UNSUPPORTED if handled and not harmless else IGNORE
 
     def _own_prefix(self, namespace: str) -> str | None:
-        """The document's prefix for a namespace that feedparser does not know, and by which feedparser then goes. None
+        """The document's prefix for a namespace that feedparser does not know: feedparser then uses this prefix. None
         if the prefix is not certain."""
         if namespace not in self._prefixes:
             if len(self._prefixes) >= MAX_OTHER_NAMESPACES:
@@ -164,11 +164,11 @@ def _feedparser_prefixes() -> dict[str, str]:
 
 
 LONGEST_TAG = 65_536
-"""Attributes take a hundred times their size in memory. A longer tag is an attack, or contains a picture."""
+"""In bytes. Attributes take a hundred times their size in memory; a longer tag is an attack, or contains a picture."""
 
 _TAG_NAME = re.compile(rb"<[A-Za-z][\w:.-]*")
 _TAG = re.compile(rb"""<[A-Za-z](?:[^'"<>]++|"[^"]*+"(?=[>/\s]|\w+=)|'[^']*+'(?=[>/\s]|\w+=))*+[^<>]*+""")
-"""A tag up to where feedparser ends it."""
+"""A tag, up to the end that feedparser sees."""
 _FAR_FROM_THE_NEXT = re.compile(rb"<(?=[A-Za-z])[^<]{%d,}" % LONGEST_TAG)
 
 _HTML_KINDS = (SUMMARY, MEDIA_SUMMARY, ENCODED)
@@ -177,11 +177,12 @@ _REFUSED_ATTRIBUTES = frozenset({"base", "{http://www.w3.org/XML/1998/namespace}
 
 
 class Unsupported(Exception):
-    """The fast reader might read the document differently from feedparser, which therefore has to read it."""
+    """The fast parser might read the document differently from feedparser, so feedparser has to read it."""
 
 
 def has_long_tag(data: bytes) -> bool:
-    """For well-formed XML. In nearly all documents a search at a few places is enough."""
+    """Whether well-formed XML has a tag longer than LONGEST_TAG. For nearly all documents, a few searches are
+    enough."""
     half = LONGEST_TAG // 2
     if all(data.find(b"<", start, start + half) >= 0 for start in range(0, len(data) - half + 1, half)):
         return False
@@ -189,7 +190,7 @@ def has_long_tag(data: bytes) -> bool:
 
 
 def without_long_tags(data: bytes) -> bytes:
-    """Any document, with only the names of tags that are too long."""
+    """The document, without the attributes of tags that are too long."""
     return _TAG.sub(_name_if_long, data)
 
 

@@ -1,4 +1,4 @@
-"""The fast reader: well-formed RSS 2.0, RSS 1.0 and Atom, read as feedparser reads them, many times faster.
+"""The fast parser: well-formed RSS 2.0, RSS 1.0 and Atom, read as feedparser reads them, many times faster.
 
 Anything that feedparser might read differently raises Unsupported: feedparser then reads the whole document. Tests
 compare the titles, links, ids, dates, tags and texts of both.
@@ -58,9 +58,10 @@ _NO_DEPTHS: Mapping[Element, int] = {}
 
 DEEPEST = 20
 MANY_TAGS = 450_000
-"""More than a feed of the largest size that is fetched has. As many still make a tree of moderate size."""
+"""More tags than a real feed of the largest allowed size has. The tree of so many elements is still of moderate
+size."""
 MANY_ATTRIBUTES = 30_000
-"""More than a tag has that is long because it contains a picture."""
+"""More attributes than a document has whose tags are long because they contain pictures."""
 
 
 def read_fast(data: bytes, base: str) -> Collected:
@@ -83,7 +84,7 @@ def read_fast(data: bytes, base: str) -> Collected:
 def _has_doctype(data: bytes) -> bool:
     root = _ROOT.search(data)
     prolog = data[: root.start()] if root else data
-    # What looks like the root may stand in a comment or a processing instruction before the root.
+    # The first `<` with a letter may be inside a comment or a processing instruction before the root.
     hidden = b"<!" in prolog or prolog.count(b"<?") > prolog.startswith(b"<?xml")
     return hidden and b"<!DOCTYPE" in data
 
@@ -158,8 +159,8 @@ class _Reader:
         self._collect(entry, _NO_DEPTHS, entry.get(_ABOUT) or "")
 
     def _collect(self, entry: Iterable[Element], depths: Mapping[Element, int], about: str) -> None:  # noqa: PLR0912, PLR0915
-        """Adds one entry. The elements are read in feedparser's order of events, in one function: for 60,000 entries a
-        second, calls are what there is to save."""
+        """Adds one entry. The elements are read in feedparser's order of events. One function, since at 60,000 entries
+        a second function calls take most of the time."""
         title = summary = link = None
         title_is_html = title_is_final = summary_is_html = has_content = False
         title_depth = summary_depth = DEEPEST
@@ -209,7 +210,7 @@ class _Reader:
                     summary, summary_depth = as_html(text, is_html=declared_html), depth
                     summary_is_html = declared_html
                 elif declared_html != summary_is_html:
-                    raise Unsupported  # feedparser keeps the text, but with this type
+                    raise Unsupported  # feedparser would keep the text, but use this type
             elif kind in _CONTENTS:
                 text = as_html(text, is_html=is_html(child, kind))
                 has_content = True
@@ -256,7 +257,7 @@ class _Reader:
         return resolved(self.base, href) if attributes.get("type", "text/html").lower() in _HTML_LINK else link
 
     def _id(self, element: Element, text: str) -> tuple[str, str | None]:
-        """The id, and the link that the id is, if it is one."""
+        """The id, and the link if the id is a permalink."""
         if not is_permalink(element):
             return text, None
         if text and not is_plain_url(text) and not is_plain_id(text):
@@ -264,7 +265,8 @@ class _Reader:
         return text, text
 
     def _collect_nested(self, entry: Iterable[Element], about: str) -> None:
-        """Media RSS repeats elements in groups within groups. Which of them counts depends on their depth."""
+        """Adds an entry with nested elements: Media RSS repeats elements in groups, and their depth decides which
+        counts."""
         depths: dict[Element, int] = {}
         for child in entry:
             self._flatten(child, 1, depths)
@@ -283,7 +285,7 @@ class _Reader:
             self._flatten(child, depth + 1, depths)
 
     def _means_nothing(self, element: Element, depth: int = 1) -> bool:
-        """Whether all elements below are ones to ignore."""
+        """Whether all descendants are elements to ignore."""
         if depth > DEEPEST:
             raise Unsupported
         for child in element:

@@ -1,7 +1,7 @@
-"""Reads with feedparser every document that the fast reader does not support: malformed, old or unusual ones.
+"""Parses with feedparser the feed documents that the fast parser does not support: malformed, old or unusual ones.
 
-Runs feedparser's own two parsers, with limits, since hostile documents take them quadratic time. They get bytes, never
-a URL. HTML is neither sanitized nor are its links resolved.
+Runs feedparser's own two parsers, with limits, since they need quadratic time for hostile documents. They get bytes,
+never a URL. HTML is not sanitized, and its links are not resolved.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from services.parse.xml_elements import without_long_tags
 
 MAX_BYTES = 3_000_000
 MAX_MARKS = 100_000
-"""How many "<" are read: about two seconds' work, and more than any known feed of this kind has."""
+"""How many "<" are read. Reading so many takes about two seconds; no known feed of this kind has more."""
 MAX_DECLARATION = 500
 MAX_PROLOG = 20_000
 MAX_BASE = 1_000
 LONGEST_ENTITY = 100
 """Including its name."""
 MOST_REFERENCES = 100_000
-"""To a document's own entities: more could expand three megabytes to a hundred."""
+"""References to the entities that a document defines: more could expand three megabytes to a hundred."""
 MAX_NAMESPACES = 100
-"""feedparser searches all of them for each element."""
+"""feedparser searches all namespaces for each element."""
 
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _FIRST_ELEMENT = re.compile(rb"<[A-Za-z]")
@@ -48,9 +48,9 @@ _LOOKS_LIKE_FEED = re.compile(
 _PAIR = re.compile(
     rb"&#(5[56][0-9]{3}|[xX][dD][89aAbB][0-9a-fA-F]{2});&#(5[67][0-9]{3}|[xX][dD][c-fC-F][0-9a-fA-F]{2});"
 )
-"""One character as its two halves in UTF-16: `&#55357;&#56832;`. Not XML, but how many publishers write an emoji."""
+"""One character as its two halves in UTF-16: `&#55357;&#56832;`. Not valid XML, but many publishers write emoji so."""
 _NO_CHARSETS = frozenset({"punycode", "idna", "raw-unicode-escape", "unicode-escape", "undefined"})
-"""Codecs of Python that are no charsets; the first two take quadratic time."""
+"""Codecs of Python that are not charsets; the first two need quadratic time."""
 
 _DATES = ("published_parsed", "updated_parsed", "created_parsed")
 
@@ -105,7 +105,7 @@ class _Strict(_Limits, api.StrictFeedParser):  # type: ignore[misc]
 
 
 class _Loose(_Limits, api.LooseFeedParser):  # type: ignore[misc]
-    """Goes on after an element over which feedparser raises: the entries behind it are still good."""
+    """Ignores an element for which feedparser raises an error: the entries after it are still read."""
 
     ignored = 0
 
@@ -129,7 +129,7 @@ class _Loose(_Limits, api.LooseFeedParser):  # type: ignore[misc]
 
 
 def read_with_feedparser(body: bytes, base: str, content_type: str) -> Collected:
-    """Raises Unreadable for a document that is in no format of feedparser's."""
+    """Raises Unreadable for a document in a format that feedparser does not know."""
     collected = Collected()
     found: dict[str, Any] = {}
     body, content_type = _with_known_charsets(body, content_type)
@@ -158,9 +158,9 @@ def read_with_feedparser(body: bytes, base: str, content_type: str) -> Collected
 
 
 def _with_known_charsets(body: bytes, content_type: str) -> tuple[bytes, str]:
-    """Without a declaration or header of a charset that does not exist, and with an end of the first line.
+    """The body and type without a charset that does not exist, and with a line break after the XML declaration.
 
-    feedparser searches that line for the declaration, and it may be as long as the document.
+    feedparser searches the whole first line for the declaration, and that line may be as long as the document.
     """
     media_type, charset = parse_content_type(content_type)
     start = body[:MAX_DECLARATION]
@@ -175,7 +175,7 @@ def _with_known_charsets(body: bytes, content_type: str) -> tuple[bytes, str]:
     if declared and not _is_charset(declared[1].decode("ascii", "replace"), plain):
         return body[end:], content_type
     if body.startswith(b"<!DOCTYPE", end):
-        # feedparser recognizes these at the start of a line only, and passes any other on to the XML parser.
+        # feedparser recognizes an entity at the start of a line only, and passes any other to the XML parser.
         prolog = body[end : end + MAX_PROLOG].replace(b"<!ENTITY", b"\n<!ENTITY")
         return body[:end] + b"\n" + prolog + body[end + MAX_PROLOG :], content_type
     return (body if ended else line[:end] + b"\n" + body[end:]), content_type
@@ -198,7 +198,7 @@ def _joined(pair: re.Match[bytes]) -> bytes:
 
 
 def _bounded(data: bytes, collected: Collected) -> bytes:
-    """Cut off where it would take too long, and without constructs that only hostile documents have."""
+    """The document, cut off where parsing would take too long, without constructs that only hostile documents have."""
     end = min(len(data), MAX_BYTES)
     if data.count(b"<", 0, end) > MAX_MARKS:
         position = -1
@@ -219,7 +219,8 @@ def _bounded(data: bytes, collected: Collected) -> bytes:
 
 
 def _if_harmless(entity: re.Match[bytes]) -> bytes:
-    """Keeps an entity that is a short text without other entities; feedparser checks those at a line's start only."""
+    """Keeps an entity only if it is a short text without other entities. feedparser itself checks only entities at the
+    start of a line."""
     harmless = len(entity[1]) < LONGEST_ENTITY and RE_SAFE_ENTITY_PATTERN.fullmatch(entity[1])
     return entity[0] if harmless else b""
 
@@ -244,7 +245,7 @@ def _run_strict(parser: Any, data: bytes) -> bool:
 
 
 _BREAKS = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RuntimeError)
-"""What feedparser raises over some malformed documents. The entries before are kept."""
+"""The errors that feedparser raises for some malformed documents. The entries before the error are kept."""
 
 
 def _run_loose(parser: Any, data: bytes, collected: Collected) -> None:
@@ -280,7 +281,8 @@ def _collect(found: dict[str, Any], collected: Collected) -> None:
     )
 
 
-# An element named as a key of feedparser's result, such as `<links>`, overwrites that key with any type of value.
+# An element with the name of a key of feedparser's result, such as `<links>`, overwrites the value of that key, so the
+# types are checked.
 
 
 def _text(found: Mapping[str, Any], name: str) -> str:

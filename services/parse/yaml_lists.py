@@ -21,7 +21,7 @@ class Entry:
 
 def read_entries(document: bytes, key: str, fields: str) -> list[Entry]:
     """The mappings in the list under `key`; none if the list is null. Raises InvalidInput, which describes the entries
-    by `fields`, if the document is no such list."""
+    by `fields`, if the document is not such a list."""
     import yaml
 
     try:
@@ -30,7 +30,7 @@ def read_entries(document: bytes, key: str, fields: str) -> list[Entry]:
         tree = loader.construct_document(root) if root is not None else None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())
-        raise InvalidInput(key, f"must be YAML; this is not ({reason})") from None
+        raise InvalidInput(key, f"must be YAML, but cannot be parsed ({reason})") from None
     entries = tree.get(key, ()) if isinstance(tree, dict) else ()
     if entries is None:
         return []

@@ -83,7 +83,7 @@ class StorageQueues:
 
     @contextlib.asynccontextmanager
     async def _service(self) -> AsyncIterator[QueueServiceClient]:
-        """The client, for one step of at most `timeout_seconds`. Errors and a timeout of it become Unavailable."""
+        """The client, for one step of at most `timeout_seconds`. Errors and the timeout become Unavailable."""
         from azure.core.exceptions import AzureError
 
         try:

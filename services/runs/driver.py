@@ -35,8 +35,8 @@ DELETE = "delete_article"
 PRIORITIZE = "apply_source_priority"
 
 TIME_PER_MESSAGE = timedelta(minutes=2)
-"""How long one message works on a run before the next message is sent. The page under way then may take as long again:
-a test checks that host.json's functionTimeout is longer than both."""
+"""How long the work for one message lasts before the next message is sent. The page that is under way then may take as
+long again: a test checks that host.json's functionTimeout is longer than both."""
 _PAGE = "page:"
 
 
@@ -73,8 +73,8 @@ class Workflow(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WorkResult:
-    """`send_again`: the run has more pages, and its message must be sent once more. `changed_tools` as in PageResult,
-    when the run is done."""
+    """`send_again`: the run has more pages, and its message must be sent once more. `changed_tools`: after the last
+    page, the tools whose figures the run has changed."""
 
     send_again: bool = False
     changed_tools: tuple[str, ...] = ()
@@ -99,7 +99,8 @@ class Workflows:
 
     @contextlib.asynccontextmanager
     async def accepted_for(self, workflow: str, subject: str | None, **parameters: Any) -> AsyncIterator[JobRun]:
-        """The run of a change that the block makes: withdrawn if the change is refused."""
+        """The run that follows a change, which the `with` block makes. The run is withdrawn if the change is
+        refused."""
         run = await self.accept(workflow, subject, **parameters)
         try:
             yield run
@@ -110,7 +111,7 @@ class Workflows:
             raise
 
     async def withdraw(self, run: JobRun) -> None:
-        """Deletes a run before its message was sent: nothing follows from the change."""
+        """Deletes a run whose message was not sent, since the change needs no run."""
         await self.engine.withdraw(run)
 
     async def overdue(self, now: datetime) -> list[str]:
@@ -118,7 +119,7 @@ class Workflows:
         return [run.run_id for run in await self.engine.overdue(tuple(self.workflows), now)]
 
     async def advance(self, run_id: str, delivery: int = 1, invocation_id: str | None = None) -> WorkResult:
-        """Works on the run for TIME_PER_MESSAGE. Of a run that is done, only the result is returned once more.
+        """Works on the run for TIME_PER_MESSAGE. For a run that is done, only returns its result again.
 
         A message that is delivered again takes over the run: the worker of the earlier delivery is dead as a rule. If
         that worker lives, it stops at its next page.
@@ -179,7 +180,7 @@ class Workflows:
         return await self._save(begun, [*earlier, *died, page]), [*known, page]
 
     async def _end(self, run: JobRun, known: Sequence[Attempt], now: datetime) -> WorkResult:
-        """PARTIAL: the articles that failed are as they were, and all others are done."""
+        """Ends the run after its last page; as PARTIAL if some articles failed, which then stay as they were."""
         figures = summary(known)
         status: RunStatus = "PARTIAL" if figures["metrics"]["failed"] else "SUCCEEDED"
         run = await self._save(rules.ended(run, status, now).changed(now, **figures), [known[-1]])
@@ -193,7 +194,7 @@ class Workflows:
     ) -> None:
         """A page that fails at the last delivery, or cannot be done, fails the run. After another failure the next
         delivery tries the page again. If the failure cannot be recorded, the next worker finds an attempt without an
-        end, and records that."""
+        end, and records it as failed."""
         now = self.clock()
         reason = None
         if isinstance(error, RunImpossible):
@@ -232,7 +233,8 @@ def summary(attempts: Iterable[Attempt]) -> dict[str, Any]:
 
 
 def changed_tools(run: JobRun, attempts: Iterable[Attempt]) -> tuple[str, ...]:
-    """The tools whose figures the run has changed. A run that ended before there were attempts has a list of them."""
+    """The tools whose figures the run has changed. Runs of earlier versions, without attempts, list them as
+    `changed`."""
     listed = run.parameters.get("changed")
     found = [str(each) for each in listed] if isinstance(listed, list) else []
     found += [tool_id for page in sorted(attempts, key=_page_and_try) for tool_id in page.tool_ids]
@@ -248,7 +250,7 @@ def next_page(run: JobRun, attempts: Sequence[Attempt], now: datetime) -> Attemp
 
 
 def counted_without_attempts(run: JobRun, now: datetime) -> list[Attempt]:
-    """A run that was under way when attempts were introduced has counts and no attempts: they become its page 0."""
+    """A run of an earlier version may have counts and no attempts. Its counts become an attempt at page 0."""
     counts = {name: count for name, count in (run.metrics or {}).items() if isinstance(count, int)}
     if not run.progress and not counts:
         return []

@@ -1,7 +1,7 @@
-"""Writes runs and their attempts, and reads them. What a run does, and what its attempts add up to, its callers decide.
+"""Writes runs and their attempts, and reads them. Callers decide what a run does and how its attempts are summed up.
 
 A run and its attempts share a partition, so they are written together or not at all. The figures of a run are computed
-from its attempts whenever it is closed: no counter is kept in step with the work.
+from its attempts whenever it is closed: no counter is raised beside the work.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ class RunEngine:
         invocation_id: str | None = None,
         since: datetime,
     ) -> JobRun:
-        """A new run of so many batches, RUNNING and stored. `since` is when its caller began to prepare it."""
+        """A new run with this number of batches, RUNNING and stored. `since` is when the caller began to prepare it."""
         queued = rules.queued(workflow, self._new_id(), since, subject, parameters)
         return await self._create(rules.begun(queued, invocation_id, since).changed(since, batches=batches))
 
     async def accept_all(self, runs: Sequence[JobRun]) -> None:
-        """Stores runs that `rules.queued` made: each on its own, in no order."""
+        """Stores runs that `rules.queued` returned, one by one in any order."""
         await self._store.write_many(RUNS.name, [run.to_document() for run in runs])
 
     async def withdraw(self, run: JobRun) -> None:
@@ -145,7 +145,7 @@ class RunEngine:
         raise ChangedMeanwhile(f"run {run_id} keeps changing")
 
     async def record(self, run_id: str, attempts: Sequence[Attempt]) -> None:
-        """Writes attempts of one run, over stored ones too: each 100 of them all or none."""
+        """Creates or overwrites attempts of one run, in batches of 100."""
         for start in range(0, len(attempts), _BATCH):
             operations = [Upsert(each.to_document()) for each in attempts[start : start + _BATCH]]
             await self._store.batch(RUNS.name, run_id, operations)
@@ -173,8 +173,8 @@ class RunEngine:
         raise ChangedMeanwhile(f"{task} {subject} of run {run_id} keeps changing")
 
     async def finish(self, attempt: Attempt) -> bool:
-        """Records the end of an attempt that `start` returned. False if another worker has recorded it as ended: then
-        what this worker counted does not count."""
+        """Records the end of an attempt that `start` returned. False if another worker has recorded its end: the
+        counts of this worker are then dropped."""
         try:
             await self._store.replace(RUNS.name, attempt.to_document(), attempt.stored_etag or "")
         except ChangedMeanwhile:
@@ -191,8 +191,8 @@ class RunEngine:
     async def close(
         self, run_id: str, summarize: Summarize, *, known: tuple[JobRun, Sequence[Attempt]] | None = None
     ) -> JobRun | None:
-        """Writes what the run's attempts add up to, in a run that has ended too; None if the run is gone. Attempts
-        without an end are recorded as FAILED: their workers died, or are not waited for.
+        """Ends the run, with figures from its attempts; a run that has ended gets new figures. None if the run is gone.
+        Attempts without an end are recorded as FAILED: their workers died, or are too late.
 
         `known` are the run and all its attempts, from a caller that was the only one to work on the run. Otherwise both
         are read.
@@ -201,7 +201,7 @@ class RunEngine:
             run, attempts = known or (await self.find(run_id), None)
             if run is None:
                 return None
-            if attempts is None:  # after the run: a worker that records an attempt later closes the run again
+            if attempts is None:  # read after the run: a worker that records an attempt later closes the run again
                 attempts = await self.attempts(run_id)
             try:
                 return await self._close(run, attempts, summarize)

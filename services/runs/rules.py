@@ -1,4 +1,4 @@
-"""The rules of runs and attempts. Pure: how they begin and end, how attempts are numbered, and what they add up to."""
+"""The rules of runs and attempts: how they begin and end, how attempts are numbered and summed up. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def queued(
 
 
 def begun(run: JobRun, invocation_id: str | None, now: datetime) -> JobRun:
-    """The run as RUNNING. One that is RUNNING, SUCCEEDED or PARTIAL already is returned as it is."""
+    """The run as RUNNING. A run that is RUNNING, SUCCEEDED or PARTIAL already is returned as it is."""
     if run.status not in ("QUEUED", "FAILED"):
         return run
     return run.changed(
@@ -71,7 +71,7 @@ def succeeded(attempt: Attempt, duration_ms: int, now: datetime, **figures: Any)
 
 
 def failed(attempt: Attempt, error: BaseException, duration_ms: int, now: datetime) -> Attempt:
-    """Only messages of our own errors are known to contain no secrets. Of any other error only the type is stored."""
+    """The attempt as FAILED. The message is stored for our own errors only: those of libraries may contain secrets."""
     return attempt.changed(
         now,
         status="FAILED",
@@ -126,7 +126,7 @@ def status_of(attempts: Iterable[Attempt]) -> RunStatus:
 def ingestion_summary(
     run: JobRun, attempts: Sequence[Attempt], *, tickers: Sequence[str] = (), given_up: str | None = None
 ) -> dict[str, Any]:
-    """What the attempts of an ingestion run add up to, for RunEngine.close. `run` is the run as it ended.
+    """The figures of an ingestion run from its attempts, for RunEngine.close. `run` is the run as it ended.
 
     Each attempt counts only what it added itself, so the counts are sums over all attempts. `given_up` is the reason
     why the run was closed before its work was done. Such a run is FAILED if no worker began it, else PARTIAL.
@@ -147,8 +147,8 @@ def ingestion_summary(
 
 
 def recounted_ingestion(run: JobRun, attempts: Sequence[Attempt]) -> dict[str, Any]:
-    """As `ingestion_summary`, of a run that has ended, after the counts of an attempt were corrected. Its status and
-    its errors stay as they were recorded."""
+    """The new figures of an ingestion run that has ended, after the counts of an attempt were corrected. Status and
+    errors stay as they are."""
     return {"status": run.status, "metrics": _collision_metrics(run, attempts)}
 
 

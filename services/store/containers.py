@@ -1,7 +1,7 @@
 """The definition of every container: name, partition key, orders, indexing. Azure and the embedded store follow it.
 
 An order is a composite index. A query may only ask for an order that is listed here, so a query that would scan a whole
-container in Azure is refused on a laptop too.
+container in Azure is refused by the embedded store too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Container:
     """One Cosmos container.
 
     orders         by name; `complete_order` adds the tie-breakers
-    unindexed      fields with payload, which no query filters by
+    unindexed      large fields, which no query filters by
     indexed_only   if set, only these fields are indexed
     ids_unique     an id occurs in one partition only, so that the id alone orders the whole container
     numbers        the fields of orders that are numbers; the others are text. A sort value of another type is refused,
@@ -83,7 +83,7 @@ def _ascending(*fields: str) -> Order:
 
 
 DEFAULT_TTL = -1
-"""Of every container: an item expires only if it has a `ttl`."""
+"""The setting of every container: an item expires only if it has a `ttl`."""
 
 SENTIMENT_CACHE = Container(
     "sentiment_cache",

@@ -1,7 +1,7 @@
 """The store on Azure Cosmos DB.
 
-Creates and replaces carry a random `_write`, by which a retry recognises that an earlier try was done and its response
-lost. cosmos_connection.py makes the retries, cosmos_batches.py does batches.
+Creates and replaces write a random `_write` into the item. If the response is lost, the retry finds that `_write` and
+knows that the earlier try succeeded. cosmos_connection.py makes the retries, cosmos_batches.py does batches.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from models.errors import ChangedMeanwhile, Conflict, InvalidInput, Unavailable
 from services.ports import BatchOutcome, Clock, Document, Operation, Page, Query, Where
 from services.store import cosmos_batches, cosmos_items, plans, rules
 from services.store.containers import CONTAINERS, DEFAULT_TTL, Container
-from services.store.cosmos_connection import MOST_CONNECTIONS, Answer, Connection, Counters, result_of
+from services.store.cosmos_connection import MOST_CONNECTIONS, Connection, Counters, Response, result_of
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
@@ -26,7 +26,7 @@ ROUNDS = 8  # of a write that finds the document changed each time
 
 
 class CosmosStore:
-    """See services.ports.Store. Takes either a key (emulators) or a credential, which the caller closes.
+    """See services.ports.Store. Needs either a key (emulators) or a credential, which the caller closes.
 
     `budget_seconds` bounds each request of an operation with all its retries.
     """
@@ -55,28 +55,28 @@ class CosmosStore:
 
     @property
     def counters(self) -> dict[str, Counters]:
-        """By container, since this store was made."""
+        """The counters since this store was made, by container."""
         return self._connection.counters
 
     async def ensure_containers(self) -> list[str]:
-        """With a key, creates the containers that are missing, and returns their names. An identity may not create
-        containers: with one this does nothing."""
+        """With a key, creates the containers that are missing, and returns their names. With a credential it does
+        nothing, since an identity may not create containers."""
         if not self._may_create:
             return []
         made = []
-        await self._connection.ask_account(self._create_database)
+        await self._connection.request_account(self._create_database)
         for container in CONTAINERS.values():
             if await self.container_properties(container.name) is None:
-                answer = await self._create_container(container)
-                if answer.status == 200:  # else another process created it first
+                response = await self._create_container(container)
+                if response.status == 200:  # any other status: another process created it first
                     made.append(container.name)
         return made
 
     async def container_properties(self, container: str) -> dict[str, Any] | None:
-        """The account's definition of a container, or None if there is none."""
+        """The account's definition of a container, or None if the container does not exist."""
         database = await self._connection.database()
-        answer = await self._connection.ask_account(database.get_container_client(container).read)
-        return dict(answer.result) if answer.status == 200 else None
+        response = await self._connection.request_account(database.get_container_client(container).read)
+        return dict(response.result) if response.status == 200 else None
 
     async def read(self, container: str, partition: str, id: str) -> Document | None:
         rules.check_addresses(container, [(partition, id)])
@@ -94,27 +94,27 @@ class CosmosStore:
         now, token = self._now(), uuid.uuid4().hex
         item = cosmos_items.item(prepared, now, token)
         for _ in range(ROUNDS):
-            answer = await self._connection.ask(container, lambda proxy: proxy.create_item(item))
-            if answer.status == 200:
-                return cosmos_items.document(answer.result)
+            response = await self._connection.request(container, lambda proxy: proxy.create_item(item))
+            if response.status == 200:
+                return cosmos_items.document(response.result)
             stored = await self._connection.read(container, prepared.partition, prepared.id)
             if stored is None:
                 continue
             if cosmos_items.was_written_by(stored, token):
                 return cosmos_items.document(stored)
             if not cosmos_items.expired(stored, now):
-                if answer.unsure:
-                    raise Unavailable(f"{container}: could not tell whether an earlier try created {prepared.id}")
-                raise rules.taken(container, prepared.partition, prepared.id)
-            answer = await self._connection.replace(container, prepared.id, item, stored["_etag"])
-            if answer.status == 200:
-                return cosmos_items.document(answer.result)
+                if response.unsure:
+                    raise Unavailable(f"{container}: it is unknown whether an earlier try created {prepared.id}")
+                raise rules.exists(container, prepared.partition, prepared.id)
+            response = await self._connection.replace(container, prepared.id, item, stored["_etag"])
+            if response.status == 200:
+                return cosmos_items.document(response.result)
         raise _kept_changing(container, prepared.id)
 
     async def upsert(self, container: str, document: Mapping[str, Any]) -> Document:
         item = cosmos_items.item(rules.prepare(rules.container_named(container), document), self._now())
-        answer = await self._connection.ask(container, lambda proxy: proxy.upsert_item(item))
-        return cosmos_items.document(result_of(answer, container))
+        response = await self._connection.request(container, lambda proxy: proxy.upsert_item(item))
+        return cosmos_items.document(result_of(response, container))
 
     async def replace(self, container: str, document: Mapping[str, Any], etag: str) -> Document:
         prepared = rules.prepare(rules.container_named(container), document)
@@ -122,15 +122,15 @@ class CosmosStore:
         to_match = cosmos_items.etag_to_match(etag, now)
         if to_match is not None:
             item = cosmos_items.item(prepared, now, token)
-            answer = await self._connection.replace(container, prepared.id, item, to_match)
-            if answer.status == 200:
-                return cosmos_items.document(answer.result)
-            if answer.status == 412:
+            response = await self._connection.replace(container, prepared.id, item, to_match)
+            if response.status == 200:
+                return cosmos_items.document(response.result)
+            if response.status == 412:
                 stored = await self._connection.read(container, prepared.partition, prepared.id)
                 if stored is not None and cosmos_items.was_written_by(stored, token):
                     return cosmos_items.document(stored)
-            if answer.unsure:
-                raise Unavailable(f"{container}: could not tell whether an earlier try changed {prepared.id}")
+            if response.unsure:
+                raise Unavailable(f"{container}: it is unknown whether an earlier try changed {prepared.id}")
         raise rules.changed(container, prepared.partition, prepared.id)
 
     async def increment(self, container: str, seed: Mapping[str, Any], amounts: Mapping[str, int | float]) -> None:
@@ -141,14 +141,14 @@ class CosmosStore:
         steps = [{"op": "incr", "path": f"/{field}", "value": amount} for field, amount in amounts.items()]
         where = f"FROM c\nWHERE {cosmos_items.alive(self._now())}"
         for _ in range(ROUNDS):
-            answer = await self._connection.ask(
+            response = await self._connection.request(
                 container,
                 lambda proxy: proxy.patch_item(
                     prepared.id, prepared.partition, steps, filter_predicate=where, no_response=True
                 ),
                 refused=rules.not_a_number(" or ".join(amounts)),
             )
-            if answer.status == 200:
+            if response.status == 200:
                 return
             with contextlib.suppress(Conflict):  # another process created the document first
                 await self._create(container, first)
@@ -162,10 +162,10 @@ class CosmosStore:
         stored = await self._connection.read(container, partition, id)
         if stored is None or cosmos_items.expired(stored, now):
             return False
-        answer = await self._connection.delete(container, partition, id, to_match)
-        if answer.status == 412:
+        response = await self._connection.delete(container, partition, id, to_match)
+        if response.status == 412:
             raise ChangedMeanwhile(f"{container}: {partition} / {id} has changed")
-        return answer.status == 200 or answer.unsure
+        return response.status == 200 or response.unsure
 
     async def query(self, container: str, query: Query) -> Page:
         plan = plans.plan(rules.container_named(container), query)
@@ -215,14 +215,16 @@ class CosmosStore:
 
         async def write(prepared: rules.Prepared) -> None:
             item = cosmos_items.item(prepared, now)
-            answer = await self._connection.ask(container, lambda proxy: proxy.upsert_item(item, no_response=True))
-            result_of(answer, container)
+            response = await self._connection.request(
+                container, lambda proxy: proxy.upsert_item(item, no_response=True)
+            )
+            result_of(response, container)
 
         await self._connection.in_parallel(write, await _prepared(container, documents))
 
     async def ping(self) -> None:
-        # An answer that the item does not exist is an answer.
-        await self._connection.ask(
+        # The item need not exist: a 404 shows that the account works too.
+        await self._connection.request(
             "catalog", lambda proxy: proxy.read_item("ping", "ping"), budget_seconds=PING_SECONDS, tries=1
         )
 
@@ -235,11 +237,11 @@ class CosmosStore:
     async def _create_database(self) -> None:
         await (await self._connection.client()).create_database_if_not_exists(self._database)
 
-    async def _create_container(self, container: Container) -> Answer:
+    async def _create_container(self, container: Container) -> Response:
         from azure.cosmos import PartitionKey
 
         database = await self._connection.database()
-        return await self._connection.ask_account(
+        return await self._connection.request_account(
             lambda: database.create_container(
                 container.name,
                 PartitionKey(path=f"/{container.partition_key}"),

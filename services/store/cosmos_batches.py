@@ -1,7 +1,7 @@
 """Batches of the port as transactional batches of Azure Cosmos DB.
 
-Every item of a batch has the batch's random `_write`. After a failure the items are read: if one has that `_write`, an
-earlier try was done and its response lost.
+Every item of a batch has the batch's random `_write`. After a failure the items are read: if an item has that `_write`,
+an earlier try succeeded and its response was lost.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from services.store.cosmos_connection import BatchRequest, Connection, FailedBat
 from services.store.cosmos_items import Item
 from services.store.rules import Step, failed_batch
 
-ROUNDS = 8  # of tries, while documents expire or are deleted
+ROUNDS = 8  # tries, while documents expire or are deleted
 NO_VERSION = "none"
 """An ETag that no item has: with it, an operation fails in Cosmos like any other whose ETag does not match."""
 
@@ -30,20 +30,20 @@ async def run(
     first = await _failing_expired_deletes(connection, container, partition, first, now)
     wanted, unsure = first, False
     for _ in range(ROUNDS):
-        answer = await connection.batch(container.name, partition, wanted)
-        unsure = unsure or answer.unsure
-        result = result_of(answer, container.name)
+        response = await connection.batch(container.name, partition, wanted)
+        unsure = unsure or response.unsure
+        result = result_of(response, container.name)
         if not isinstance(result, FailedBatch):
             return [item and cosmos_items.etag(item) for item in result]
         stored = await _stored(connection, container, partition, [step.id for step in steps])
         if any(cosmos_items.was_written_by(item, token) for item in stored.values()):
             return [None if each.item is None else _own_etag(stored.get(each.id), token) for each in first]
         failed = steps[result.operation]
-        if failed.kind == "create" and not _is_taken(stored.get(failed.id), now):
+        if failed.kind == "create" and not _exists(stored.get(failed.id), now):
             wanted = [_over_expired(each, stored.get(each.id), now) for each in first]
         elif unsure:
             raise Unavailable(
-                f"{container.name}: could not tell whether an earlier try changed {partition} / {failed.id}"
+                f"{container.name}: it is unknown whether an earlier try changed {partition} / {failed.id}"
             )
         else:
             return failed_batch(container.name, partition, steps, result.operation)
@@ -68,7 +68,7 @@ async def _failing_expired_deletes(
     return [each._replace(if_match=NO_VERSION) if each.id in expired else each for each in wanted]
 
 
-def _is_taken(stored: Item | None, now: int) -> bool:
+def _exists(stored: Item | None, now: int) -> bool:
     return stored is not None and not cosmos_items.expired(stored, now)
 
 
@@ -82,7 +82,7 @@ def _over_expired(request: BatchRequest, stored: Item | None, now: int) -> Batch
 async def _stored(
     connection: Connection, container: Container, partition: str, names: Sequence[str]
 ) -> dict[str, Item]:
-    """The versions of the items that are there, by id."""
+    """The versions of the items that are stored, by id."""
     sql = cosmos_items.versions(container, partition, names)
     found = await connection.query(container.name, sql, partition, len(names))
     return {item["id"]: item for item in found}

@@ -1,7 +1,7 @@
 """Requests to Azure Cosmos DB: one client per store, retries, errors, and the cost. Knows no rules of the port.
 
 All retries are made here: the SDK's own are switched off, except its three tries at reading the account when the client
-opens, which only an environment variable turns off. The account has one region, so there is no other to try. Azure's
+opens, which only an environment variable turns off. The account has one region, so no other region is tried. Azure's
 modules are imported when the first request is made, not at a cold start.
 """
 
@@ -28,8 +28,8 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 RETRIED = frozenset({408, 410, 429, 449, 502, 503, 504})
-NOT_DONE = frozenset({429, 449})  # of RETRIED: a request with such an answer surely had no effect
-ANSWERS = frozenset({404, 409, 412})
+NOT_DONE = frozenset({429, 449})  # of RETRIED: a request with this status had no effect
+EXPECTED = frozenset({404, 409, 412})
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.1, 5.0
 CONNECT_SECONDS, RESPONSE_SECONDS = 5, 10
 
@@ -53,8 +53,8 @@ class Counters:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """The status 200 or one of ANSWERS. `unsure` is true if an earlier try of the request may have had effect."""
+class Response:
+    """The status is 200 or one of EXPECTED. `unsure`: an earlier try of the request may have had an effect."""
 
     status: int
     result: Any
@@ -70,7 +70,7 @@ class BatchRequest(NamedTuple):
     if_match: str | None
 
     def operation(self) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
-        """In the SDK's form."""
+        """The operation as the SDK expects it."""
         subject = self.id if self.item is None else self.item
         arguments = (self.id, subject) if self.kind == "replace" else (subject,)
         return self.kind, arguments, {} if self.if_match is None else {"if_match_etag": self.if_match}
@@ -84,7 +84,7 @@ class FailedBatch(NamedTuple):
 
 
 class Connection:
-    """`seconds` bounds a request with all its retries; `use_proxies` allows those that the environment names."""
+    """`seconds` bounds a request with all its retries. `use_proxies` allows the proxies that the environment names."""
 
     def __init__(
         self, endpoint: str, database: str, credential: str | AsyncTokenCredential, use_proxies: bool, seconds: float
@@ -103,22 +103,22 @@ class Connection:
 
     async def read(self, container: str, partition: str, id: str) -> dict[str, Any] | None:
         """The stored item, expired or not."""
-        answer = await self.ask(container, lambda proxy: proxy.read_item(id, partition))
-        return dict(answer.result) if answer.status == 200 else None
+        response = await self.request(container, lambda proxy: proxy.read_item(id, partition))
+        return dict(response.result) if response.status == 200 else None
 
-    async def replace(self, container: str, id: str, item: dict[str, Any], etag: str) -> Answer:
+    async def replace(self, container: str, id: str, item: dict[str, Any], etag: str) -> Response:
         from azure.core import MatchConditions
 
         condition = MatchConditions.IfNotModified
-        return await self.ask(
+        return await self.request(
             container, lambda proxy: proxy.replace_item(id, item, etag=etag, match_condition=condition)
         )
 
-    async def delete(self, container: str, partition: str, id: str, etag: str | None) -> Answer:
+    async def delete(self, container: str, partition: str, id: str, etag: str | None) -> Response:
         from azure.core import MatchConditions
 
         condition = None if etag is None else MatchConditions.IfNotModified
-        return await self.ask(
+        return await self.request(
             container, lambda proxy: proxy.delete_item(id, partition, etag=etag, match_condition=condition)
         )
 
@@ -130,24 +130,24 @@ class Connection:
             found = proxy.query_items(text, parameters=parameters, max_item_count=page, **scope)
             return [each async for each in found]
 
-        return list(result_of(await self.ask(container, call), container))
+        return list(result_of(await self.request(container, call), container))
 
-    async def batch(self, container: str, partition: str, requests: Sequence[BatchRequest]) -> Answer:
+    async def batch(self, container: str, partition: str, requests: Sequence[BatchRequest]) -> Response:
         """The result is the list of stored items, None for a delete; or the FailedBatch."""
         from azure.cosmos.exceptions import CosmosBatchOperationError
 
         async def call(proxy: ContainerProxy) -> list[Any] | FailedBatch:
-            # New operations for each try, since the SDK takes the conditions out of them.
+            # New operations for each try, since the SDK removes their conditions.
             operations = [each.operation() for each in requests]
             try:
                 results = await proxy.execute_item_batch(operations, partition)
             except CosmosBatchOperationError as error:
-                if error.status_code in ANSWERS:
+                if error.status_code in EXPECTED:
                     return FailedBatch(error.error_index, error.status_code)
                 raise
             return [each.get("resourceBody") for each in results]
 
-        return await self.ask(container, call)
+        return await self.request(container, call)
 
     async def in_parallel(self, call: Callable[[A], Awaitable[B]], given: Sequence[A]) -> list[B]:
         """The results of a bulk call, in the order of `given`. PARALLEL calls at a time."""
@@ -173,15 +173,15 @@ class Connection:
             raise unavailable.exceptions[0] from None
         return [results[index] for index in range(len(given))]
 
-    async def ask(self, container: str, call: ItemCall, **options: Any) -> Answer:
-        """Makes a request for a container's items; see `ask_account`."""
+    async def request(self, container: str, call: ItemCall, **options: Any) -> Response:
+        """Makes a request for a container's items; see `request_account`."""
 
-        async def asked() -> Any:
+        async def requested() -> Any:
             return await call(await self._container(container))
 
-        return await self.ask_account(asked, counters=self.counters[container], **options)
+        return await self.request_account(requested, counters=self.counters[container], **options)
 
-    async def ask_account(
+    async def request_account(
         self,
         call: Callable[[], Awaitable[Any]],
         *,
@@ -189,8 +189,8 @@ class Connection:
         budget_seconds: float | None = None,
         tries: int | None = None,
         refused: InvalidInput | None = None,
-    ) -> Answer:
-        """Tries until there is an answer, the budget is spent or the error is final. A 400 is raised as `refused`."""
+    ) -> Response:
+        """Tries until a response arrives, the budget is spent or the error is final. A 400 is raised as `refused`."""
         from azure.core.exceptions import AzureError
 
         counters = counters or Counters()
@@ -202,14 +202,14 @@ class Connection:
         for attempt in itertools.count(1):
             try:
                 async with asyncio.timeout_at(deadline):
-                    return Answer(200, await call(), unsure)
+                    return Response(200, await call(), unsure)
             except TimeoutError as error:
                 raise Unavailable(f"Cosmos DB did not answer within {budget:g} seconds") from error
             except AzureError as error:
                 status, substatus = _status(error)
                 counters.throttles += status == 429 and _of_batch(error)
-                if status in ANSWERS and substatus == 0:
-                    return Answer(status, None, unsure)
+                if status in EXPECTED and substatus == 0:
+                    return Response(status, None, unsure)
                 if status == 400 and refused is not None:
                     raise refused from error
                 wait = _wait(error, attempt)
@@ -252,7 +252,7 @@ class Connection:
 
             proxy = (await self.database()).get_container_client(name)
             try:
-                await proxy.read()  # the SDK needs it before the first item; here its 404 is not an item's
+                await proxy.read()  # the SDK does so before the first item: here, a 404 is that of the container
             except ResourceNotFoundError as error:
                 raise Unavailable(
                     f"container {name} is not in the Cosmos DB database {self._database}: "
@@ -284,7 +284,7 @@ class Connection:
         )
 
     def _count(self, response: Any) -> None:
-        """Called for every HTTP response, also those that the SDK makes an error of."""
+        """Called for every HTTP response, also for those that the SDK raises as errors."""
         found = _CONTAINER_IN_URL.search(response.http_request.url)
         counters = self.counters.get(found[1]) if found else None
         if counters is not None:
@@ -292,15 +292,15 @@ class Connection:
             counters.throttles += response.http_response.status_code == 429
 
 
-def result_of(answer: Answer, container: str) -> Any:
-    """The result of a request for which 200 is the only valid answer."""
-    if answer.status != 200:
-        raise Unavailable(f"{container}: Cosmos DB answered {answer.status}, which is no answer to this request")
-    return answer.result
+def result_of(response: Response, container: str) -> Any:
+    """The result of a request for which 200 is the only valid response."""
+    if response.status != 200:
+        raise Unavailable(f"{container}: Cosmos DB returned {response.status}, which is not valid for this request")
+    return response.result
 
 
 def _of_batch(error: AzureError) -> bool:
-    """Whether an operation of a batch failed. The response itself is then a 200 or 207."""
+    """Whether an operation of a batch failed. The HTTP response is then a 200 or 207."""
     return hasattr(error, "operation_responses")
 
 
@@ -309,7 +309,8 @@ def _status(error: AzureError) -> tuple[int, int]:
 
 
 def _passes(error: AzureError, status: int, substatus: int) -> bool:
-    """Whether another try may help: Cosmos is busy, or the connection broke. 404/1002 is a replica that lags behind."""
+    """Whether another try may succeed: Cosmos is busy, or the connection broke. 404/1002 is a replica that lags
+    behind."""
     from azure.core.exceptions import DecodeError, ServiceRequestError, ServiceResponseError
 
     if isinstance(error, ServiceRequestError | ServiceResponseError | DecodeError):
@@ -318,9 +319,9 @@ def _passes(error: AzureError, status: int, substatus: int) -> bool:
 
 
 def _wait(error: AzureError, attempt: int) -> float:
-    asked = _retry_after(error)
-    if asked is not None:
-        return asked * random.uniform(1.0, 1.25)  # noqa: S311 - jitter, not a secret
+    retry_after = _retry_after(error)
+    if retry_after is not None:
+        return retry_after * random.uniform(1.0, 1.25)  # noqa: S311 - jitter, not a secret
     longest = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0 ** (attempt - 1))
     return longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret
 
@@ -344,6 +345,6 @@ def _unavailable(error: AzureError, status: int, substatus: int) -> Unavailable:
     if (status, substatus) == (404, 1003):
         return Unavailable("Cosmos DB knows no such database or container: run scripts/create_cache_container.py")
     if status:
-        answer = f"{status}/{substatus}" if substatus else f"{status}"
-        return Unavailable(f"Cosmos DB answered {answer}", retry_after=_retry_after(error))
+        code = f"{status}/{substatus}" if substatus else f"{status}"
+        return Unavailable(f"Cosmos DB returned {code}", retry_after=_retry_after(error))
     return Unavailable(f"Cosmos DB could not be reached ({type(error).__name__})")

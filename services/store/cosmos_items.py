@@ -27,7 +27,7 @@ _TTL = 'c["ttl_timestamp"]'
 
 
 def item(prepared: rules.Prepared, now: int, token: str | None = None) -> Document:
-    """The item to write. By its random `_write` a retry sees that an earlier try was done and its response lost."""
+    """The item to write. `token` becomes its `_write`, by which a retry recognises an earlier try that succeeded."""
     # Cosmos counts a lifetime from the last write.
     ttl = {} if prepared.expires is None else {"ttl": min(max(1, prepared.expires - now), LONGEST_TTL)}
     return {**prepared.body, **ttl} if token is None else {**prepared.body, **ttl, "_write": token}
@@ -49,14 +49,14 @@ def document(stored: Item) -> Document:
 
 
 def etag(stored: Item) -> str:
-    """The port's ETag: the version's deadline and Cosmos's own ETag. By the deadline a replace sees without a read that
-    the version has expired."""
+    """The port's ETag: the version's expiry and Cosmos's own ETag. From the expiry a replace knows, without a read,
+    that the version has expired."""
     expires = stored.get("ttl_timestamp")
     return f"{'' if expires is None else expires}|{stored['_etag']}"
 
 
 def etag_to_match(etag: str, now: int) -> str | None:
-    """Cosmos's own ETag, or None if the version has expired, or the text is no ETag of this store."""
+    """Cosmos's own ETag; None if the version has expired, or the text is not an ETag of this store."""
     rules.check_etag(etag)
     deadline, _, stored = etag.partition("|")
     if not stored or not stored.isascii() or not stored.isprintable():
@@ -71,7 +71,7 @@ def alive(now: int | str) -> str:
 
 
 def select(plan: Plan, now: int) -> Sql:
-    """The query of one page and of one document more, which tells whether another page follows."""
+    """The query of one page and one more document, which shows whether another page follows."""
     bound = Bound("@")
     conditions = _conditions(plan, now, bound)
     for field in plan.present:

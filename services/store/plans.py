@@ -1,7 +1,7 @@
-"""How both stores read a query: checked, with its complete order, and with its cursor opened. Pure.
+"""Plans queries for both stores: checks them, completes their order, and decodes their cursor. Pure.
 
-Every store refuses a query that no index of Cosmos DB would serve. A cursor is the port's own: the sort values of the
-page's last document and a fingerprint of the query. So a cursor outlives restarts, and both stores read it.
+Every store refuses a query that no index of Cosmos DB would serve. A cursor has the sort values of the
+page's last document and a fingerprint of the query. So a cursor outlives restarts, and both stores can read it.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Plan:
         return [n for n, (field, _) in enumerate(self.keys) if field not in fixed] or [len(self.keys) - 1]
 
     def behind_cursor(self, path: Callable[[str], str], bound: Bound) -> str:
-        """The condition, in SQL, of sorting behind the cursor. Its first comparison bounds the scan."""
+        """The SQL condition of sorting after the cursor. Its first comparison bounds the scan."""
         assert self.after is not None
         moving, steps = [], []
         for n in self.moving():
@@ -74,7 +74,7 @@ class Plan:
         return f"{field} {sign}= {value} AND ({' OR '.join(steps)})"
 
     def page(self, documents: list[Document]) -> Page:
-        """The page of `documents`, of which the store has read up to one more than the limit."""
+        """The page of `documents`. The store has read one document more than the limit, if there is one."""
         items = documents[: self.query.limit]
         if len(documents) <= self.query.limit:
             return Page(items)

@@ -1,6 +1,6 @@
 """Which documents, ids, keys and batches every store refuses: the limits of Cosmos DB.
 
-So a laptop refuses every write that Azure would refuse. Pure: knows no SDK and no SQL. plans.py checks queries.
+So the embedded store refuses every write that Azure would refuse. Pure: no SDK and no SQL. plans.py checks queries.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ MAXIMUM_WHOLE = 2**53  # Cosmos keeps every number as a double
 MAXIMUM_INCREMENTS = 10  # operations of one Cosmos patch
 MAXIMUM_OPERATIONS = 100
 MAXIMUM_BATCH_BYTES = 2_000_000
-"""Of documents. Cosmos takes requests of 2 MiB: each operation may spend almost a kilobyte on its id and ETag."""
+"""Of documents in a batch. Cosmos accepts requests of 2 MiB, which leaves each operation almost a kilobyte for its id
+and ETag."""
 
 # Cosmos forbids the first four, its clients refuse control characters and a space at the end, and a URL loses "." and
 # ".." from its path.
@@ -78,7 +79,7 @@ def byte_length(text: str) -> int:
         return len(text)
     try:
         return len(text.encode())
-    except UnicodeEncodeError:  # half a surrogate pair: no limit admits it
+    except UnicodeEncodeError:  # half a surrogate pair: counts as too long
         return MAXIMUM_DOCUMENT_BYTES
 
 
@@ -98,7 +99,7 @@ class Prepared(NamedTuple):
 
 
 def prepare(container: Container, document: Mapping[str, Any]) -> Prepared:
-    """Raises InvalidInput for a document that Cosmos would refuse, or would return as another one."""
+    """Raises InvalidInput for a document that Cosmos would refuse, or would not return as it was written."""
     if not isinstance(document, dict):
         if not isinstance(document, Mapping):
             raise InvalidInput("document", "must be a JSON object")
@@ -108,7 +109,7 @@ def prepare(container: Container, document: Mapping[str, Any]) -> Prepared:
     check_key(container.partition_key, partition)
     try:
         body = document
-        if "\0_" in "\0".join(("", *document)):  # faster than a look at each name, and most documents have none
+        if "\0_" in "\0".join(("", *document)):  # faster than checking each name; most documents have no such name
             body = {field: value for field, value in document.items() if not field.startswith("_")}
         text = encoded(body)
     except (TypeError, ValueError, AttributeError, RecursionError) as error:
@@ -141,7 +142,7 @@ def encoded(body: Document) -> bytes:
         except TypeError:  # a number of more than 64 bits, or a name that is not text
             pass
     text = _strict(body).encode()
-    orjson.loads(text)  # refuses a number beyond all doubles, which could be written but not read
+    orjson.loads(text)  # refuses a number too large for a double, which could be written but not read
     return text
 
 
@@ -258,12 +259,12 @@ def _step(container: Container, operation: Operation) -> Step:
 
 def failed_batch(container: str, partition: str, steps: Sequence[Step], index: int) -> Conflict | ChangedMeanwhile:
     """The error of a batch whose operation at `index` failed."""
-    error = taken if steps[index].kind == "create" else changed
+    error = exists if steps[index].kind == "create" else changed
     return error(container, partition, steps[index].id, index)
 
 
-def taken(container: str, partition: str, id: str, operation: int | None = None) -> Conflict:
-    return Conflict(f"{container}: {partition} / {id} is there already", operation)
+def exists(container: str, partition: str, id: str, operation: int | None = None) -> Conflict:
+    return Conflict(f"{container}: {partition} / {id} exists already", operation)
 
 
 def changed(container: str, partition: str, id: str, operation: int | None = None) -> ChangedMeanwhile:

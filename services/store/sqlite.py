@@ -23,7 +23,7 @@ from services.store.sqlite_connection import MOST_CONNECTIONS, Threads, is_busy,
 from services.store.sqlite_sql import STATEMENTS
 from services.store.sqlite_writes import ABSENT, ANYTHING, PRESENT, Commits, Needs, Write, padded
 
-INLINE_DOCUMENTS = 64  # reading as many takes as long as handing the work to a thread
+INLINE_DOCUMENTS = 64  # reading so many takes as long as handing the work to a thread
 
 
 class SqliteStore:
@@ -80,7 +80,7 @@ class SqliteStore:
         prepared = rules.prepare(rules.container_named(container), document)
         stored = await self._stored(STATEMENTS[container].create, prepared)
         if stored is None:
-            raise rules.taken(container, prepared.partition, prepared.id)
+            raise rules.exists(container, prepared.partition, prepared.id)
         return stored
 
     async def upsert(self, container: str, document: Mapping[str, Any]) -> Document:
@@ -110,7 +110,7 @@ class SqliteStore:
         wanted = None if etag is None else _comparable(etag)
         if await self._changed(STATEMENTS[container].delete, (partition, id, self._now(), wanted)):
             return True
-        # No ETag is used twice, so a read afterwards tells a document that is gone from one that has changed.
+        # No ETag is used twice, so a read afterwards shows whether the document is gone or has changed.
         if etag is None or await self.read(container, partition, id) is None:
             return False
         raise ChangedMeanwhile(f"{container}: {partition} / {id} has changed")
@@ -196,7 +196,7 @@ class SqliteStore:
         return await self._threads.write(work, inline=True)
 
     async def _each_written(self, container: str, documents: Sequence[Mapping[str, Any]], needs: Needs) -> list[bool]:
-        """Checks every document, then writes each as a batch of its own. Whether each was written."""
+        """Checks every document, then writes each as a batch of its own. Returns whether each was written."""
         spec, now, etag = rules.container_named(container), self._now(), next(self._etags)
         writes: list[tuple[Write]] = []
         for number, document in enumerate(documents):
@@ -208,7 +208,8 @@ class SqliteStore:
 
 
 async def _yield_to_the_loop() -> None:
-    """Between documents that are checked: a thread for them would only fetch each to another core and back."""
+    """Lets other tasks run between documents that are checked. Checking them in a thread is no faster, since Python
+    runs one thread at a time."""
     await asyncio.sleep(0)
 
 

@@ -1,8 +1,8 @@
 """The embedded store's file and the threads that work on it: opening, connections, locks, housekeeping.
 
 A point read, and a single write when no other thread has the write lock, runs on the event loop: it takes 10 to 50
-microseconds and never an fsync, less than handing it to a thread would cost. Whatever may wait or take longer (a busy
-lock, queries, batches) goes to threads. Knows nothing of documents.
+microseconds and never an fsync, less than handing it to a thread would cost. Work that may wait or take longer (a busy
+lock, queries, batches) goes to threads. This module knows nothing of documents.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WRITER_CACHE_KIB = 8_000
 """All pages of a batch: if they do not fit, those of the indexes are written twice, and read again."""
 
 CHECKPOINT_SECONDS = 1.0
-PATIENCE_SECONDS = 0.25  # with another process, while our own writers may have to wait for the housekeeper
+HOUSEKEEPER_WAITS_SECONDS = 0.25  # for another process's lock: our own writers may wait for the housekeeper meanwhile
 LARGE_LOG_PAGES = 2048  # 16 MB
 PURGE_BATCH = 500
 WASTED_PAGES = 512  # 4 MB
@@ -83,7 +83,7 @@ class Threads:
         self._of_all_threads: list[sqlite3.Connection] = []
 
     async def opened(self) -> sqlite3.Connection:
-        """The loop's own connection, when the file is there."""
+        """The connection of the event loop. Opens the file at the first call."""
         while self._inline is None:
             await self._run(self._writer, self._open)
         return self._inline
@@ -197,7 +197,7 @@ def _connect(path: Path, wait_seconds: float, cache_kib: int = CACHE_KIB) -> sql
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         connection.execute(f"PRAGMA cache_size = {-cache_kib}")
-        # To be able to undo a statement of many rows. A file for that costs more than the statement.
+        # SQLite keeps the old rows of a large statement, to undo it. In a file, that costs more than the statement.
         connection.execute("PRAGMA temp_store = MEMORY")
     return connection
 
@@ -283,7 +283,7 @@ class Housekeeper(threading.Thread):
 
     def run(self) -> None:
         purge_at = 0.0
-        with closing(_connect(self._path, PATIENCE_SECONDS)) as connection:
+        with closing(_connect(self._path, HOUSEKEEPER_WAITS_SECONDS)) as connection:
             while self._written.wait() and not self._stopping.wait(min(CHECKPOINT_SECONDS, self._purge_seconds)):
                 self._written.clear()
                 if self._stopping.is_set():
@@ -294,7 +294,8 @@ class Housekeeper(threading.Thread):
                         purge_at = time.monotonic() + self._purge_seconds
                     self._checkpoint(connection)
                 except sqlite3.Error:
-                    # Another process has the lock, or the disk is full, which writes report. The next round retries.
+                    # Another process has the lock, or the disk is full, which writers notice. The next round tries
+                    # again.
                     self._written.set()
 
     def _purge(self, connection: sqlite3.Connection) -> None:
@@ -310,6 +311,6 @@ class Housekeeper(threading.Thread):
     def _checkpoint(self, connection: sqlite3.Connection) -> None:
         _, pages, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         if pages > LARGE_LOG_PAGES:
-            # Under writes without pause the log never ends, and so never starts afresh: stop them for the small rest.
+            # While writes never pause, the log is never empty and grows: stop them until the rest is copied.
             with self._write_lock:
                 connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()

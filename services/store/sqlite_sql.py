@@ -19,8 +19,8 @@ from services.store.plans import COMPARISONS, Bound, Plan
 SCHEMA_VERSION = 1
 
 ROWS_AT_ONCE = (256, 128, 64, 32, 16, 8, 4, 2, 1)
-"""How many rows a statement takes. Few large statements are better: SQLite runs one without the interpreter's lock, and
-after each a thread may wait five milliseconds for that lock while the program is busy."""
+"""The numbers of rows of one statement. Few large statements are better: SQLite runs each without the interpreter's
+lock, and after each a thread may wait five milliseconds for that lock while the program is busy."""
 
 ANY_VERSION = 0
 """Stands for any ETag. A number, so that no text equals it."""
@@ -148,7 +148,7 @@ def schema(containers: Mapping[str, Container] = CONTAINERS) -> dict[str, str]:
         for order in container.orders:
             pairs = container.complete_order(order)
             present = " AND ".join(f"{_column(container, field)} IS NOT NULL" for field, _ in container.orders[order])
-            # The name tells the definition, so that an order that changes gets a new index in an old file.
+            # The name contains the definition, so that an order that changes gets a new index in an old file.
             name = "_".join((table, *(f"{f}{'_desc' if way == DESCENDING else ''}" for f, way in pairs)))
             columns = {f: f"{_column(container, f)} {'DESC' if way == DESCENDING else 'ASC'}" for f, way in pairs}
             indexes = {name: list(columns.values())}
@@ -161,7 +161,7 @@ def schema(containers: Mapping[str, Container] = CONTAINERS) -> dict[str, str]:
 
 
 def select(plan: Plan, now: int) -> tuple[str, Mapping[str, Any]]:
-    """The query of one page and of one document more, which tells whether another page follows."""
+    """The query of one page and one more document, which shows whether another page follows."""
     container, bound = plan.container, Bound(":")
     conditions = _conditions(plan, now, bound)
     conditions += [f"{_column(container, field)} IS NOT NULL" for field in plan.present]
@@ -189,7 +189,8 @@ def _conditions(plan: Plan, now: int, bound: Bound) -> list[str]:
 
 
 def _behind_cursor(plan: Plan, bound: Bound) -> str:
-    """As row values, where the index is one of columns: an index of expressions does not serve row values."""
+    """The condition of sorting after the cursor: as row values if the index is one of columns, since SQLite uses no
+    index of expressions for row values."""
     assert plan.after is not None
     moving = plan.moving()
     columns = [_column(plan.container, plan.keys[n][0]) for n in moving]
@@ -221,9 +222,9 @@ def _condition(plan: Plan, where: Where, bound: Bound) -> str:
 
 
 def _bounds_with_cursor(plan: Plan, where: Where) -> bool:
-    """Whether the condition bounds the scan at the same end as the cursor. An index takes one bound, which must be the
-    cursor's, or reading all pages would take time by the square of their number. With a `+` before the column the
-    condition is no longer the expression of an index."""
+    """Whether the condition bounds the scan at the same end as the cursor. SQLite uses one of the two bounds for the
+    index, and must use that of the cursor: with the other, the time to read all pages is quadratic in their number. A
+    `+` before the column keeps SQLite from using the condition for the index."""
     first, down = plan.keys[plan.moving()[0]]
     return plan.after is not None and where.field == first and where.op in (("lt", "le") if down else ("gt", "ge"))
 
@@ -233,9 +234,9 @@ def _comparison(plan: Plan, field: str, sign: str, value: Scalar, bound: Bound) 
 
 
 def _has_type(plan: Plan, field: str, value: Scalar) -> str:
-    """SQLite reads true as 1 and an array as its text, so the JSON type decides as well.
+    """The condition on the JSON type: SQLite reads true as 1 and an array as its text.
 
-    It is a condition beside the comparison, not part of it, so that an index still serves the comparison.
+    It is added to the comparison with AND, so that an index still serves the comparison.
     """
     kind = f"json_type(body, '$.{field}')"
     if field in ("id", plan.container.partition_key):

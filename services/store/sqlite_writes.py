@@ -1,8 +1,8 @@
 """Bulk writes of the embedded store: each batch all or nothing, the batches of many callers in one transaction.
 
 One transaction for many callers costs half of what a transaction for each caller costs. Calls that arrive while a
-transaction is written, or within a few turns of the event loop, share the next one. Each gets its own results. Checks
-no documents: the caller has done so.
+transaction is written, or within a few turns of the event loop, share the next one. Each gets its own results. The
+callers have checked the documents.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ ANYTHING = -1
 ABSENT = None
 PRESENT = ANY_VERSION
 
-INLINE_WRITES = 32  # half a millisecond, of which handing the work to a thread would be a fifth
+INLINE_WRITES = 32  # half a millisecond of work: handing it to a thread would add a fifth
 DOCUMENTS_AT_ONCE = 2000  # keep the lock for 20 to 40 milliseconds, and write each page of the indexes once
 QUIET_TURNS = 4
-"""Turns of the event loop without a new call, after which the transaction begins: a caller that is at work on the loop
-writes soon, and a turn of an idle loop takes 3 microseconds."""
+"""Turns of the event loop without a new call, after which the transaction begins. A task that is at work on the loop
+may write within these turns; a turn of an idle loop takes 3 microseconds."""
 
 
 class Write(NamedTuple):
@@ -159,7 +159,7 @@ def _write_batches(connection: sqlite3.Connection, container: str, batches: Sequ
 
 
 def _runs(batches: Sequence[Batch]) -> Iterator[range]:
-    """Runs of batches of which no two are about the same row: a run can be checked as a whole, then written."""
+    """Runs of batches without a common row, so that a run can be checked as a whole and then written."""
     if len({each[:2] for batch in batches for each in batch}) == sum(map(len, batches)):
         yield range(len(batches))
         return
@@ -176,7 +176,7 @@ def _runs(batches: Sequence[Batch]) -> Iterator[range]:
 def _check(
     connection: sqlite3.Connection, container: str, batches: Sequence[Batch], run: range, failed: Failed
 ) -> None:
-    """Notes in `failed`, for each batch of the run, the first write that would fail."""
+    """Sets in `failed`, for each batch of the run, the index of the first write that would fail."""
     conditional = [(n, index) for n in run for index, each in enumerate(batches[n]) if each.needs != ANYTHING]
     for some, size in padded(conditional):
         needs: list[Needs] = []
@@ -192,7 +192,7 @@ def _check(
 
 
 def _execute(connection: sqlite3.Connection, statements: Mapping[int, str], rows: Sequence[tuple[Any, ...]]) -> None:
-    """Runs the rows in as few statements as they fill, the largest first."""
+    """Runs the statement for all rows, in as few full statements as possible, the largest first."""
     start = 0
     for size, statement in statements.items():
         while len(rows) - start >= size:
@@ -201,7 +201,8 @@ def _execute(connection: sqlite3.Connection, statements: Mapping[int, str], rows
 
 
 def padded(rows: Sequence[Any]) -> Iterator[tuple[Sequence[Any], int]]:
-    """The rows in as few statements as contain them, each with the size of its statement, which may be larger."""
+    """The rows of each statement, in as few statements as possible, with the size of the statement, which may be
+    larger."""
     largest = ROWS_AT_ONCE[0]
     for start in range(0, len(rows), largest):
         some = rows[start : start + largest]

@@ -1,6 +1,6 @@
-"""How a name that is also a plain English word is recognised where the tool has no rule for the name.
+"""When a name that is also a common English word counts as the tool, if the tool has no rule for the name.
 
-The word lists are a guess: a rule in `name_rules` of the tool replaces them for its name.
+The word lists are a guess: a rule in the tool's `name_rules` replaces them for one name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ sketch slack slate snap snowflake square stripe surface target tableau teams ter
 unreal vault visa wave windows wish zoom
 """
 CAPITALISED = frozenset(_CAPITALISED.split())
-"""Names that are rarely the plain word where they are capitalised."""
+"""Names that are rarely the common word if they are capitalised."""
 
 _IN_CONTEXT = """
 access act ada air an and ant arc are as ask at backbone basic bash bat be beam bottle box brew brick bun chef click
@@ -36,7 +36,8 @@ storm sun swift switch tap the thrift time to torch unison up us vim void we web
 yarn you zip
 """
 IN_CONTEXT = frozenset(_IN_CONTEXT.split())
-"""Names that are often the plain word though capitalised: where a sentence begins, in headlines, in other names."""
+"""Names that are often the common word even if capitalised: at the start of a sentence, in headlines, in other
+names."""
 
 CONTEXT = (
     "programming", "programmer", "programmers", "language", "languages", "compiler", "compilers", "compiles",
@@ -60,9 +61,10 @@ _CAPITAL_FOLLOWS = re.compile(r"\s+[A-Z]")
 
 @dataclass(frozen=True, slots=True)
 class MatchRule:
-    """What makes an occurrence of a name count: its case, if `case_sensitive`, and, if there is `context`, one of:
+    """When an occurrence of a name counts. With `case_sensitive`, it must have the case of the name. With `context`, it
+    also needs one of:
 
-    a context word nearby; a version number behind the name, if `version_suffices`; a capital letter within a sentence,
+    a context word nearby; a version number after the name, if `version_suffices`; a capital letter within a sentence,
     if `proper_noun_suffices`.
     """
 
@@ -73,7 +75,8 @@ class MatchRule:
 
 
 def match_rule(name: str, rule: NameRule | None, own_words: tuple[str, ...]) -> MatchRule:
-    """`own_words` are the tool's other names and its keywords: they are context for each ambiguous name."""
+    """The rule of a name. `own_words` are the tool's other names and keywords, which are context for an ambiguous
+    name."""
     if rule is not None:
         return MatchRule(rule.case_sensitive, rule.context)
     plain = normalize_name(name)
@@ -93,12 +96,12 @@ def is_proper_noun(original: str, start: int, end: int) -> bool:
 
 
 def has_version(original: str, end: int) -> bool:
-    """Whether a version number stands right behind the name."""
+    """Whether a version number follows the name directly."""
     return bool(_VERSION.match(original[end : end + 24]))
 
 
 def is_near(context: tuple[str, ...], text: str, start: int, end: int) -> bool:
-    """Whether one of the context words stands near the name in normalized text, outside of the name itself."""
+    """Whether normalized text has a context word near the name, outside of the name itself."""
     # Cut by `endpos` and not by slicing, so that the word at the left edge keeps its boundary.
     window = _any_of(context).finditer(text, max(0, start - NEAR), min(len(text), end + NEAR))
     return any(word.end() <= start or end <= word.start() for word in window)

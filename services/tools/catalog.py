@@ -1,7 +1,7 @@
 """The tools that are watched: adding, changing and finding them, and the detector of all active ones.
 
-Each change of what is detected is announced in one document (`CatalogVersion`): a detector elsewhere is then outdated.
-Who owns a name is decided in names.py; merging two tools is a workflow.
+Each change of a name or rule of detection is announced in one document (`CatalogVersion`), so that the other processes
+build a new detector. names.py decides which tool owns a name; merging two tools is a workflow.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Catalog:
         if tool is None and normalize_name(text):
             claim = await self.names.find(text)
             holder = await self.names.tool(claim.tool_id) if claim else None
-            # While a merge moves names, a claim may still be for the merged tool, which lists the name too.
+            # While a merge moves names, the claim may still be for the merged tool, which lists the name too.
             tool = holder if owns(holder, text) else None
         for _ in range(MOST_MERGES):
             if tool is None or tool.merged_into is None:
@@ -74,8 +74,8 @@ class Catalog:
     async def add(self, new: ToolFields) -> Tool:
         """The new tool; `new_tool` checked its fields. Raises Conflict if another tool owns one of the names.
 
-        The claim of the first name decides the id. Of two callers that add the same tool, or of one that adds it again
-        after a crash, the store therefore lets only one create the tool.
+        The claim of the primary name decides the id. So if two callers add the same tool, or one adds it again after a
+        crash, the tool is created once.
         """
         name, own_id = new["primary_name"], self._new_id()
         for _ in range(TRIES):
@@ -84,7 +84,7 @@ class Catalog:
             if owns(holder, name):
                 raise name_taken(name, claim.tool_id)
             if holder is not None:
-                # A change of that tool left the claim behind.
+                # That tool no longer lists the name: a change of it has not released the claim.
                 await self.names.claim(name, "PRIMARY", own_id)
                 continue
             now = self._clock()
@@ -132,7 +132,7 @@ class Catalog:
         await self._store.upsert(CATALOG.name, version.to_document())
 
     async def version(self) -> str | None:
-        """Changes with each change of what is detected."""
+        """A text that changes with each announced change; None before the first."""
         document = await self._store.read(CATALOG.name, CatalogVersion.PARTITION, CatalogVersion.ID)
         return document["version"] if document else None
 
@@ -155,7 +155,7 @@ class Catalog:
         raise ChangedMeanwhile(f"tool {tool_id} keeps changing: try again")
 
     async def _create(self, tool: Tool) -> Tool | None:
-        """Creates the tool, whose first name is claimed; None if another caller created it by that claim first."""
+        """Creates the tool, whose primary name is claimed; None if another caller with that claim created it first."""
         claimed = [tool.primary_name]
         try:
             for alias in tool.aliases:
@@ -184,8 +184,8 @@ class Catalog:
             await self.names.release(name, tool_id)
 
     async def _renew_claims(self, tool: Tool, names: Sequence[str]) -> None:
-        """A release that read the tool before it listed these names fails at a renewed claim. If the release came
-        first, the name is claimed again, or the tool gives it up."""
+        """Renews the claims of names that the tool has just listed. A concurrent release, which read the tool before,
+        then fails. If the release came first, the name is claimed again, or else removed from the tool."""
         for name in names:
             try:
                 await self.names.claim(name, _kind_of(name, tool), tool.tool_id)
@@ -208,7 +208,8 @@ def _kind_of(name: str, tool: Tool) -> Kind:
 
 
 REBUILT_AFTER = timedelta(minutes=1)
-"""A worker may have died between a change of a tool and its announcement."""
+"""The age at which a detector is built again even without an announcement: a worker may have died before it announced
+its change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +229,7 @@ class Watchlist:
         self._building = asyncio.Lock()
 
     async def detector(self, *, anew: bool = False) -> Detector:
-        """Knows every change that was announced before this call; with `anew`, every change that was written."""
+        """A detector with every change that was announced before this call; with `anew`, with every stored change."""
         version = await self._catalog.version()
         built = self._built
         if not anew and built is not None and self._is_current(built, version):

@@ -1,4 +1,4 @@
-"""Which tools an article names, where, and by which names: one pass over its words for all names of all tools. Pure.
+"""Which tools an article names, at which positions, and by which names. One pass finds all names of all tools. Pure.
 
 Each name has an anchor, its rarest word. The detector intersects the words of a text with the anchors, and searches
 the text for the names of the anchors found. Of names that overlap, the longest counts.
@@ -40,7 +40,7 @@ _EXCHANGE_TAG = re.compile(rf"(?:{EXCHANGES})\s?:\s?([A-Z0-9][A-Z0-9.\-]{{0,14}}
 
 
 class Reason(NamedTuple):
-    """What was recognised. A Match has the same fields, but validating one takes as long as finding it."""
+    """One detected name. A Match has the same fields, but validating a Match takes as long as finding the name."""
 
     name: str
     kind: MatchKind
@@ -107,7 +107,7 @@ class Detector:
     def find(
         self, headline: str, text: str = "", tags: Sequence[str] = (), tickers: Sequence[str] = ()
     ) -> dict[str, Detected]:
-        """What the article names, by tool. `tickers` are those that the sources gave."""
+        """The tools that the article names, by id. `tickers` are those that the sources gave."""
         whole = f"{headline}{SEPARATOR}{text}" if text else headline
         article = normalize(whole)
         hits = _longest(self._named(article), len(article.text)) + self._tickers_in(article.original)
@@ -177,7 +177,7 @@ class Detector:
                 for tool_id in self._tickers.get(form[1].upper(), ()) if form else ():
                     found[tool_id].append(_tagged_with(tag))
             for name in self._tagged.get(normalize_name(tag), ()):
-                # A tag is no sentence: a word in a tag is the name, unless a rule wants another spelling.
+                # In a tag, a common word is the name, unless a rule requires another spelling.
                 if not name.rule.case_sensitive or not name.rule.context or tag.strip() == name.exact:
                     found[name.tool_id].append(_tagged_with(tag))
         return found
@@ -225,7 +225,7 @@ def _names(tool: Tool) -> list[_Name]:
 
 
 def _is_meant(name: _Name, article: NormalizedText, start: int, end: int) -> bool:
-    """Whether the occurrence is the name and not the plain word."""
+    """Whether the occurrence is the name and not the common word."""
     rule = name.rule
     if not rule.case_sensitive and not rule.context:
         return True
@@ -240,7 +240,7 @@ def _is_meant(name: _Name, article: NormalizedText, start: int, end: int) -> boo
 
 
 def _anchored(names: Iterable[_Name]) -> Mapping[str, list[_Name]]:
-    """The names by their rarest word; those that contain no word, by NO_ANCHOR."""
+    """The names by their rarest word; names without a word, by NO_ANCHOR."""
     words = [(name, tokens(name.phrase.plain)) for name in names]
     uses = Counter(word for _, each in words for word in each)
     found: dict[str, list[_Name]] = {}
@@ -251,7 +251,8 @@ def _anchored(names: Iterable[_Name]) -> Mapping[str, list[_Name]]:
 
 
 def _longest(hits: list[_Hit], length: int) -> list[_Hit]:
-    """The hits that no longer hit overlaps; of equally long ones, the first. A span may be a name of several tools."""
+    """The hits without those that a longer hit overlaps, or an earlier hit of the same length. Several tools may have
+    hits at one span."""
     if len(hits) < 2:
         return hits
     kept: list[_Hit] = []

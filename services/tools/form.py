@@ -1,4 +1,4 @@
-"""Checks the form of what people enter for a tool, new or changed. An error names the field and what is allowed. Pure.
+"""Checks the fields that people enter for a new or changed tool. An error names the field and what is allowed. Pure.
 
 Whether a name is free is decided when it is claimed (names.py).
 """
@@ -87,7 +87,7 @@ def checked_name(value: Any, field: str = "name") -> str:
     if not _TEXT.fullmatch(name) or len(name) > LONGEST_NAME or not normalize_name(name):
         raise InvalidInput(field, f"must be text of 1 to {LONGEST_NAME} characters")
     if unicodedata.category(name[0]).startswith("M"):
-        raise InvalidInput(field, "must not begin with a mark that belongs to a letter before it")
+        raise InvalidInput(field, "must not begin with a combining mark, which belongs to a letter before it")
     return name
 
 

@@ -1,4 +1,5 @@
-"""Lists of tools in YAML: adds and changes the tools of a list. A wrong entry is reported by line; the others apply.
+"""Lists of tools in YAML: adds and changes the tools of a list. A wrong entry is reported with its line; the others are
+applied.
 
 Fields that an entry does not have, and tools that the list does not name, stay as they are.
 """
@@ -25,8 +26,8 @@ class Refused:
 
 @dataclass(slots=True)
 class ListReport:
-    """The ids of tools that were added, changed, or equal to their entry already. `searched_for` are the tools that
-    other articles name now: these need a backfill."""
+    """The ids of tools that were added, changed, or equal to their entry already. `searched_for` are the tools whose
+    names have changed, so that they need a backfill."""
 
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
@@ -38,7 +39,7 @@ class ListReport:
 async def apply_yaml(catalog: Catalog, document: bytes) -> ListReport:
     """Adds and changes tools until they are as the list has them. A known tool is found by its primary name.
 
-    Raises InvalidInput if the document is no such list.
+    Raises InvalidInput if the document is not such a list.
     """
     report = ListReport()
     for entry in read_entries(document, "tools", f"name, and maybe {', '.join(FIELDS[1:])}, status"):

@@ -1,7 +1,7 @@
 """Normalizes text as names are normalized, and finds phrases in normalized text, in any script.
 
 Case, compatibility forms and runs of spaces become alike; each span can be mapped back to the original.
-What a match means is for detector.py to decide.
+detector.py decides which matches count.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ RUNNING = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u309f\u3400-\u9fff\uf9
 """Scripts without spaces, in which a name may begin and end anywhere: Thai, Lao, Burmese, Khmer, Hiragana, Han."""
 UNSPACED = f"{RUNNING}{KATAKANA}{HANGUL}"
 
-# Vowel signs and the like: Python's \w leaves them out, but they belong to their word.
+# Combining marks such as vowel signs. They belong to their word, but Python's \w does not match them.
 MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
     "\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963\u0981-\u0983\u09bc-\u09cd\u0a01-\u0a4d\u0a81-\u0acd"
@@ -53,8 +53,7 @@ class NormalizedText:
     origins: Sequence[int] | None
 
     def original_span(self, start: int, end: int) -> Span:
-        """The span of the original that became this one. It ends right behind its last character, so that no space is
-        included."""
+        """The span in the original of a span in `text`. It ends with the last character, without spaces after it."""
         if self.origins is None:
             return Span(start, end)
         last = self.origins[end - 1]
@@ -62,7 +61,7 @@ class NormalizedText:
 
 
 def without_urls(text: str) -> str:
-    """With blanks in place of each URL: a name in a path, or in the link of a share button, is no mention."""
+    """The text with spaces in place of each URL: a name in a URL is not a mention."""
     return _URL.sub(lambda found: " " * len(found[0]), text) if "://" in text else text
 
 
@@ -95,7 +94,7 @@ def _casefolded(bare: str) -> tuple[str, list[int]]:
 
 
 def _squeezed(text: str, origins: Sequence[int] | None) -> tuple[str, list[int]]:
-    """With one space for each run of spaces of any kind, as in names."""
+    """The text with one space for each run of spaces of any kind, as in names."""
     origins = origins if origins is not None else range(len(text) + 1)
     kept: list[int] = []
     parts: list[str] = []
@@ -117,7 +116,7 @@ def has_unspaced(text: str) -> bool:
 def tokens(text: str, *, unspaced: bool = True) -> set[str]:
     """The words of the text: a name whose words are not all among them cannot be in the text.
 
-    Of scripts without spaces, if `unspaced`: every character, and every two adjacent ones.
+    With `unspaced`, also every character and every two adjacent characters of scripts without spaces.
     """
     if text.isascii():
         return set(text.translate(_ASCII_WORDS).split())

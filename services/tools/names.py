@@ -1,8 +1,9 @@
 """Which tool owns a name. A tool owns a name when the name's claim is for the tool and the tool lists the name.
 
-A name is claimed (created) before a tool lists it. A claim for a tool that does not list the name is about to be used,
-or was left by a crash: after ABANDONED_AFTER another tool may take it over, so no name is blocked for ever. Taking it
-over rewrites the tool first: a change of that tool that is still under way then fails at its ETag and looks again.
+A name is claimed (its document is created) before a tool lists it. A claim for a tool that does not list the name is
+about to be used, or was left by a crash: after ABANDONED_AFTER another tool may take it over, so that no name is
+blocked for ever. Taking it over rewrites the first tool before: a change of that tool that is still under way then
+fails at its ETag, and is decided again.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class NameClaims:
         return Tool.from_document(document) if document else None
 
     async def find_or_create(self, name: str, kind: Kind, tool_id: str) -> ToolName:
-        """The claim that there is, or else a new one for this tool."""
+        """The stored claim, or else a new one for this tool."""
         now = self._clock()
         wanted = ToolName(created_at=now, updated_at=now, name_raw=name, name_kind=kind, tool_id=tool_id)
         while True:
@@ -53,7 +54,8 @@ class NameClaims:
                 continue
 
     async def claim(self, name: str, kind: Kind, tool_id: str) -> None:
-        """Lets the tool list the name, or raises Conflict. A claim that the tool has is renewed: see `release`."""
+        """Claims the name for the tool, or raises Conflict. A claim that the tool has already is renewed: see
+        `release`."""
         for _ in range(TRIES):
             claim = await self.find_or_create(name, kind, tool_id)
             if claim.tool_id != tool_id:
@@ -83,8 +85,8 @@ class NameClaims:
     async def release(self, name: str, tool_id: str) -> None:
         """Frees the name, unless its claim is for another tool or the tool lists it again.
 
-        A tool that lists a name renews the claim afterwards, so the claim's ETag is then another than the one that is
-        read here, before the tool.
+        A tool that lists a name renews the claim afterwards. So if the tool lists the name after it was read here, the
+        claim's ETag has changed, and the deletion fails.
         """
         claim = await self.find(name)
         if claim is None or claim.tool_id != tool_id or owns(await self.tool(tool_id), name):
@@ -107,4 +109,4 @@ class NameClaims:
 
 
 def name_taken(name: str, tool_id: str) -> Conflict:
-    return Conflict(f"name: {name!r} is the tool {tool_id} already")
+    return Conflict(f"name: {name!r} belongs to the tool {tool_id} already")

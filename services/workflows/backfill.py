@@ -71,8 +71,9 @@ class Sample:
 
 @dataclass(slots=True)
 class Preview:
-    """How many articles a tool would gain, and samples of them. The newest articles are looked at; without `complete`
-    there were more. `taken_by` has the tools that own an alias already, by alias. The fields are those of the API."""
+    """How many articles a tool would gain, and samples of them. The newest articles are searched; `complete` is false
+    if there were more. `taken_by` has the tools that own an alias already, by alias. The fields are those of the
+    API."""
 
     would_add: int = 0
     articles_looked_at: int = 0

@@ -73,7 +73,7 @@ class ToolChanges:
         return await self.workflows.accept(REANALYZE, (await self.catalog.get(text)).tool_id)
 
     def is_reanalysis_offered(self, tool: Tool) -> bool:
-        """Whether another analyzer, or another version of it, scored some of the tool's mentions than scores now."""
+        """Whether another analyzer or version than the present one scored some of the tool's mentions."""
         return tool.scored_by is not None and tool.scored_by != self.writer.scored_by
 
 
@@ -92,13 +92,13 @@ class Deletion:
             return PageResult(None, 1)  # the article has expired since
         written = await self.writer.write([source_id])
         for reason in written.failed.values():
-            # The deletion is not done while a figure still counts the article.
+            # While a mention is left, a figure still counts the article: the deletion is not done.
             raise AnalysisFailed(f"article {source_id}: {reason}")
         return PageResult(None, 1, {"removed": written.removed})
 
 
 async def delete_article(articles: Articles, workflows: Workflows, article_id: str) -> None:
-    """Deletes the article while the caller waits: afterwards no figure counts it, and its text is gone. Deleting again
-    changes nothing. Raises NotFound if the article never existed."""
+    """Deletes the article while the caller waits. Afterwards its mentions and its text are gone. Deleting again changes
+    nothing. Raises NotFound if the article never existed."""
     run = await workflows.accept(DELETE, await articles.source_id_of(article_id))
     await workflows.advance(run.run_id)

@@ -1,10 +1,10 @@
-"""Merging: makes one tool (the source) answer as another (the target). Names and mentions move; cache entries go.
+"""Merging: replaces one tool (the source) by another (the target), which gets its names and mentions.
 
-First the source records the target it is merging into, so that no other merge starts if this one is interrupted. Then
-the target gets the source's names, and only then the source becomes MERGED. Both are written by ETag: of two merges
-that would make two tools answer as each other, one fails. Then the mentions move, page by page. An article that
-mentions the source is analysed again, and its mention is the target's now; the mention of an expired article is copied
-and then removed. If the target is merged meanwhile, the tool it was merged into becomes the target.
+First the source records its target, so that no other merge starts if this one is interrupted. Then the target gets the
+source's names, and only then the source becomes MERGED. Both tools are written by ETag: of two merges that would
+replace two tools by each other, one fails. Then the mentions move, page by page. An article that mentions the source is
+analysed again, so that it mentions the target; the mention of an expired article is copied and then removed. If the
+target is merged meanwhile, the tool that it was merged into becomes the target.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Merging:
                 stored = await self.store.replace(CATALOG.name, leaving.to_document(), source.stored_etag or "")
                 source = Tool.from_document(stored)
             merged = source.changed(now, status="MERGED", merged_into=target.tool_id, merging_into=None)
-            # The target is written even if it has the names, so that a merge of the target under way fails.
+            # The target is written even if it has the names already, so that a concurrent merge of the target fails.
             joined = with_names_of(target, source, now)
             await self.store.replace(CATALOG.name, joined.to_document(), target.stored_etag or "")
             await self.store.replace(CATALOG.name, merged.to_document(), source.stored_etag or "")
@@ -208,8 +208,8 @@ def with_names_of(target: Tool, source: Tool, now: datetime) -> Tool:
 
 
 def moved(mention: SentimentScore, known: SentimentScore | None, target: Tool, now: datetime) -> SentimentScore:
-    """The source's mention as the target's. If the target has a mention by that article that counts (`known`), that
-    mention stays, with the matches of both."""
+    """The source's mention as a mention of the target. If the target has a mention by the same article that counts
+    (`known`), that mention stays, with the matches of both."""
     if known is not None and known.counts:
         matches = tuple(dict.fromkeys((*known.matches, *mention.matches)))
         return known if matches == known.matches else known.changed(now, matches=matches)

@@ -49,7 +49,7 @@ class Priorities:
         page = await self.store.query(ARTICLES.name, Query(where, order="by_time", limit=PAGE, after=after))
         found = cast("list[ArticleDocument]", page.items)
         articles, failed = await self._rewritten(found, feed_id, priority)
-        # Also articles that an earlier try rewrote, whose worker died before it had them analysed.
+        # Also articles that an earlier try rewrote and, since its worker died, did not analyse.
         outdated = [each["source_id"] for each in articles if has_outdated_figures(each)]
         report = await self.writer.write(outdated)
         counts = {"articles": len(page.items), "analyzed": len(report.done)}
@@ -65,7 +65,7 @@ class Priorities:
     async def _rewritten(
         self, articles: Sequence[ArticleDocument], feed_id: str, priority: int
     ) -> tuple[list[ArticleDocument], dict[str, str]]:
-        """The articles as they are stored with this priority, and the reasons of those that could not be rewritten."""
+        """The articles as stored with this priority; and by id, the reason for each that could not be rewritten."""
         now = format_time(self.clock())
         done: list[ArticleDocument] = []
         failed: dict[str, str] = {}
@@ -93,7 +93,7 @@ class Priorities:
         raise Unavailable(f"{len(waiting)} articles kept changing", retry_after=1.0)
 
     async def _with_text(self, article: ArticleDocument, after: ArticleDocument) -> ArticleDocument:
-        """`after` with the text of its reading, if that is of another source than the reading of `article`."""
+        """`after` with the text of its canonical reading, if its source is another than before."""
         reading = after["canonical"]
         if reading["source"] == article["canonical"]["source"]:
             return after
@@ -106,8 +106,8 @@ class Priorities:
 
 
 def with_present_priority(article: ArticleDocument, feed_id: str, priority: int, now: str) -> ArticleDocument:
-    """The same object if there is nothing to change. Raises UnreadableDocument, and KeyError if a source lacks a field
-    by which readings are chosen."""
+    """The article with this priority; the same object if nothing changes. Raises UnreadableDocument, and KeyError if a
+    source lacks a field by which readings are chosen."""
     is_deleted = Article.from_document(article).deleted_at is not None
     if is_deleted or priority_of(article["source_attribution"][feed_id]) == priority:
         return article
@@ -115,7 +115,7 @@ def with_present_priority(article: ArticleDocument, feed_id: str, priority: int,
 
 
 def has_outdated_figures(article: ArticleDocument) -> bool:
-    """Whether the article was analysed by another reading than its present one. For a pending article the message that
-    makes it analysed is sent already."""
+    """Whether the last analysis read another reading than the present one. A pending article has a message for its
+    analysis already."""
     is_analyzed = article["status"] == "analyzed" and not article.get("deleted_at")
     return is_analyzed and article.get("analyzed_revision") != article["canonical"]["revision"]

@@ -1,7 +1,7 @@
-"""Feeds remember interrupted attempts, and articles that an analysis is due.
+"""Feeds list interrupted attempts, and articles record that an analysis is due.
 
 Before, a feed had `unsaved_since`, `unsaved_run` and `unsaved_delivery` for workers that had died, and `seen_at` to
-check whether its `seen` document was the last one. An article that was edited after its analysis had no field for the
+check whether its `seen` document was the latest. An article that was edited after its analysis had no field for the
 analysis that was due.
 """
 
@@ -26,7 +26,8 @@ _PAGE = 500
 
 
 async def run(store: Store, now: datetime) -> None:
-    """Articles first: the next attempt at a feed counts the articles of the interrupted attempts."""
+    """Migrates articles before feeds: as soon as a feed is migrated, its next attempt counts the articles of its
+    interrupted attempts."""
     uncounted = {
         feed["feed_id"]: feed
         async for feed in _documents(store, FEEDS.name, Where("entity_type", "eq", "Feed"))

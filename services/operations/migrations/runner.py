@@ -1,6 +1,6 @@
 """Runs the numbered migrations in their order, and records in the catalog which have been run.
 
-A record without `completed_at` is of a run that was stopped: that migration is run again. Two concurrent runs do no
+A record without `completed_at` shows that a migration was stopped: it is run again. Two concurrent runs do no
 harm beyond the double work, since each migration may be run twice.
 """
 
@@ -35,7 +35,7 @@ MIGRATIONS = (
     Migration(
         2,
         "attempts_and_due_analyses",
-        "Feeds remember interrupted attempts, and articles that an analysis is due.",
+        "Feeds list interrupted attempts, and articles record that an analysis is due.",
         m0002_attempts_and_due_analyses.run,
     ),
 )

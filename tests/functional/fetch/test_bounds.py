@@ -204,12 +204,12 @@ async def test_large_bodies_wait_for_the_budget_without_running_out_of_time_and_
             small = await fetcher.fetch(FetchRequest(server.url("/small"), reservation=BodyReservation(budget)))
             await asyncio.sleep(0.8)
             assert (held.ok, small.ok, waiting.done()) == (True, True, False)
-            assert budget.taken_bytes <= budget.most_bytes
+            assert budget.reserved_bytes <= budget.most_bytes
             first.release()
             result = await waiting
             assert result.body == large
             assert result.duration_ms < 800, "waiting for the budget is no time of the server's"
-    assert budget.taken_bytes == 0
+    assert budget.reserved_bytes == 0
 
 
 async def test_a_bomb_takes_no_more_than_its_reservation_while_it_waits(server: Server, make: Make) -> None:

@@ -132,19 +132,19 @@ async def test_small_bodies_take_nothing_and_never_wait() -> None:
     budget = BodyBudget(0)
     with budget.reservation() as reservation:
         await reservation.grow(FREE_BYTES)
-        assert budget.taken_bytes == 0
+        assert budget.reserved_bytes == 0
 
 
 async def test_a_body_takes_its_bytes_in_whole_steps_beyond_those_that_are_free() -> None:
     budget = BodyBudget()
     with budget.reservation() as reservation:
         await reservation.grow(FREE_BYTES + 1)
-        assert (budget.taken_bytes, reservation.granted_bytes) == (STEP_BYTES, FREE_BYTES + STEP_BYTES)
+        assert (budget.reserved_bytes, reservation.granted_bytes) == (STEP_BYTES, FREE_BYTES + STEP_BYTES)
         await reservation.grow(FREE_BYTES + STEP_BYTES)
-        assert budget.taken_bytes == STEP_BYTES
+        assert budget.reserved_bytes == STEP_BYTES
         await reservation.grow(FREE_BYTES + STEP_BYTES + 1)
-        assert budget.taken_bytes == 2 * STEP_BYTES
-    assert budget.taken_bytes == 0
+        assert budget.reserved_bytes == 2 * STEP_BYTES
+    assert budget.reserved_bytes == 0
 
 
 async def test_a_body_waits_until_another_is_gone() -> None:
@@ -156,10 +156,10 @@ async def test_a_body_waits_until_another_is_gone() -> None:
     assert not waiting.done()
     first.release()
     await waiting
-    assert budget.taken_bytes == 2 * MEGABYTE
+    assert budget.reserved_bytes == 2 * MEGABYTE
     second.release()
     second.release()
-    assert (budget.taken_bytes, second.granted_bytes) == (0, FREE_BYTES)
+    assert (budget.reserved_bytes, second.granted_bytes) == (0, FREE_BYTES)
 
 
 async def test_when_all_bodies_wait_the_one_that_began_first_goes_on() -> None:
@@ -172,7 +172,7 @@ async def test_when_all_bodies_wait_the_one_that_began_first_goes_on() -> None:
         with budget.reservation() as reservation:
             for size in range(1, 11):
                 await reservation.grow(size * MEGABYTE)
-                most_taken = max(most_taken, budget.taken_bytes)
+                most_taken = max(most_taken, budget.reserved_bytes)
                 await asyncio.sleep(0)
         done.append(number)
 
@@ -181,7 +181,7 @@ async def test_when_all_bodies_wait_the_one_that_began_first_goes_on() -> None:
     assert done[0] == 0
     assert sorted(done) == list(range(20))
     assert most_taken <= (4 + 10) * MEGABYTE
-    assert budget.taken_bytes == 0
+    assert budget.reserved_bytes == 0
 
 
 @pytest.mark.parametrize("taken", [0, 1])
@@ -199,7 +199,7 @@ async def test_a_body_that_gives_up_waiting_blocks_no_other(taken: int) -> None:
     await other_tasks_ran()
     giving_up.cancel()
     await asyncio.gather(giving_up, return_exceptions=True)
-    assert budget.taken_bytes == (2 - taken) * MEGABYTE
+    assert budget.reserved_bytes == (2 - taken) * MEGABYTE
     await first.grow(FREE_BYTES + 10 * MEGABYTE)
 
 

@@ -53,7 +53,7 @@ def test_another_document_is_refused_by_the_name_of_its_key(document: bytes, mes
 
 
 def test_an_error_of_several_lines_is_put_on_one() -> None:
-    with pytest.raises(InvalidInput, match=r"^feeds: must be YAML; this is not \(while parsing [^\n]*\)$"):
+    with pytest.raises(InvalidInput, match=r"^feeds: must be YAML, but cannot be parsed \(while parsing [^\n]*\)$"):
         read_entries(b"feeds: [\n", "feeds", "url")
 
 

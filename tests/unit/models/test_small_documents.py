@@ -1,6 +1,6 @@
 """Where the small documents are stored, and their defaults; what errors carry."""
 
-from models.errors import InvalidTransition
+from models.errors import InvalidTransition, WrongSettings
 from models.feed import FeedAddress, FetchPrice
 from models.raw_item import Freshness, ParsedDocument, RawItem
 from tests.documents import NOW
@@ -29,6 +29,12 @@ def test_an_entry_without_more_has_empty_texts() -> None:
     assert (item.summary_html, item.content_html, item.date_text, item.url_shared) == ("", "", "", False)
     assert ParsedDocument("rss20", (item,)).title == ""
     assert ParsedDocument("rss20", (item,)).freshness == Freshness()
+
+
+def test_wrong_settings_name_each_problem() -> None:
+    error = WrongSettings("A must be set", "B must be true or false")
+    assert error.problems == ("A must be set", "B must be true or false")
+    assert str(error) == "the settings of this app are wrong: A must be set; B must be true or false"
 
 
 def test_an_invalid_transition_names_the_machine_and_both_states() -> None:

@@ -224,3 +224,9 @@ def test_a_body_that_is_too_large_is_not_kept() -> None:
     list(decoder.feed(b"x" * 6))
     list(decoder.feed(b"x" * 5))
     assert (decoder.problem, decoder.received_bytes, decoder.finish()) == ("too_large", 11, None)
+
+
+@pytest.mark.parametrize(("encoding", "packed_as"), [("", "gzip"), ("gzip", "gzip"), ("deflate", "deflate"), ("", "")])
+def test_a_body_may_arrive_byte_by_byte(encoding: str, packed_as: str) -> None:
+    body = packed(packed_as, b"a body") if packed_as else b"a body"
+    assert decoded(encoding, *(bytes([byte]) for byte in body)) == b"a body"

@@ -41,3 +41,9 @@ def test_an_invalid_transition_names_the_machine_and_both_states() -> None:
     error = InvalidTransition("run", "FAILED", "RUNNING")
     assert (error.machine, error.current, error.wanted) == ("run", "FAILED", "RUNNING")
     assert str(error) == "run: FAILED cannot become RUNNING"
+
+
+def test_wrong_settings_are_named_together() -> None:
+    error = WrongSettings("A is wrong", "B is wrong")
+    assert error.problems == ("A is wrong", "B is wrong")
+    assert str(error) == "the settings of this app are wrong: A is wrong; B is wrong"

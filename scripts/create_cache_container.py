@@ -26,7 +26,7 @@ from scripts.dev import need_packages  # noqa: E402
 
 need_packages()
 
-from models.errors import InvalidInput, Unavailable  # noqa: E402
+from models.errors import ToolpulseError  # noqa: E402
 from scripts.local_host import Refused  # noqa: E402
 from scripts.local_host.settings import app_settings  # noqa: E402
 from services.ports import utc_now  # noqa: E402
@@ -125,7 +125,7 @@ def main(arguments: list[str]) -> int:
     try:
         settings, _ = app_settings(ROOT, {}, os.environ)
         return asyncio.run(run({**settings, **os.environ}))
-    except (Unavailable, InvalidInput, Refused) as error:
+    except (ToolpulseError, Refused) as error:
         print(error, file=sys.stderr)
         return 2
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from models.errors import InvalidInput
+from models.errors import WrongSettings
 from scripts import bicep_data
 from scripts.package import AZURE_PYTHON
 from services.settings import Settings, table
@@ -195,7 +195,7 @@ def settings(root: Path) -> Iterator[str]:
         environment[name] = "resolved" if reference else _resolved(value)
     try:
         read = Settings.from_environment(environment)
-    except InvalidInput as error:
+    except WrongSettings as error:
         yield f"the app would not start: {error}"
         return
     if not (read.store == "cosmos" and read.management_key and read.storage_account_name and read.on_azure):

@@ -38,7 +38,7 @@ def container(each: Container) -> dict[str, Any]:
 
 
 def timer(each: Timer) -> dict[str, Any]:
-    """The alert fires if two runs in a row did not end well."""
+    """`silentAfter` is the window of an alert, which fires if two runs in a row did not succeed."""
     patience = 2 * each.every + LOGS_ARRIVE_WITHIN
     window = next(minutes for minutes in WINDOWS_MINUTES if timedelta(minutes=minutes) >= patience)
     return {"name": each.name, "schedule": each.schedule, "silentAfter": f"PT{window}M"}

@@ -32,7 +32,7 @@ HEADERS = {"x-content-type-options": "nosniff", "x-frame-options": "DENY"}
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """A response. `status` is 0 if none came; `body` is then the reason. Names of headers are in lower case."""
 
     status: int
@@ -46,23 +46,23 @@ class Answer:
             return {}
 
 
-def get(url: str, headers: Mapping[str, str] | None = None) -> Answer:
+def get(url: str, headers: Mapping[str, str] | None = None) -> Response:
     request = urllib.request.Request(url, headers=dict(headers or {}))  # noqa: S310 (main takes http and https only)
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310
-            return _read(answer.status, answer)
+        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:  # noqa: S310
+            return _read(response.status, response)
     except urllib.error.HTTPError as error:
         return _read(error.code, error)
     except OSError as error:
-        return Answer(0, {}, str(error))
+        return Response(0, {}, str(error))
 
 
-def _read(status: int, answer: Any) -> Answer:
-    headers = {name.lower(): value for name, value in answer.headers.items()}
-    return Answer(status, headers, answer.read().decode("utf-8", "replace"))
+def _read(status: int, response: Any) -> Response:
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    return Response(status, headers, response.read().decode("utf-8", "replace"))
 
 
-def wait_for(url: str, version: str, seconds: float) -> Answer:
+def wait_for(url: str, version: str, seconds: float) -> Response:
     """Returns the response of health when it shows the version, or the last one after `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
@@ -72,7 +72,7 @@ def wait_for(url: str, version: str, seconds: float) -> Answer:
         time.sleep(PAUSE_SECONDS)
 
 
-def wrong_with_health(health: Answer, version: str) -> Iterator[str]:
+def wrong_with_health(health: Response, version: str) -> Iterator[str]:
     report = health.json()
     if health.status != 200:
         yield f"health answers {health.status}: {health.body[:500]}"

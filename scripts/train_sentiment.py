@@ -60,7 +60,7 @@ Labelled = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How much each part may say. Chosen by leaving out one whole set at a time, see benchmarks/sentiment.py."""
+    """The parameters of the training. Chosen by leaving out one whole set at a time, see benchmarks/sentiment.py."""
 
     epochs: int = 12
     rate: float = 0.25
@@ -101,7 +101,7 @@ def read_set(file: Path) -> list[Labelled]:
 
 
 def read_words(own: str, general: Mapping[str, float]) -> dict[str, Word]:
-    """What is known of each word before any training."""
+    """The valences and roles of each word, from the word lists, before any training."""
     found: dict[str, Word] = {word: Word(general=valence) for word, valence in general.items()}
     section: list[str] = []
     for line in own.splitlines():

@@ -35,7 +35,7 @@ def add_to(tools: Group, default_file: Path) -> None:
     trying.add_argument("--json", action="store_true", help="as JSON")
     merging = tools.command("merge", merge, "merge one tool into another, with its mentions")
     merging.add_argument("tool", help="the tool that is merged")
-    merging.add_argument("into", help="the tool that answers for both")
+    merging.add_argument("into", help="the tool that replaces it")
     tools.command("reanalyze", reanalyze, "score all mentions of a tool again").add_argument("tool")
 
 

@@ -1,4 +1,4 @@
-"""What the demo's outlets have published by now: a pure function of a seed and the clock, so a restart goes on.
+"""The entries that the demo's outlets have published: a function of a seed and the clock, so a restart changes nothing.
 
 Stories are numbered by time. One outlet is the first to publish a story; others follow, with other endings to the
 headline. Some stories are edited afterwards.
@@ -50,7 +50,7 @@ PRODUCTS = (
 
 @dataclass(frozen=True, slots=True)
 class _Plot:
-    """What may happen to a product: a headline, and what is said below it, in both tones or in none."""
+    """A kind of story: its headline and its text."""
 
     tag: str
     headline: str

@@ -55,7 +55,7 @@ class Newsstand:
         if outlet.behaviour == "not_a_feed":
             return _page(front_page(outlet, [], _base(request)))
         if outlet.behaviour == "failing" and is_failing(now):
-            raise web.HTTPServiceUnavailable(text="The presses are being oiled.")
+            raise web.HTTPServiceUnavailable(text="The server is busy. Try again later.")
         if outlet.behaviour == "gone" and now - self._opened > GONE_AFTER:
             raise web.HTTPGone(text="This was the last post.")
         if outlet.behaviour == "slow":

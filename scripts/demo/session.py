@@ -1,7 +1,7 @@
 """A run of the app with the demo: its feeds are served and registered once, with the tools that they are about.
 
-A mark in the data folder remembers the port, so that a restart finds the same feeds, and when the demo first ran. A
-run without the demo removes the demo's feeds and deprecates its tools; articles and mentions stay.
+A file in the data folder stores the port, so that feeds have the same URLs after a restart, and when the demo first
+ran. A run without the demo removes the demo's feeds and deprecates its tools; articles and mentions stay.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ async def _with_app(environment: Mapping[str, str], work: Callable[[Container], 
 
 
 async def _first_minute(host: str) -> None:
-    """Fires the app's timers as soon as the app answers: their next ticks may be half a minute and a quarter of an hour
-    away, and a newcomer should see figures soon."""
+    """Runs the app's timers as soon as the app serves requests, so that a newcomer sees figures soon: the next ticks
+    may be half a minute and a quarter of an hour away."""
     await _fired(host, "ingest_due_feeds")
     for seconds in REFRESHED_AFTER:
         await asyncio.sleep(seconds)

@@ -165,7 +165,7 @@ def _bound(port: int) -> socket.socket:
 
 
 def _set_environment(app: Path, values: Mapping[str, str], origin: str) -> list[str]:
-    """Sets what the app sees, and gives what a person should know of it."""
+    """Sets the environment of the app. Returns notes for the person who started the host."""
     notes = []
     os.environ.update(values)
     elsewhere = [name for name in os.environ if name.startswith(f"{_STORAGE}__")]
@@ -184,7 +184,7 @@ def _set_environment(app: Path, values: Mapping[str, str], origin: str) -> list[
 
 
 def _any_text(out: TextIO) -> TextIO:
-    """Output that takes whatever the app logs, also what a terminal's encoding or UTF-8 itself has no bytes for."""
+    """Output for any text that the app logs, also characters that the terminal's encoding or UTF-8 cannot encode."""
     if isinstance(out, io.TextIOWrapper):
         out.reconfigure(errors="backslashreplace")
     return out

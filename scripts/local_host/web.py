@@ -1,7 +1,7 @@
 """HTTP: requests to functions by their routes, and the host's own addresses below /admin.
 
-aiohttp does not route: the Functions host sorts functions by name, and the first whose route and method match answers.
-`?wait=1` below /admin is only in this host.
+aiohttp does not route: the Functions host sorts functions by name, and the first whose route and method match handles
+the request. `?wait=1` below /admin is only in this host.
 """
 
 from __future__ import annotations

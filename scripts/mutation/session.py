@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TEST_FOLDERS = ("unit", "properties")
 LEAST_KILLED = 0.9
 MOST_SECONDS = 3.0
-"""A mutant is decided by at most so many seconds of tests: those of its own module first, then the quickest."""
+"""The most seconds of tests for one mutant: the tests of its own module first, then the quickest."""
 LONGEST_RECORD_SECONDS = 900.0
 LONGEST_SECONDS = 180.0
 """After which a process that only waits is killed. One that computes is limited by each test's usual processor time."""

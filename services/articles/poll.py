@@ -54,7 +54,7 @@ async def _not_registered(url: str) -> str | None:
 class FeedPoller:
     """`credentials` reads the setting of a private feed; InvalidInput if the setting is missing or malformed.
 
-    `watched` gives the tickers that news APIs are asked about besides those of the settings, `registered` the id of the
+    `watched` gives the tickers to request from news APIs besides those of the settings, `registered` the id of the
     feed that is registered at a URL. A body counts in the body budget from its first byte and in the parsing budget
     from its last, until its feed is ingested. A feed in the parsing budget never waits for the body budget: otherwise
     feeds could wait for each other.
@@ -83,7 +83,7 @@ class FeedPoller:
             yield await (self._poll_api(feed, now) if feed.is_of_news_api else self._poll_feed(feed, budgets))
 
     async def tickers(self, feeds: Iterable[str]) -> tuple[str, ...]:
-        """The tickers that the news APIs among these feeds are asked about."""
+        """The tickers that are requested from the news APIs among these feeds."""
         api = next((self._apis[feed] for feed in feeds if feed in self._apis), None)
         return (await self._with_watched(api)).tickers if api is not None else ()
 

@@ -27,7 +27,7 @@ _AT_ONCE = 16
 _ASKED_AT_ONCE = 100
 _PAGE = 500
 _MOVE_TAKES = timedelta(minutes=1)
-"""A change of URL claims the new address, then writes the feed. Only an older claim is taken for that of a crash."""
+"""A change of URL claims the new address, then writes the feed. Only an older claim is treated as left by a crash."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ _STATUSES = {
     404: (FetchStatus.NOT_FOUND, "there is nothing at this address"),
     407: (FetchStatus.UNAUTHORIZED, "a proxy needs a login"),
     408: (FetchStatus.TIMEOUT, "the server timed the request out"),
-    410: (FetchStatus.GONE, "gone for good"),
+    410: (FetchStatus.GONE, "gone permanently"),
     429: (FetchStatus.RATE_LIMITED, "too many requests"),
 }
 POLITE_PER_HOST = 2

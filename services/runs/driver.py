@@ -41,7 +41,7 @@ _PAGE = "page:"
 
 
 class RunImpossible(ToolpulseError):
-    """The work of the run can no longer be done: the run fails for good, with this reason."""
+    """The work of the run can no longer be done: the run becomes FAILED, with this reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,3 +114,17 @@ def test_a_document_is_eligible_until_validated_quarantined_or_terminal(
 ) -> None:
     expected: Eligibility = "ACQUIRE" if validation == "UNVALIDATED" and acquisition != "SKIPPED_DUPLICATE" else "NONE"
     assert eligibility_of(validation, acquisition) == expected
+
+
+def test_a_refused_step_names_its_machine() -> None:
+    machines = (ARTICLE, ACQUISITION, VALIDATION, REVIEW, CACHE_ENTRY, TOOL, RUN, ATTEMPT)
+    assert [machine.name for machine in machines] == [
+        "article status",
+        "acquisition status",
+        "validation status",
+        "manual review status",
+        "cache entry",
+        "tool status",
+        "run status",
+        "attempt status",
+    ]

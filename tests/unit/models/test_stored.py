@@ -55,7 +55,26 @@ def test_an_unreadable_document_names_three_of_its_faults() -> None:
     wrong = dict.fromkeys(("status", "headline", "tags", "canonical"), 7)
     with pytest.raises(UnreadableDocument) as raised:
         type(article()).from_document(article().to_document() | wrong)
-    assert raised.value.why.count("; ") == 2
+    assert [fault.partition(":")[0] for fault in raised.value.why.split("; ")] == ["headline", "canonical", "status"]
+
+
+def test_a_fault_within_a_field_is_named_by_its_path() -> None:
+    stored = article().to_document()
+    with pytest.raises(UnreadableDocument) as raised:
+        type(article()).from_document(stored | {"canonical": stored["canonical"] | {"headline": 7}})
+    assert raised.value.why.startswith("canonical.headline: ")
+
+
+def test_the_id_is_no_field_of_a_document_that_was_read() -> None:
+    assert "id" not in type(tool()).from_document(tool().to_document()).shown()
+
+
+def test_a_kind_of_document_has_a_partition_and_an_id_of_its_own() -> None:
+    bare = StoredDocument(created_at=NOW, updated_at=NOW, entity_type="Bare")
+    with pytest.raises(NotImplementedError):
+        _ = bare.partition
+    with pytest.raises(NotImplementedError):
+        _ = bare.id
 
 
 def test_a_change_obeys_the_state_machines() -> None:

@@ -421,8 +421,8 @@ async def misses(scale: float) -> None:
             "invalidation": lambda: cache.generations.raise_(tool.tool_id),
             "miss": miss,
             "refresh, nothing new": lambda: cache.refresh.refresh_tools([tool.tool_id]),
-            "mention marked": lambda: mark_dirty(cast("Store", measured), tool.tool_id, [NOW], NOW),
-            "refresh, one hour marked": lambda: cache.refresh.refresh_tools([tool.tool_id]),
+            "hour marked dirty": lambda: mark_dirty(cast("Store", measured), tool.tool_id, [NOW], NOW),
+            "refresh, one dirty hour": lambda: cache.refresh.refresh_tools([tool.tool_id]),
             "hits flushed": cache.counters.flush,
         }
         measured.weigh = True

@@ -96,7 +96,7 @@ class Heartbeat(StoredDocument):
         return cls(created_at=now, updated_at=now, timer=timer)
 
     def beaten(self, started: datetime, now: datetime, error: str | None = None) -> Self:
-        """After a run that began at `started` and ended at `now`. Without `error`, the run succeeded."""
+        """The heartbeat after a run that began at `started` and ended at `now`. Without `error`, the run succeeded."""
         if error is None:
             return self.changed(now, last_started_at=started, last_succeeded_at=now, failures_in_a_row=0)
         failures = self.failures_in_a_row + 1
@@ -123,7 +123,8 @@ class Heartbeat(StoredDocument):
 
 
 class MigrationRecord(StoredDocument):
-    """One numbered migration. `completed_at` is absent while it runs and after a crash; then it is run again."""
+    """One numbered migration. `completed_at` is absent while the migration runs, and after a crash, which is why it is
+    then run again."""
 
     CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "MIGRATION"

@@ -47,7 +47,7 @@ class Freshness:
 
     ttl_minutes: int | None = None
     update_minutes: int | None = None
-    """From sy:updatePeriod and sy:updateFrequency."""
+    """The minutes between updates, from sy:updatePeriod and sy:updateFrequency."""
     skip_hours: frozenset[int] = frozenset()
     skip_days: frozenset[str] = frozenset()
 

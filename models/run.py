@@ -26,7 +26,7 @@ RELEASE_BATCH = "let_in_held_batch"
 """The tasks of ingestion: fetching a feed, and ingesting a batch that was released from quarantine."""
 
 MOST_ERRORS_KEPT = 50
-"""In a run, and in an attempt."""
+"""The most errors that a run or an attempt stores."""
 
 WORKER_DIED = "worker_died"
 """The error type of an attempt without an end."""
@@ -111,7 +111,7 @@ class JobRun(_InRun):
 
     @property
     def duration_ms(self) -> int:
-        """From `running_since` to the end; 0 before the end."""
+        """The time from `running_since` to the end; 0 before the end."""
         if self.ended_at is None:
             return 0
         if self.began_ms is not None and self.ended_ms is not None:

@@ -216,7 +216,7 @@ def _unpacked(hours: Any) -> Any:
 
 
 def _with_mentions(hours: dict[Hour, Tally]) -> dict[Hour, Tally]:
-    """Without the hours that are all 0: the text of a day cannot tell them from absent ones."""
+    """The hours without those that are all 0: in the text of a day, they are the same as absent hours."""
     return {hour: tally for hour, tally in hours.items() if any(tally)}
 
 

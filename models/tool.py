@@ -168,7 +168,7 @@ ReferenceRole = Literal["DISCOVERY", "DOCUMENT_SOURCE", "TIMELINE_SOURCE", "OTHE
 
 
 class Reference(Value):
-    """What is kept of an article after the article has expired. `reference_id` is the article's source_id."""
+    """The data of an article that outlive the article. `reference_id` is the article's source_id."""
 
     reference_id: IdPart
     source: Text

@@ -170,7 +170,7 @@ class Store(Protocol):
         ...
 
     async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
-        """What `read` returns for each (partition, id), in that order. Cheaper than single reads."""
+        """The result of `read` for each (partition, id), in the same order. Cheaper than single reads."""
         ...
 
     async def create(self, container: str, document: Mapping[str, Any]) -> Document:
@@ -267,7 +267,7 @@ class Queues(Protocol):
     """
 
     async def depths(self, names: Sequence[str]) -> list[QueueDepth]:
-        """One for each name, in that order. A queue that does not exist has no messages."""
+        """The depth of each queue, in the order of `names`. A queue that does not exist has no messages."""
         ...
 
     async def peek_poison(self, name: str, limit: int) -> list[str]:

@@ -193,7 +193,7 @@ class Settings:
 
     # Sources
     news_apis: Mapping[str, ApiAccess] = dataclasses.field(default_factory=dict)
-    """By the API's name. Their settings follow from services/parse/news_apis.py."""
+    """The access to each news API, by the API's name. services/parse/news_apis.py defines these settings."""
     api_tickers: tuple[str, ...] = _setting(
         (), "Tickers to request from news APIs, besides those of the tools", separator=",", form=_TICKERS
     )

@@ -72,7 +72,7 @@ async def fetch_feed(services: Container, req: func.HttpRequest, messages: Messa
     json_body(req, ())
     feed = await services.feeds.get(req.route_params["feed_id"])
     batch = await services.claims.claim(feed.feed_id, services.clock())
-    # Without feeds, the feed is already being fetched by that run.
+    # No feeds: another run has claimed the feed already, and its message was sent.
     if batch.feeds:
         messages.set([batch.to_message()])
     return accepted(batch.run_id)

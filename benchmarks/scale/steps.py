@@ -270,10 +270,10 @@ async def _cache(bench: Bench) -> None:
     await _reads(bench, tools[0])
     for hours, mentions in RECOUNTED:
         tool_id = bench.new_uuid()
-        await _marked(bench, tool_id, hours, mentions)
+        await _with_dirty_hour(bench, tool_id, hours, mentions)
         with bench.step(f"recount an hour of {mentions} mentions, after {hours} hours"):
             await figures.recount.recount_tool(tool_id, clock.now)
-    await _marked(bench, tools[1].tool_id, *RECOUNTED[1])
+    await _with_dirty_hour(bench, tools[1].tool_id, *RECOUNTED[1])
     await figures.recount.recount_tool(tools[1].tool_id, clock.now)
     clock.forward(hours=1)
     with bench.step(GATHERED):
@@ -295,8 +295,8 @@ async def _reads(bench: Bench, tool: Tool) -> None:
         await figures.reader.read(tool.primary_name, "HOUR_24")
 
 
-async def _marked(bench: Bench, tool_id: str, hours: int, mentions: int) -> None:
-    """Stores a timeline with mentions in each of so many hours, and the mentions of the last hour, which is marked."""
+async def _with_dirty_hour(bench: Bench, tool_id: str, hours: int, mentions: int) -> None:
+    """Stores a timeline with mentions in each of so many hours, and the mentions of the last hour, which is dirty."""
     now = bench.clock.now
     table = {hour_key(now - timedelta(hours=back)): [12, 8, 9, 3_141_592] for back in range(hours)}
     await bench.store.upsert(CATALOG.name, timeline_document(tool_id, None, by_day(table), None, now))

@@ -1,4 +1,4 @@
-"""What entries do to the article that they match: create it, join it, edit it, or nothing. Pure.
+"""How entries change the article that they match: they create, join or edit it, or change nothing. Pure.
 
 `merge` takes an article as it is stored, or None, with the entries of one source; it returns the documents to write.
 When another worker wrote the article meanwhile, the caller reads the article again and calls `merge` again.
@@ -109,7 +109,7 @@ def merge(
 
 
 def change_of(match: Match, article: ArticleDocument | None, attempt: SourceAttempt) -> Change:
-    """What one entry does to the article that it matches."""
+    """How one entry changes the article that it matches."""
     if article is None:
         return "none" if match.outlived else "create"
     if article.get("deleted_at"):

@@ -116,7 +116,7 @@ class Articles:
         return article
 
     async def observations(self, article: Article) -> Listed[Observation]:
-        """What each source published, by day."""
+        """The observations of the article, by day."""
         found = listed_documents(await self._observed(article.source_id), Observation.from_document, "id")
         ordered = sorted(found.items, key=lambda each: (each.observed_day, each.scraped_at, each.source))
         return dataclasses.replace(found, items=ordered)

@@ -41,7 +41,8 @@ PER_HOST = 8
 """Feeds of one host in each round of choosing, so that the backlog of one host does not keep all others waiting."""
 
 MOST_FEEDS = 20
-"""In one message. With ten fetches at once, two of the longest one after the other, a run ends within five minutes."""
+"""The most feeds in one message. With ten fetches at once, two of the longest one after the other, a run ends within
+five minutes."""
 
 _ENABLED = Where("enabled", "eq", True)
 

@@ -175,7 +175,8 @@ def after_failure(
     in_part: bool = False,
     quarantine_id: str | None = None,
 ) -> Feed:
-    """After any failure the next fetch and the number of errors are saved. Validators and body hash stay as they were.
+    """The feed after a failed fetch, with the next fetch and the number of errors. Validators and body hash stay as
+    they were.
 
     `in_part`: only some of several requests failed, and the others brought entries. Then the body hash is cleared: the
     next document may again be the one it was taken of. `quarantine_id` names the part of them that was quarantined.

@@ -65,7 +65,7 @@ class FeedRegistry:
         return moved.feed_id if moved else None
 
     async def page(self, limit: int, after: str | None = None) -> Listed[Feed]:
-        """One page, by id: an order that does not change while feeds are fetched."""
+        """One page of feeds. They are sorted by id, an order that does not change while feeds are fetched."""
         page = await self._store.query(FEEDS.name, Query((ONLY_FEEDS,), limit=limit, after=after))
         return listed(page, Feed.from_document, "feed_id")
 
@@ -85,7 +85,7 @@ class FeedRegistry:
         return result
 
     async def add_all(self, wanted: Sequence[Feed]) -> list[Added | Conflict]:
-        """As `add` of each, one after the other. A feed that conflicts does not stop the others."""
+        """Adds each feed as `add` does, with a result for each. A feed that conflicts does not stop the others."""
         gate = asyncio.Semaphore(_AT_ONCE)
         addresses = [normalize_url(new.feed_url) for new in wanted]
         firsts: dict[str, Feed] = {}

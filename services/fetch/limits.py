@@ -100,7 +100,7 @@ class HostLimits:
 
     @asynccontextmanager
     async def slot(self, name: str | None) -> AsyncIterator[None]:
-        """With None for the host, only the overall limit counts."""
+        """A slot for one request to the host `name`. For None, only the overall limit counts."""
         if name is None:
             async with self._overall:
                 yield

@@ -46,7 +46,7 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """With `refresh`, the caller must queue a message for the refresh of the tool."""
+    """The aggregate for one read. If `refresh`, the caller must send a message for the refresh of the tool."""
 
     aggregate: Aggregate
     state: State

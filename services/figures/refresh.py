@@ -47,7 +47,7 @@ REWRITTEN_AT = FRESH_FOR - REFRESH_SENTIMENT_CACHE.every - timedelta(minutes=1)
 has become stale."""
 
 MOST_TOOLS = 50
-"""In one batch, and in one message."""
+"""The most tools in one batch, which is one message."""
 
 _FIGURES = (*Tally().figures(), "coverage")
 _ENTRIES = Where("period", "in", tuple(PERIODS))
@@ -327,7 +327,7 @@ def status_of(run: JobRun, attempts: Iterable[Attempt]) -> RunStatus:
 
 
 def summary(run: JobRun, attempts: Sequence[Attempt]) -> dict[str, Any]:
-    """For RunEngine.close: the fields of a run that follow from its batches."""
+    """The fields of a run that follow from its batches, for RunEngine.close_unless_changed."""
     batches = done_batches(attempts)
     errors = sorted(error for batch in batches for error in batch.errors)
     missing = (run.batches or 0) - len(batches)

@@ -27,7 +27,7 @@ from services.topology import LAST_DELIVERY
 log = logging.getLogger("toolpulse.analysis")
 
 MOST_ARTICLES = 100
-"""In one message."""
+"""The most articles in one message."""
 SPLIT_AT_DELIVERY = 3
 """From this delivery on, a message of several articles is split, so that an article that kills the process does so
 alone."""

@@ -165,7 +165,8 @@ def _first_side(between: str) -> Side:
 
 
 def _probabilities(judgement: Judgement) -> tuple[float, float, float]:
-    """Of negative, neutral and positive. They add up to 1, so score and polarity determine all three."""
+    """The probabilities of negative, neutral and positive. They add up to 1, so score and polarity determine all
+    three."""
     score, polarity = judgement.score, judgement.polarity
     if judgement.sentiment == "positive":
         negative, positive = score - polarity, score

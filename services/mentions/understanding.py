@@ -26,11 +26,11 @@ Version = tuple[str, str]
 
 @dataclass(slots=True)
 class ArticleAnalysis:
-    """One article while it is analysed.
+    """The state of the analysis of one article.
 
     `detected` are the tools that the article names. `tool_ids` are all tools that have, had or get a mention by the
-    article. `questions` is None for a deleted article. `stored` and `wanted` are its mentions by tool: as they were
-    read, and as they should be. A mention that is right already is the same object in both.
+    article. `questions` is None for a deleted article. `stored` are its mentions by tool as they were read,
+    `wanted` its mentions as they should be. A mention that is right already is the same object in both.
     """
 
     article: Article

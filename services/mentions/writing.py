@@ -48,7 +48,7 @@ log = logging.getLogger("toolpulse.analysis")
 ROUNDS = 20
 """How often an article that other writers change meanwhile is analysed again. In each round one writer succeeds."""
 MENTIONS_AT_ONCE = 25
-"""In one batch; far below a batch's two megabytes."""
+"""Mentions in one batch: so many are far below the limit of two megabytes."""
 UNREADABLE_MENTION = fingerprint("a mention that cannot be read")
 UNREADABLE_TOOL = fingerprint("a tool that cannot be read")
 INLINE = 8

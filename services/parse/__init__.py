@@ -1,1 +1,1 @@
-"""From the bytes of a response to raw items. No I/O and no clock."""
+"""Parses the bytes of a response into raw items. No I/O and no clock."""

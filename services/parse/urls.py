@@ -102,7 +102,7 @@ def _query(query: str) -> str:
         if name.lower() in _RSS_MARKS and value.lower() in _RSS_VALUES:
             continue
         kept.append(pair)
-    # By name only: `a=2&a=1` may mean another page than `a=1&a=2`.
+    # Sorted by name only: `a=2&a=1` may be another page than `a=1&a=2`.
     kept.sort(key=lambda pair: pair.partition("=")[0])
     return "&".join(kept)
 

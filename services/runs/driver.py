@@ -277,7 +277,7 @@ def _finished(page: Attempt, result: PageResult, duration_ms: int, now: datetime
 
 
 def run_message(run_id: str) -> str:
-    """For the queue `reanalyze-tools`: work on the run, whatever its workflow."""
+    """The message of `reanalyze-tools` that makes a worker advance the run, of any workflow."""
     return json.dumps({"run_id": run_id}, separators=(",", ":"))
 
 
@@ -287,7 +287,8 @@ def run_id_of(text: str) -> str:
 
 
 def completed_message(tool_id: str, run_id: str) -> str:
-    """For the queue `reanalysis-completed`: the tool's generation was raised, and its cache entries can be deleted."""
+    """The message of `reanalysis-completed` for a tool whose generation was raised, so that its entries can be
+    deleted."""
     return json.dumps({"tool_id": tool_id, "run_id": run_id}, separators=(",", ":"))
 
 

@@ -210,7 +210,8 @@ class RunEngine:
         raise ChangedMeanwhile(f"run {run_id} keeps changing")
 
     async def close_unless_changed(self, run: JobRun, summarize: Summarize) -> JobRun | None:
-        """As `close`; None if the run was written since it was read."""
+        """Ends the run as `close` does; returns None, and changes nothing, if another worker wrote the run since it was
+        read."""
         for _ in range(_TRIES):
             try:
                 return await self._close(run, await self.attempts(run.run_id), summarize)

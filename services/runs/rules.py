@@ -114,8 +114,8 @@ def next_number(attempts: Iterable[Attempt], task: str, subject: str) -> int:
 
 
 def status_of(attempts: Iterable[Attempt]) -> RunStatus:
-    """By the last attempt of each subject: FAILED if all failed, PARTIAL if some did. An attempt without an end counts
-    as failed. A run without attempts had nothing to do, and SUCCEEDED."""
+    """The status that follows from the last attempt of each subject: FAILED if all failed, PARTIAL if some did. An
+    attempt without an end counts as failed. A run without attempts had nothing to do, and SUCCEEDED."""
     last = last_of_each(attempts)
     failures = sum(each.status != "SUCCEEDED" for each in last)
     if not failures:

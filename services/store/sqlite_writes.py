@@ -43,7 +43,7 @@ class Write(NamedTuple):
 
 
 Batch = Sequence[Write]
-"""At least one write, no two of one row."""
+"""One or more writes, each of another row."""
 Failed = list[int | None]
 """For each batch, None or the index of the first write that failed."""
 

@@ -23,7 +23,7 @@ MOST_OCCURRENCES = 1000
 """How many occurrences of one name in one text are checked: a text that repeats a name endlessly would take minutes."""
 LONGEST_SHOWN = 120
 SEPARATOR = " \x00 "
-"""Between headline and text; no name contains it."""
+"""The text between headline and text, which no name contains."""
 NO_ANCHOR = ""
 
 EXCHANGES = (

@@ -49,7 +49,7 @@ class Priorities:
         page = await self.store.query(ARTICLES.name, Query(where, order="by_time", limit=PAGE, after=after))
         found = cast("list[ArticleDocument]", page.items)
         articles, failed = await self._rewritten(found, feed_id, priority)
-        # Also articles that an earlier try rewrote and, since its worker died, did not analyse.
+        # An earlier try may have rewritten articles and died before their analysis: these are found here too.
         outdated = [each["source_id"] for each in articles if has_outdated_figures(each)]
         report = await self.writer.write(outdated)
         counts = {"articles": len(page.items), "analyzed": len(report.done)}

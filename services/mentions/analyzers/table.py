@@ -30,7 +30,7 @@ SHIPPED = Path(__file__).with_name("sentiment_table.tsv")
 UNIT = 100.0
 
 Weights = tuple[float, float, float]
-"""For negative, neutral, positive, in that order."""
+"""The weights for negative, neutral and positive, in this order."""
 
 
 class Word(NamedTuple):

@@ -84,18 +84,18 @@ async def test_after_a_crash_at_any_operation_the_next_refresh_makes_figures_rig
     await process.close()
 
 
-MARKED_HOURS = 120
+DIRTY_HOURS = 120
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("everything", [True, False])
-async def test_a_crash_between_the_batches_of_many_marked_hours_leaves_right_counts_or_marks(
+async def test_a_crash_between_the_batches_of_many_dirty_hours_leaves_right_counts_or_dirty_hours(
     store: SqliteStore, watch: Watch, everything: bool, when: Any
 ) -> None:
     """A batch has room for 49 hours, so that these take three."""
     process = Process(store, watch)
-    moments = [NOW - timedelta(hours=back) for back in range(MARKED_HOURS)]
-    marks_left: list[int] = []
+    moments = [NOW - timedelta(hours=back) for back in range(DIRTY_HOURS)]
+    dirty_left: list[int] = []
     for k in itertools.count(1):
         tool = a_tool(k, MADE)
         await store.create(CATALOG.name, tool.to_document())
@@ -108,12 +108,12 @@ async def test_a_crash_between_the_batches_of_many_marked_hours_leaves_right_cou
             await (recount.rebuild_tool if everything else recount.recount_tool)(tool.tool_id, NOW)
         except Died:
             await check_unmarked_hours(store, tool.tool_id)
-            marks_left.append(len(await dirty_hours_of(store, tool.tool_id)))
+            dirty_left.append(len(await dirty_hours_of(store, tool.tool_id)))
         await process.cache.recount.recount_tool(tool.tool_id, NOW)
         await check_tables(store, tool.tool_id, NOW)
         if not dying.is_dead:
             break
-    assert {MARKED_HOURS, 71, 22}.issubset(marks_left)
+    assert {DIRTY_HOURS, 71, 22}.issubset(dirty_left)
     await process.close()
 
 

@@ -58,7 +58,7 @@ async def _finished(web: aiohttp.ClientSession, run: str) -> dict[str, Any]:
     raise AssertionError(f"{run} did not end")
 
 
-async def test_from_marked_mentions_to_cached_aggregates(web: aiohttp.ClientSession) -> None:
+async def test_from_mentions_in_dirty_hours_to_cached_aggregates(web: aiohttp.ClientSession) -> None:
     last = f"/api/v1/tools/tool%20{TOOLS - 1}"
     async with web.post("/admin/functions/refresh_sentiment_cache?wait=1", json={"input": ""}) as response:
         assert (await response.json())["status"] == "succeeded"

@@ -1,4 +1,4 @@
-"""A recount that is late never has the last word, and marks outlive whatever changes while they are counted."""
+"""A late recount never overwrites a later one, and hours stay dirty if they change while they are counted."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ async def test_a_recount_that_was_overtaken_counts_again(store: SqliteStore, pro
 async def test_a_recount_that_is_overtaken_between_its_batches_overwrites_nothing(
     store: SqliteStore, process: Process, counted: bool, everything: bool
 ) -> None:
-    """Of 60 marked hours, those of the second batch are changed and, if `counted`, recounted after the first."""
+    """Of 60 dirty hours, those of the second batch are changed and, if `counted`, recounted after the first."""
     moments = [NOW - timedelta(hours=back) for back in range(60)]
     for number, moment in enumerate(moments):
         await process.analyse(TOOL.tool_id, f"article-{number}", Judgement(moment, "positive"))
@@ -128,7 +128,7 @@ async def test_a_recount_that_is_overtaken_between_its_batches_overwrites_nothin
 async def test_windows_of_a_new_hour_that_were_overtaken_are_summed_again(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
-    """Else they would be believed for the rest of their hour: nothing is marked any more."""
+    """Else they would be believed for the rest of their hour: no hour is dirty any more."""
     await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "negative"))
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
     watch.advance(minutes=60)
@@ -216,13 +216,13 @@ async def test_the_hours_of_many_tools_are_counted_with_one_query(store: SqliteS
     counting = CountingStore(store)
     found = await Recount(counting).windows_of([tool.tool_id for tool in tools], NOW)
     assert [found.windows[tool.tool_id].tallies(NOW)["DAY_7"].total for tool in tools] == [1, 2, 3, 4, 5]
-    # Reads marks, windows, timelines with tools, and mentions; writes one batch for each tool, all in one call.
+    # Reads dirty hours, windows, timelines with tools, and mentions; writes one batch for each tool, all in one call.
     assert counting.operations == 4 + 1
     for tool in tools:
         await check_tables(store, tool.tool_id, NOW)
 
 
-async def test_an_hour_that_is_marked_while_it_is_counted_stays_marked(store: SqliteStore, process: Process) -> None:
+async def test_an_hour_that_is_marked_while_it_is_counted_stays_dirty(store: SqliteStore, process: Process) -> None:
     await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "positive"))
     late = Late(store)
     work = asyncio.ensure_future(Recount(cast("Store", late)).recount_tool(TOOL.tool_id, NOW))
@@ -289,7 +289,7 @@ async def test_more_mentions_than_a_page_holds_are_all_counted(store: SqliteStor
     await check_tables(store, TOOL.tool_id, NOW)
 
 
-async def test_new_mentions_are_counted_also_after_a_thousand_marks_on_old_hours(
+async def test_new_mentions_are_counted_also_after_a_thousand_old_dirty_hours(
     store: SqliteStore, process: Process
 ) -> None:
     """A feed's first fetch brings years."""
@@ -325,14 +325,14 @@ async def test_a_mention_that_cannot_be_counted_is_named(store: SqliteStore, pro
         await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
 
 
-async def test_the_marks_of_all_tools_are_found_by_their_own_order(store: SqliteStore, watch: Watch) -> None:
+async def test_the_dirty_hours_of_all_tools_are_found_by_their_own_order(store: SqliteStore, watch: Watch) -> None:
     tools: list[Tool] = [a_tool(number, NOW) for number in range(3)]
     for tool in tools[:2]:
         await mark_dirty(store, tool.tool_id, [NOW, NOW - timedelta(hours=1), NOW], NOW)
     await mark_dirty(store, tools[2].tool_id, [], NOW)
-    marked = {tool.tool_id for tool in tools[:2]}
-    assert set(await tools_with_dirty_hours(store)) == marked
+    dirty = {tool.tool_id for tool in tools[:2]}
+    assert set(await tools_with_dirty_hours(store)) == dirty
     among = await dirty_hours_of_tools(store, [tools[1].tool_id, tools[2].tool_id])
-    assert {tool_id: len(marks) for tool_id, marks in among.items()} == {tools[1].tool_id: 2}
+    assert {tool_id: len(hours) for tool_id, hours in among.items()} == {tools[1].tool_id: 2}
     assert await dirty_hours_of_tools(store, []) == {}
     assert len(await dirty_hours_of(store, tools[0].tool_id)) == 2

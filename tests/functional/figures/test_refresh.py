@@ -64,7 +64,7 @@ async def test_entries_whose_coverage_has_changed_are_written_again(
     await process.close()
 
 
-async def test_entries_of_a_marked_tool_are_written_again_also_by_a_slower_clock(
+async def test_entries_of_a_tool_with_dirty_hours_are_written_again_also_by_a_slower_clock(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
     """Its count seems older than they are."""
@@ -116,7 +116,7 @@ async def test_entries_of_tools_that_are_gone_or_merged_are_deleted_and_generati
     assert {each["tool_id"] for each in await _entries(store)} == {kept.tool_id}
     for tool in (merged, gone):
         assert await process.cache.generations.current(tool.tool_id) == 1
-    # Its mentions were marked as they moved: that is counted though it has no entries any more.
+    # The hours of its mentions were marked dirty: they are recounted though the tool has no entries any more.
     assert await store.read(CATALOG.name, merged.tool_id, "TIMELINE") is not None
     await process.close()
 

@@ -343,7 +343,7 @@ async def test_two_deliveries_of_a_batch_at_once_count_once(store: SqliteStore, 
 
 
 class AwayWithoutTools(DyingStore):
-    """Cannot say which hours are marked."""
+    """Cannot read which hours are dirty."""
 
     async def query(self, container: str, query: Query) -> Any:
         if container == CATALOG.name:

@@ -81,7 +81,7 @@ class Process:
             await self.cache.close()
 
     async def analyse(self, tool_id: str, source_id: str, judgement: Judgement) -> None:
-        """Writes the mention of the article, then marks its hour, as the analysis does."""
+        """Writes the mention of the article, then marks its hour dirty, as the analysis does."""
         document = await self.store.read(MENTIONS.name, tool_id, source_id)
         now, moment = self.clock(), judgement.published_at
         if document is None:
@@ -111,7 +111,8 @@ class Process:
         await self.cache.generations.invalidate_tool_cache(tool_id)
 
     async def merge(self, source: str, target: str) -> None:
-        """As the run of a merge does it: the tool first, its mentions one by one, each marked, then generations."""
+        """As the run of a merge does it: the tool first, its mentions one by one, the hour of each marked dirty, then
+        generations."""
         tool = await self.catalog.names.tool(source)
         assert tool is not None
         now = self.clock()
@@ -190,7 +191,8 @@ def hours_of(timeline: Document | None) -> dict[str, list[int]]:
 
 
 async def check_tables(store: Store, tool_id: str, now: datetime) -> None:
-    """No marks, no tombstones, and every table says what the mentions say, the windows' at each minute of the hour."""
+    """No dirty hours, no tombstones, and every table agrees with the mentions, the windows' at each minute of the
+    hour."""
     assert await dirty_hours_of(store, tool_id) == []
     mentions = await mentions_of(store, tool_id)
     kept = [mention for mention in mentions if mention.published_at >= now - timedelta(days=31)]
@@ -220,17 +222,18 @@ async def check_tables(store: Store, tool_id: str, now: datetime) -> None:
 
 
 async def check_unmarked_hours(store: Store, tool_id: str) -> None:
-    """In hours without a mark, timeline and hour table have the counts of the mentions, and no tombstone is left."""
-    marked = {mark["hour"] for mark in await dirty_hours_of(store, tool_id)}
+    """In hours that are not dirty, timeline and hour table have the counts of the mentions, and no tombstone is
+    left."""
+    dirty = {each["hour"] for each in await dirty_hours_of(store, tool_id)}
     documents = {document["id"]: document for document in await everything(store, CATALOG.name, tool_id)}
     timeline = hours_of(documents.get("TIMELINE"))
     by_hour: dict[str, Tally] = {hour: Tally() for hour in timeline}
     for mention in await mentions_of(store, tool_id):
         hour = hour_key(mention.published_at)
-        assert mention.counts or hour in marked
+        assert mention.counts or hour in dirty
         by_hour[hour] = by_hour.get(hour, Tally()).plus(Tally.of(mention.sentiment, mention.polarity))
     for hour, tally in by_hour.items():
-        if hour not in marked:
+        if hour not in dirty:
             minutes = minutes_of(cast("HourDocument | None", documents.get(f"HOUR:{hour}")))
             assert Tally(*timeline.get(hour, ())) == total(minutes.values()) == tally, hour
 

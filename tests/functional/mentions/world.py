@@ -175,7 +175,7 @@ class World:
         return {each.source_id: each for each in found if each.counts}
 
     async def is_counted(self, tool: Tool) -> None:
-        """The timeline equals the mentions after a recount of the marked hours."""
+        """The timeline equals the mentions after a recount of the dirty hours."""
         await Recount(self.store).recount_tool(tool.tool_id, self.watch.now)
         document = await self.store.read("catalog", tool.tool_id, Timeline.ID)
         counted = Timeline.from_document(document).hours if document is not None else {}

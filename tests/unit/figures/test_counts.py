@@ -60,7 +60,7 @@ def counted(*mentions: Document) -> MentionCount:
     return count
 
 
-def mark(moment: datetime) -> DirtyHourDocument:
+def dirty(moment: datetime) -> DirtyHourDocument:
     document = DirtyHour.of("vscode", moment, NOW).to_document()
     return cast("DirtyHourDocument", {**document, "_etag": f"etag of {hour_key(moment)}"})
 
@@ -108,7 +108,7 @@ def test_a_document_that_cannot_be_counted_is_named(wrong: dict[str, Any]) -> No
 
 
 def test_counted_hours_replace_those_of_the_timeline_and_the_others_stay() -> None:
-    counts = ToolCounts("vscode", [mark(NOW)], None, ["2026022118", "2026022120"])
+    counts = ToolCounts("vscode", [dirty(NOW)], None, ["2026022118", "2026022120"])
     counts.timeline = a_timeline({"2026022118": [5, 0, 0, 0], "2026022119": [7, 0, 0, 0]})
     counts.count = counted(a_mention(NOW))
     counts.apply_count(edges_of(NOW))
@@ -120,7 +120,7 @@ def test_counted_hours_replace_those_of_the_timeline_and_the_others_stay() -> No
 
 def test_edge_hours_with_mentions_that_were_not_counted_are_read_when_the_stored_windows_are_of_another_hour() -> None:
     hours = {"2026022119": ONE, "2026022120": ONE, "2026022020": ONE, "2026022021": ONE}
-    counts = ToolCounts("vscode", [mark(NOW)], None, ["2026022120"], timeline=a_timeline(hours))
+    counts = ToolCounts("vscode", [dirty(NOW)], None, ["2026022120"], timeline=a_timeline(hours))
     counts.apply_count(edges_of(NOW))
     assert counts.edge_tables == {"2026022119": None, "2026022020": None}
     counts.stored_windows = windows_at(NOW - timedelta(hours=1), hours, {})
@@ -134,7 +134,7 @@ def test_edge_hours_with_mentions_that_were_not_counted_are_read_when_the_stored
 
 def test_windows_take_the_minutes_of_an_edge_from_the_count_a_table_or_the_stored_windows() -> None:
     hours = {"2026022020": ONE, "2026022119": ONE}
-    counts = ToolCounts("vscode", [mark(NOW)], None, ["2026022120"], timeline=a_timeline(hours), tool=TOOL)
+    counts = ToolCounts("vscode", [dirty(NOW)], None, ["2026022120"], timeline=a_timeline(hours), tool=TOOL)
     counts.count = counted(a_mention(NOW.replace(minute=3)))
     counts.apply_count(edges_of(NOW))
     assert counts.edge_tables.keys() == {"2026022119", "2026022020"}
@@ -147,7 +147,7 @@ def test_windows_take_the_minutes_of_an_edge_from_the_count_a_table_or_the_store
         "2026022120": {"03": [1, 0, 0, 500_000]},
     }
     assert (windows.recounts, windows.made_at) == (2, MADE)
-    again = ToolCounts("vscode", [mark(NOW)], windows.to_document("vscode", NOW), ["2026022119"])
+    again = ToolCounts("vscode", [dirty(NOW)], windows.to_document("vscode", NOW), ["2026022119"])
     again.timeline, again.tool = counts.timeline, TOOL
     again.apply_count(edges_of(NOW))
     assert again.windows(edges_of(NOW)).minutes == {
@@ -158,7 +158,7 @@ def test_windows_take_the_minutes_of_an_edge_from_the_count_a_table_or_the_store
 
 @pytest.mark.parametrize("tool", [None, {**TOOL, "status": "MERGED"}])
 def test_a_tool_that_is_gone_or_merged_has_windows_without_a_creation_time(tool: Document | None) -> None:
-    counts = ToolCounts("vscode", [mark(NOW)], None, ["2026022120"], tool=tool)
+    counts = ToolCounts("vscode", [dirty(NOW)], None, ["2026022120"], tool=tool)
     counts.apply_count(edges_of(NOW))
     assert counts.windows(edges_of(NOW)).made_at is None
 
@@ -185,10 +185,10 @@ def _named(operations: list[Any]) -> list[str]:
     ]
 
 
-def test_a_recount_is_one_batch_on_condition_of_the_windows_in_which_each_mark_follows_its_table() -> None:
+def test_a_recount_is_one_batch_on_condition_of_the_windows_in_which_each_dirty_hour_follows_its_table() -> None:
     moments = [NOW - timedelta(hours=1), NOW]
     counts = ToolCounts(
-        "vscode", [mark(each) for each in moments], windows_at(NOW, {}, {}), list(map(hour_key, moments))
+        "vscode", [dirty(each) for each in moments], windows_at(NOW, {}, {}), list(map(hour_key, moments))
     )
     counts.tool, counts.count = TOOL, counted(a_mention(NOW))
     partition, operations = _write(counts).batch()
@@ -208,61 +208,61 @@ def test_a_recount_is_one_batch_on_condition_of_the_windows_in_which_each_mark_f
 
 
 def test_windows_that_are_not_there_are_created() -> None:
-    counts = ToolCounts("vscode", [mark(NOW)], None, ["2026022120"], tool=TOOL)
+    counts = ToolCounts("vscode", [dirty(NOW)], None, ["2026022120"], tool=TOOL)
     assert isinstance(_write(counts).batch()[1][0], Create)
 
 
-def test_without_marks_only_the_windows_are_written() -> None:
+def test_without_dirty_hours_only_the_windows_are_written() -> None:
     counts = ToolCounts("vscode", [], windows_at(NOW - timedelta(hours=1), {}, {}), timeline=a_timeline({}), tool=TOOL)
     write = _write(counts)
     assert _named(write.batch()[1]) == ["Replace WINDOWS"]
     assert write.windows["recounts"] == 1
 
 
-def test_nothing_is_written_of_a_tool_that_is_gone_unless_it_has_marks() -> None:
+def test_nothing_is_written_of_a_tool_that_is_gone_unless_it_has_dirty_hours() -> None:
     counts = ToolCounts("vscode", [], None)
     counts.apply_count(edges_of(NOW))
     assert counts.write(counts.windows(edges_of(NOW)), NOW) is None
-    assert _named(_write(ToolCounts("vscode", [mark(NOW)], None, ["2026022120"])).operations) == [
+    assert _named(_write(ToolCounts("vscode", [dirty(NOW)], None, ["2026022120"])).operations) == [
         "Upsert TIMELINE",
         "Upsert HOUR:2026022120",
         "Delete DIRTY:2026022120",
     ]
 
 
-def test_marks_on_hours_that_are_too_old_to_be_counted_are_deleted_all_the_same() -> None:
+def test_dirty_hours_that_are_too_old_to_be_counted_are_deleted_all_the_same() -> None:
     old = NOW - timedelta(days=40)
-    operations = _write(ToolCounts("vscode", [mark(old)], None, tool=TOOL)).operations
+    operations = _write(ToolCounts("vscode", [dirty(old)], None, tool=TOOL)).operations
     assert _named(operations) == ["Upsert TIMELINE", f"Delete DIRTY:{hour_key(old)}"]
 
 
 def test_the_timeline_forgets_the_days_that_are_older_than_counts_are_kept() -> None:
     ages = (timedelta(days=31), timedelta(days=32), timedelta(days=33))
-    counts = ToolCounts("vscode", [mark(NOW)], None, ["2026022120"], tool=TOOL)
+    counts = ToolCounts("vscode", [dirty(NOW)], None, ["2026022120"], tool=TOOL)
     counts.timeline = a_timeline({hour_key(NOW - age): ONE for age in ages})
     timeline = _write(counts).operations[0]
     assert isinstance(timeline, Upsert)
     assert sorted(timeline.document["hours"]) == ["20260120", "20260121"]
 
 
-def test_a_mark_on_an_hour_with_a_tombstone_stays_until_the_tombstone_is_deleted() -> None:
+def test_an_hour_with_a_tombstone_stays_dirty_until_the_tombstone_is_deleted() -> None:
     gone = a_mention(NOW, removed_at=format_time(NOW), _etag="etag of the mention")
     other = NOW - timedelta(hours=1)
-    counts = ToolCounts("vscode", [mark(other), mark(NOW)], None, [hour_key(other), hour_key(NOW)], tool=TOOL)
+    counts = ToolCounts("vscode", [dirty(other), dirty(NOW)], None, [hour_key(other), hour_key(NOW)], tool=TOOL)
     counts.count = counted(gone)
     assert [each.id for each in _write(counts).operations if isinstance(each, Delete)] == ["DIRTY:2026022119"]
     assert counts.tombstones == [Delete(gone["id"], "etag of the mention")]
     assert counts.dirty_hours_of_tombstones == [Delete("DIRTY:2026022120", "etag of 2026022120")]
 
 
-def test_a_rebuild_ignores_the_timeline_and_writes_the_tables_that_are_wrong_or_marked() -> None:
+def test_a_rebuild_ignores_the_timeline_and_writes_the_tables_that_are_wrong_or_dirty() -> None:
     hours = {back: NOW - timedelta(hours=back) for back in range(5)}
     count = counted(*(a_mention(hours[back]) for back in (0, 1, 2)))
     one = [1, 0, 0, 500_000]
     tables = {back: hour_document("vscode", hour_key(hours[back]), {"17": one}, NOW) for back in (0, 1, 4)}
     counts = ToolCounts(
         "vscode",
-        [mark(hours[1]), mark(hours[3])],
+        [dirty(hours[1]), dirty(hours[3])],
         None,
         [hour_key(hours[3]), hour_key(hours[1])],
         {table["hour"]: table for table in tables.values()},
@@ -294,7 +294,7 @@ def _of(operations: int) -> CountsWrite:
 def test_a_recount_of_49_hours_fits_into_a_batch_and_one_of_50_does_not() -> None:
     for hours, batches in ((49, 1), (50, 2)):
         moments = [NOW - timedelta(hours=back) for back in reversed(range(hours))]
-        write = _write(ToolCounts("vscode", list(map(mark, moments)), None, list(map(hour_key, moments)), tool=TOOL))
+        write = _write(ToolCounts("vscode", list(map(dirty, moments)), None, list(map(hour_key, moments)), tool=TOOL))
         done = 1
         while write.after([f"etag {number}" for number in range(len(write.batch()[1]))]) == "unfinished":
             done += 1
@@ -321,11 +321,11 @@ def test_a_write_whose_windows_have_changed_is_overtaken(error: ChangedMeanwhile
     assert _of(3).after(error) == "overtaken"
 
 
-def test_a_mark_that_was_set_again_stays_and_the_rest_is_written() -> None:
+def test_an_hour_that_was_marked_again_stays_dirty_and_the_rest_is_written() -> None:
     write = _of(3)
-    assert write.after(ChangedMeanwhile("the second mark", 2)) == "unfinished"
+    assert write.after(ChangedMeanwhile("the second dirty hour", 2)) == "unfinished"
     assert _named(write.operations) == ["Delete DIRTY:0", "Delete DIRTY:2"]
-    assert _of(1).after(ChangedMeanwhile("the last mark of a later batch", 1)) == "written"
+    assert _of(1).after(ChangedMeanwhile("the last dirty hour of a later batch", 1)) == "written"
 
 
 def test_counts_are_kept_for_the_longest_window_the_hour_it_begins_in_and_a_day_to_spare() -> None:

@@ -154,13 +154,17 @@ def test_a_timeline_has_a_stable_product_id_and_begins_without_recounts() -> Non
     assert timeline.to_document()["data_product_id"] == str(uuid5(NAMESPACE_URL, "toolpulse:timeline:vscode"))
 
 
-def test_marks_tables_and_windows_are_kept_for_32_days() -> None:
-    mark = DirtyHour.of("vscode", NOW - timedelta(hours=3), NOW)
+def test_dirty_hours_tables_and_windows_are_kept_for_32_days() -> None:
+    dirty = DirtyHour.of("vscode", NOW - timedelta(hours=3), NOW)
     table = HourTable(created_at=NOW, updated_at=NOW, tool_id="vscode", hour="2026022117")
     windows = WindowTables(created_at=NOW, updated_at=NOW, tool_id="vscode", hour="2026022120")
     until = int((NOW + timedelta(days=32)).timestamp())
-    assert [each.ttl_timestamp for each in (mark, table, windows)] == [until] * 3
-    assert (mark.id, mark.hour, mark.to_document()["marked_hour"]) == ("DIRTY:2026022117", "2026022117", "2026022117")
+    assert [each.ttl_timestamp for each in (dirty, table, windows)] == [until] * 3
+    assert (dirty.id, dirty.hour, dirty.to_document()["marked_hour"]) == (
+        "DIRTY:2026022117",
+        "2026022117",
+        "2026022117",
+    )
     assert (windows.id, windows.recounts, windows.made_at) == ("WINDOWS", 0, None)
 
 

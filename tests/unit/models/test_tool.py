@@ -1,0 +1,42 @@
+"""What a tool and its names must be, and under which keys they are stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from models.tool import name_key
+from tests.documents import TOOL_ID, catalog_version, tool, tool_name, tool_reference
+
+OTHER = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"status": "MERGED"}, "merged_into must name another tool"),
+        ({"merged_into": OTHER}, "merged_into must name another tool"),
+        ({"status": "MERGED", "merged_into": TOOL_ID}, "merged_into must name another tool"),
+        ({"merging_into": TOOL_ID}, "merging_into must name another tool"),
+        ({"status": "MERGED", "merged_into": OTHER, "merging_into": OTHER}, "merging_into must name another tool"),
+        ({"aliases": ("visual studio CODE",)}, "must each be another name"),
+        ({"aliases": ()}, "name_rules must be for"),
+    ],
+)
+def test_a_tool_with_impossible_fields_is_refused(changes: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        tool(**changes)
+
+
+def test_a_tool_is_merged_into_another_one() -> None:
+    assert tool(merging_into=OTHER).merging_into == OTHER
+    assert tool(status="MERGED", merged_into=OTHER).merged_into == OTHER
+
+
+def test_a_tool_and_its_names_are_stored_under_these_keys() -> None:
+    assert (tool().partition, tool().id) == (TOOL_ID, "TOOL")
+    assert (tool_name().partition, tool_name().id) == (name_key("vs code"), "NAME")
+    assert (catalog_version().partition, catalog_version().id) == ("CATALOG", "VERSION")
+    reference = tool_reference()
+    assert (reference.partition, reference.id) == (TOOL_ID, f"NOVAREF:{reference.reference_id}")

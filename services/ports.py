@@ -112,7 +112,7 @@ def listed_documents(documents: Iterable[Document | None], read: Callable[[Docum
 
 
 def readable(document: Document | None, read: Callable[[Document], T]) -> T | None:
-    """The document read by `read`; None for None. A document that cannot be read is logged, and None is returned."""
+    """The document read by `read`; None if `document` is None or cannot be read. An unreadable document is logged."""
     try:
         return None if document is None else read(document)
     except UnreadableDocument as error:

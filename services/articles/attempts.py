@@ -52,8 +52,11 @@ class AddedArticles:
 async def added_by(
     store: Store, run_id: str, feed_id: str, attempt_no: int, *, known_created: int = 0
 ) -> AddedArticles:
-    """`known_created`: so many articles the caller knows the attempt to have created. If no others are new to the feed,
-    the created ones need not be counted, which reads each of their documents."""
+    """The articles that the attempt added to the feed.
+
+    `known_created` is the number of articles that the caller knows to be created by the attempt. If all new articles
+    are among them, the count of created articles, which reads each of their documents, is left out.
+    """
     mine = Where("added_by_attempt", "eq", attempt_key(run_id, feed_id, attempt_no))
     new = await store.count(ARTICLES.name, (mine,))
     if new == known_created:

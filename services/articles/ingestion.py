@@ -68,7 +68,7 @@ class _Worked:
 
     @property
     def uncounted_since(self) -> list[datetime]:
-        """When the interrupted attempts began that were not counted before."""
+        """The start times of the interrupted attempts that were not counted before."""
         return [each.started_at for each in self.lease.feed.interrupted_attempts if each.counted is None]
 
 
@@ -283,7 +283,8 @@ class Ingestion:
 
 
 def _with_ingested(polled: PollResult, ingested: Ingested, added: AddedArticles) -> PollResult:
-    """The result with the entries that were refused after parsing. A server whose body had nothing new did not lie."""
+    """The result with the entries that were refused after parsing. `lied` stays true only if the body had something
+    new."""
     lied = polled.lied and bool(added.new or ingested.written.due)
     document = polled.document
     if document is not None and ingested.refused:

@@ -93,7 +93,7 @@ class QuarantinedBatches:
             try:
                 await self._without_parts(document, document["_etag"])
             except ChangedMeanwhile:
-                continue  # another worker does it
+                continue  # another worker deletes the parts
 
     async def forget_in_feed(self, feed_id: str, name: str) -> None:
         """Removes the batch from the feed's document. A fetch that is under way keeps its own changes."""

@@ -1,4 +1,4 @@
-"""Reading stored articles and observations, and deleting an article.
+"""Reads stored articles and observations, and deletes articles.
 
 An id is `dedup:{key}`, or the older `{source}:{article_id}`, which the locator aliases resolve.
 """
@@ -69,7 +69,7 @@ _NOT_DELETED = Where("deleted_at", "missing")
 
 
 def article_filter(given: Mapping[str, str], now: datetime) -> tuple[Where, ...]:
-    """The conditions of the given filters. Raises InvalidInput that names the field and what is allowed."""
+    """The conditions of the given filters. Raises InvalidInput with the field and the allowed values."""
     for field, allowed in (("sentiment", get_args(Sentiment)), ("status", get_args(ArticleStatus))):
         if field in given and given[field] not in allowed:
             raise InvalidInput(field, f"one of {', '.join(allowed)}")

@@ -26,7 +26,8 @@ WORK_LEASE = timedelta(minutes=3)
 """Longer than the longest fetch with all its attempts and pauses, and all the work that follows it."""
 
 INTERRUPTED_KEPT = timedelta(hours=1)
-"""An interrupted attempt may still be running for so long. Until then its articles are counted again."""
+"""How long an interrupted attempt may still be running. During this time, each save of the feed counts its articles
+again."""
 
 MOST_INTERRUPTED = 20
 TRIES = 8

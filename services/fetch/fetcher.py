@@ -54,7 +54,7 @@ _RETRIED = _HOST_FAILS | {FetchStatus.SERVER_ERROR}
 class Fetcher:
     """One per worker: owns the connections, the limits and the breaker, until `close`.
 
-    Of the settings, the timeout is for one attempt with all its redirects, and the wait before attempt n+1 is
+    The timeout in the settings is for one attempt with all its redirects. The wait before attempt n+1 is
     base^(n-1) seconds, shortened by up to half at random. `most_bytes` is after decompression. A `transport` replaces
     the network in tests: no address is then checked, and `tls` and `resolver` are not used.
     """

@@ -1,4 +1,4 @@
-"""Records that the timers run, where every instance can read it.
+"""Records in the store when each timer ran, so that every instance can read it.
 
 A timer that runs every 30 seconds does not write every 30 seconds: a heartbeat is stored when the last one that this
 process stored is five minutes old, or when the outcome has changed.

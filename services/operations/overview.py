@@ -38,7 +38,7 @@ class Overview:
         return sorted(enabled, key=lambda each: (-each.consecutive_errors, each.feed_id))
 
     async def sources(self) -> list[SourceYield]:
-        """The names with most articles first."""
+        """The articles of the last day by source name, the name with the most articles first."""
         now = self._clock()
         names = {feed.feed_id: feed.source_name for feed in await self._feeds.every()}
         ages: defaultdict[str, list[float]] = defaultdict(list)

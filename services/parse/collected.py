@@ -111,8 +111,8 @@ class Collected:
         )
 
     def items(self) -> tuple[RawItem, ...]:
-        """All items. Items with the same id lose it. Items without an id that have the same URL and different headlines
-        are flagged `url_shared`."""
+        """All items. An id that several items have is removed from them. Items without an id that have the same URL and
+        different headlines are flagged `url_shared`."""
         ids = [item.article_id for item in self._items if item.article_id is not None]
         items = self._items
         if len(set(ids)) < len(ids):

@@ -188,7 +188,7 @@ _CP1252 = {
 
 def repaired(text: str | None) -> str:
     """The text of an XML element as feedparser returns it: stripped, UTF-8 that was read as Latin-1 decoded again, and
-    Windows-1252 characters set right."""
+    Windows-1252 characters corrected."""
     if not text:
         return ""
     text = text.strip()

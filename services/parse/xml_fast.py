@@ -90,7 +90,7 @@ def _has_doctype(data: bytes) -> bool:
 
 
 class _Reader:
-    """Reads one document."""
+    """Parses one feed document."""
 
     __slots__ = ("base", "collected", "kinds")
 

@@ -261,7 +261,7 @@ def _run_loose(parser: Any, data: bytes, collected: Collected) -> None:
 
 
 def _collect(found: dict[str, Any], collected: Collected) -> None:
-    # A plain dictionary, since feedparser's own has values for missing keys.
+    # A plain dictionary, since feedparser's own returns values for missing keys.
     entry = dict(found.items())
     moments = [from_time_tuple(parts) for name in _DATES if isinstance(parts := entry.get(name), tuple)]
     contents = _details(entry, "content")

@@ -25,7 +25,7 @@ def read_entries(document: bytes, key: str, fields: str) -> list[Entry]:
     import yaml
 
     try:
-        loader = yaml.SafeLoader(BytesIO(document))  # the errors of a stream quote none of its lines
+        loader = yaml.SafeLoader(BytesIO(document))  # a stream, since errors then quote no line of the document
         root = loader.get_single_node()
         tree = loader.construct_document(root) if root is not None else None
     except (yaml.YAMLError, ValueError, RecursionError) as error:

@@ -121,8 +121,8 @@ class Workflows:
     async def advance(self, run_id: str, delivery: int = 1, invocation_id: str | None = None) -> WorkResult:
         """Works on the run for TIME_PER_MESSAGE. For a run that is done, only returns its result again.
 
-        A message that is delivered again takes over the run: the worker of the earlier delivery is dead as a rule. If
-        that worker lives, it stops at its next page.
+        A message that is delivered again takes over the run: the worker of the earlier delivery has usually died. If
+        it is still running, it stops at its next page.
         """
         run = await self.engine.find(run_id)
         if run is None:

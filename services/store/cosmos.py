@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
 
 PING_SECONDS = 3.0
-ROUNDS = 8  # of a write that finds the document changed each time
+ROUNDS = 8  # tries of a write whose document changes before each try
 
 
 class CosmosStore:

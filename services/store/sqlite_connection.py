@@ -31,7 +31,7 @@ MOST_CONNECTIONS = READING_THREADS + 3
 PAGE_BYTES = 8192  # several documents, not one and an empty half
 CACHE_KIB = 3_000
 WRITER_CACHE_KIB = 8_000
-"""All pages of a batch: if they do not fit, those of the indexes are written twice, and read again."""
+"""Enough for all pages of a batch. With a smaller cache, pages of indexes are written twice and read again."""
 
 CHECKPOINT_SECONDS = 1.0
 HOUSEKEEPER_WAITS_SECONDS = 0.25  # for another process's lock: our own writers may wait for the housekeeper meanwhile
@@ -41,7 +41,7 @@ WASTED_PAGES = 512  # 4 MB
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    # The low byte; the rest is the reason. Errors of the Python module itself have no code.
+    # The low byte is the error, the other bytes are its reason. Errors of the Python module itself have no code.
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 

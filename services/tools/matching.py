@@ -72,7 +72,7 @@ def normalize(original: str) -> NormalizedText:
     text, origins = bare.lower() if is_ascii else bare.casefold(), None
     if not is_ascii and (len(text) != len(original) or not unicodedata.is_normalized("NFKC", bare)):
         text, origins = _casefolded(bare)
-    # Faster than one regular expression.
+    # These searches are faster than one regular expression.
     if any(space in text for space in (_ODD_ASCII_SPACES if is_ascii else _ODD_SPACES)):
         text, origins = _squeezed(text, origins)
     return NormalizedText(original, text, origins)

@@ -377,6 +377,7 @@ def test_a_recount_raises_the_count_of_the_timeline_and_names_the_latest_source(
     bare: TimelineDocument = {"id": "TIMELINE"}
     assert [recounts_of(each) for each in (None, bare, first, second)] == [0, 0, 1, 2]
     assert Timeline.from_document(second).ingestion_count == 2
+    assert first.keys() | second.keys() <= TimelineDocument.__optional_keys__
 
 
 def test_a_timeline_keeps_the_fields_of_a_later_version() -> None:

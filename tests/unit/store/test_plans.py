@@ -101,7 +101,7 @@ def test_an_order_is_complete_and_lists_only_documents_that_have_its_fields() ->
 
 def test_an_unknown_order_is_refused_with_the_known_ones() -> None:
     assert str(refusal(FEEDS, Query(order="by_name"))) == "order: must be one of by_last_success, by_priority"
-    assert "none: this container has no orders" in str(refusal(SENTIMENT_CACHE, Query(order="by_name")))
+    assert "must be one of none: this container has no orders" in str(refusal(SENTIMENT_CACHE, Query(order="by_name")))
 
 
 def test_keys_that_an_equality_fixes_do_not_move() -> None:
@@ -166,6 +166,7 @@ def encoded(value: Any) -> str:
         "x",
         1,
         "A" * 16_385,
+        encoded(["f", "a", 1])[:4] + "!!!!" + encoded(["f", "a", 1])[4:],
         encoded({"f": "a"}),
         encoded(["f"]),
         encoded(["g", "a", 1]),
@@ -177,13 +178,26 @@ def encoded(value: Any) -> str:
     ],
 )
 def test_a_text_that_is_no_cursor_of_the_query_is_refused(cursor: Any) -> None:
-    with pytest.raises(InvalidInput, match="cursor"):
+    with pytest.raises(InvalidInput, match=r"^cursor: must be the `next` of a page of the same query$"):
         plans.decode_cursor("f", cursor, [False, True])
 
 
 def test_a_cursor_may_be_long() -> None:
     longest = plans.encode_cursor("f", ["x" * 12_000])
     assert plans.decode_cursor("f", longest, [False]) == ("x" * 12_000,)
+    at_most = plans.encode_cursor("f", ["x" * 12_280])
+    assert len(at_most) == plans.MAXIMUM_CURSOR == 16_384
+    assert plans.decode_cursor("f", at_most, [False]) == ("x" * 12_280,)
+
+
+def test_every_cursor_is_read_back() -> None:
+    for number in range(500):
+        assert plans.decode_cursor("f", plans.encode_cursor("f", [number, "é"]), [True, False]) == (number, "é")
+
+
+def test_a_cursor_is_good_after_a_deployment() -> None:
+    assert plan(MENTIONS, Query(partition="t é", order="by_published")).fingerprint == "9fea5d83b51da3d9"
+    assert plans.encode_cursor("f", ["é", 1]) == "WyJmIiwiw6kiLDFd"
 
 
 def test_behind_a_cursor_means_greater_in_the_first_key_that_differs() -> None:

@@ -133,6 +133,15 @@ def test_a_document_has_at_most_two_mebibytes() -> None:
         rules.prepare(MENTIONS, of_size(largest + 1))
 
 
+def test_objects_count_as_levels_as_arrays_do() -> None:
+    objects: Any = 1
+    for _ in range(127):
+        objects = {"a": objects}
+    rules.prepare(MENTIONS, item(n=objects))
+    with pytest.raises(InvalidInput, match="more than 128 levels"):
+        rules.prepare(MENTIONS, item(n={"a": objects}))
+
+
 def test_a_document_has_at_most_128_levels() -> None:
     rules.prepare(MENTIONS, item(n=nested(127)))
     with pytest.raises(InvalidInput, match="more than 128 levels"):
@@ -282,3 +291,13 @@ def test_a_failure_names_the_operation_and_the_document(operation: Operation, er
     assert type(failure) is error
     assert failure.operation == 1
     assert "mentions: t / b" in str(failure)
+
+
+def test_the_partition_of_a_batch_is_a_key() -> None:
+    with pytest.raises(InvalidInput):
+        rules.prepare_batch(MENTIONS, "", [Delete("a")])
+
+
+def test_a_conflict_names_the_document() -> None:
+    assert str(rules.exists("mentions", "t", "a")) == "mentions: t / a exists already"
+    assert str(rules.changed("mentions", "t", "a")) == "mentions: t / a has changed or is gone"

@@ -527,13 +527,15 @@ def test_time_without_articles_is_spent_in_the_steps_that_it_passes(
     assert after.gap_hours == pytest.approx(spent)
 
 
-def test_an_hour_that_brings_more_articles_counts_for_more_time() -> None:
+@pytest.mark.parametrize("before_nine", [30, 20])  # the change of hour is at the end of a step, and within one
+def test_an_hour_that_brings_more_articles_counts_for_more_time(before_nine: int) -> None:
     counts = [0.0] * 24
     counts[8] = 24.0
-    after = observe(Rhythm(last_fetch_time=TEN - 90 * MINUTE, hourly_distribution=tuple(counts)), 0, [], TEN)
-    articles = 24 * math.exp(-1.5 / (28 * 24))
+    last = TEN - HOUR - before_nine * MINUTE
+    after = observe(Rhythm(last_fetch_time=last, hourly_distribution=tuple(counts)), 0, [], TEN)
+    articles = 24 * math.exp(-(1 + before_nine / 60) / (28 * 24))
     eighth, ninth = ((near + 5) / (articles * 2 / 24 + 5) for near in (articles, articles / 2))
-    assert sum(after.gap_hours) == pytest.approx(0.5 * eighth + ninth)
+    assert sum(after.gap_hours) == pytest.approx(before_nine / 60 * eighth + ninth)
 
 
 def test_the_rate_of_a_feed_is_that_of_the_hours_in_which_it_was_watched() -> None:

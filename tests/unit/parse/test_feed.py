@@ -406,3 +406,13 @@ def test_without_a_type_the_declaration_names_the_charset() -> None:
         document = parse(text.encode("iso-8859-1"), BASE, content_type)
         assert [item.headline for item in document.items] == ["Caf\u00e9"]
         assert document.warnings == {"date_missing": 1}
+
+
+@pytest.mark.parametrize(
+    ("content_type", "headline"),
+    [("text/xml; charset=iso-8859-1", "Café"), (" text/xml; charset=windows-1251 ", "Cafй")],
+)
+def test_the_charset_of_the_header_decodes_a_body_that_is_not_utf_8(content_type: str, headline: str) -> None:
+    item = "<item><title>Café</title><link>https://x.example/1</link></item>"
+    body = f'<rss version="2.0"><channel>{item}</channel></rss>'.encode("iso-8859-1")
+    assert [each.headline for each in parse(body, BASE, content_type).items] == [headline]

@@ -34,7 +34,7 @@ WORKER_DIED = "worker_died"
 
 def _rate(data: Mapping[str, Any]) -> float:
     fetched = sum(data["articles_fetched"].values())
-    return min(1.0, round(data["collisions_detected"] / fetched, 4)) if fetched else 0.0
+    return round(data["collisions_detected"] / fetched, 4) if fetched else 0.0
 
 
 class CollisionMetrics(Value):

@@ -13,21 +13,24 @@ from typing import Any
 from models.errors import UnreadableDocument
 
 ROOT_LOGGER = "toolpulse"
-_layout = {"structured": True}
 _stored = logging.getLogger("toolpulse.stored")
+
+
+class _Layout:
+    structured = True
 
 
 def configure(level: str, structured: bool) -> None:
     """Sets the level and the form of the log for this process."""
     logging.getLogger(ROOT_LOGGER).setLevel(level)
     logging.getLogger("azure").setLevel(logging.WARNING)  # otherwise every request of the SDKs is a dozen lines
-    _layout["structured"] = structured
+    _Layout.structured = structured
 
 
 def log_event(logger: logging.Logger, level: int, event: str, **fields: Any) -> None:
     if not logger.isEnabledFor(level):
         return
-    if _layout["structured"]:
+    if _Layout.structured:
         text = json.dumps({"event": event, **fields}, ensure_ascii=False, default=str)
     else:
         text = " ".join([event, *(f"{name}={value}" for name, value in fields.items())])

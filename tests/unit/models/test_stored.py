@@ -55,7 +55,9 @@ def test_an_unreadable_document_names_three_of_its_faults() -> None:
     wrong = dict.fromkeys(("status", "headline", "tags", "canonical"), 7)
     with pytest.raises(UnreadableDocument) as raised:
         type(article()).from_document(article().to_document() | wrong)
-    assert [fault.partition(":")[0] for fault in raised.value.why.split("; ")] == ["headline", "canonical", "status"]
+    faults = raised.value.why.split("; ")
+    assert [fault.partition(":")[0] for fault in faults] == ["headline", "canonical", "status"]
+    assert faults[0] == "headline: Input should be a valid string"
 
 
 def test_a_fault_within_a_field_is_named_by_its_path() -> None:

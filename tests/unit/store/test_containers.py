@@ -1,6 +1,11 @@
 """What the definitions of containers mean for orders, filters and Cosmos DB's indexing policy."""
 
-from services.store.containers import ARTICLES, CONTAINERS, FEEDS, SENTIMENT_CACHE, Container
+import json
+from pathlib import Path
+
+from services.store.containers import ARTICLES, CONTAINERS, DEFAULT_TTL, FEEDS, SENTIMENT_CACHE, Container
+
+DEPLOYED = Path(__file__).resolve().parents[3] / "infra" / "bicep" / "containers.json"
 
 
 def test_an_order_is_completed_by_partition_key_and_id_in_the_direction_of_its_last_field() -> None:
@@ -59,3 +64,32 @@ def test_the_policy_may_index_a_few_fields_only() -> None:
         "includedPaths": [{"path": "/a/?"}],
         "excludedPaths": [{"path": "/*"}],
     }
+
+
+def test_the_definitions_are_those_that_are_deployed() -> None:
+    """Partition keys, lifetimes, and what is indexed. `scripts/bicep_data.py` writes the file."""
+    deployed = {each["id"]: each for each in json.loads(DEPLOYED.read_text())}
+    assert list(deployed) == list(CONTAINERS)
+    for name, container in CONTAINERS.items():
+        assert deployed[name]["partitionKey"]["paths"] == [f"/{container.partition_key}"]
+        assert deployed[name]["defaultTtl"] == DEFAULT_TTL == -1
+        assert deployed[name]["indexingPolicy"] == container.indexing_policy()
+
+
+def test_each_order_has_its_name() -> None:
+    assert {name: sorted(container.orders) for name, container in CONTAINERS.items() if container.orders} == {
+        "articles": ["by_analysis_due", "by_attempt", "by_observed_day", "by_sentiment", "by_status", "by_time"],
+        "documents": ["by_eligibility"],
+        "mentions": ["by_published"],
+        "catalog": ["by_dirty_hour", "by_name"],
+        "feeds": ["by_last_success", "by_priority"],
+        "runs": ["by_start", "by_subject"],
+        "quarantine": ["by_created"],
+        "stories": ["by_time"],
+        "signals": ["by_time"],
+    }
+
+
+def test_the_containers_with_many_documents_in_a_partition_are_these() -> None:
+    assert [name for name, container in CONTAINERS.items() if container.crowded] == ["mentions", "stories", "signals"]
+    assert not Container("x", "pk").crowded

@@ -30,6 +30,7 @@ from .values import Reply, net_text, query_parameters, queue_message
 
 BODY_BYTES = 100 * 1024 * 1024
 _HEADER_BYTES = 32 * 1024
+_NOT_LOCAL = "Only programs and pages of this machine are served, at http://127.0.0.1 or http://localhost.\n"
 # The server writes these itself.
 _OWN_HEADERS = ("content-length", "connection", "keep-alive")
 
@@ -66,10 +67,14 @@ class Front:
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         raw_path, _, query = request.raw_path.partition("?")
-        if raw_path.startswith(("/admin/", f"/{ACCOUNT}")):
-            return await self._own(request, raw_path)
+        if not _is_local(request):
+            return web.Response(status=403, text=_NOT_LOCAL)
+        if raw_path.startswith(f"/{ACCOUNT}"):
+            return await self._storage.handle(request)
         if self.stopping:
             return web.Response(status=503, headers={"Connection": "close"})
+        if raw_path.startswith("/admin/"):
+            return await self._admin.handle(request)
         if not all(_is_text(value) for value in request.headers.values()):
             return web.Response(status=400, headers={"Connection": "close"})
         found = self._resolve(request.method, raw_path)
@@ -78,13 +83,6 @@ class Front:
         if raw_path == "/":
             return self._response(Reply(200, [("content-type", "text/plain")], b"The Functions app is running.\n"))
         return self._response(Reply(404, [], b""))
-
-    async def _own(self, request: web.BaseRequest, raw_path: str) -> web.Response:
-        if not _is_local(request):
-            return web.Response(status=403, text="only from this machine")
-        if raw_path.startswith("/admin/"):
-            return web.Response(status=503) if self.stopping else await self._admin.handle(request)
-        return await self._storage.handle(request)
 
     async def _call(
         self, request: web.BaseRequest, function: Function, parameters: Mapping[str, str], query: str
@@ -158,7 +156,11 @@ def _authority(request: web.BaseRequest) -> str:
 
 
 def _is_local(request: web.BaseRequest) -> bool:
-    """Whether it comes from this machine and by its name, and not from a page of another site in a browser."""
+    """Whether a program or a page of this machine sent the request, to a name of this machine.
+
+    A browser sends `Origin` with a request that a page of another site makes, and the name of that site as `Host` if
+    the site's name was made to resolve to this machine (DNS rebinding).
+    """
     origin = request.headers.get(hdrs.ORIGIN)
     here = _is_loopback(request.remote) and _is_loopback(_hostname(f"//{_authority(request)}"))
     return here and (origin is None or _is_loopback(_hostname(origin)))

@@ -131,7 +131,7 @@ async def test_a_chunked_body_is_not_passed_on_as_in_the_real_host(sample: Sampl
 async def test_a_large_body_arrives_and_a_body_that_never_arrives_delays_no_other_request(sample: Sample) -> None:
     async with sample.client.post("/api/v1/echo/7", data=io.BytesIO(b"x" * 5_000_000)) as response:
         assert len((await response.json())["body"]) == 5_000_000
-    head = b"POST /api/v1/echo/7 HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999999\r\n\r\n"
+    head = b"POST /api/v1/echo/7 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999999999999\r\n\r\n"
     port = urlsplit(sample.host.url).port
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.sendall(head)
@@ -139,7 +139,7 @@ async def test_a_large_body_arrives_and_a_body_that_never_arrives_delays_no_othe
 
 
 async def test_expect_100_continue_is_answered(sample: Sample) -> None:
-    head = b"POST /api/v1/echo/7 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n"
+    head = b"POST /api/v1/echo/7 HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 2\r\n"
     answer = await raw(sample, head + b"Connection: close\r\n\r\nhi")
     assert answer.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201")
 
@@ -149,8 +149,8 @@ async def test_expect_100_continue_is_answered(sample: Sample) -> None:
     [
         b"nonsense\r\n\r\n",
         b"GET /api/v1/ping HTTP/1.1\r\nContent-Length: x\r\n\r\n",
-        b"GET /api/v1/ping HTTP/1.1\r\nHost: x\r\nX-Key: \xff\r\nConnection: close\r\n\r\n",
-        b"GET /api/v1/words?say=\xff HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        b"GET /api/v1/ping HTTP/1.1\r\nHost: localhost\r\nX-Key: \xff\r\nConnection: close\r\n\r\n",
+        b"GET /api/v1/words?say=\xff HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
     ],
 )
 async def test_a_request_that_is_no_http_is_a_bad_request(sample: Sample, request_: bytes) -> None:
@@ -227,11 +227,37 @@ async def test_the_host_lists_its_functions(sample: Sample) -> None:
 
 
 @pytest.mark.parametrize(
-    "headers", [{"Host": "evil.example"}, {"Host": "["}, {"Origin": "https://evil.example"}, {"Origin": "null"}]
+    "headers",
+    [
+        {"Host": "evil.example"},
+        {"Host": "localhost.evil.example"},
+        {"Host": "["},
+        {"Host": "[::1"},
+        {"Origin": "https://evil.example"},
+        {"Origin": "http://127.0.0.1.evil.example"},
+        {"Origin": "null"},
+    ],
 )
-@pytest.mark.parametrize("path", ["/admin/functions", "/devstoreaccount1?comp=list"])
-async def test_a_page_of_another_site_cannot_use_the_hosts_own_addresses(
-    sample: Sample, path: str, headers: dict[str, str]
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/admin/functions"),
+        ("GET", "/devstoreaccount1?comp=list"),
+        ("GET", "/api/v1/ping"),
+        ("POST", "/api/v1/echo/7"),
+        ("GET", "/"),
+    ],
+)
+async def test_a_page_of_another_site_can_use_no_address_of_the_host(
+    sample: Sample, method: str, path: str, headers: dict[str, str]
 ) -> None:
-    async with sample.client.get(path, headers=headers) as response:
-        assert response.status == 403
+    async with sample.client.request(method, path, headers=headers, data=b"x" if method == "POST" else None) as found:
+        assert found.status == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"Host": "localhost:7071"}, {"Host": "[::1]"}, {"Host": "127.0.0.1"}, {"Origin": "http://localhost:3000"}],
+)
+async def test_a_page_of_this_machine_is_served(sample: Sample, headers: dict[str, str]) -> None:
+    assert (await sample.client.get("/api/v1/ping", headers=headers)).status == 200

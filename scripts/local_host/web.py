@@ -69,12 +69,10 @@ class Front:
         raw_path, _, query = request.raw_path.partition("?")
         if not _is_local(request):
             return web.Response(status=403, text=_NOT_LOCAL)
-        if raw_path.startswith(f"/{ACCOUNT}"):
-            return await self._storage.handle(request)
+        if raw_path.startswith(("/admin/", f"/{ACCOUNT}")):
+            return await self._own(request, raw_path)
         if self.stopping:
             return web.Response(status=503, headers={"Connection": "close"})
-        if raw_path.startswith("/admin/"):
-            return await self._admin.handle(request)
         if not all(_is_text(value) for value in request.headers.values()):
             return web.Response(status=400, headers={"Connection": "close"})
         found = self._resolve(request.method, raw_path)
@@ -83,6 +81,11 @@ class Front:
         if raw_path == "/":
             return self._response(Reply(200, [("content-type", "text/plain")], b"The Functions app is running.\n"))
         return self._response(Reply(404, [], b""))
+
+    async def _own(self, request: web.BaseRequest, raw_path: str) -> web.Response:
+        if raw_path.startswith("/admin/"):
+            return web.Response(status=503) if self.stopping else await self._admin.handle(request)
+        return await self._storage.handle(request)
 
     async def _call(
         self, request: web.BaseRequest, function: Function, parameters: Mapping[str, str], query: str

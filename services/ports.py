@@ -261,10 +261,16 @@ class QueueDepth:
 
 
 class Queues(Protocol):
-    """Reads the state of queues, and moves poison messages back. Messages are sent through the functions' bindings.
+    """Sends messages, reads the state of queues, and moves poison messages back. The functions' triggers receive.
 
     Every method raises Unavailable if the queue service did not answer.
     """
+
+    async def send(self, name: str, messages: Sequence[str], *, delay_seconds: float = 0) -> None:
+        """Sends each message, a text of at most 48 KB, in any order; a missing queue is created. The functions get a
+        message after `delay_seconds`, rounded up to whole seconds, at most 7 days. When this returns, all are durable;
+        after Unavailable some may be sent. A message may be delivered more than once."""
+        ...
 
     async def depths(self, names: Sequence[str]) -> list[QueueDepth]:
         """The depth of each queue, in the order of `names`. A queue that does not exist has no messages."""

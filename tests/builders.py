@@ -26,13 +26,22 @@ class Watch:
 
 
 class MemoryQueues:
-    """The Queues port over dictionaries; `down` makes it answer as a queue service that does not."""
+    """The Queues port over dictionaries; `down` makes it answer as a queue service that does not.
+
+    `sent` has the texts that were sent to each queue, which nobody receives; `messages` are the depths.
+    """
 
     def __init__(self) -> None:
         self.messages: dict[str, int] = {}
+        self.sent: dict[str, list[str]] = {}
         self.poison: dict[str, list[str]] = {}
         self.down = False
         self.closed = False
+
+    async def send(self, name: str, messages: Sequence[str], *, delay_seconds: float = 0) -> None:
+        self._ask()
+        self.sent.setdefault(name, []).extend(messages)
+        self.messages[name] = self.messages.get(name, 0) + len(messages)
 
     async def depths(self, names: Sequence[str]) -> list[QueueDepth]:
         self._ask()

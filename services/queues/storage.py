@@ -1,6 +1,7 @@
 """The Queues port over Azure Queue Storage: on Azure, against Azurite, and against the local host alike.
 
-The SDK is imported at the first call, since an import costs time at a cold start. Sends only the messages of a redrive.
+The SDK is imported at the first call, since an import costs time at a cold start. Messages are base64, as host.json's
+messageEncoding says.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import asyncio
 import base64
 import binascii
 import contextlib
+import math
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -18,12 +20,15 @@ from services.ports import QueueDepth
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
-    from azure.storage.queue.aio import QueueServiceClient
+    from azure.storage.queue.aio import QueueClient, QueueServiceClient
 
 _POISON = "-poison"
 _PAGE = 32
 # Longer than the redrive of one page, so that no other reader gets a message in between.
 _HIDDEN_SECONDS = 60
+_SENT_AT_ONCE = 8
+_LONGEST_DELAY_SECONDS = 7 * 24 * 3600
+_MESSAGE_BYTES = 48 * 1024
 
 
 class StorageQueues:
@@ -48,6 +53,25 @@ class StorageQueues:
         self._credential = credential
         self._timeout_seconds = timeout_seconds
         self._client: QueueServiceClient | None = None
+
+    async def send(self, name: str, messages: Sequence[str], *, delay_seconds: float = 0) -> None:
+        hidden = math.ceil(delay_seconds)
+        if not 0 <= hidden <= _LONGEST_DELAY_SECONDS:
+            raise InvalidInput("delay_seconds", f"0 to {_LONGEST_DELAY_SECONDS}")
+        texts = [message.encode() for message in messages]
+        if any(len(text) > _MESSAGE_BYTES for text in texts):
+            raise InvalidInput("messages", f"at most {_MESSAGE_BYTES} bytes each")
+        waiting = iter(texts)
+
+        async def send_next() -> None:
+            for text in waiting:
+                async with self._service() as service:
+                    await _send(service.get_queue_client(name), base64.b64encode(text).decode(), hidden)
+
+        senders = (send_next() for _ in range(min(_SENT_AT_ONCE, len(texts))))
+        failures = [each for each in await asyncio.gather(*senders, return_exceptions=True) if each is not None]
+        if failures:
+            raise failures[0]
 
     async def depths(self, names: Sequence[str]) -> list[QueueDepth]:
         async with self._service() as service:
@@ -137,9 +161,21 @@ async def _count(service: QueueServiceClient, name: str) -> int:
     return 0
 
 
+async def _send(queue: QueueClient, content: str, hidden_seconds: int) -> None:
+    """Sends `content` as it is, and creates the queue if it is missing."""
+    from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
+
+    try:
+        await queue.send_message(content, visibility_timeout=hidden_seconds)
+    except ResourceNotFoundError:
+        with contextlib.suppress(ResourceExistsError):
+            await queue.create_queue()
+        await queue.send_message(content, visibility_timeout=hidden_seconds)
+
+
 async def _move_page(service: QueueServiceClient, name: str, limit: int) -> int:
     """Moves up to `limit` poison messages back to their queue. Each is sent, with its text unchanged, then deleted."""
-    from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
+    from azure.core.exceptions import ResourceNotFoundError
 
     poison, queue = service.get_queue_client(name + _POISON), service.get_queue_client(name)
     moved = 0
@@ -147,12 +183,7 @@ async def _move_page(service: QueueServiceClient, name: str, limit: int) -> int:
         async for message in poison.receive_messages(
             max_messages=limit, messages_per_page=limit, visibility_timeout=_HIDDEN_SECONDS
         ):
-            try:
-                await queue.send_message(message.content)
-            except ResourceNotFoundError:
-                with contextlib.suppress(ResourceExistsError):
-                    await queue.create_queue()
-                await queue.send_message(message.content)
+            await _send(queue, message.content, 0)
             moved += 1
             with contextlib.suppress(ResourceNotFoundError):
                 await poison.delete_message(message)

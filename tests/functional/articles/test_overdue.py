@@ -21,6 +21,9 @@ class Depths:
     def __init__(self) -> None:
         self.messages: dict[str, int] = {}
 
+    async def send(self, name: str, messages: object, *, delay_seconds: float = 0) -> None:
+        """Sends nothing."""
+
     async def depths(self, names: object) -> list[QueueDepth]:
         return [QueueDepth(name, self.messages.get(name, 0), 0) for name in QUEUES]
 

@@ -47,6 +47,46 @@ async def filled(service: QueueServiceClient, name: str, *texts: str) -> None:
         await queue.send_message(text)
 
 
+async def test_a_message_is_sent_as_the_functions_read_it_and_creates_a_missing_queue(
+    service: QueueServiceClient, queues: Queues
+) -> None:
+    for _ in range(2):
+        await queues.send("one", ["\r\n" + TRICKY])
+    received = [each.content async for each in service.get_queue_client("one").receive_messages()]
+    assert [base64.b64decode(each).decode() for each in received] == ["\r\n" + TRICKY] * 2
+
+
+async def test_every_one_of_many_messages_is_sent_once(service: QueueServiceClient, queues: Queues) -> None:
+    texts = [f"message {n}" for n in range(70)]
+    await queues.send("one", texts)
+    received = [each.content async for each in service.get_queue_client("one").receive_messages(messages_per_page=32)]
+    assert sorted(base64.b64decode(each).decode() for each in received) == sorted(texts)
+    await queues.send("two", [])
+    assert await queues.depths(["two"]) == [QueueDepth("two", 0, 0)]
+
+
+async def test_a_delayed_message_is_hidden_until_whole_seconds_have_passed(
+    service: QueueServiceClient, queues: Queues
+) -> None:
+    await queues.send("one", ["late"], delay_seconds=0.2)
+    assert await queues.depths(["one"]) == [QueueDepth("one", 1, 0)]
+    assert await service.get_queue_client("one").receive_message() is None
+    await asyncio.sleep(1.1)
+    assert await service.get_queue_client("one").receive_message() is not None
+
+
+async def test_a_sent_message_is_worked_on(sample: Sample, queues: Queues) -> None:
+    await queues.send("work", ["record sent by a service"])
+    await sample.until(lambda: sample.recorded(text="record sent by a service"))
+
+
+@pytest.mark.parametrize(("text", "delay"), [("x" * (48 * 1024 + 1), 0), ("x", -1), ("x", 7 * 24 * 3600 + 1)])
+async def test_what_no_queue_takes_is_refused_before_anything_is_sent(queues: Queues, text: str, delay: float) -> None:
+    with pytest.raises(InvalidInput):
+        await queues.send("one", ["x", text], delay_seconds=delay)
+    assert await queues.depths(["one"]) == [QueueDepth("one", 0, 0)]
+
+
 async def test_depths_come_in_the_order_asked_and_a_missing_queue_is_empty(
     service: QueueServiceClient, queues: Queues
 ) -> None:
@@ -115,6 +155,8 @@ async def test_no_response_differs_from_no_messages(unused_tcp_port: int) -> Non
         await queues.peek_poison("one", 1)
     with pytest.raises(Unavailable):
         await queues.redrive("one", 1)
+    with pytest.raises(Unavailable):
+        await queues.send("one", ["a"] * 20)
     assert time.monotonic() - began < 2
     await queues.close()
 

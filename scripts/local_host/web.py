@@ -67,14 +67,12 @@ class Front:
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         raw_path, _, query = request.raw_path.partition("?")
-        if not _is_local(request):
-            return web.Response(status=403, text=_NOT_LOCAL)
+        if (refused := _refused(request)) is not None:
+            return refused
         if raw_path.startswith(("/admin/", f"/{ACCOUNT}")):
             return await self._own(request, raw_path)
         if self.stopping:
             return web.Response(status=503, headers={"Connection": "close"})
-        if not all(_is_text(value) for value in request.headers.values()):
-            return web.Response(status=400, headers={"Connection": "close"})
         found = self._resolve(request.method, raw_path)
         if found is not None:
             return await self._call(request, *found, query)
@@ -147,6 +145,12 @@ class Front:
 
 def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
     return web.BaseRequest(message, payload, protocol, writer, task, task.get_loop(), client_max_size=BODY_BYTES)
+
+
+def _refused(request: web.BaseRequest) -> web.Response | None:
+    if not all(_is_text(value) for value in request.headers.values()):
+        return web.Response(status=400, headers={"Connection": "close"})
+    return None if _is_local(request) else web.Response(status=403, text=_NOT_LOCAL)
 
 
 def _is_text(value: str) -> bool:

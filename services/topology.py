@@ -29,6 +29,10 @@ REANALYZE_TOOLS = "reanalyze-tools"
 REANALYSIS_COMPLETED = "reanalysis-completed"
 REFRESH_TOOLS = "refresh-tools"
 
+FUNCTION_TIMEOUT = timedelta(minutes=5)
+"""The functionTimeout of host.json (a test compares them): the host ends an invocation after it."""
+HTTP_TIMEOUT = timedelta(seconds=230)
+"""Azure's load balancer answers an HTTP request after this time, whether or not the function has ended."""
 LAST_DELIVERY = 5
 """The maxDequeueCount of host.json (a test compares them): after this delivery a message goes to the poison queue."""
 GROUP_HEADLINES = "group-headlines"

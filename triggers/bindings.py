@@ -16,10 +16,10 @@ from collections.abc import Awaitable, Callable
 import azure.functions as func
 
 from models.errors import NotAllowed, Unavailable
-from services import container
+from services import container, deadline
 from services.container import Container
 from services.logs import log_event
-from services.topology import Timer
+from services.topology import FUNCTION_TIMEOUT, HTTP_TIMEOUT, Timer
 from triggers.http_codec import require_query, with_problem_responses
 
 R = typing.TypeVar("R")
@@ -74,7 +74,7 @@ def timer(blueprint: func.Blueprint, spec: Timer, **sends_to: str) -> Callable[[
     """A timer function. `sends_to` names the queue of each output."""
 
     def declare(handler: Handler[P, None]) -> typing.Any:
-        function = _with_outputs(blueprint, beating(spec)(with_container(handler)), sends_to)
+        function = _with_outputs(blueprint, beating(spec)(with_container(handler, in_background=True)), sends_to)
         trigger = blueprint.timer_trigger(arg_name="timer_request", schedule=spec.schedule, run_on_startup=False)
         return trigger(function)
 
@@ -88,7 +88,7 @@ def consumer(blueprint: func.Blueprint, queue: str, **sends_to: str) -> Callable
     """
 
     def declare(handler: Handler[P, None]) -> typing.Any:
-        function = _with_outputs(blueprint, with_container(handler), sends_to)
+        function = _with_outputs(blueprint, with_container(handler, in_background=True), sends_to)
         return blueprint.queue_trigger(arg_name="message", queue_name=queue, connection=CONNECTION)(function)
 
     return declare
@@ -102,15 +102,19 @@ def _with_outputs(
     return function
 
 
-def with_container(handler: Handler[P, R]) -> Callable[P, Awaitable[R]]:
-    """The handler with this worker's container as its first argument.
+def with_container(handler: Handler[P, R], *, in_background: bool = False) -> Callable[P, Awaitable[R]]:
+    """The handler with this worker's container as its first argument, under its deadline.
 
-    The worker reads the bindings of a function from its signature, which must not have that argument.
+    The worker reads the bindings of a function from its signature, which must not have that argument. The container is
+    made outside of the deadline, since it outlives the invocation.
     """
+    limit = FUNCTION_TIMEOUT if in_background else HTTP_TIMEOUT
 
     @functools.wraps(handler)
     async def function(*args: P.args, **kwargs: P.kwargs) -> R:
-        return await handler(await container.get(), *args, **kwargs)
+        services = await container.get()
+        with deadline.within(limit.total_seconds(), in_background=in_background):
+            return await handler(services, *args, **kwargs)
 
     signature = inspect.signature(handler)
     services, *bound = signature.parameters.values()

@@ -18,6 +18,7 @@ from models.errors import ToolpulseError
 from models.operations import CacheTotals
 from models.stored import StoredDocument
 from models.values import hour_key
+from services import deadline
 from services.logs import log_event
 from services.ports import Clock, Store, readable
 from services.store.containers import CATALOG, SENTIMENT_CACHE
@@ -107,7 +108,9 @@ class Counters:
 
     def _flush_soon(self) -> None:
         if self._flushing is None:
-            self._flushing = asyncio.get_running_loop().create_task(self._flush_while_counting())
+            self._flushing = asyncio.get_running_loop().create_task(
+                self._flush_while_counting(), context=deadline.outside()
+            )
 
     async def _flush_while_counting(self) -> None:
         """Flushes until the buffer is empty, so that an idle worker has no task."""

@@ -1,0 +1,75 @@
+"""The deadline of the present invocation: the time at which the Functions host ends it.
+
+triggers/bindings.py sets the deadline in a context variable, which the tasks of an invocation inherit. Background work
+(a timer or a queue message) is patient: it waits for a busy store until the deadline is near, and takes no new work
+then. A request of a person is not: it waits briefly, and goes first. Outside of an invocation there is no deadline.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import Context, ContextVar
+from typing import NamedTuple
+
+STOP_SHARE = 0.25
+"""The last part of an invocation's time, in which it takes no new work: 75 s of 5 minutes. What it has begun needs that
+time: a page of a list, a group of articles, or a fetch with its retries."""
+RETRY_SHARE = 0.05
+"""The last part of an invocation's time, in which no request to the store is tried again: 15 s of 5 minutes, to put
+back what is not done."""
+
+
+class Deadline(NamedTuple):
+    """`ends` is of time.monotonic()."""
+
+    ends: float
+    seconds: float
+    in_background: bool
+
+
+_deadline: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
+
+
+@contextmanager
+def within(seconds: float, *, in_background: bool = True) -> Iterator[None]:
+    """What runs in this context ends in so many seconds."""
+    token = _deadline.set(Deadline(time.monotonic() + seconds, seconds, in_background))
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+def remaining() -> float:
+    """Seconds until the invocation is ended: negative afterwards, infinite without a deadline."""
+    deadline = _deadline.get()
+    return math.inf if deadline is None else deadline.ends - time.monotonic()
+
+
+def is_near() -> bool:
+    """Whether to take no new work: to leave it as it is, or to send its message again."""
+    deadline = _deadline.get()
+    return deadline is not None and remaining() < STOP_SHARE * deadline.seconds
+
+
+def retry_seconds() -> float | None:
+    """For how long background work may try again what a busy service refused: never negative. None without a deadline
+    and for the request of a person, which have short budgets of their own."""
+    deadline = _deadline.get()
+    if deadline is None or not deadline.in_background:
+        return None
+    return max(0.0, remaining() - RETRY_SHARE * deadline.seconds)
+
+
+def in_background() -> bool:
+    """Whether this is the work of a timer or a queue message, which lets requests of people go first."""
+    deadline = _deadline.get()
+    return deadline is not None and deadline.in_background
+
+
+def outside() -> Context:
+    """The context for a task that outlives the invocation that starts it: it has no deadline."""
+    return Context()

@@ -1,0 +1,102 @@
+"""Each invocation has a deadline, and work that outlives the invocation has none."""
+
+import asyncio
+import json
+import math
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import azure.functions as func
+import pytest
+
+from services import container, deadline
+from services.container import Container
+from services.topology import CLEAN_UP, FUNCTION_TIMEOUT, HTTP_TIMEOUT, REFRESH_TOOLS
+from tests.hosting import ROOT
+from triggers.bindings import consumer, endpoint, timer
+
+
+def test_the_function_timeout_is_that_of_the_host() -> None:
+    hours, minutes, seconds = json.loads((ROOT / "host.json").read_text())["functionTimeout"].split(":")
+    assert timedelta(hours=int(hours), minutes=int(minutes), seconds=int(seconds)) == FUNCTION_TIMEOUT
+    assert HTTP_TIMEOUT < FUNCTION_TIMEOUT
+
+
+def test_outside_of_an_invocation_there_is_no_deadline() -> None:
+    assert deadline.remaining() == math.inf
+    assert not deadline.is_near()
+    assert deadline.retry_seconds() is None
+    assert not deadline.in_background()
+
+
+@pytest.mark.parametrize(("elapsed", "is_near", "retried"), [(224, False, 61), (226, True, 59), (290, True, 0)])
+def test_the_last_quarter_takes_no_new_work_and_the_last_twentieth_retries_nothing(
+    monkeypatch: pytest.MonkeyPatch, elapsed: float, is_near: bool, retried: float
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    with deadline.within(300):
+        now[0] += elapsed
+        assert deadline.remaining() == 300 - elapsed
+        assert deadline.is_near() is is_near
+        assert deadline.retry_seconds() == retried
+    assert not deadline.is_near()
+
+
+def test_the_request_of_a_person_is_not_patient() -> None:
+    with deadline.within(230, in_background=False):
+        assert 229 < deadline.remaining() <= 230
+        assert deadline.retry_seconds() is None
+        assert not deadline.in_background()
+
+
+async def test_a_task_inherits_the_deadline_unless_it_outlives_the_invocation() -> None:
+    async def left() -> float:
+        return deadline.remaining()
+
+    with deadline.within(10):
+        task = asyncio.create_task(left())
+        outliving = asyncio.create_task(left(), context=deadline.outside())
+    assert await task < 10
+    assert await outliving == math.inf
+
+
+@pytest.fixture
+async def of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterator[None]:
+    monkeypatch.setenv("DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("AzureWebJobsStorage", "UseDevelopmentStorage=true")
+    yield
+    await container.close()
+
+
+@pytest.mark.usefixtures("of_its_own")
+async def test_functions_run_under_the_deadline_of_their_trigger() -> None:
+    seen: list[tuple[bool, float]] = []
+    blueprint = func.Blueprint()
+
+    def see() -> None:
+        seen.append((deadline.in_background(), deadline.remaining()))
+
+    @timer(blueprint, CLEAN_UP)
+    async def tick(services: Container, timer_request: func.TimerRequest) -> None:
+        see()
+
+    @consumer(blueprint, REFRESH_TOOLS)
+    async def work(services: Container, message: func.QueueMessage) -> None:
+        see()
+
+    @endpoint(blueprint, "GET", "things")
+    async def things(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+        see()
+        return func.HttpResponse()
+
+    app = func.FunctionApp()
+    app.register_functions(blueprint)
+    given = {"tick": None, "work": None, "things": func.HttpRequest("GET", "http://localhost/api/v1/things", body=b"")}
+    for function in app.get_functions():
+        await function.get_user_function()(given[str(function.get_function_name())])
+    background, http = FUNCTION_TIMEOUT.total_seconds(), HTTP_TIMEOUT.total_seconds()
+    assert [each[0] for each in seen] == [True, True, False]
+    assert [left for _, left in seen] == pytest.approx([background, background, http], abs=5)
+    assert deadline.remaining() == math.inf

@@ -24,6 +24,12 @@ LONGEST_NAME = 120
 MOST_NAMES = 100
 
 _TEXT = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+")
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2028\u2029\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Characters that show nothing, besides those of Unicode's category Cf."""
+_JOINED = re.compile("(?<=[\u0600-\u0dff])[\u200c\u200d](?=[\u0600-\u0dff])")
+"""A joiner between two letters of the Arabic or an Indian script, where it shows."""
 _TICKER = re.compile(r"[A-Z0-9][A-Z0-9.\-]{0,14}")
 DETECTED_BY = ("primary_name", "aliases", "tickers", "keywords", "excluded", "name_rules", "status")
 """The fields that detection depends on."""
@@ -86,9 +92,18 @@ def checked_name(value: Any, field: str = "name") -> str:
     name = " ".join(value.split()) if isinstance(value, str) else ""
     if not _TEXT.fullmatch(name) or len(name) > LONGEST_NAME or not normalize_name(name):
         raise InvalidInput(field, f"must be text of 1 to {LONGEST_NAME} characters")
+    if (invisible := _invisible(name)) is not None:
+        raise InvalidInput(field, f"must not contain invisible characters such as U+{ord(invisible):04X}")
     if unicodedata.category(name[0]).startswith("M"):
         raise InvalidInput(field, "must not begin with a combining mark, which belongs to a letter before it")
     return name
+
+
+def _invisible(name: str) -> str | None:
+    """The first character that shows nothing or changes the direction of the text: with it, a second tool could look
+    like the first."""
+    shown = _JOINED.sub("", name)
+    return next((each for each in shown if unicodedata.category(each) == "Cf" or _BLANK.match(each)), None)
 
 
 def _check_together(names: Sequence[str], rules: Mapping[str, NameRule]) -> None:

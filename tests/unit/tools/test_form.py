@@ -55,6 +55,35 @@ def test_a_wrong_field_is_named(fields: dict[str, Any], field: str) -> None:
     assert wrong.value.field == field
 
 
+INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u202e\u2066\u200e\u2800\u3164\u115f\uffa0\u034f\ufe0f\ufe00\u180b\u17b4\U000e0041\U000e0100"
+
+
+@pytest.mark.parametrize("character", INVISIBLE)
+@pytest.mark.parametrize("field", ["name", "aliases", "keywords"])
+def test_a_name_with_an_invisible_character_is_refused_as_it_could_look_like_another(
+    field: str, character: str
+) -> None:
+    name = f"Ru{character}st"
+    fields: dict[str, Any] = {"name": name} if field == "name" else {"name": "Rust", field: [name]}
+    with pytest.raises(InvalidInput, match=f"U\\+{ord(character):04X}") as wrong:
+        new_tool(fields)
+    assert wrong.value.field == field
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0915\u094d\u200d\u0937", "caf\u00e9", "C#", "\u6771\u4eac"],
+)
+def test_a_name_may_have_joiners_where_they_show_and_letters_of_any_script(name: str) -> None:
+    assert checked_name(name) == name
+
+
+@pytest.mark.parametrize("name", ["\u200c\u0645\u06cc", "a\u200c\u0645", "\u0645\u200c"])
+def test_a_joiner_is_refused_where_it_shows_nothing(name: str) -> None:
+    with pytest.raises(InvalidInput, match="invisible"):
+        checked_name(name)
+
+
 def test_names_are_trimmed_and_tickers_written_as_exchanges_do() -> None:
     new = new_tool({"name": "  Visual  Studio ", "aliases": ["VS", "VS"], "tickers": ["$msft", "brk.b", "XOM"]})
     assert new == {"primary_name": "Visual Studio", "aliases": ("VS",), "tickers": ("MSFT", "BRK.B", "XOM")}

@@ -55,8 +55,10 @@ def test_a_wrong_field_is_named(fields: dict[str, Any], field: str) -> None:
     assert wrong.value.field == field
 
 
-INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u202e\u2066\u200e\u2800"
+INVISIBLE = (
+    "\u200b\u200c\u200d\u2060\ufeff\u00ad\u202e\u2066\u200e\u2800"
     "\u3164\u115f\uffa0\u034f\ufe0f\ufe00\u180b\u17b4\U000e0041\U000e0100"
+)
 
 
 @pytest.mark.parametrize("character", INVISIBLE)

@@ -29,7 +29,7 @@ def _check_settings(environment: Mapping[str, str]) -> None:
     from services.settings import Settings
 
     try:
-        Settings.from_environment(environment)
+        Settings.load(environment)
     except WrongSettings as error:
         raise Refused("these settings are wrong:\n  " + "\n  ".join(error.problems)) from None
 

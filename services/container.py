@@ -148,7 +148,7 @@ async def build(
     apis: Sequence[NewsApi] = NEWS_APIS,
 ) -> Container:
     """A new container from these settings. With `migrate`, the embedded store is migrated first."""
-    settings = Settings.from_environment(environment, apis)
+    settings = Settings.load(environment, apis)
     enabled = enabled_apis(settings, apis)
     sources_off = sorted({api.name for api in apis} - enabled.keys())
     # Documents have no reference cycles. With Python's thresholds, the search for cycles took a tenth of the time of

@@ -1,5 +1,7 @@
 """With a wrong setting, no function does anything, and each says which setting is wrong."""
 
+from pathlib import Path
+
 import pytest
 
 from models.errors import WrongSettings
@@ -39,3 +41,24 @@ async def test_a_function_without_http_raises_the_error(environment: pytest.Monk
     environment.setenv("BATCH_SIZE", "hunter2")
     with pytest.raises(WrongSettings, match="BATCH_SIZE"):
         await FUNCTIONS["ingest_feeds"]("{}")
+
+
+async def test_a_wrong_key_in_the_configuration_file_is_named_too(
+    environment: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "ingestion.yaml"
+    file.write_text("ingestion:\n  fetcher:\n    retry_attemps: 3\n")
+    environment.setenv("CONFIGURATION_FILE", str(file))
+    answer = await call("list_feeds")
+    assert answer.status == 503
+    assert "line 3: ingestion.fetcher.retry_attemps is unknown (did you mean retry_attempts?)" in answer.json["detail"]
+
+
+async def test_the_app_works_with_the_values_of_the_configuration_file(
+    environment: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "ingestion.yaml"
+    file.write_text("ingestion:\n  monitoring:\n    metrics_enabled: false\n")
+    environment.setenv("CONFIGURATION_FILE", str(file))
+    assert (await call("get_metrics")).status == 404
+    await container.close()

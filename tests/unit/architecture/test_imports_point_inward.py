@@ -30,7 +30,7 @@ PACKAGES = (
     "fetch",
     "runs",
 )
-GROUND_FLOOR = ("store", "queues", "ports", "settings", "topology", "logs", "deadline")
+GROUND_FLOOR = ("store", "queues", "ports", "settings", "setting", "configuration", "topology", "logs", "deadline")
 
 # What a module of the ground floor may import from a package: a news API's settings are part of its entry in the table.
 EXCEPTIONS = {"services/settings.py": "services.parse.news_apis."}

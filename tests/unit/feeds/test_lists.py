@@ -48,6 +48,12 @@ async def test_the_specifications_list_is_applied_once(registry: FeedRegistry) -
     assert (again.added, sorted(again.known), again.changed, again.refused) == ((), sorted(report.added), (), ())
 
 
+async def test_the_feeds_may_be_in_the_file_with_the_settings_of_ingestion(registry: FeedRegistry) -> None:
+    settings = b"ingestion:\n  fetcher:\n    retry_attempts: 3\n"
+    report = await apply_yaml(registry, settings + SPECIFIED.read_bytes(), NOW)
+    assert sorted(report.added) == ["bloomberg-markets", "cnbc-breaking", "reuters-world"]
+
+
 async def test_a_known_feed_is_changed_in_the_fields_of_the_list_only(
     registry: FeedRegistry,
 ) -> None:

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import WrongSettings
-from services.settings import ApiAccess, Setting, Settings, default_text, markdown, sample, table
+from services.setting import Setting, default_text
+from services.settings import ApiAccess, Settings, markdown, sample, table
 
 ROOT = Path(__file__).parents[3]
 SECRETS = [row for row in table() if row.secret]
@@ -17,6 +18,7 @@ BOUNDED = [row for row in table() if row.low > float("-inf")]
 
 URL = "an https:// URL (http:// only to this machine) without user, query or fragment"
 TABLE = r"""
+CONFIGURATION_FILE | config/ingestion.yaml | text
 STORE | - | one of sqlite, cosmos
 DATA_DIR | .data | text
 COSMOS_ENDPOINT | - | URL

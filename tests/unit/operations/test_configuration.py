@@ -1,0 +1,236 @@
+"""config/ingestion.yaml is read whole: every key counts, or is refused by name."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from models.errors import WrongSettings
+from scripts.package import app_files
+from services.configuration import DEFAULT_FILE, Configuration, parse, read
+from services.settings import Settings, table
+
+ROOT = Path(__file__).resolve().parents[3]
+SHIPPED = (ROOT / DEFAULT_FILE).read_text()
+
+SPECIFIED = """
+ingestion:
+  # Fetcher settings
+  fetcher:
+    max_concurrent_requests: 10
+    request_timeout_seconds: 10
+    retry_attempts: 3
+    user_agent: "NewsAggregator/1.0"
+
+  # Scheduler settings
+  scheduler:
+    fetch_cycle_interval_seconds: 30
+    min_refresh_interval_minutes: 1
+    max_refresh_interval_minutes: 15
+    target_articles_per_fetch: 5
+
+  # Parser settings
+  parser:
+    dedup_cache_size: 10000
+    dedup_retention_days: 7
+
+  # Processor settings
+  processor:
+    batch_size: 100
+    max_queue_size: 1000
+
+  # Event thresholds
+  events:
+    grouping_threshold_articles: 10
+    grouping_interval_minutes: 5
+
+  # Monitoring
+  monitoring:
+    metrics_port: 9090
+    log_level: "INFO"
+    structured_logging: true
+
+# Feed sources configuration
+feeds:
+  - id: "reuters-world"
+    url: "https://www.reuters.com/rssFeed/worldNews"
+    source_name: "Reuters"
+    priority: 1.0
+    enabled: true
+"""
+"""Section 4.1 of the ingestion specification."""
+
+DIFFERENT = {"max_concurrent_requests": 10, "fetch_user_agent": ("NewsAggregator/1.0",)}
+"""Where our defaults differ from the specification's; docs/adr/0021-configuration.md has the reasons."""
+
+
+def parsed(text: str) -> Configuration:
+    return parse(text.encode(), table())
+
+
+def problem(text: str) -> str:
+    (only,) = parsed(text).problems
+    return only
+
+
+def section(name: str, lines: str) -> str:
+    return f"ingestion:\n  {name}:\n    {lines}\n"
+
+
+def test_the_file_of_the_specification_is_read_whole() -> None:
+    found = parsed(SPECIFIED)
+    assert found.problems == ()
+    written = set(re.findall(r"^    (\w+):", SPECIFIED.partition("feeds:")[0], re.MULTILINE))
+    assert {"fetch_user_agent" if name == "user_agent" else name for name in written} == found.values.keys()
+    settings = Settings.from_environment({}, file=found)
+    assert settings.max_concurrent_requests == 10
+    assert settings.fetch_user_agent == ("NewsAggregator/1.0",)
+
+
+def test_our_defaults_are_those_of_the_specification_but_for_two() -> None:
+    different = {
+        row.attribute: value
+        for row in table()
+        if (value := parsed(SPECIFIED).values.get(row.attribute, row.default)) != row.default
+    }
+    assert different == DIFFERENT
+
+
+def test_the_shipped_file_sets_nothing_and_shows_every_key_with_its_default() -> None:
+    assert parsed(SHIPPED) == Configuration()
+    shown = parsed(re.sub(r"^    # (\w+:)", r"    \1", SHIPPED, flags=re.MULTILINE))
+    assert shown.problems == ()
+    assert shown.values == {row.attribute: row.default for row in table() if row.key}
+
+
+def test_the_shipped_file_is_part_of_the_package() -> None:
+    assert Path(DEFAULT_FILE) in app_files(ROOT)
+
+
+def test_the_environment_wins_over_the_file_and_the_file_over_the_default() -> None:
+    found = parsed(section("fetcher", "retry_attempts: 5") + "  processor:\n    batch_size: 7\n")
+    settings = Settings.from_environment({"RETRY_ATTEMPTS": "2"}, file=found)
+    assert (settings.retry_attempts, settings.batch_size, settings.max_queue_size) == (2, 7, 1000)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            section("fetcher", "max_concurent_requests: 4"),
+            "line 3: ingestion.fetcher.max_concurent_requests is unknown (did you mean max_concurrent_requests?);"
+            " allowed: max_concurrent_requests, max_concurrent_requests_per_host, request_timeout_seconds,"
+            " retry_attempts, retry_backoff_base, user_agent",
+        ),
+        (
+            section("parser", "batch_size: 4"),
+            "line 3: ingestion.parser.batch_size is unknown here (it belongs to ingestion.processor);"
+            " allowed: dedup_cache_size, dedup_retention_days",
+        ),
+        (
+            section("monitoring", "sentry_dsn: x"),
+            "line 3: ingestion.monitoring.sentry_dsn is unknown here (set the environment variable SENTRY_DSN);"
+            " allowed: log_level, structured_logging, metrics_enabled, metrics_port",
+        ),
+        (
+            section("deduplication", "dedup_cache_size: 4"),
+            "line 2: ingestion.deduplication is unknown (did you mean parser?);"
+            " allowed: fetcher, scheduler, parser, processor, events, monitoring",
+        ),
+        (
+            section("processing", "batch_size: 4"),
+            "line 2: ingestion.processing is unknown (did you mean processor?);"
+            " allowed: fetcher, scheduler, parser, processor, events, monitoring",
+        ),
+        (
+            section("zebra", "batch_size: 4"),
+            "line 2: ingestion.zebra is unknown; allowed: fetcher, scheduler, parser, processor, events, monitoring",
+        ),
+        ("fetcher:\n  retry_attempts: 3\n", "line 1: fetcher is unknown; allowed: ingestion, feeds"),
+        (
+            section("fetcher", "retry_attempts: 11"),
+            "line 3: ingestion.fetcher.retry_attempts must be a whole number from 1 to 10",
+        ),
+        (
+            section("fetcher", "retry_attempts: [3]"),
+            "line 3: ingestion.fetcher.retry_attempts must be a whole number from 1 to 10",
+        ),
+        (
+            section("fetcher", "retry_attempts:"),
+            "line 3: ingestion.fetcher.retry_attempts has no value: must be a whole number from 1 to 10;"
+            " without the line, the default counts",
+        ),
+        (
+            section("fetcher", 'user_agent: ""'),
+            "line 3: ingestion.fetcher.user_agent has no value: must be printable ASCII, several separated by |;"
+            " without the line, the default counts",
+        ),
+        (
+            section("monitoring", "log_level: loud"),
+            "line 3: ingestion.monitoring.log_level must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL",
+        ),
+        (
+            section("monitoring", "structured_logging: maybe"),
+            "line 3: ingestion.monitoring.structured_logging must be true or false",
+        ),
+        (
+            section("monitoring", "metrics_port: 9091"),
+            "line 3: ingestion.monitoring.metrics_port has no effect in this version: leave it out, or at 9090",
+        ),
+        (
+            section("events", "grouping_interval_minutes: 6"),
+            "line 3: ingestion.events.grouping_interval_minutes has no effect in this version: leave it out, or at 5",
+        ),
+        (
+            section("parser", "dedup_cache_size: 4\n    dedup_cache_size: 5"),
+            "line 4: ingestion.parser.dedup_cache_size is there twice",
+        ),
+        ("ingestion: 3\n", "line 1: ingestion must be a mapping with fetcher, scheduler, parser, processor, events,"),
+        ("- a\n", "line 1: the file must be a mapping with ingestion, feeds"),
+        ("feeds: yes\n", "line 1: feeds must be a list of feeds"),
+    ],
+)
+def test_a_key_or_value_that_is_not_understood_is_refused_by_name(text: str, expected: str) -> None:
+    assert problem(text).startswith(f"config/ingestion.yaml, {expected}")
+
+
+def test_a_file_that_is_no_yaml_is_refused_without_quoting_it() -> None:
+    text = problem("ingestion: [secret\n")
+    assert text.startswith("config/ingestion.yaml must be YAML, but cannot be parsed (")
+    assert "secret" not in text
+
+
+@pytest.mark.parametrize("text", ["", "ingestion:\n", "ingestion:\n  fetcher:\n", "feeds:\n", "feeds: []\n"])
+def test_an_empty_file_block_or_section_sets_nothing(text: str) -> None:
+    assert parsed(text) == Configuration()
+
+
+def test_all_problems_of_the_file_and_the_environment_are_reported_together() -> None:
+    found = parsed(section("fetcher", "retry_attempts: 0\n    nonsense: 1"))
+    with pytest.raises(WrongSettings) as caught:
+        Settings.from_environment({"BATCH_SIZE": "0"}, file=found)
+    assert len(caught.value.problems) == 3
+
+
+def test_values_of_the_file_that_do_not_fit_together_are_refused() -> None:
+    found = parsed(section("scheduler", "min_refresh_interval_minutes: 20"))
+    with pytest.raises(WrongSettings, match="MIN_REFRESH_INTERVAL_MINUTES must be at most"):
+        Settings.from_environment({}, file=found)
+
+
+def test_another_file_can_be_named_and_must_exist(tmp_path: Path) -> None:
+    file = tmp_path / "other.yaml"
+    with pytest.raises(WrongSettings, match=r"CONFIGURATION_FILE names .*other\.yaml, which does not exist"):
+        Settings.load({"CONFIGURATION_FILE": str(file)})
+    file.write_text(section("processor", "batch_size: 9"))
+    assert Settings.load({"CONFIGURATION_FILE": str(file)}).batch_size == 9
+
+
+def test_without_any_file_the_defaults_count_and_a_folder_is_no_file(tmp_path: Path) -> None:
+    assert read("", table(), tmp_path) == Configuration()
+    (tmp_path / "config" / "ingestion.yaml").mkdir(parents=True)
+    assert read("", table(), tmp_path).problems == ("config/ingestion.yaml cannot be read: Is a directory",)
+
+
+def test_the_sample_leaves_out_what_the_file_can_set() -> None:
+    assert [row.name for row in table() if row.key and row.sample is not None] == []

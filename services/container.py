@@ -32,6 +32,7 @@ from services.articles.quarantine import Quarantine
 from services.articles.reading import Articles
 from services.feeds.budget import Budget
 from services.feeds.claims import Claims
+from services.feeds.hosts import HostStates
 from services.feeds.news_apis import enabled_apis
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Policy
@@ -210,6 +211,7 @@ async def build(
             target_articles=settings.target_articles_per_fetch,
         )
         budget = Budget(store, policy, clock)
+        hosts = HostStates(store, fetcher.host_reports)
         kept = timedelta(days=settings.dedup_retention_days)
         ingestion = Ingestion(
             store,
@@ -217,6 +219,7 @@ async def build(
             FeedPoller(fetcher, enabled, credentials_in(environment), watchlist.tickers, registered=feeds.registered),
             EntryIngestion(store, DocumentCache(settings.dedup_cache_size), kept),
             budget,
+            hosts,
             clock,
             random.random,
             at_once=settings.max_concurrent_requests + WAITING_FEEDS,

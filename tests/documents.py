@@ -10,6 +10,7 @@ from models.article import Article, CanonicalReading, SourceAttribution
 from models.cache import CacheCounters, CacheGeneration, CacheMetadata, RefreshAsked, SentimentCacheEntry
 from models.document import CreatedBy, DocumentProduct, FileObject, Locator
 from models.feed import Feed, FeedSeen
+from models.host import HostState
 from models.locator import LocatorAlias, SeenHash
 from models.mention import Match, SentimentScore
 from models.observation import Observation
@@ -325,6 +326,11 @@ def heartbeat(**changes: Any) -> Heartbeat:
     return _of(Heartbeat, {"timer": "clean_up", "last_succeeded_at": NOW}, changes)
 
 
+def host_state(**changes: Any) -> HostState:
+    fields = {"host": "news.example:443", "failures": 5, "openings": 1, "open_until": NOW, "reason": "timeout"}
+    return _of(HostState, fields, changes)
+
+
 def migration(**changes: Any) -> MigrationRecord:
     return _of(MigrationRecord, {"number": 1, "name": "start", "started_at": NOW}, changes)
 
@@ -360,5 +366,6 @@ EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     file_object,
     quarantined,
     heartbeat,
+    host_state,
     migration,
 )

@@ -33,6 +33,7 @@ from services.articles.quarantine import QuarantinedBatches
 from services.articles.writing import Written
 from services.feeds.budget import Budget
 from services.feeds.claims import ClaimedFeed, IngestMessage
+from services.feeds.hosts import HostStates
 from services.feeds.leases import AtWork, Lease, Leases
 from services.feeds.outcome import Counted, Failure, PollResult, after_failure, after_release, after_success, failure_of
 from services.logs import log_event
@@ -84,6 +85,7 @@ class Ingestion:
         poller: FeedPoller,
         entries: EntryIngestion,
         budget: Budget,
+        hosts: HostStates,
         clock: Clock,
         chance: Callable[[], float],
         *,
@@ -94,6 +96,7 @@ class Ingestion:
         self._poller = poller
         self._entries = entries
         self._budget = budget
+        self._hosts = hosts
         self._clock = clock
         self._chance = chance
         self._leases = Leases(store, clock)
@@ -255,12 +258,13 @@ class Ingestion:
         return saved, [result for result in results if isinstance(result, BaseException)]
 
     async def _note(self, records: Sequence[Attempt]) -> None:
-        """Records coverage and metrics. An error is only logged: doing the work again would cost more."""
+        """Records coverage, metrics and failing hosts. An error is only logged: working again would cost more."""
         now = self._clock()
         try:
             if any(each.status == "SUCCEEDED" and each.task_name == FETCH_FEED for each in records):
                 await self._covered_hours.note(now)
             await add_totals(self._store, records, now)
+            await self._hosts.note(now)
         except ToolpulseError as error:
             log_event(log, logging.WARNING, "attempts_not_noted", error=type(error).__name__)
 

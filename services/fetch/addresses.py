@@ -135,6 +135,11 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def host_key(url: URL) -> str:
+    """The host and port of a checked URL, as limits and failures are counted by."""
+    return f"{url.raw_host}:{url.port}"
+
+
 def same_origin(one: URL, other: URL) -> bool:
     """Whether scheme, host and port are the same. A port that is not named is the default of the scheme."""
     return (one.scheme, one.raw_host, one.port) == (other.scheme, other.raw_host, other.port)

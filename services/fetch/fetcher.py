@@ -20,8 +20,17 @@ from dataclasses import replace
 import httpx
 from yarl import URL
 
-from services.fetch.addresses import checked_url, is_loopback, odd_address, parsed, same_origin, without_query
-from services.fetch.limits import Breaker, HostLimits
+from services.fetch.addresses import (
+    checked_url,
+    host_key,
+    is_loopback,
+    odd_address,
+    parsed,
+    same_origin,
+    without_query,
+)
+from services.fetch.hosts import THRESHOLD, Breaker, HostReport
+from services.fetch.limits import HostLimits
 from services.fetch.outcome import BasicCredential, Credential, FetchRequest, FetchResult, FetchStatus
 from services.fetch.response import max_age_seconds, retry_after_seconds, validator
 from services.fetch.transport import AbstractResolver, CheckedTransport, Failure, HttpClient, Response
@@ -45,14 +54,12 @@ POLITE_PER_HOST = 2
 have no limit."""
 MOST_BYTES = 10_000_000
 MOST_REDIRECTS = 5
-BREAKER_THRESHOLD = 5
-BREAKER_COOLDOWN_SECONDS = 60.0
 _HOST_FAILS = frozenset({FetchStatus.TIMEOUT, FetchStatus.DNS, FetchStatus.CONNECTION})
 _RETRIED = _HOST_FAILS | {FetchStatus.SERVER_ERROR}
 
 
 class Fetcher:
-    """One per worker: owns the connections, the limits and the breaker, until `close`.
+    """One per worker: owns the connections, the limits and the breaker of hosts, until `close`.
 
     The timeout in the settings is for one attempt with all its redirects. The wait before attempt n+1 is
     base^(n-1) seconds, shortened by up to half at random. `most_bytes` is after decompression. A `transport` replaces
@@ -64,7 +71,7 @@ class Fetcher:
         settings: Settings,
         *,
         most_bytes: int = MOST_BYTES,
-        breaker_threshold: int = BREAKER_THRESHOLD,
+        breaker_threshold: int = THRESHOLD,
         clock: Clock = utc_now,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -81,7 +88,7 @@ class Fetcher:
         self._agents = itertools.cycle(settings.fetch_user_agent)
         per_host = settings.max_concurrent_requests_per_host or POLITE_PER_HOST
         self._limits = HostLimits(settings.max_concurrent_requests, per_host)
-        self._breaker = Breaker(breaker_threshold, BREAKER_COOLDOWN_SECONDS)
+        self._breaker = Breaker(breaker_threshold)
         transport = transport or CheckedTransport(
             connections=settings.max_concurrent_requests,
             allow_private_addresses=settings.allow_private_addresses,
@@ -112,6 +119,10 @@ class Fetcher:
             wait: float = self._settings.retry_backoff_base ** (attempt - 1)
             await self._sleep(wait * (1 - self._chance() / 2))
 
+    def host_reports(self) -> dict[str, HostReport]:
+        """What requests have shown of their hosts since the last call, by `host_key`."""
+        return self._breaker.take_reports()
+
     async def close(self) -> None:
         await self._http.close()
 
@@ -140,40 +151,39 @@ class Fetcher:
 
     async def _send(self, url: URL, hops: _Hops) -> Response | Failure:
         """One hop, within the limits of its host."""
-        host, reservation = f"{url.raw_host}:{url.port}", hops.request.reservation
+        host, reservation = host_key(url), hops.request.reservation
         unlimited = not self._settings.max_concurrent_requests_per_host and is_loopback(url.raw_host or "")
         async with self._limits.slot(None if unlimited else host):
-            pause = self._breaker.admit(host, self._monotonic())
+            pause = self._breaker.pause(host, self._monotonic())
             if pause is not None:
                 text = f"{url.raw_host} keeps failing"
                 return Failure(FetchStatus.BREAKER_OPEN, text, "breaker_open", retry_after=pause)
             started = self._monotonic()
             waited = reservation.waited_seconds if reservation else 0.0
-            reported = False
             try:
                 left = max(self._settings.request_timeout_seconds - hops.spent_seconds, 0.001)
                 read_body = hops.request.read_body
                 response = await self._http.get(url, hops.headers, left, reservation, read_body=read_body)
-                self._report(host, response)
-                reported = True
-                return response
             finally:
                 # Waiting for the reservation is not time of the server.
                 waited = reservation.waited_seconds - waited if reservation else 0.0
                 hops.spent_seconds += max(self._monotonic() - started - waited, 0.0)
-                if not reported:
-                    self._breaker.abandoned(host)
+            self._report(host, response)
+            return response
 
     def _report(self, host: str, response: Response | Failure) -> None:
-        if isinstance(response, Response) and response.status_code == 429:
-            wait = retry_after_seconds(response.headers, self._clock()) or 0.0
-            self._breaker.failed(host, self._monotonic(), wait)
-        elif isinstance(response, Response) or response.responded:
+        """Counts the request for its host. A response is a success, unless it asks to wait."""
+        now = self._monotonic()
+        if isinstance(response, Response):
+            wait = retry_after_seconds(response.headers, self._clock())
+            if response.status_code == 429 or (response.status_code == 503 and wait is not None):
+                self._breaker.failed(host, now, str(response.status_code), wait or 0.0)
+            else:
+                self._breaker.succeeded(host)
+        elif response.responded:
             self._breaker.succeeded(host)
         elif response.status in _HOST_FAILS:
-            self._breaker.failed(host, self._monotonic())
-        else:
-            self._breaker.abandoned(host)
+            self._breaker.failed(host, now, response.fingerprint)
 
     def _result(self, response: Response, url: URL, hops: _Hops) -> FetchResult:
         request, headers, now = hops.request, response.headers, self._clock()

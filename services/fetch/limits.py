@@ -1,8 +1,4 @@
-"""Limits of one process: requests in flight, hosts that keep failing, bytes of bodies. Decides; does not connect.
-
-The limits save time and memory only. State that must survive the process, such as a feed's backoff, is in the feed's
-stored document.
-"""
+"""Limits of one process: requests in flight, and bytes of bodies. Decides; does not connect."""
 
 from __future__ import annotations
 
@@ -10,9 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
-
-MOST_FAILING_HOSTS = 10_000
-LONGEST_COOLDOWN_SECONDS = 600.0
 
 MOST_BODY_BYTES = 64_000_000
 FREE_BYTES = 256 * 1024
@@ -26,61 +19,6 @@ BATCH_SHARE = 0.75
 BATCH_SECONDS = 0.25
 """A body that must wait does so until BATCH_SHARE of the budget is free, but at most BATCH_SECONDS, in case one feed is
 slow. So feeds are parsed and written together, which takes a tenth less time than one after another."""
-
-
-@dataclass(slots=True)
-class _FailingHost:
-    failures: int = 0
-    openings: int = 0
-    open_until: float | None = None
-    probing: bool = False
-
-
-class Breaker:
-    """A circuit breaker per host: after `threshold` failures in a row it is open for a while, then one probe decides.
-
-    The cooldown doubles with every probe that fails. Times are seconds, all of the same clock.
-    """
-
-    def __init__(self, threshold: int, cooldown_seconds: float) -> None:
-        self._threshold = threshold
-        self._cooldown = cooldown_seconds
-        self._failing: dict[str, _FailingHost] = {}
-
-    def admit(self, host: str, now: float) -> float | None:
-        """None for a request that may be sent, else the seconds to wait. A request that may be sent must be followed by
-        `succeeded`, `failed` or `abandoned`."""
-        failing = self._failing.get(host)
-        if failing is None or failing.open_until is None:
-            return None
-        if now < failing.open_until:
-            return failing.open_until - now
-        if failing.probing:
-            return self._cooldown
-        failing.probing = True
-        return None
-
-    def succeeded(self, host: str) -> None:
-        self._failing.pop(host, None)
-
-    def failed(self, host: str, now: float, at_least_seconds: float = 0.0) -> None:
-        """`at_least_seconds` is the host's own Retry-After."""
-        failing = self._failing.get(host)
-        if failing is None:
-            if len(self._failing) >= MOST_FAILING_HOSTS:
-                del self._failing[next(iter(self._failing))]
-            failing = self._failing[host] = _FailingHost()
-        failing.failures += 1
-        if failing.probing or (failing.failures >= self._threshold and failing.open_until is None):
-            pause = max(self._cooldown * 2**failing.openings, at_least_seconds)
-            failing.open_until = now + min(pause, LONGEST_COOLDOWN_SECONDS)
-            failing.openings = min(failing.openings + 1, 10)
-            failing.probing = False
-
-    def abandoned(self, host: str) -> None:
-        """The request showed nothing about the host, for example because it was cancelled. The next one may probe."""
-        if failing := self._failing.get(host):
-            failing.probing = False
 
 
 @dataclass(slots=True)

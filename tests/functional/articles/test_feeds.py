@@ -12,6 +12,7 @@ from models.run import Attempt, IngestionBatch
 from services.articles.poll import CHECKED_EVERY
 from services.feeds.claims import ClaimedFeed, IngestMessage
 from services.feeds.form import changed_feed, feed_change
+from services.feeds.hosts import OPENS_AFTER, Cooling, host_of
 from services.feeds.outcome import MOST_ERRORS
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus
 from services.ports import BatchOutcome, Operation, Store, Where
@@ -215,6 +216,20 @@ async def test_a_breaker_that_is_open_is_not_the_feeds_fault(world: World) -> No
         await world.poll("a")
     feed = await world.feed("a")
     assert (feed.enabled, feed.consecutive_errors) == (True, 0)
+
+
+async def test_what_fetches_show_of_their_hosts_is_stored_when_their_feeds_are_saved(world: World) -> None:
+    await world.add_feed("a")
+    host = host_of("https://a.example/feed")
+    for _ in range(OPENS_AFTER):
+        world.shelf.hosts.failed(host, 0.0, "timeout")
+    world.shelf.pages["https://a.example/feed"] = Page(status=FetchStatus.TIMEOUT)
+    await world.poll("a")
+    assert await world.worker.hosts.cooling(world.clock.now) == Cooling(closed=frozenset({host}))
+    world.shelf.hosts.succeeded(host)
+    world.publish("a", [item(1)])
+    await world.poll("a")
+    assert await world.worker.hosts.cooling(world.clock.now) == Cooling()
 
 
 async def test_a_permanent_redirect_is_kept_until_its_target_is_gone(world: World) -> None:

@@ -24,9 +24,11 @@ from services.articles.overdue import OverdueIngestion
 from services.articles.poll import FeedPoller, Fetches
 from services.feeds.budget import Budget
 from services.feeds.claims import Claims, IngestMessage
+from services.feeds.hosts import HostStates
 from services.feeds.news_apis import enabled_apis
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Policy
+from services.fetch.hosts import Breaker, HostReport
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus, credentials_in
 from services.ports import Clock, Document, Query, Store, Where
 from services.runs.engine import RunEngine
@@ -110,6 +112,10 @@ class Shelf:
     def __init__(self) -> None:
         self.pages: dict[str, Page] = {}
         self.asked: list[FetchRequest] = []
+        self.hosts = Breaker()
+
+    def host_reports(self) -> dict[str, HostReport]:
+        return self.hosts.take_reports()
 
     async def fetch(self, request: FetchRequest) -> FetchResult:
         self.asked.append(request)
@@ -154,12 +160,14 @@ class Worker:
         self.overdue = OverdueIngestion(store, self.engine)
         kept = timedelta(days=settings.dedup_retention_days)
         chance = random.Random(1)
+        self.hosts = HostStates(store, lambda: shelf.host_reports() if isinstance(shelf, Shelf) else {})
         self.ingestion = Ingestion(
             store,
             self.engine,
             FeedPoller(shelf, apis, credentials_in({}), registered=FeedRegistry(store, clock).registered),
             EntryIngestion(store, DocumentCache(settings.dedup_cache_size), kept),
             Budget(store, Policy(), clock),
+            self.hosts,
             clock,
             chance.random,
             at_once=10,

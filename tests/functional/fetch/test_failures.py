@@ -17,6 +17,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from services.feeds.hosts import host_of
+from services.fetch.hosts import HostReport
 from services.fetch.outcome import FetchRequest, FetchStatus
 from tests.functional.fetch.conftest import Make, Names, Request, Server, response
 
@@ -216,6 +218,34 @@ async def test_repeated_429s_close_the_host_for_as_long_as_it_asked(server: Serv
         await fetcher.fetch(FetchRequest(server.url()))
     result = await fetcher.fetch(FetchRequest(server.url("/another")))
     assert (result.status, result.retry_after) == (FetchStatus.BREAKER_OPEN, 300)
+
+
+async def test_requests_report_what_they_showed_of_their_hosts(server: Server, make: Make) -> None:
+    async def hang_up(_request: Request, writer: asyncio.StreamWriter) -> None:
+        pass
+
+    server.answers |= {"/ok": response(), "/500": response(500), "/503": response(503), "/gone": hang_up}
+    server.answers |= {"/429": response(429, Retry_After="9"), "/later": response(503, Retry_After="30")}
+    fetcher = make(retry_attempts=1)
+    host = host_of(server.url())
+    expected = {
+        "/ok": HostReport(succeeded=True),
+        "/500": HostReport(succeeded=True),
+        "/404": HostReport(succeeded=True),
+        "/503": HostReport(succeeded=True),
+        "/429": HostReport(failures=1, reason="429", retry_after=9.0),
+        "/later": HostReport(failures=1, reason="503", retry_after=30.0),
+        "/gone": HostReport(failures=1, reason="connection:closed"),
+    }
+    for path, report in expected.items():
+        await fetcher.fetch(FetchRequest(server.url(path)))
+        assert fetcher.host_reports() == {host: report}, path
+
+
+async def test_an_address_that_is_refused_shows_nothing_of_its_host(make: Make) -> None:
+    fetcher = make(allow_private_addresses=False)
+    result = await fetcher.fetch(FetchRequest(f"http://127.0.0.1:{closed_port()}/"))
+    assert (result.status, fetcher.host_reports()) == (FetchStatus.REFUSED_ADDRESS, {})
 
 
 async def test_errors_that_are_the_feeds_own_do_not_close_its_host(server: Server, make: Make) -> None:

@@ -1,0 +1,41 @@
+"""A host whose requests fail, for all workers. Hosts that do not fail have no document."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import ClassVar, Literal
+
+from models.stored import StoredDocument
+from models.values import Count, Text, Time, UnixSeconds, lives
+
+
+class HostState(StoredDocument):
+    """The failures of one host (name and port) in a row, counted over all workers; the first success deletes it.
+
+    `open_until` is when the last cool-down ends or ended; `openings` is how many cool-downs there were. All hosts are
+    in one partition, so that one cheap query lists them.
+    """
+
+    CONTAINER: ClassVar[str] = "catalog"
+    PARTITION: ClassVar[str] = "HOSTS"
+
+    entity_type: Literal["HostState"] = "HostState"
+    ttl_timestamp: UnixSeconds | None = lives(days=1)
+    host: Text
+    failures: Count
+    openings: Count = 0
+    open_until: Time | None = None
+    reason: Text
+
+    @property
+    def partition(self) -> str:
+        return self.PARTITION
+
+    @property
+    def id(self) -> str:
+        return host_id(self.host)
+
+
+def host_id(host: str) -> str:
+    """Hashed, since the name of a host may have characters that ids must not have."""
+    return hashlib.sha256(host.encode()).hexdigest()[:32]

@@ -1,0 +1,251 @@
+"""Hosts that fail, counted over all workers: when they cool down, when they are probed, what is stored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models.host import HostState
+from models.values import unix_seconds
+from services.feeds.hosts import (
+    COOL_DOWN,
+    KEPT,
+    KNOWN_FOR,
+    LONGEST_COOL_DOWN,
+    OPENS_AFTER,
+    Cooling,
+    HostStates,
+    after_report,
+    host_of,
+    is_cooling,
+)
+from services.fetch.hosts import HostReport
+from services.ports import Clock, Document, Page, Query
+from services.store.containers import CATALOG
+from services.store.sqlite import SqliteStore
+from tests.builders import NOON, Watch
+from tests.documents import host_state
+
+HOST = "news.example:443"
+FAILED = HostReport(failures=1, reason="timeout")
+SUCCEEDED = HostReport(succeeded=True)
+
+
+def state(failures: int, **changes: object) -> HostState:
+    return host_state(**{"host": HOST, "failures": failures, "openings": 0, "open_until": None} | changes)
+
+
+def test_the_limits() -> None:
+    assert (5, timedelta(minutes=1), timedelta(minutes=30)) == (OPENS_AFTER, COOL_DOWN, LONGEST_COOL_DOWN)
+    assert (timedelta(days=1), timedelta(seconds=30)) == (KEPT, KNOWN_FOR)
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://News.Example/feed?key=1", "news.example:443"),
+        ("http://news.example:8080/", "news.example:8080"),
+        ("http://[2001:db8::1]/", "2001:db8::1:80"),
+        ("not a url", ""),
+    ],
+)
+def test_the_key_of_a_host_has_its_port(url: str, host: str) -> None:
+    assert host_of(url) == host
+
+
+def test_a_success_leaves_no_state() -> None:
+    assert after_report(HOST, state(9), SUCCEEDED, NOON) is None
+
+
+def test_failures_add_up_and_the_fifth_begins_a_cool_down() -> None:
+    first = after_report(HOST, None, HostReport(failures=3, reason="timeout"), NOON)
+    assert first is not None
+    assert (first.host, first.failures, first.open_until, first.reason) == (HOST, 3, None, "timeout")
+    fourth = after_report(HOST, first, HostReport(failures=1, reason="dns"), NOON)
+    assert fourth is not None
+    assert (fourth.failures, fourth.open_until, fourth.openings, fourth.reason) == (4, None, 0, "dns")
+    fifth = after_report(HOST, fourth, FAILED, NOON)
+    assert fifth is not None
+    assert (fifth.failures, fifth.open_until, fifth.openings) == (5, NOON + COOL_DOWN, 1)
+
+
+def test_failures_after_a_success_are_counted_from_one() -> None:
+    after = after_report(HOST, state(4), HostReport(succeeded=True, failures=1, reason="reset"), NOON)
+    assert after is not None
+    assert (after.failures, after.open_until) == (1, None)
+
+
+def test_each_probe_that_fails_doubles_the_cool_down_up_to_the_longest() -> None:
+    current, now, pauses = state(4), NOON, []
+    for _ in range(8):
+        after = after_report(HOST, current, FAILED, now)
+        assert after is not None
+        assert after.open_until is not None
+        pauses.append((after.open_until - now).total_seconds() / 60)
+        assert is_cooling(after, now)
+        current, now = after, after.open_until
+        assert not is_cooling(after, now)
+    assert pauses == [1, 2, 4, 8, 16, 30, 30, 30]
+
+
+def test_failures_of_requests_that_were_sent_before_a_cool_down_change_nothing() -> None:
+    cooling = state(5, openings=1, open_until=NOON + COOL_DOWN)
+    assert after_report(HOST, cooling, FAILED, NOON) is cooling
+
+
+@pytest.mark.parametrize(("asked", "seconds"), [(0.0, 60), (300.0, 300), (1e9, 1800)])
+def test_a_cool_down_is_as_long_as_the_host_asked_for_within_bounds(asked: float, seconds: int) -> None:
+    after = after_report(HOST, None, HostReport(failures=5, reason="429", retry_after=asked), NOON)
+    assert after is not None
+    assert after.open_until == NOON + timedelta(seconds=seconds)
+
+
+def test_an_end_that_a_wrong_clock_wrote_does_not_count() -> None:
+    ahead = state(5, openings=1, open_until=NOON + LONGEST_COOL_DOWN + timedelta(seconds=1))
+    assert not is_cooling(ahead, NOON)
+    assert is_cooling(ahead, NOON + timedelta(seconds=1))
+    after = after_report(HOST, ahead, FAILED, NOON)
+    assert after is not None
+    assert after.open_until == NOON + 2 * COOL_DOWN, "the next failure corrects it"
+
+
+def test_a_host_without_requests_is_forgotten_after_a_day() -> None:
+    after = after_report(HOST, state(1), FAILED, NOON)
+    assert after is not None
+    assert after.ttl_timestamp == unix_seconds(NOON) + 86_400
+    assert HostState(created_at=NOON, updated_at=NOON, host=HOST, failures=1, reason="x").ttl_timestamp == (
+        unix_seconds(NOON) + 86_400
+    )
+
+
+class Worker:
+    """One process: what its requests showed, and what it stores of it."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self.reports: dict[str, HostReport] = {}
+        self.states = HostStates(store, self._take)
+
+    def _take(self) -> dict[str, HostReport]:
+        taken, self.reports = self.reports, {}
+        return taken
+
+
+async def stored(store: SqliteStore, host: str = HOST) -> Document | None:
+    return await store.read(CATALOG.name, HostState.PARTITION, host_state(host=host).id)
+
+
+async def test_the_failures_that_several_workers_see_add_up(store: SqliteStore) -> None:
+    for number in range(5):
+        assert await Worker(store).states.cooling(NOON) == Cooling()
+        worker = Worker(store)
+        worker.reports = {HOST: FAILED}
+        await worker.states.note(NOON + timedelta(seconds=number))
+    assert await Worker(store).states.cooling(NOON + timedelta(seconds=5)) == Cooling(closed=frozenset({HOST}))
+
+
+async def test_once_the_cool_down_is_over_the_host_may_be_probed(store: SqliteStore) -> None:
+    worker = Worker(store)
+    worker.reports = {HOST: HostReport(failures=5, reason="timeout"), "b.example:80": FAILED}
+    await worker.states.note(NOON)
+    assert await worker.states.cooling(NOON + COOL_DOWN) == Cooling(probed=frozenset({HOST}))
+    document = await stored(store)
+    assert document is not None
+    await store.upsert(CATALOG.name, document | {"open_until": "2027-02-21T12:00:00Z"})
+    assert await worker.states.cooling(NOON) == Cooling(probed=frozenset({HOST})), "a clock was wrong"
+
+
+async def test_the_first_success_deletes_the_host_whichever_worker_sees_it(store: SqliteStore) -> None:
+    one, other = Worker(store), Worker(store)
+    one.reports = {HOST: HostReport(failures=5, reason="timeout")}
+    await one.states.note(NOON)
+    other.reports = {HOST: SUCCEEDED}
+    await other.states.note(NOON)
+    assert await stored(store) is None
+    one.reports = {HOST: SUCCEEDED}
+    await one.states.note(NOON)
+
+
+async def test_a_worker_learns_within_half_a_minute_which_hosts_fail(store: SqliteStore) -> None:
+    one, other = Worker(store), Worker(store)
+    other.reports = {HOST: SUCCEEDED}
+    await other.states.note(NOON)
+    one.reports = {HOST: FAILED}
+    await one.states.note(NOON)
+    other.reports = {HOST: SUCCEEDED}
+    await other.states.note(NOON + KNOWN_FOR - timedelta(seconds=1))
+    assert await stored(store) is not None
+    other.reports = {HOST: SUCCEEDED}
+    await other.states.note(NOON + KNOWN_FOR)
+    assert await stored(store) is None
+    one.reports = {HOST: FAILED}
+    await one.states.note(NOON)
+    other.reports = {HOST: SUCCEEDED}
+    await other.states.note(NOON - timedelta(days=1))
+    assert await stored(store) is None, "also if the clock was set back"
+
+
+class CountingStore(SqliteStore):
+    """Lists its calls."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        super().__init__(path, clock)
+        self.calls: list[str] = []
+
+    async def create(self, container: str, document: Mapping[str, Any]) -> Document:
+        self.calls.append("create")
+        return await super().create(container, document)
+
+    async def replace(self, container: str, document: Mapping[str, Any], etag: str) -> Document:
+        self.calls.append("replace")
+        return await super().replace(container, document, etag)
+
+    async def delete(self, container: str, partition: str, id: str, etag: str | None = None) -> bool:
+        self.calls.append("delete")
+        return await super().delete(container, partition, id, etag)
+
+    async def query(self, container: str, query: Query) -> Page:
+        self.calls.append("query")
+        return await super().query(container, query)
+
+
+async def test_hosts_that_succeed_cost_one_query_in_half_a_minute(tmp_path: Path, watch: Watch) -> None:
+    store = CountingStore(tmp_path / "counted.db", watch)
+    worker = Worker(store)
+    for second in range(60):
+        worker.reports = {HOST: SUCCEEDED, "b.example:80": SUCCEEDED}
+        await worker.states.note(NOON + timedelta(seconds=second))
+        await worker.states.note(NOON + timedelta(seconds=second))
+    assert store.calls == ["query", "query"]
+    worker.reports = {HOST: HostReport(failures=5, reason="timeout")}
+    await worker.states.note(NOON + timedelta(seconds=60))
+    worker.reports = {HOST: FAILED}
+    await worker.states.note(NOON + timedelta(seconds=61))
+    assert store.calls[2:] == ["query", "create"], "nothing is written during a cool-down"
+    await store.close()
+
+
+async def test_workers_that_report_at_the_same_time_lose_no_host(store: SqliteStore) -> None:
+    workers = [Worker(store) for _ in range(3)]
+    for worker in workers:
+        worker.reports = {HOST: HostReport(failures=2, reason="timeout")}
+    await asyncio.gather(*(worker.states.note(NOON) for worker in workers))
+    document = await stored(store)
+    assert document is not None
+    assert document["failures"] == 6
+    assert (await workers[0].states.cooling(NOON)).closed == {HOST}
+
+
+async def test_an_unreadable_state_is_written_anew(store: SqliteStore) -> None:
+    await store.upsert(CATALOG.name, host_state(host=HOST).to_document() | {"failures": "many"})
+    worker = Worker(store)
+    assert await worker.states.cooling(NOON) == Cooling()
+    worker.reports = {HOST: FAILED}
+    await worker.states.note(NOON)
+    document = await stored(store)
+    assert document is not None
+    assert document["failures"] == 1

@@ -1,0 +1,91 @@
+"""Hosts that keep failing, as one process sees them."""
+
+from __future__ import annotations
+
+from services.fetch.hosts import (
+    LONGEST_PAUSE_SECONDS,
+    MOST_HOSTS,
+    PAUSE_SECONDS,
+    THRESHOLD,
+    Breaker,
+    HostReport,
+)
+
+
+def failing(times: int = THRESHOLD, now: float = 0.0) -> Breaker:
+    breaker = Breaker()
+    for _ in range(times):
+        breaker.failed("host", now, "timeout")
+    return breaker
+
+
+def test_the_limits() -> None:
+    assert (THRESHOLD, PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, MOST_HOSTS) == (5, 60, 600, 10_000)
+
+
+def test_a_pause_begins_at_the_threshold_and_for_that_host_only() -> None:
+    breaker = failing(4)
+    assert breaker.pause("host", 0.0) is None
+    breaker.failed("host", 0.0, "timeout")
+    assert breaker.pause("host", 20.0) == 40
+    assert breaker.pause("other", 20.0) is None
+    assert breaker.pause("host", 60.0) is None
+
+
+def test_one_success_forgets_all_failures() -> None:
+    breaker = Breaker()
+    for _ in range(10):
+        breaker.failed("host", 0.0, "timeout")
+        breaker.succeeded("host")
+    assert breaker.pause("host", 0.0) is None
+    breaker = failing()
+    breaker.succeeded("host")
+    assert breaker.pause("host", 0.0) is None
+
+
+def test_after_the_pause_the_first_failure_begins_another() -> None:
+    breaker = failing()
+    breaker.failed("host", 60.0, "timeout")
+    assert breaker.pause("host", 60.0) == 60
+
+
+def test_failures_of_requests_that_were_under_way_do_not_prolong_the_pause() -> None:
+    breaker = failing()
+    breaker.failed("host", 30.0, "timeout")
+    assert breaker.pause("host", 59.0) == 1
+
+
+def test_a_pause_is_as_long_as_the_host_asked_for_within_bounds() -> None:
+    breaker = Breaker(threshold=1)
+    breaker.failed("host", 0.0, "429", 300.0)
+    assert breaker.pause("host", 0.0) == 300
+    breaker.failed("other", 0.0, "429", 1e9)
+    assert breaker.pause("other", 0.0) == 600
+
+
+def test_the_reports_count_the_failures_since_the_last_success_and_are_given_once() -> None:
+    breaker = Breaker()
+    breaker.failed("bad", 0.0, "timeout")
+    breaker.failed("bad", 0.0, "429", 30.0)
+    breaker.failed("bad", 0.0, "dns", 20.0)
+    breaker.succeeded("good")
+    breaker.failed("mixed", 0.0, "timeout", 99.0)
+    breaker.succeeded("mixed")
+    breaker.failed("mixed", 0.0, "reset")
+    assert breaker.take_reports() == {
+        "bad": HostReport(failures=3, reason="dns", retry_after=30.0),
+        "good": HostReport(succeeded=True),
+        "mixed": HostReport(succeeded=True, failures=1, reason="reset"),
+    }
+    assert breaker.take_reports() == {}
+
+
+def test_only_so_many_hosts_are_remembered() -> None:
+    breaker = Breaker(threshold=1)
+    for index in range(MOST_HOSTS + 1):
+        breaker.failed(f"host{index}", 0.0, "timeout")
+    assert breaker.pause("host0", 0.0) is None
+    assert breaker.pause(f"host{MOST_HOSTS}", 0.0) == 60
+    reports = breaker.take_reports()
+    assert len(reports) == MOST_HOSTS
+    assert "host0" not in reports

@@ -7,13 +7,15 @@ The rules are Microsoft's, from "Understand Request Units Consumption in Azure C
     a replace is a delete and an insert of the document, and 0.4 for each indexed term that changes;
     a patch is a replace and 0.4 for each operation in it;
     a read of many documents costs as much as reading each.
-Reads cost twice as much under Strong consistency ("Optimize request cost in Azure Cosmos DB"), which the account has.
+Reads cost twice as much under Strong consistency ("Optimize request cost in Azure Cosmos DB"), which the account has; a
+read that may be stale (`weak`) asks for a weaker one.
 Our own assumptions: a query costs QUERY_BASE for each physical partition, and a read of each document that it returns,
 which is rather too much for a scan; a count costs COUNTED for each document. A create that conflicts costs a read.
 """
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -29,6 +31,7 @@ TERM = 0.2
 PATCH_STEP = 0.4
 QUERY_BASE = 2.3
 COUNTED = 0.02
+Term = tuple[str, Any]
 SYSTEM_BYTES = 200
 """Added to each document: _rid, _self, _etag, _attachments and _ts by Cosmos DB, _write and ttl by the adapter."""
 
@@ -42,8 +45,14 @@ def _by_size(table: tuple[float, ...], size: int) -> float:
     return table[above - 1] + share * (table[above] - table[above - 1])
 
 
-def read(size: int) -> float:
-    return STRONG * _by_size(_READ, size)
+def size_of(document: Mapping[str, Any]) -> int:
+    """The bytes of a document without the fields that Cosmos DB and the adapter add."""
+    own = {name: value for name, value in document.items() if not name.startswith("_") and name != "ttl"}
+    return len(json.dumps(own, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+def read(size: int, *, weak: bool = False) -> float:
+    return (1.0 if weak else STRONG) * _by_size(_READ, size)
 
 
 def create(size: int, terms: int) -> float:
@@ -59,15 +68,26 @@ def delete(size: int, terms: int) -> float:
     return _by_size(_WRITE, size) + TERM * terms
 
 
-def query(sizes: list[int], partitions: int = 1) -> float:
-    return STRONG * QUERY_BASE * partitions + sum(map(read, sizes))
+def query(sizes: list[int], partitions: int = 1, *, weak: bool = False) -> float:
+    return (1.0 if weak else STRONG) * QUERY_BASE * partitions + sum(read(size, weak=weak) for size in sizes)
 
 
-def count(number: int) -> float:
-    return STRONG * (QUERY_BASE + COUNTED * number)
+def count(number: int, *, weak: bool = False) -> float:
+    return (1.0 if weak else STRONG) * (QUERY_BASE + COUNTED * number)
 
 
-def terms(container: Container, document: Mapping[str, Any]) -> set[tuple[str, Any]]:
+def over(before: tuple[int, set[Term]] | None, after: tuple[int, set[Term]]) -> float:
+    """A write of a document over the stored one, if there is one; both as `measured` gives them."""
+    if before is None:
+        return create(after[0], len(after[1]))
+    return replace(before[0], after[0], len(before[1] ^ after[1]) / 2)
+
+
+def measured(container: Container, document: Mapping[str, Any]) -> tuple[int, set[Term]]:
+    return size_of(document), terms(container, document)
+
+
+def terms(container: Container, document: Mapping[str, Any]) -> set[Term]:
     """The indexed terms of a document: one for each value, and one for each composite index."""
     found = set(_values("", {name: value for name, value in document.items() if _is_indexed(container, name)}))
     if not container.indexed_only:
@@ -81,7 +101,7 @@ def terms(container: Container, document: Mapping[str, Any]) -> set[tuple[str, A
 def _is_indexed(container: Container, name: str) -> bool:
     if container.indexed_only:
         return name in container.indexed_only
-    return name not in container.unindexed and name != "_etag"
+    return name not in container.unindexed and not name.startswith("_") and name != "ttl"
 
 
 def _values(path: str, value: Any) -> Iterator[tuple[str, Any]]:

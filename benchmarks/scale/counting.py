@@ -5,12 +5,12 @@ An operation on many documents is as many requests, as in services/store/cosmos.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.scale import charges
+from benchmarks.scale.charges import size_of
 from models.errors import ChangedMeanwhile, Conflict
 from services.ports import Create, Delete, Document, Page, Query, Store, Where
 from services.ports import Operation as Step
@@ -27,11 +27,6 @@ class Operation:
     size: int
     units: float
     stored: int = 0
-
-
-def size_of(document: Mapping[str, Any]) -> int:
-    own = {name: value for name, value in document.items() if not name.startswith("_")}
-    return len(json.dumps(own, ensure_ascii=False, separators=(",", ":")).encode())
 
 
 class CountingStore:

@@ -21,7 +21,7 @@ from tests.contract.faulty_proxy import FaultyProxy
 collect_ignore = (
     []
     if cosmos_server.available()
-    else ["test_cosmos_faults.py", "test_cosmos_batch_faults.py", "test_ingestion_faults.py"]
+    else ["test_cosmos_faults.py", "test_cosmos_batch_faults.py", "test_ingestion_faults.py", "test_limited_proxy.py"]
 )
 KINDS = ("sqlite", "cosmos") if cosmos_server.available() else ("sqlite",)
 

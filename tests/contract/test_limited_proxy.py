@@ -1,0 +1,105 @@
+"""The proxy charges what the model of benchmarks/scale charges, and refuses what exceeds its limit."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks.scale import charges
+from benchmarks.scale.counting import CountingStore
+from models.errors import Unavailable
+from services.ports import Create, Delete, Query, Replace, Store, Upsert
+from services.store.cosmos import CosmosStore
+from services.store.cosmos_connection import Counters
+from services.store.sqlite import SqliteStore
+from tests.contract import limited_proxy
+from tests.contract.conftest import SettableClock, ensured
+from tests.contract.cosmos_server import CosmosServer
+from tests.contract.limited_proxy import LimitedProxy, Spent
+
+DATABASE = "limited"
+
+
+@pytest.fixture
+async def limited(cosmos: CosmosServer) -> AsyncIterator[LimitedProxy]:
+    async with limited_proxy.running(cosmos.endpoint) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+async def store(limited: LimitedProxy, cosmos: CosmosServer, clock: SettableClock) -> AsyncIterator[CosmosStore]:
+    patient = CosmosStore(cosmos.endpoint, DATABASE, clock, key=cosmos.key)
+    await ensured(patient, cosmos.endpoint, DATABASE)
+    for each in (await patient.query("signals", Query(limit=1000))).items:
+        await patient.delete("signals", each["tool_id"], each["id"])
+    await patient.close()
+    store = CosmosStore(limited.endpoint, DATABASE, clock, key=cosmos.key, budget_seconds=5.0)
+    await store.read("signals", "none", "none")
+    limited.spent, store.counters["signals"] = Spent(), Counters()
+    yield store
+    await store.close()
+
+
+def signal(name: str, at: int, **fields: object) -> dict[str, object]:
+    return {"id": name, "tool_id": "t", "timestamp": f"2026-02-21T20:00:{at:02}Z", "text": "x" * 1500, **fields}
+
+
+async def everything(store: Store, name: str) -> None:
+    """Every operation whose cost the adapter and the model count alike."""
+    a, b, c = f"{name}-a", f"{name}-b", f"{name}-c"
+    created = await store.create("signals", signal(a, 1))
+    await store.replace("signals", signal(a, 2, more=list(range(20))), created["_etag"])
+    await store.upsert("signals", signal(b, 3))
+    await store.write_many("signals", [signal(b, 3)])
+    await store.increment("signals", signal(b, 3), {"n": 1, "m": 2})
+    etags = await store.batch("signals", "t", [Create(signal(c, 4)), Upsert(signal(b, 5))])
+    assert etags[0]
+    await store.batch("signals", "t", [Replace(signal(c, 6), etags[0])])
+    await store.read_many("signals", [("t", a), ("t", b), ("t", "none")])
+    await store.query("signals", Query(partition="t", order="by_time", limit=100))
+    await store.query("signals", Query(order="by_time", limit=100))
+    await store.count("signals")
+    await store.delete("signals", "t", a)
+    await store.batch("signals", "t", [Delete(b, None), Delete(c, None)])
+
+
+async def test_the_wire_costs_what_the_model_counts(
+    store: CosmosStore, limited: LimitedProxy, clock: SettableClock, tmp_path: Path
+) -> None:
+    """The adapter also reads the versions of what a batch deletes, which the model does not count."""
+    model = CountingStore(SqliteStore(tmp_path / "store.db", clock))
+    try:
+        await everything(model, "n")
+        await everything(store, "n")
+    finally:
+        await model.close()
+    counted = sum(each.units for each in model.operations)
+    assert limited.spent.total == pytest.approx(counted, rel=0.03)
+    assert store.counters["signals"].request_units == pytest.approx(limited.spent.total, rel=0.01)
+    assert sum(limited.spent.seconds()) == pytest.approx(limited.spent.total)
+    assert Spent.from_json(limited.spent.as_json()) == limited.spent
+
+
+async def test_a_container_gets_no_more_than_its_limit(store: CosmosStore, limited: LimitedProxy) -> None:
+    limited.limit = 100.0
+    clock = asyncio.get_running_loop().time
+    start = clock()
+    await store.batch_many("signals", [("t", [Upsert(signal(f"many-{n}", n))]) for n in range(30)])
+    lasted = clock() - start
+    assert limited.spent.total > 200
+    assert limited.spent.total <= 100 * (lasted + 1) + 20  # a second's units at first, and what the last ones cost
+    assert limited.spent.refused["signals"] == store.counters["signals"].throttles
+    limited.limit = None
+
+
+async def test_a_refusal_says_how_long_to_wait_and_spends_nothing(store: CosmosStore, limited: LimitedProxy) -> None:
+    limited.limit = 50.0
+    documents = [signal(f"large-{n}", n, text="x" * 200_000) for n in range(2)]
+    await store.upsert("signals", documents[0])  # three seconds' units
+    before = limited.spent.total
+    assert before == pytest.approx(charges.create(200_000, 6), rel=0.1)
+    with pytest.raises(Unavailable, match="429"):
+        await store._connection.request("signals", lambda proxy: proxy.upsert_item(documents[1]), tries=1)
+    assert limited.spent.total == before
+    limited.limit = None

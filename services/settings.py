@@ -99,7 +99,7 @@ class Settings:
         key="user_agent",
     )
     allow_private_addresses: bool = setting(
-        False, "Whether feeds may have private, loopback or link-local addresses; for development only"
+        False, "Whether feeds may have private or loopback addresses; for development only"
     )
 
     # Schedule

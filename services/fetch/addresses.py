@@ -22,22 +22,31 @@ def _networks(*texts: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Networ
 
 
 NEVER_ALLOWED = _networks(
-    "169.254.169.254/32",  # instance metadata of most clouds
+    "169.254.0.0/16",  # link-local: instance metadata of most clouds, and the credentials of containers
+    "fe80::/10",
     "168.63.129.16/32",  # Azure's wire server, in a public range
-    "100.100.100.200/32",
-    "fd00:ec2::254/128",
+    "100.100.100.200/32",  # Alibaba
+    "192.0.0.192/32",  # Oracle
+    "fd00:ec2::/32",  # AWS
+    "fd20:ce::/32",  # Google
+    "fd00:c1::/32",  # Oracle
+    "fd00:42::42/128",  # Scaleway
     "224.0.0.0/4",
     "255.255.255.255/32",
     "ff00::/8",
 )
 """Refused even if private addresses are allowed: metadata services have secrets, and no address here serves feeds."""
 
+METADATA_NAMES = frozenset(
+    {"metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"}
+)
+"""Refused whatever they resolve to."""
+
 PRIVATE_V4 = _networks(
     "0.0.0.0/8",
     "10.0.0.0/8",
     "100.64.0.0/10",
     "127.0.0.0/8",
-    "169.254.0.0/16",
     "172.16.0.0/12",
     "192.0.0.0/24",
     "192.0.2.0/24",
@@ -53,13 +62,17 @@ PRIVATE_V6 = _networks("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
 """Written out, because `is_global` differs between patch releases of Python."""
 
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
+LOCAL_NAT64 = ipaddress.ip_network("64:ff9b:1::/48")
 COMPATIBLE = ipaddress.ip_network("::/96")
+TRANSLATED = ipaddress.ip_network("::ffff:0:0:0/96")
 
 _ENDS_IN_A_NUMBER = re.compile(r"(^|\.)(\d+|0[xX][0-9a-fA-F]*)\.?$")
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
 _HOST = re.compile(r"[0-9A-Fa-f:.]+|[^\s\[\]:]+")
 """A host as yarl returns it, without brackets. A zone (`fe80::1%eth0`) is refused: it has a meaning on one machine
 only."""
+
+_SETTING = "the setting ALLOW_PRIVATE_ADDRESSES would allow it"
 
 
 def refused_address(text: str, allow_private: bool) -> str | None:
@@ -70,14 +83,22 @@ def refused_address(text: str, allow_private: bool) -> str | None:
         return "not an address"
     embedded = _embedded(address)
     if any(_within(each, NEVER_ALLOWED) for each in (address, *embedded)):
-        return "metadata, broadcast or multicast address"
+        return "link-local, metadata, broadcast or multicast address"
     if allow_private:
         return None
     # A relay or gateway may forward a public IPv6 address to the private IPv4 address within it.
     if embedded:
         allowed = all(map(_is_public, embedded)) and _may_embed(address)
-        return None if allowed else "private address within another"
-    return None if _is_public(address) else "private, loopback or reserved address"
+        return None if allowed else f"private address within another; {_SETTING}"
+    return None if _is_public(address) else f"private, loopback or reserved address; {_SETTING}"
+
+
+def refused_host(url: URL) -> str | None:
+    """Why the host of a URL must not be looked up or connected to, whatever its address; None if it may be."""
+    if odd_address(url):
+        return "address in an odd notation"
+    name = (url.raw_host or "").rstrip(".").lower()
+    return "name of a metadata service" if name in METADATA_NAMES else None
 
 
 @lru_cache(maxsize=1024)  # feeds are fetched again and again
@@ -161,8 +182,14 @@ def _embedded(address: Address) -> list[ipaddress.IPv4Address]:
     found = [each for each in (address.ipv4_mapped, address.sixtofour, *(address.teredo or ())) if each is not None]
     low = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     interface = (int(address) >> 32) & 0xFFFFFFFF
-    if address in NAT64 or address in COMPATIBLE or interface & 0xFDFFFFFF == 0x00005EFE:  # the last: ISATAP
+    in_low_bits = any(address in network for network in (NAT64, LOCAL_NAT64, COMPATIBLE, TRANSLATED))
+    if in_low_bits or interface & 0xFDFFFFFF == 0x00005EFE:  # the last: ISATAP
         found.append(low)
+    if address in LOCAL_NAT64:  # its operator chooses the length of the prefix (RFC 6052); bits 64 to 71 are zero
+        bits = int(address)
+        found += [ipaddress.IPv4Address((bits >> 64 & 0xFFFF) << 16 | bits >> 40 & 0xFFFF)]
+        found += [ipaddress.IPv4Address((bits >> 64 & 0xFF) << 24 | bits >> 32 & 0xFFFFFF)]
+        found += [ipaddress.IPv4Address(bits >> 24 & 0xFFFFFFFF)]
     return found
 
 

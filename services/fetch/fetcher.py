@@ -24,8 +24,8 @@ from services.fetch.addresses import (
     checked_url,
     host_key,
     is_loopback,
-    odd_address,
     parsed,
+    refused_host,
     same_origin,
     without_query,
 )
@@ -252,9 +252,8 @@ class _Hops:
         url = checked_url(text)
         if isinstance(url, str):
             return Failure(FetchStatus.INVALID_URL, f"{without_query(text)}: {url}", "invalid_url")
-        if odd_address(url):
-            error = f"{url.raw_host}: address in an odd notation"
-            return Failure(FetchStatus.REFUSED_ADDRESS, error, "refused_address")
+        if reason := refused_host(url):
+            return Failure(FetchStatus.REFUSED_ADDRESS, f"{url.raw_host}: {reason}", "refused_address")
         if url in self._urls:
             return Failure(FetchStatus.REDIRECT_LOOP, f"{without_query(url)} redirects in a circle", "redirect_loop")
         if self._secret and self._urls and not same_origin(url, self._urls[0]):

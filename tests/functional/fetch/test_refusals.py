@@ -53,8 +53,18 @@ async def test_the_systems_own_names_are_refused_too(server: Server, make: Make)
 
 
 async def test_metadata_addresses_are_refused_even_where_private_ones_are_allowed(make: Make) -> None:
-    for host in ("169.254.169.254", "[::ffff:169.254.169.254]", "168.63.129.16", "[fd00:ec2::254]"):
-        assert (await make().fetch(FetchRequest(f"http://{host}/"))).status is FetchStatus.REFUSED_ADDRESS
+    names = Names(metadata_google_internal=["127.0.0.1"], inside_test=["169.254.170.2"])
+    fetcher = make(tools={"resolver": names})
+    hosts = ["169.254.169.254", "169.254.170.2", "[::ffff:169.254.169.254]", "168.63.129.16", "[fd00:ec2::254]"]
+    for host in (*hosts, "[fe80::1]", "100.100.100.200", "inside.test", "metadata.google.internal"):
+        result = await fetcher.fetch(FetchRequest(f"http://{host}/"))
+        assert result.status is FetchStatus.REFUSED_ADDRESS
+        assert "ALLOW_PRIVATE_ADDRESSES" not in (result.error or "")
+
+
+async def test_the_error_names_the_setting_that_would_allow_the_address(server: Server, make: Make) -> None:
+    result = await make(allow_private_addresses=False).fetch(FetchRequest(server.url()))
+    assert "ALLOW_PRIVATE_ADDRESSES" in (result.error or "")
 
 
 async def test_the_address_that_is_connected_to_is_checked_not_one_looked_up_before(server: Server, make: Make) -> None:

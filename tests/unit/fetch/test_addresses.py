@@ -13,10 +13,12 @@ from services.fetch.addresses import (
     is_loopback,
     odd_address,
     refused_address,
+    refused_host,
     same_origin,
     without_query,
 )
 
+SETTING = "the setting ALLOW_PRIVATE_ADDRESSES would allow it"
 INSIDE = [
     *("0.0.0.0", "0.1.2.3", "10.255.255.255", "100.64.0.1", "100.127.255.255", "127.0.0.1", "127.255.0.1"),
     *("169.254.1.1", "169.254.169.254", "172.16.0.1", "172.31.255.255", "192.0.0.192", "192.0.2.1", "192.88.99.1"),
@@ -46,28 +48,54 @@ def test_public_addresses_are_not(address: str) -> None:
     assert refused_address(address, allow_private=False) is None
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "::1", "fd00::1", "fe80::1%eth0", "::ffff:192.168.0.1"])
+@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "::1", "fd00::1", "::ffff:192.168.0.1"])
 def test_private_addresses_are_connected_to_where_that_is_allowed(address: str) -> None:
     assert refused_address(address, allow_private=True) is None
 
 
 @pytest.mark.parametrize(
     "address",
-    ["169.254.169.254", "::ffff:169.254.169.254", "2002:a9fe:a9fe::", "168.63.129.16", "224.0.0.1", "ff02::1"],
+    [
+        *("169.254.169.254", "169.254.170.2", "169.254.0.1", "169.254.255.255", "fe80::1", "fe80::1%eth0", "febf::1"),
+        *("168.63.129.16", "100.100.100.200", "192.0.0.192", "224.0.0.1", "255.255.255.255", "ff02::1"),
+        *("fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254", "fd00:c1::a9fe:a9fe", "fd00:42::42"),
+        *("::ffff:169.254.170.2", "::ffff:a9fe:a9fe", "::169.254.170.2", "::ffff:0:169.254.169.254"),
+        *("64:ff9b::169.254.170.2", "2002:a9fe:aa02::", "2001:0:4136:e378:8000:63bf:5601:55fd", "fd00::5efe:a9fe:aa02"),
+        *(
+            "64:ff9b:1::169.254.170.2",
+            "64:ff9b:1:a9fe:a9:fe00::",
+            "64:ff9b:1:a9:fe:a9fe::",
+            "64:ff9b:1:0:a9:fea9:fe00:0",
+        ),
+        *("::ffff:100.100.100.200", "::ffff:168.63.129.16"),
+    ],
 )
-def test_metadata_and_multicast_are_refused_always(address: str) -> None:
-    assert refused_address(address, allow_private=True)
+def test_link_local_metadata_and_multicast_are_refused_always(address: str) -> None:
+    for allow_private in (False, True):
+        reason = refused_address(address, allow_private)
+        assert reason == "link-local, metadata, broadcast or multicast address", "and no setting is named"
+
+
+@pytest.mark.parametrize("host", ["metadata.google.internal", "METADATA.google.internal.", "metadata", "instance-data"])
+def test_the_names_of_metadata_services_are_refused(host: str) -> None:
+    assert refused_host(URL(f"http://{host}/")) == "name of a metadata service"
+
+
+def test_other_hosts_are_refused_only_in_an_odd_notation() -> None:
+    assert refused_host(URL("http://127.1/")) == "address in an odd notation"
+    for host in ("127.0.0.1", "metadata.example", "localhost", "news.example"):
+        assert refused_host(URL(f"http://{host}/")) is None
 
 
 @pytest.mark.parametrize(
     ("address", "reason"),
     [
         ("localhost", "not an address"),
-        ("169.254.169.254", "metadata, broadcast or multicast address"),
-        ("10.0.0.1", "private, loopback or reserved address"),
-        ("fd00::1%eth0", "private, loopback or reserved address"),
-        ("::ffff:10.0.0.1", "private address within another"),
-        ("2002:808:808::", "private address within another"),
+        ("169.254.169.254", "link-local, metadata, broadcast or multicast address"),
+        ("10.0.0.1", f"private, loopback or reserved address; {SETTING}"),
+        ("fd00::1%eth0", f"private, loopback or reserved address; {SETTING}"),
+        ("::ffff:10.0.0.1", f"private address within another; {SETTING}"),
+        ("2002:808:808::", f"private address within another; {SETTING}"),
     ],
 )
 def test_a_refused_address_has_a_reason(address: str, reason: str) -> None:
@@ -93,7 +121,7 @@ def test_the_last_bits_of_an_address_are_those_of_the_embedded_one(low: str, rea
     ],
 )
 def test_isatap_addresses_are_refused_as_relays(address: str, isatap: bool) -> None:
-    assert (refused_address(address, allow_private=False) == "private address within another") is isatap
+    assert (refused_address(address, allow_private=False) is not None) is isatap
 
 
 @pytest.mark.parametrize(

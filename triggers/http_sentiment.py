@@ -43,7 +43,8 @@ async def list_tool_evidence(services: Container, req: func.HttpRequest, message
     served = await _read(services, req, messages)
     entry, (limit, cursor) = served.aggregate.entry, page_of(req)
     mentions = await services.figures.evidence.page(entry, limit, cursor)
-    return page_response(mentions, **await services.figures.evidence.window_facts(entry, cursor))
+    facts = await services.figures.evidence.window_facts(entry, cursor)
+    return page_response(mentions, **facts, **served.aggregate.completeness.shown())
 
 
 @endpoint(sentiment_http, "GET", "sentiment/latest", *("hours", "period", "limit", "cursor"), sends_to=REFRESH_TOOLS)
@@ -55,7 +56,8 @@ async def list_latest_sentiment(services: Container, req: func.HttpRequest, mess
     if stale:
         messages.set(refresh_messages(stale))
     now = services.clock()
-    shown_rows = [shown_entry(row.aggregate.entry, row.aggregate.name, now) for row in rows.items]
+    aggregates = [row.aggregate for row in rows.items]
+    shown_rows = [shown_entry(each.entry, each.name, each.completeness, now) for each in aggregates]
     return list_response(shown_rows, page.next, (*page.unreadable, *rows.unreadable))
 
 
@@ -64,9 +66,10 @@ async def get_tool_history(services: Container, req: func.HttpRequest) -> func.H
     days = integer(req.params.get("days"), "days", DEFAULT_DAYS, 1, MOST_DAYS)
     layer = choice(req, "layer", "canonical", LAYERS)
     tool = await services.tools.get(req.route_params["tool"])
+    completeness = await services.figures.completeness.of_all()
     history = services.figures.history
     points = await (history.canonical if layer == "canonical" else history.raw)(tool.tool_id, days)
-    return list_response([point.shown() for point in points.items], None, points.unreadable)
+    return list_response([point.shown() for point in points.items], None, points.unreadable, **completeness.shown())
 
 
 @endpoint(sentiment_http, "DELETE", "tools/{tool}/cache")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from services.articles.backlog import KEPT_SECONDS, BacklogReader
+from services.figures.completeness import CompletenessReader
 from services.figures.counters import Counters
 from services.figures.details import Evidence, History
 from services.figures.entries import Coverage, Entries, Generations
@@ -24,6 +26,8 @@ class Figures:
     reader: Reader
     refresh: Refresh
     counters: Counters
+    backlog: BacklogReader
+    completeness: CompletenessReader
     evidence: Evidence
     history: History
 
@@ -32,13 +36,17 @@ class Figures:
         cls, store: Store, catalog: Catalog, clock: Clock, new_id: Callable[[], str], memory_seconds: float
     ) -> Figures:
         generations, recount, counters = Generations(store, clock), Recount(store), Counters(store, clock)
+        backlog = BacklogReader(store, min(KEPT_SECONDS, memory_seconds))
+        completeness = CompletenessReader(store, backlog)
         entries = Entries(store, recount, generations, Coverage(store), clock)
         return cls(
             generations=generations,
             recount=recount,
-            reader=Reader(store, catalog, entries, generations, counters, clock, memory_seconds),
+            reader=Reader(store, catalog, entries, generations, counters, completeness, clock, memory_seconds),
             refresh=Refresh(store, catalog, recount, entries, generations, counters, clock, new_id),
             counters=counters,
+            backlog=backlog,
+            completeness=completeness,
             evidence=Evidence(store),
             history=History(store, recount, clock),
         )

@@ -19,6 +19,7 @@ from typing import Any
 from models.cache import Period, RefreshAsked, SentimentCacheEntry, entry_id
 from models.errors import Conflict, Unavailable
 from models.tool import Tool
+from services.figures.completeness import Completeness, CompletenessReader
 from services.figures.counters import Counters, State
 from services.figures.entries import Entries, Generations, ToolEntries
 from services.figures.recount import UNREADABLE
@@ -40,8 +41,28 @@ class Aggregate:
 
     entry: SentimentCacheEntry
     name: str
+    completeness: Completeness
     body: bytes
     etag: str
+
+    def with_completeness(self, current: Completeness, now: datetime) -> Aggregate:
+        """This aggregate, which was read before `current` was counted."""
+        completeness = self.completeness.and_now(current)
+        return self if completeness == self.completeness else aggregate_of(self.entry, self.name, completeness, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The entry of a tool for one read, and whether the caller must send a message for the refresh of the tool."""
+
+    tool: Tool
+    entry: SentimentCacheEntry
+    state: State
+    refresh: bool
+
+    def served(self, completeness: Completeness, now: datetime) -> Served:
+        aggregate = aggregate_of(self.entry, self.tool.primary_name, completeness, now)
+        return Served(aggregate, self.state, self.entry.age_seconds(now), self.refresh)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +137,7 @@ class Reader:
         entries: Entries,
         generations: Generations,
         counters: Counters,
+        completeness: CompletenessReader,
         clock: Clock,
         memory_seconds: float,
     ) -> None:
@@ -124,6 +146,7 @@ class Reader:
         self._entries = entries
         self._generations = generations
         self._counters = counters
+        self._completeness = completeness
         self._clock = clock
         self._recent = RecentAggregates(generations, memory_seconds)
         self._requests = RefreshRequests(store)
@@ -135,12 +158,14 @@ class Reader:
         started, now = time.perf_counter(), self._clock()
         recent = self._recent.get(text, period, now)
         if recent is not None:
+            aggregate = recent.with_completeness(await self._completeness.of_all(), now)
             self._counters.read("HIT", time.perf_counter() - started)
-            return Served(recent, "HIT", recent.entry.age_seconds(now))
+            return Served(aggregate, "HIT", aggregate.entry.age_seconds(now))
         for _ in range(_TRIES):
             tool = await self._catalog.get(text)
             stored = await self._store.read_many(SENTIMENT_CACHE.name, _keys(tool.tool_id, period))
-            served = await self._served(tool, period, now, *stored)
+            found = await self._found(tool, period, now, *stored)
+            (served,) = await self._with_completeness([found], now)
             if self._is_current(served):
                 self._recent.put(text, served.aggregate, now)
                 self._counters.read(served.state, time.perf_counter() - started)
@@ -163,16 +188,22 @@ class Reader:
         keys = [key for tool in tools for key in _keys(tool.tool_id, period)]
         stored = await self._store.read_many(SENTIMENT_CACHE.name, keys)
 
-        async def one(tool: Tool, document: Document | None, generation: Document | None) -> Served | None:
+        async def one(tool: Tool, document: Document | None, generation: Document | None) -> Found | None:
             try:
-                return await self._served(tool, period, now, document, generation)
+                return await self._found(tool, period, now, document, generation)
             except UNREADABLE:
                 log.exception("tool_unreadable tool_id=%s", tool.tool_id)
                 return None
 
-        served = await asyncio.gather(*map(one, tools, stored[::2], stored[1::2]))
-        unreadable = tuple(tool.tool_id for tool, each in zip(tools, served, strict=True) if each is None)
-        return Listed([each for each in served if each is not None], unreadable=unreadable)
+        found = await asyncio.gather(*map(one, tools, stored[::2], stored[1::2]))
+        unreadable = tuple(tool.tool_id for tool, each in zip(tools, found, strict=True) if each is None)
+        served = await self._with_completeness([each for each in found if each is not None], now)
+        return Listed(served, unreadable=unreadable)
+
+    async def _with_completeness(self, found: Sequence[Found], now: datetime) -> list[Served]:
+        recounts = {each.entry.tool_id: each.entry.recounts for each in found}
+        of_tools = await self._completeness.of_tools(recounts)
+        return [each.served(of_tools[each.entry.tool_id], now) for each in found]
 
     def _is_current(self, served: Served) -> bool:
         """Whether this process knows no later generation than that of the entry.
@@ -183,9 +214,9 @@ class Reader:
         entry = served.aggregate.entry
         return entry.generation == self._generations.known(entry.tool_id)
 
-    async def _served(
+    async def _found(
         self, tool: Tool, period: Period, now: datetime, document: Document | None, generation: Document | None
-    ) -> Served:
+    ) -> Found:
         """The stored entry if it can be read and is of the tool's generation, else a computed one."""
         state: State
         self._generations.learn(tool.tool_id, generation)
@@ -196,7 +227,7 @@ class Reader:
         else:
             state = "STALE" if entry.is_stale(now) else "HIT"
         refresh = state == "STALE" and await self._requests.request(tool.tool_id, now)
-        return Served(aggregate_of(entry, tool.primary_name, now), state, entry.age_seconds(now), refresh)
+        return Found(tool, entry, state, refresh)
 
     def _begin_computing(self, tool: Tool) -> asyncio.Task[ToolEntries]:
         """A separate task, so that a cancelled caller does not cancel the computation for the others."""
@@ -219,12 +250,14 @@ def _keys(tool_id: str, period: Period) -> list[tuple[str, str]]:
     return [(tool_id, entry_id(tool_id, period)), Generations.key(tool_id)]
 
 
-def shown_entry(entry: SentimentCacheEntry, name: str, now: datetime) -> dict[str, Any]:
-    """An entry as the API shows it. models/cache.py defines the fields."""
-    return {"id": entry.id, "tool": name, **entry.model_dump(mode="json"), "is_stale": entry.is_stale(now)}
+def shown_entry(entry: SentimentCacheEntry, name: str, completeness: Completeness, now: datetime) -> dict[str, Any]:
+    """An entry as the API shows it. models/cache.py and completeness.py define the fields."""
+    shown = {"id": entry.id, "tool": name, **entry.model_dump(mode="json"), "is_stale": entry.is_stale(now)}
+    return shown | completeness.shown()
 
 
-def aggregate_of(entry: SentimentCacheEntry, name: str, now: datetime) -> Aggregate:
-    body = json.dumps(shown_entry(entry, name, now), ensure_ascii=False, separators=(",", ":")).encode()
+def aggregate_of(entry: SentimentCacheEntry, name: str, completeness: Completeness, now: datetime) -> Aggregate:
+    shown = shown_entry(entry, name, completeness, now)
+    body = json.dumps(shown, ensure_ascii=False, separators=(",", ":")).encode()
     etag = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
-    return Aggregate(entry, name, body, etag)
+    return Aggregate(entry, name, completeness, body, etag)

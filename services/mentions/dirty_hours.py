@@ -47,6 +47,21 @@ async def tools_with_dirty_hours(store: Store) -> list[str]:
     return list(dict.fromkeys(each["pk"] for each in await _read(store, Query(order="by_dirty_hour", limit=_PAGE))))
 
 
+async def tools_with_dirty_hours_among(store: Store, tool_ids: Sequence[str]) -> set[str]:
+    """Those of these tools that have dirty hours. If the tools have more than a page of dirty hours, all of the hundred
+    that were asked for together count as tools with dirty hours, so that this reads a bounded number of pages."""
+    if len(tool_ids) == 1:
+        page = await store.query(CATALOG.name, Query(_ONLY_DIRTY_HOURS, partition=tool_ids[0], limit=1))
+        return set(tool_ids) if page.items else set()
+    found: set[str] = set()
+    for start in range(0, len(tool_ids), DIRTY_HOURS_AT_ONCE):
+        some = tool_ids[start : start + DIRTY_HOURS_AT_ONCE]
+        where = (Where(CATALOG.partition_key, "in", tuple(some)), *_ONLY_DIRTY_HOURS)
+        page = await store.query(CATALOG.name, Query(where, order="by_dirty_hour", limit=_PAGE))
+        found |= set(some) if page.next is not None else {each["pk"] for each in page.items}
+    return found
+
+
 async def dirty_hours_of_tools(store: Store, tool_ids: Sequence[str]) -> dict[str, list[DirtyHourDocument]]:
     """The dirty hours of these tools (100 at most), by tool; a tool without any is left out."""
     if len(tool_ids) == 1:

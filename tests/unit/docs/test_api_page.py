@@ -18,6 +18,7 @@ from models.run import CollisionMetrics
 from models.stored import StoredDocument
 from services import container
 from services.fetch.outcome import READABLE, FetchStatus
+from services.figures.completeness import Completeness
 from services.figures.counters import Counters
 from services.figures.reader import shown_entry
 from services.operations.health import CacheHealth
@@ -53,7 +54,7 @@ SERVED: dict[str, dict[str, Any]] = {
     "Feed": documents.feed().shown(),
     "Tool": documents.tool().shown(),
     "SentimentScore": documents.mention().shown(),
-    "aggregate": shown_entry(documents.cache_entry(), "Apple", documents.NOW),
+    "aggregate": shown_entry(documents.cache_entry(), "Apple", Completeness(0, 0, True), documents.NOW),
     "JobRun": RUN,
     "IngestionBatch": {name: value for name, value in documents.ingestion_batch().shown().items() if name not in RUN},
     "Attempt": documents.attempt(task_name="refresh_tools").shown(),

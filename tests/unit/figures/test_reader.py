@@ -7,16 +7,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from services.figures.completeness import Completeness
 from services.figures.entries import Generations
 from services.figures.reader import MOST_KEPT, Aggregate, RecentAggregates, aggregate_of, shown_entry
 from services.store.sqlite import SqliteStore
 from tests.documents import TOOL_ID, cache_entry, cache_generation
 
 NOW = datetime(2026, 2, 21, 20, 0, tzinfo=UTC)
+COMPLETE = Completeness(0, 0, True)
 
 
 def _aggregate(generation: int = 0, period: str = "HOUR_24") -> Aggregate:
-    return aggregate_of(cache_entry(generation=generation, period=period), "VS Code", NOW)
+    return aggregate_of(cache_entry(generation=generation, period=period), "VS Code", COMPLETE, NOW)
 
 
 @pytest.fixture
@@ -78,19 +80,31 @@ def test_the_oldest_aggregate_is_dropped_when_there_are_too_many(generations: Ge
 
 def test_an_entry_is_shown_with_its_id_its_tools_name_and_whether_it_is_stale() -> None:
     entry = cache_entry(coverage=0.25)
-    shown = shown_entry(entry, "VS Code", NOW)
+    shown = shown_entry(entry, "VS Code", COMPLETE, NOW)
     assert (shown["id"], shown["tool"], shown["is_stale"]) == (f"{TOOL_ID}:HOUR_24", "VS Code", False)
     assert {key: shown[key] for key in ("coverage", "generation", "recounts")} == {
         "coverage": 0.25,
         "generation": 0,
         "recounts": 0,
     }
-    assert shown_entry(entry, "VS Code", NOW + timedelta(seconds=1801))["is_stale"] is True
+    assert shown_entry(entry, "VS Code", COMPLETE, NOW + timedelta(seconds=1801))["is_stale"] is True
 
 
 def test_the_etag_is_of_the_body() -> None:
     one, same, other = _aggregate(), _aggregate(), _aggregate(1)
-    assert json.loads(one.body) == shown_entry(one.entry, "VS Code", NOW)
+    assert json.loads(one.body) == shown_entry(one.entry, "VS Code", COMPLETE, NOW)
     assert b'","' in one.body, "no spaces"
     assert one.etag == same.etag != other.etag
     assert (one.etag[0], one.etag[-1], len(one.etag)) == ('"', '"', 26)
+
+
+def test_an_aggregate_in_memory_is_complete_only_if_it_was_so_when_it_was_read() -> None:
+    complete = _aggregate()
+    assert complete.with_completeness(COMPLETE, NOW) is complete
+    pending = complete.with_completeness(Completeness(3, 1, False), NOW)
+    shown = json.loads(pending.body)
+    assert (shown["pending_articles"], shown["failed_articles"], shown["complete"]) == (3, 1, False)
+    assert pending.etag != complete.etag, "a client that revalidates its copy learns of it"
+    analysed = pending.with_completeness(COMPLETE, NOW)
+    assert json.loads(analysed.body)["pending_articles"] == 0
+    assert json.loads(analysed.body)["complete"] is False, "these figures were read before the articles were analysed"

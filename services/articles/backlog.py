@@ -1,0 +1,103 @@
+"""The backlog: how many articles are ingested and not analysed, or could not be analysed. Counted when it is asked for.
+
+Until an article is analysed, nobody can know which tools it names. So the backlog is one of the whole app.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Callable
+from contextvars import Context
+from dataclasses import dataclass
+from datetime import datetime
+
+from models.errors import ToolpulseError
+from models.values import parse_time
+from services.ports import Query, Store, Where
+from services.store.containers import ARTICLES
+
+KEPT_SECONDS = 2.0
+KEPT_TIMES_ITS_READ = 20
+"""A backlog that took long to count is kept for longer, so that counting takes at most a twentieth of the time."""
+AWAITED_SECONDS = 1.0
+
+_DUE = (Where("analysis_due_since", "gt", ""),)
+_FAILED = (Where("status", "eq", "error"), Where("deleted_at", "missing"))
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """`pending` articles have an analysis due, the first of them since `oldest_due`; the analysis of the `failed`
+    articles was given up (status `error`). Null: the store did not answer in time."""
+
+    pending: int | None
+    failed: int | None
+    oldest_due: datetime | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return self.pending == 0 and self.failed == 0
+
+    def oldest_seconds(self, now: datetime) -> int:
+        """For how long the analysis of the oldest pending article has been due."""
+        return 0 if self.oldest_due is None else max(0, int((now - self.oldest_due).total_seconds()))
+
+
+UNKNOWN = Backlog(None, None)
+
+
+class BacklogReader:
+    """Callers in one process share one read, and for `kept_seconds` its result; 0 keeps none. `seconds` measures time
+    that passes."""
+
+    def __init__(
+        self, store: Store, kept_seconds: float = KEPT_SECONDS, seconds: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._store = store
+        self._kept_seconds = kept_seconds
+        self._seconds = seconds
+        self._latest = UNKNOWN
+        self._kept_until = -math.inf
+        self._began = 0.0
+        self._reading: asyncio.Task[None] | None = None
+
+    async def counted(self) -> Backlog:
+        """The backlog as of a moment in the last two seconds, longer ago if it takes long to count.
+
+        UNKNOWN if the store does not answer within a second: an aggregate that is in the cache can be served without.
+        """
+        if self._seconds() < self._kept_until:
+            return self._latest
+        if self._reading is None:
+            # With a context of its own: the reading outlives the invocation that began it, and its deadline.
+            self._began = self._seconds()
+            self._reading = asyncio.get_running_loop().create_task(self._read_and_keep(), context=Context())
+        left = max(0.0, self._began + AWAITED_SECONDS - self._seconds())
+        done, _ = await asyncio.wait([self._reading], timeout=left)
+        return self._latest if done else UNKNOWN
+
+    async def read(self) -> Backlog:
+        """The backlog as of now. Raises Unavailable.
+
+        Reads one after the other, the articles due first and last: so an article that becomes an error, or is to be
+        analysed again, between two of the reads is counted by one of them.
+        """
+        pending = await self._store.count(ARTICLES.name, _DUE)
+        failed = await self._store.count(ARTICLES.name, _FAILED)
+        oldest = (await self._store.query(ARTICLES.name, Query(order="by_analysis_due", limit=1))).items
+        since = parse_time(oldest[0]["analysis_due_since"]) if oldest else None
+        return Backlog(max(pending, len(oldest)), failed, since)
+
+    async def _read_and_keep(self) -> None:
+        try:
+            self._latest = await self.read()
+        except ToolpulseError:
+            self._latest = UNKNOWN
+        finally:
+            self._reading = None
+        took = self._seconds() - self._began
+        # From the beginning on: an article that was stored meanwhile may be missing from the counts.
+        kept = max(self._kept_seconds, (1 + KEPT_TIMES_ITS_READ) * took) if self._kept_seconds else 0.0
+        self._kept_until = self._began + kept

@@ -1,0 +1,75 @@
+"""Whether the figures of a tool count every article that is ingested.
+
+They do if no article waits for its analysis (its mentions are written and their hours dirty before it ends), no hour of
+the tool is dirty, and the entry is of the tool's last recount. These three are read in this order: whatever happens
+between two of the reads, a figure that lacks an article shows in one of them. The entry may be read before or after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from models.errors import Unavailable
+from models.timeline import WindowTables
+from services.articles.backlog import UNKNOWN, Backlog, BacklogReader
+from services.mentions.dirty_hours import tools_with_dirty_hours_among
+from services.ports import Store
+from services.store.containers import CATALOG
+
+
+@dataclass(frozen=True, slots=True)
+class Completeness:
+    """The fields of every aggregate; docs/api.md defines them. `pending_articles` and `failed_articles` are null if
+    they could not be counted."""
+
+    pending_articles: int | None
+    failed_articles: int | None
+    complete: bool
+
+    @classmethod
+    def of(cls, backlog: Backlog, *, is_recounted: bool = True) -> Completeness:
+        """`is_recounted`: the figures count all mentions that are stored."""
+        return cls(backlog.pending, backlog.failed, backlog.is_empty and is_recounted)
+
+    def and_now(self, now: Completeness) -> Completeness:
+        """That of figures that were read before `now` was counted."""
+        return replace(now, complete=self.complete and now.complete)
+
+    def shown(self) -> dict[str, Any]:
+        return {
+            "pending_articles": self.pending_articles,
+            "failed_articles": self.failed_articles,
+            "complete": self.complete,
+        }
+
+
+NOT_KNOWN = Completeness.of(UNKNOWN)
+
+
+class CompletenessReader:
+    def __init__(self, store: Store, backlog: BacklogReader) -> None:
+        self._store = store
+        self._backlog = backlog
+
+    async def of_all(self) -> Completeness:
+        """Of figures that were recounted when they were read, as those of a history are."""
+        return Completeness.of(await self._backlog.counted())
+
+    async def of_tools(self, recounts: Mapping[str, int]) -> dict[str, Completeness]:
+        """Of these tools (any number), by tool. `recounts` has that number of the tool's entry."""
+        backlog = await self._backlog.counted()
+        if not backlog.is_empty or not recounts:
+            return dict.fromkeys(recounts, Completeness.of(backlog))
+        try:
+            outdated = await self._outdated(recounts)
+        except Unavailable:  # an aggregate that is in the cache can be served without
+            outdated = set(recounts)
+        return {tool_id: Completeness.of(backlog, is_recounted=tool_id not in outdated) for tool_id in recounts}
+
+    async def _outdated(self, recounts: Mapping[str, int]) -> set[str]:
+        dirty = await tools_with_dirty_hours_among(self._store, list(recounts))
+        windows = await self._store.read_many(CATALOG.name, [(tool_id, WindowTables.ID) for tool_id in recounts])
+        last = {each["pk"]: each.get("recounts") for each in windows if each is not None}
+        return dirty | {tool_id for tool_id, number in recounts.items() if number < (last.get(tool_id) or 0)}

@@ -1,0 +1,208 @@
+"""A figure that lacks an article is never served as complete, whatever step between storing and serving is next."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any, cast
+
+import pytest
+
+from models.article import Article
+from models.errors import Unavailable
+from models.tool import Tool
+from services.mentions.dirty_hours import mark_dirty, tools_with_dirty_hours_among
+from services.ports import Store
+from services.store.containers import ARTICLES, CATALOG, MENTIONS
+from services.store.sqlite import SqliteStore
+from tests import documents
+from tests.builders import Watch
+from tests.failing_stores import Interrupted
+from tests.functional.figures.conftest import NOW
+from tests.functional.figures.world import Judgement, Process, a_mention, a_tool
+
+TOOL = a_tool(0, NOW - timedelta(days=40))
+PUBLISHED = NOW - timedelta(minutes=5)
+CALLS_OF_A_READ = 12
+
+
+@pytest.fixture
+async def tool(store: SqliteStore) -> Tool:
+    await store.create(CATALOG.name, TOOL.to_document())
+    return TOOL
+
+
+async def served(process: Process, period: Any = "HOUR_1") -> dict[str, Any]:
+    read = await process.cache.reader.read(TOOL.tool_id, period)
+    body: dict[str, Any] = json.loads(read.aggregate.body)
+    return body
+
+
+async def store_article(store: Store, number: int, **changes: Any) -> Article:
+    fields: dict[str, Any] = {"analysis_due_since": NOW} | changes
+    article = documents.article(dedup_key=f"{number:032x}", **fields)
+    await store.create(ARTICLES.name, article.to_document())
+    return article
+
+
+class Steps:
+    """One article on its way into the figures, step by step, by one of several workers."""
+
+    def __init__(self, store: Store, number: int) -> None:
+        self.store = store
+        self.number = number
+
+    async def stored(self) -> None:
+        await store_article(self.store, self.number)
+
+    async def mention_written(self) -> None:
+        mention = a_mention(TOOL.tool_id, f"article-{self.number}", PUBLISHED)
+        await self.store.create(MENTIONS.name, mention.to_document())
+
+    async def marked_dirty(self) -> None:
+        await mark_dirty(self.store, TOOL.tool_id, [PUBLISHED], NOW)
+
+    async def analysed(self) -> None:
+        source_id = documents.article(dedup_key=f"{self.number:032x}").source_id
+        document = await self.store.read(ARTICLES.name, source_id, Article.ID)
+        assert document is not None
+        after = Article.from_document(document).changed(
+            NOW, status="analyzed", sentiment="positive", score=0.9, analysis_due_since=None
+        )
+        await self.store.replace(ARTICLES.name, after.to_document(), document["_etag"])
+
+    def until_analysed(self) -> list[Any]:
+        return [self.stored, self.mention_written, self.marked_dirty, self.analysed]
+
+
+@asynccontextmanager
+async def two_workers(store: SqliteStore, watch: Watch, memory_seconds: float = 0.0) -> AsyncIterator[list[Process]]:
+    workers = [Process(store, watch, memory_seconds) for _ in range(2)]
+    yield workers
+    for each in workers:
+        await each.close()
+
+
+async def test_each_step_from_the_article_to_the_figure_is_served_as_incomplete(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    async with two_workers(store, watch) as workers:
+        await workers[0].refresh()
+        for worker in workers:
+            assert [(await served(worker))[name] for name in ("total_mentions", "complete")] == [0, True]
+        steps = Steps(store, 1)
+        for step, pending in zip(steps.until_analysed(), (1, 1, 1, 0), strict=True):
+            await step()
+            for worker in workers:
+                body = await served(worker)
+                fields = [body[name] for name in ("total_mentions", "pending_articles", "failed_articles", "complete")]
+                assert fields == [0, pending, 0, False], step.__name__
+        # The refresh counts first, in another container than that of the entries: here the worker dies in between.
+        await workers[0].cache.recount.recount_tool(tool.tool_id, watch())
+        for worker in workers:
+            assert [(await served(worker))[name] for name in ("total_mentions", "complete")] == [0, False]
+        await workers[0].refresh()
+        for worker in workers:
+            assert [(await served(worker))[name] for name in ("total_mentions", "complete")] == [1, True]
+
+
+@pytest.mark.parametrize("done_before", [1, 2, 3, 4])
+@pytest.mark.parametrize("refreshes", [False, True])
+async def test_whatever_happens_during_a_read_it_serves_no_incomplete_figure_as_complete(
+    store: SqliteStore, watch: Watch, tool: Tool, done_before: int, refreshes: bool
+) -> None:
+    """Another worker does some of the steps before the read, and the others before one of the calls of the store that
+    the read makes."""
+    other = Process(store, watch)
+    await other.refresh()
+    for calls in range(CALLS_OF_A_READ):
+        steps = Steps(store, calls).until_analysed()
+        for step in steps[:done_before]:
+            await step()
+
+        async def act(left: list[Any] = steps[done_before:]) -> None:
+            for step in left:
+                await step()
+            if refreshes:
+                await other.refresh()
+
+        interrupted = Interrupted(store, calls, act)
+        reading = Process(cast("Store", interrupted), watch)
+        body = await served(reading)
+        assert not (body["complete"] and body["total_mentions"] == calls), calls
+        await reading.close()
+        if not interrupted.has_acted:
+            await act()
+        await other.refresh()
+        assert [(await served(other))[name] for name in ("total_mentions", "complete")] == [calls + 1, True]
+    await other.close()
+
+
+async def test_an_aggregate_in_memory_is_incomplete_as_soon_as_an_article_is_known_to_be_pending(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    async with two_workers(store, watch, memory_seconds=60.0) as (worker, _):
+        await worker.refresh()
+        before = await worker.cache.reader.read(TOOL.tool_id, "HOUR_1")
+        assert before.aggregate.completeness.complete
+        await store_article(store, 1)
+        worker.cache.backlog._kept_until = 0.0  # as after two seconds
+        after = await worker.cache.reader.read(TOOL.tool_id, "HOUR_1")
+        assert (after.state, after.aggregate.completeness.complete) == ("HIT", False)
+        assert after.aggregate.etag != before.aggregate.etag
+
+
+async def test_an_article_in_error_makes_every_figure_incomplete(store: SqliteStore, watch: Watch, tool: Tool) -> None:
+    async with two_workers(store, watch) as (worker, _):
+        await worker.refresh()
+        await store_article(store, 1, status="error", analysis_due_since=None)
+        body = await served(worker)
+        assert [body[name] for name in ("pending_articles", "failed_articles", "complete")] == [0, 1, False]
+
+
+async def test_only_the_tools_that_must_be_recounted_are_incomplete(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    other = a_tool(1, NOW - timedelta(days=40))
+    await store.create(CATALOG.name, other.to_document())
+    async with two_workers(store, watch) as (worker, _):
+        await worker.refresh()
+        await worker.analyse(TOOL.tool_id, "article-1", Judgement(PUBLISHED, "positive"))
+        rows = await worker.cache.reader.read_all([tool, other], "HOUR_1")
+        assert [each.aggregate.completeness.complete for each in rows.items] == [False, True]
+
+
+async def test_tools_with_more_dirty_hours_than_a_page_count_as_outdated_together(
+    store: SqliteStore, watch: Watch
+) -> None:
+    tools = [a_tool(number, NOW).tool_id for number in range(3)]
+    moments = [NOW - timedelta(hours=number) for number in range(600)]
+    for tool_id in tools[:2]:
+        await mark_dirty(store, tool_id, moments, NOW)
+    assert await tools_with_dirty_hours_among(store, tools) == set(tools)
+    assert await tools_with_dirty_hours_among(store, tools[1:]) == {tools[1]}
+    assert await tools_with_dirty_hours_among(store, tools[2:]) == set()
+
+
+class _NoCounts:
+    """A store whose articles cannot be counted."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def count(self, *args: Any) -> int:
+        raise Unavailable("busy")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
+async def test_a_figure_is_served_without_the_backlog_if_it_cannot_be_counted(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    worker = Process(cast("Store", _NoCounts(store)), watch)
+    body = await served(worker)
+    assert [body[name] for name in ("pending_articles", "failed_articles", "complete")] == [None, None, False]
+    await worker.close()

@@ -1,0 +1,123 @@
+"""What counts as backlog, for how long a count is kept, and what happens if the store does not answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from models.errors import Unavailable
+from services.articles import backlog as module
+from services.articles.backlog import UNKNOWN, Backlog, BacklogReader
+from services.ports import Store
+from services.store.containers import ARTICLES
+from services.store.sqlite import SqliteStore
+from tests.documents import NOW, article
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore(tmp_path / "store.db", lambda: NOW)
+    yield store
+    await store.close()
+
+
+async def put(store: SqliteStore, number: int, **changes: Any) -> None:
+    await store.upsert(ARTICLES.name, article(dedup_key=f"{number:032x}", **changes).to_document())
+
+
+class Slow:
+    """A store that answers when `answer` is set, or refuses."""
+
+    def __init__(self, store: Store, *, refuses: bool = False) -> None:
+        self._store = store
+        self._refuses = refuses
+        self.answer = asyncio.Event()
+        self.counts = 0
+
+    async def count(self, *args: Any) -> int:
+        self.counts += 1
+        if self._refuses:
+            raise Unavailable("busy")
+        await self.answer.wait()
+        return await self._store.count(*args)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
+def test_the_rules_are_those_of_the_documentation() -> None:
+    assert (module.KEPT_SECONDS, module.AWAITED_SECONDS, module.KEPT_TIMES_ITS_READ) == (2.0, 1.0, 20)
+
+
+async def test_articles_that_are_due_are_pending_and_those_given_up_have_failed(store: SqliteStore) -> None:
+    reader = BacklogReader(store)
+    assert await reader.read() == Backlog(0, 0, None)
+    await put(store, 1, analysis_due_since=NOW - timedelta(minutes=3))
+    await put(store, 2, analysis_due_since=NOW, status="analyzed", sentiment="positive", score=0.9)
+    await put(store, 3, status="analyzed", sentiment="positive", score=0.9)
+    await put(store, 4, status="error")
+    await put(store, 5, status="error", deleted_at=NOW)
+    found = await reader.read()
+    assert found == Backlog(2, 1, NOW - timedelta(minutes=3))
+    assert found.oldest_seconds(NOW) == 180
+    assert not found.is_empty
+    assert [Backlog(*each).is_empty for each in ((0, 0), (1, 0), (0, 1), (None, None))] == [True, False, False, False]
+    assert Backlog(0, 0).oldest_seconds(NOW) == 0
+
+
+async def test_a_count_is_kept_for_two_seconds_from_its_beginning(store: SqliteStore) -> None:
+    times = [100.0]
+    reader = BacklogReader(store, seconds=lambda: times[0])
+    assert (await reader.counted()).pending == 0
+    await put(store, 1, analysis_due_since=NOW)
+    times[0] = 101.9
+    assert (await reader.counted()).pending == 0
+    times[0] = 102.0
+    assert (await reader.counted()).pending == 1
+
+
+async def test_a_count_that_takes_long_is_kept_for_twenty_times_as_long(store: SqliteStore) -> None:
+    times = [100.0]
+    slow = Slow(store)
+    reader = BacklogReader(cast("Store", slow), seconds=lambda: times[0])
+    slow.answer.set()
+    waiting = asyncio.create_task(reader.counted())
+    await asyncio.sleep(0)
+    times[0] = 100.5
+    await waiting
+    for time, counts in ((100.5 + 9.9, 2), (100.5 + 10.0, 4)):
+        times[0] = time
+        await reader.counted()
+        assert slow.counts == counts
+
+
+async def test_nothing_is_kept_for_zero_seconds(store: SqliteStore) -> None:
+    reader = BacklogReader(store, kept_seconds=0.0)
+    await reader.counted()
+    await put(store, 1, analysis_due_since=NOW)
+    assert (await reader.counted()).pending == 1
+
+
+async def test_callers_share_one_count_and_wait_for_a_second_at_most(store: SqliteStore) -> None:
+    times = [100.0]
+    slow = Slow(store)
+    reader = BacklogReader(cast("Store", slow), seconds=lambda: times[0])
+    first = asyncio.create_task(reader.counted())
+    await asyncio.sleep(0)
+    times[0] = 101.0
+    assert await reader.counted() is UNKNOWN, "it has been waited for a second already"
+    slow.answer.set()
+    assert (await first).pending == 0
+    assert slow.counts == 2, "one count of pending articles, one of failed ones"
+
+
+async def test_a_store_that_does_not_answer_makes_the_backlog_unknown(store: SqliteStore) -> None:
+    reader = BacklogReader(cast("Store", Slow(store, refuses=True)))
+    assert await reader.counted() is UNKNOWN
+    with pytest.raises(Unavailable):
+        await reader.read()

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 
 from benchmarks.scale import charges, steps
 from benchmarks.scale.steps import Step
+from services.articles.backlog import KEPT_SECONDS
 from services.feeds.claims import MOST_FEEDS, TICK_SECONDS
+from services.figures.counters import FLUSHED_EVERY_SECONDS
 from services.settings import Settings
 from services.topology import CLEAN_UP, QUEUES, REFRESH_SENTIMENT_CACHE
 
@@ -210,8 +212,9 @@ class Model:
         self._add(load, "reads", m["read an aggregate: from the store"], rate * stored)
         self._add(load, "reads", m["read an aggregate: computed"], rate * a.read_computed)
         self._run(load, "http", rate, 1 / a.reads_per_instance_second)
-        flushes = max(1, math.ceil(rate * a.peak / a.reads_per_instance_second)) * min(rate, 0.1)
-        self._add(load, "counters", m["add what was counted"], flushes)
+        instances = max(1, math.ceil(rate * a.peak / a.reads_per_instance_second))
+        self._add(load, "reads", m["count the backlog"], instances * min(rate, 1 / KEPT_SECONDS))
+        self._add(load, "counters", m["add what was counted"], instances * min(rate, 1 / FLUSHED_EVERY_SECONDS))
         self._add(load, "clean_up", m["clean_up: nothing is overdue"], 1 / CLEAN_UP.every.total_seconds())
         self._run(load, "clean_up", 1 / CLEAN_UP.every.total_seconds(), 1)
 

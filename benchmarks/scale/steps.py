@@ -33,9 +33,10 @@ from services.mentions.dirty_hours import mark_dirty
 from services.mentions.handler import AnalysisHandler
 from services.mentions.writing import MentionWriter
 from services.operations.upkeep import Upkeep
-from services.ports import Store
+from services.ports import Query, Store, query_all
 from services.runs.driver import DELETE, Workflows
 from services.settings import Settings
+from services.store.containers import ARTICLES as STORED_ARTICLES
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
 from services.tools.catalog import Catalog, Watchlist
@@ -282,6 +283,10 @@ async def _cache(bench: Bench) -> None:
 
 async def _reads(bench: Bench, tool: Tool) -> None:
     figures = bench.figures
+    for article in await query_all(bench.store, STORED_ARTICLES.name, Query(order="by_analysis_due")):
+        await bench.store.delete(STORED_ARTICLES.name, article["source_id"], article["id"])
+    with bench.step("count the backlog"):
+        await figures.backlog.counted()
     with bench.step("read an aggregate: from the store"):
         await figures.reader.read(tool.primary_name, "HOUR_24")
     with bench.step("read an aggregate: from memory"):

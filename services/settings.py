@@ -23,6 +23,7 @@ from services.parse.news_apis import NEWS_APIS, NewsApi
 from services.setting import AGENTS, DATABASE, DSN, MODEL, TICKERS, URL, Setting, default_text, row_of, setting
 
 _AZURE_COSMOS = (".documents.azure.com", ".documents.azure.us", ".documents.azure.cn")
+SHORTEST_MANAGEMENT_KEY = 32
 _AUTH = ("function", "anonymous")
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _STORES = ("sqlite", "cosmos")
@@ -287,6 +288,8 @@ class Settings:
             yield "MIN_REFRESH_INTERVAL_MINUTES", "must be at most MAX_REFRESH_INTERVAL_MINUTES"
         if self.analyzer == "azure-language" and not self.azure_language_endpoint:
             yield "AZURE_LANGUAGE_ENDPOINT", "must be set if ANALYZER is azure-language"
+        if self.on_azure and len(self.management_key) < SHORTEST_MANAGEMENT_KEY:
+            yield "MANAGEMENT_KEY", f"must have at least {SHORTEST_MANAGEMENT_KEY} characters on Azure"
         if not self.fetch_user_agent:
             yield "FETCH_USER_AGENT", "must have at least one value"
 

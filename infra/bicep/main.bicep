@@ -11,7 +11,7 @@ param environmentName string
 param location string
 
 @description('The value of X-Management-Key, which management requests need besides a function key. Kept in Key Vault.')
-@minLength(24)
+@minLength(32)
 @secure()
 param managementKey string
 

@@ -1,4 +1,4 @@
-"""The analyzer over Azure AI Language, through its optional SDK: `pip install azure-ai-textanalytics`.
+"""The analyzer over Azure AI Language, through its SDK.
 
 The SDK is imported at the first call, so that a cold start does not pay for it. Texts are sent to the service only, and
 never appear in logs, errors or reasons. A sentiment of "mixed" becomes neutral and keeps its polarity.
@@ -7,11 +7,10 @@ never appear in logs, errors or reasons. A sentiment of "mixed" becomes neutral 
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from models.errors import InvalidInput, Unavailable, WrongSettings
+from models.errors import InvalidInput, Unavailable
 from models.values import Sentiment
 from services.mentions.analyzers.port import Judgement, NotJudged
 
@@ -49,8 +48,6 @@ class AzureLanguageAnalyzer:
     ) -> None:
         if (key is None) == (credential is None):
             raise InvalidInput("analyzer", "Azure AI Language takes either a key or a credential")
-        if importlib.util.find_spec("azure.ai") is None:
-            raise WrongSettings("ANALYZER azure-language needs the package azure-ai-textanalytics")
         self.version = f"{API_VERSION}/{model_version}"
         self._endpoint = endpoint
         self._key = key

@@ -159,10 +159,24 @@ def test_cosmos_needs_an_endpoint() -> None:
     assert "COSMOS_ENDPOINT must be set if STORE is cosmos" in problems(STORE="cosmos")
 
 
+ON_AZURE = {
+    "WEBSITE_SITE_NAME": "abc",
+    "COSMOS_ENDPOINT": "https://a.documents.azure.com",
+    "MANAGEMENT_KEY": "x" * 32,
+}
+
+
 def test_sqlite_is_refused_on_azure() -> None:
     assert "STORE must be cosmos on Azure" in problems(WEBSITE_SITE_NAME="abc")
-    environment = {"WEBSITE_SITE_NAME": "abc", "COSMOS_ENDPOINT": "https://a.documents.azure.com"}
-    assert Settings.from_environment(environment).on_azure
+    assert Settings.from_environment(ON_AZURE).on_azure
+
+
+@pytest.mark.parametrize("key", ["", " ", "x", "x" * 31])
+def test_azure_needs_a_long_management_key(key: str) -> None:
+    assert problems(**{**ON_AZURE, "MANAGEMENT_KEY": key}).endswith(
+        ": MANAGEMENT_KEY must have at least 32 characters on Azure"
+    )
+    assert Settings.from_environment({"MANAGEMENT_KEY": key}).management_key == key.strip()
 
 
 @pytest.mark.parametrize("host", ["a.documents.azure.com", "A.Documents.Azure.COM", "a.documents.azure.com."])
@@ -314,7 +328,7 @@ def test_settings_that_do_not_fit_together_are_named() -> None:
     settings = Settings.from_environment({"ANALYZER": "azure-language", "AZURE_LANGUAGE_ENDPOINT": endpoint})
     assert (settings.analyzer, settings.azure_language_endpoint) == ("azure-language", endpoint)
     assert problems(STORE="cosmos").endswith(": COSMOS_ENDPOINT must be set if STORE is cosmos")
-    assert ": STORE must be cosmos" in problems(WEBSITE_SITE_NAME="x")
+    assert "STORE must be cosmos" in problems(WEBSITE_SITE_NAME="x")
     assert ": MIN_REFRESH_INTERVAL_MINUTES must be" in problems(MIN_REFRESH_INTERVAL_MINUTES="20")
     assert problems(FETCH_USER_AGENT="|").endswith(": FETCH_USER_AGENT must have at least one value")
 

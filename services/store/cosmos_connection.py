@@ -1,4 +1,8 @@
-"""Requests to Azure Cosmos DB: one client per store, retries, errors, and the cost. Knows no rules of the port.
+"""Requests to Azure Cosmos DB: one client per store, retries, errors, pace and cost. Knows no rules of the port.
+
+Background work (services/deadline.py) waits before a request if its container has refused requests lately
+(cosmos_pace.py), and tries a refused request again until its deadline is near. A request of a person does not wait
+before it is sent, and is tried again for `seconds`.
 
 All retries are made here: the SDK's own are switched off, except its three tries at reading the account when the client
 opens, which only an environment variable turns off. The account has one region, so no other region is tried. Azure's
@@ -9,47 +13,52 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import random
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from models.errors import InvalidInput, Unavailable
+from services import deadline
 from services.store.containers import CONTAINERS
+from services.store.cosmos_errors import NOT_DONE, of_batch, passes, status_of, unavailable, wait_after
 from services.store.cosmos_items import Item, Sql
+from services.store.cosmos_pace import Pace
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
-    from azure.core.exceptions import AzureError
     from azure.cosmos.aio import ContainerProxy, CosmosClient, DatabaseProxy
 
 A = TypeVar("A")
 B = TypeVar("B")
 
-RETRIED = frozenset({408, 410, 429, 449, 502, 503, 504})
-NOT_DONE = frozenset({429, 449})  # of RETRIED: a request with this status had no effect
 EXPECTED = frozenset({404, 409, 412})
-FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.1, 5.0
 CONNECT_SECONDS, RESPONSE_SECONDS = 5, 10
 
 MOST_CONNECTIONS = 100  # of aiohttp's pool; the SDK does not change it
-BULK_REQUESTS = 80  # in flight for bulk calls, so that single requests find a connection
+BULK_REQUESTS = 80  # in flight for bulk calls and background work, so that a person's request finds a connection
 PARALLEL = 16  # of one bulk call
+ASKED_AGAIN_SECONDS = 1.0  # how soon a change of the pace is seen
 
 _CONTAINER_IN_URL = re.compile(r"/colls/([^/?]+)")
+
+_in_bulk: ContextVar[bool] = ContextVar("in_bulk", default=False)
 
 ItemCall = Callable[["ContainerProxy"], Awaitable[Any]]
 
 
 @dataclass(slots=True)
 class Counters:
-    """The requests for one container and their cost. `request_units` and `throttles` are counted by HTTP response."""
+    """The requests for one container and their cost. `request_units` and `throttles` are counted by HTTP response.
+    `waited_seconds` are those before requests and after refusals."""
 
     operations: int = 0
     retries: int = 0
     throttles: int = 0
     request_units: float = 0.0
+    waited_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +107,9 @@ class Connection:
         self._client: CosmosClient | None = None
         self._containers: dict[str, ContainerProxy] = {}
         self._closed = False
-        self._bulk = asyncio.Semaphore(BULK_REQUESTS)
+        self._many = asyncio.Semaphore(BULK_REQUESTS)
+        self._paces = {name: Pace() for name in CONTAINERS}
+        self._turns = {name: asyncio.Lock() for name in CONTAINERS}
         self.counters: dict[str, Counters] = {name: Counters() for name in CONTAINERS}
 
     async def read(self, container: str, partition: str, id: str) -> dict[str, Any] | None:
@@ -157,9 +168,9 @@ class Connection:
         results: dict[int, B] = {}
 
         async def work() -> None:
+            _in_bulk.set(True)
             for index, each in pending:
-                async with self._bulk:
-                    results[index] = await call(each)
+                results[index] = await call(each)
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -179,46 +190,86 @@ class Connection:
         async def requested() -> Any:
             return await call(await self._container(container))
 
-        return await self.request_account(requested, counters=self.counters[container], **options)
+        return await self.request_account(requested, container=container, **options)
 
     async def request_account(
         self,
         call: Callable[[], Awaitable[Any]],
         *,
-        counters: Counters | None = None,
+        container: str | None = None,
         budget_seconds: float | None = None,
         tries: int | None = None,
         refused: InvalidInput | None = None,
     ) -> Response:
-        """Tries until a response arrives, the budget is spent or the error is final. A 400 is raised as `refused`."""
+        """Tries until a response arrives, the time is over or the error is final. A 400 is raised as `refused`.
+
+        Background work has until its deadline for being refused, which does not count against the budget.
+        """
         from azure.core.exceptions import AzureError
 
-        counters = counters or Counters()
+        counters = self.counters[container] if container else Counters()
         counters.operations += 1
         budget = self._budget_seconds if budget_seconds is None else budget_seconds
         clock = asyncio.get_running_loop().time
-        deadline = clock() + budget
+        ends, patience = clock() + budget, deadline.retry_seconds()
+        patient_until = ends if patience is None else clock() + patience
         unsure = False
         for attempt in itertools.count(1):
             try:
-                async with asyncio.timeout_at(deadline):
-                    return Response(200, await call(), unsure)
+                async with self._turn(container, patient_until) as waited:
+                    ends += waited
+                    async with asyncio.timeout_at(ends), self._slot():
+                        return Response(200, await call(), unsure)
             except TimeoutError as error:
                 raise Unavailable(f"Cosmos DB did not answer within {budget:g} seconds") from error
             except AzureError as error:
-                status, substatus = _status(error)
-                counters.throttles += status == 429 and _of_batch(error)
+                status, substatus = status_of(error)
+                counters.throttles += status == 429 and of_batch(error)
                 if status in EXPECTED and substatus == 0:
                     return Response(status, None, unsure)
                 if status == 400 and refused is not None:
                     raise refused from error
-                wait = _wait(error, attempt)
-                if attempt == tries or clock() + wait >= deadline or not _passes(error, status, substatus):
-                    raise _unavailable(error, status, substatus) from error
+                wait = wait_after(error, attempt)
+                is_refused = status == 429
+                if is_refused and container:
+                    self._paces[container].lower(clock())
+                last = patient_until if is_refused else ends
+                if attempt == tries or clock() + wait >= last or not passes(error, status, substatus):
+                    raise unavailable(error, status, substatus) from error
                 unsure = unsure or status not in NOT_DONE
             counters.retries += 1
+            counters.waited_seconds += wait
+            if is_refused and patience is not None:
+                ends += wait
             await asyncio.sleep(wait)
         raise AssertionError("counting does not end")
+
+    @asynccontextmanager
+    async def _turn(self, container: str | None, until: float) -> AsyncIterator[float]:
+        """Background work takes turns, and waits as long as the pace of the container asks. Yields how long it waited.
+        Requests of people do not wait, but what they spend is missing for background work."""
+        if container is None:
+            yield 0.0
+            return
+        pace, turn, clock = self._paces[container], self._turns[container], asyncio.get_running_loop().time
+        began = clock()
+        if deadline.in_background() and (turn.locked() or pace.wait(began)):
+            try:
+                async with asyncio.timeout_at(until), turn:
+                    while wait := pace.wait(clock()):  # noqa: ASYNC110 - time passes, nothing is signalled
+                        await asyncio.sleep(min(wait, ASKED_AGAIN_SECONDS))
+            except TimeoutError as error:
+                raise Unavailable(f"{container}: Cosmos DB is busy until the deadline", retry_after=1.0) from error
+        waited = clock() - began
+        self.counters[container].waited_seconds += waited
+        reserved = pace.reserve()
+        try:
+            yield waited
+        finally:
+            pace.release(reserved)
+
+    def _slot(self) -> asyncio.Semaphore | nullcontext[None]:
+        return self._many if _in_bulk.get() or deadline.in_background() else nullcontext()
 
     async def client(self) -> CosmosClient:
         async with self._opening:
@@ -287,9 +338,14 @@ class Connection:
         """Called for every HTTP response, also for those that the SDK raises as errors."""
         found = _CONTAINER_IN_URL.search(response.http_request.url)
         counters = self.counters.get(found[1]) if found else None
-        if counters is not None:
-            counters.request_units += float(response.http_response.headers.get("x-ms-request-charge") or 0)
-            counters.throttles += response.http_response.status_code == 429
+        if counters is None or found is None:
+            return
+        units = float(response.http_response.headers.get("x-ms-request-charge") or 0)
+        is_refused = response.http_response.status_code == 429
+        counters.request_units += units
+        counters.throttles += is_refused
+        if not is_refused:
+            self._paces[found[1]].spend(units, asyncio.get_running_loop().time())
 
 
 def result_of(response: Response, container: str) -> Any:
@@ -297,54 +353,3 @@ def result_of(response: Response, container: str) -> Any:
     if response.status != 200:
         raise Unavailable(f"{container}: Cosmos DB returned {response.status}, which is not valid for this request")
     return response.result
-
-
-def _of_batch(error: AzureError) -> bool:
-    """Whether an operation of a batch failed. The HTTP response is then a 200 or 207."""
-    return hasattr(error, "operation_responses")
-
-
-def _status(error: AzureError) -> tuple[int, int]:
-    return int(getattr(error, "status_code", None) or 0), int(getattr(error, "sub_status", None) or 0)
-
-
-def _passes(error: AzureError, status: int, substatus: int) -> bool:
-    """Whether another try may succeed: Cosmos is busy, or the connection broke. 404/1002 is a replica that lags
-    behind."""
-    from azure.core.exceptions import DecodeError, ServiceRequestError, ServiceResponseError
-
-    if isinstance(error, ServiceRequestError | ServiceResponseError | DecodeError):
-        return True
-    return status in RETRIED or (status, substatus) == (404, 1002)
-
-
-def _wait(error: AzureError, attempt: int) -> float:
-    retry_after = _retry_after(error)
-    if retry_after is not None:
-        return retry_after * random.uniform(1.0, 1.25)  # noqa: S311 - jitter, not a secret
-    longest = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0 ** (attempt - 1))
-    return longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret
-
-
-def _retry_after(error: AzureError) -> float | None:
-    headers: Mapping[str, str] = getattr(getattr(error, "response", None) or error, "headers", None) or {}
-    try:
-        return max(0.0, float(headers["x-ms-retry-after-ms"])) / 1000
-    except (KeyError, ValueError):
-        return None
-
-
-def _unavailable(error: AzureError, status: int, substatus: int) -> Unavailable:
-    from azure.core.exceptions import ClientAuthenticationError
-
-    if status in (401, 403) or isinstance(error, ClientAuthenticationError):
-        return Unavailable(
-            f"Cosmos DB refused the sign-in ({status or 'no token'}): give this identity the role Cosmos DB Built-in "
-            "Data Contributor and let its network in, or correct COSMOS_KEY"
-        )
-    if (status, substatus) == (404, 1003):
-        return Unavailable("Cosmos DB knows no such database or container: run scripts/create_cache_container.py")
-    if status:
-        code = f"{status}/{substatus}" if substatus else f"{status}"
-        return Unavailable(f"Cosmos DB returned {code}", retry_after=_retry_after(error))
-    return Unavailable(f"Cosmos DB could not be reached ({type(error).__name__})")

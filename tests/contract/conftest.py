@@ -18,11 +18,8 @@ from tests.contract import cosmos_server, faulty_proxy
 from tests.contract.cosmos_server import CosmosServer
 from tests.contract.faulty_proxy import FaultyProxy
 
-collect_ignore = (
-    []
-    if cosmos_server.available()
-    else ["test_cosmos_faults.py", "test_cosmos_batch_faults.py", "test_ingestion_faults.py", "test_limited_proxy.py"]
-)
+OF_COSMOS = ("cosmos_faults", "cosmos_batch_faults", "cosmos_throttling", "ingestion_faults", "limited_proxy")
+collect_ignore = [] if cosmos_server.available() else [f"test_{name}.py" for name in OF_COSMOS]
 KINDS = ("sqlite", "cosmos") if cosmos_server.available() else ("sqlite",)
 
 

@@ -184,6 +184,9 @@ class LimitedProxy:
                 if not was_idle:
                     raise
                 continue
+            except BaseException:
+                writer.close()
+                raise
             self._idle.append((reader, writer))
             return status, answer.decode("latin-1").split("\r\n")[1:-2], found
 
@@ -193,6 +196,8 @@ class LimitedProxy:
         await asyncio.gather(*self._serving, return_exceptions=True)
         for _, writer in self._idle:
             writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
 
 
 _OWN_HEADERS = ("content-length:", "transfer-encoding:", "x-ms-request-charge:", "connection:")

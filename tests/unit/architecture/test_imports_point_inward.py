@@ -41,6 +41,7 @@ ADAPTERS: dict[str, set[str]] = {
     "services/operations/error_reports.py": {"sentry_sdk"},
     "services/store/cosmos.py": {"azure.cosmos", "azure.core", "aiohttp"},
     "services/store/cosmos_connection.py": {"azure.cosmos", "azure.core", "aiohttp"},
+    "services/store/cosmos_errors.py": {"azure.core"},
     "services/fetch/fetcher.py": {"httpx", "yarl"},
     "services/fetch/addresses.py": {"yarl"},
     "services/fetch/transport.py": {"aiohttp", "httpx", "yarl"},

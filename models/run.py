@@ -126,9 +126,15 @@ class JobRun(_InRun):
 
 
 class IngestionBatch(JobRun):
-    """The run of one ingestion batch: the specification's batch_id is `run_id`, its completed_at is `ended_at`."""
+    """The run of one ingestion batch: the specification's batch_id is `run_id`, its completed_at is `ended_at`.
+
+    `feeds` are the feeds of the run. `attempts` are its attempts at them, as `Attempt.in_run` gives them: one worker at
+    a time works on the run, so the attempts need no documents of their own.
+    """
 
     workflow_name: Literal["ingest_feeds"] = "ingest_feeds"
+    feeds: tuple[SourceKey, ...] = ()
+    attempts: tuple[dict[str, Any], ...] = ()
     tickers_processed: tuple[Text, ...] = ()
     sources_queried: tuple[SourceKey, ...] = ()
     metrics: CollisionMetrics | None = None
@@ -142,7 +148,12 @@ class IngestionBatch(JobRun):
         return self.ended_at
 
     def shown(self) -> dict[str, Any]:
+        """The feeds are among the parameters. The attempts are left out: they are shown as attempts of other runs."""
         fields = super().shown()
+        feeds = fields.pop("feeds")
+        del fields["attempts"]
+        if feeds and not fields["parameters"]:
+            fields["parameters"] = {"feeds": feeds}
         return {**fields, "batch_id": fields["run_id"], "completed_at": fields["ended_at"]}
 
 
@@ -191,6 +202,27 @@ class Attempt(_InRun):
     @property
     def id(self) -> str:
         return attempt_id(self.task_name, self.subject, self.attempt_no, self.started_at)
+
+    def in_run(self) -> dict[str, Any]:
+        """The attempt as its run stores it: without fields that `of_run` can restore."""
+        fields = self.model_dump(mode="json", exclude_defaults=True)
+        for name in ("run_id", "created_at", "ttl_timestamp"):
+            fields.pop(name, None)
+        if fields["updated_at"] == fields["started_at"]:
+            del fields["updated_at"]
+        if fields["task_name"] == FETCH_FEED:
+            del fields["task_name"]
+        return fields
+
+    @classmethod
+    def of_run(cls, run: JobRun, fields: Mapping[str, Any]) -> Self:
+        """The attempt that `run` stores as `fields`. Raises UnreadableDocument."""
+        restored = {
+            "task_name": FETCH_FEED,
+            "created_at": fields.get("started_at"),
+            "updated_at": fields.get("started_at"),
+        }
+        return cls.from_document({**restored, **fields, "run_id": run.run_id, "ttl_timestamp": run.ttl_timestamp})
 
     def shown(self) -> dict[str, Any]:
         """A fetch also has the names that the specification's fetch_history gives to `subject` and `started_at`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -26,7 +26,7 @@ from services.logs import log_event
 from services.ports import Query, Store, Where, query_all
 from services.runs import rules
 from services.runs.engine import RunEngine
-from services.store.containers import ARTICLES, CATALOG, RUNS
+from services.store.containers import ARTICLES, CATALOG
 
 log = logging.getLogger("toolpulse.ingest")
 
@@ -95,45 +95,63 @@ def attempt_record(
     )
 
 
-async def count_interrupted(store: Store, engine: RunEngine, feed: Feed, now: datetime) -> Counted:
-    """Counts what interrupted attempts added since they were last counted, and corrects their records and their runs.
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What an interrupted attempt at a feed has added, if its record in its run does not say so."""
+
+    feed_id: str
+    attempt: FeedAttempt
+    added: AddedArticles
+
+
+async def count_interrupted(store: Store, feed: Feed) -> tuple[Counted, list[Correction]]:
+    """Counts what interrupted attempts added since they were last counted. The caller records the corrections before it
+    saves the feed.
 
     An interrupted attempt may still be at work, so for an hour its articles are counted at each save of the feed.
     """
     more = 0
     counted: list[FeedAttempt] = []
+    corrections: list[Correction] = []
     for each in feed.interrupted_attempts:
         added = await added_by(store, each.run_id, feed.feed_id, each.attempt_no)
         if added.new != each.counted:
-            await record_interrupted(store, engine, feed.feed_id, each, added, now)
+            corrections.append(Correction(feed.feed_id, each, added))
         more += added.new - (each.counted or 0)
         counted.append(each.model_copy(update={"counted": added.new}))
-    return Counted(by_interrupted=more, interrupted_attempts=tuple(counted))
+    return Counted(by_interrupted=more, interrupted_attempts=tuple(counted)), corrections
 
 
-async def record_interrupted(
-    store: Store, engine: RunEngine, feed_id: str, each: FeedAttempt, added: AddedArticles, now: datetime
-) -> None:
-    """Records an interrupted attempt as failed, or corrects the counts of its record."""
-    name = attempt_id(each.task_name, feed_id, each.attempt_no, each.started_at)
-    document = await store.read(RUNS.name, each.run_id, name)
-    if document is not None:
-        attempt = Attempt.from_document(document)
-    else:
-        attempt = rules.worker_died(
-            rules.started(each.run_id, each.task_name, feed_id, each.attempt_no, each.started_at), now
-        )
-    corrected = attempt.changed(
+async def record_interrupted(engine: RunEngine, corrections: Sequence[Correction], now: datetime) -> None:
+    """Records interrupted attempts in their runs. A run that has ended gets new figures; a run that is gone stays
+    gone."""
+    for run_id in dict.fromkeys(each.attempt.run_id for each in corrections):
+        run = await engine.find(run_id)
+        if run is None:
+            continue
+        known = await engine.attempts(run_id)
+        records = [interrupted_record(known, each, now) for each in corrections if each.attempt.run_id == run_id]
+        if run.is_finished:
+            await engine.close_with(run, records, rules.recounted_ingestion, is_new=False)
+        else:
+            await engine.record(run, records)
+
+
+def interrupted_record(known: Iterable[Attempt], correction: Correction, now: datetime) -> Attempt:
+    """The record of an interrupted attempt: failed, or as `known` has it, with the counts corrected."""
+    each, added = correction.attempt, correction.added
+    name = attempt_id(each.task_name, correction.feed_id, each.attempt_no, each.started_at)
+    attempt = next((recorded for recorded in known if recorded.id == name), None)
+    if attempt is None:
+        begun = rules.started(each.run_id, each.task_name, correction.feed_id, each.attempt_no, each.started_at)
+        attempt = rules.worker_died(begun, now)
+    return attempt.changed(
         now,
         articles_found=max(attempt.articles_found or 0, added.new),
         articles_new=added.new,
         articles_stored=added.created,
         collisions_detected=added.joined,
     )
-    await engine.record(each.run_id, [corrected])
-    run = await engine.find(each.run_id)
-    if run is not None and run.is_finished:
-        await engine.close(each.run_id, rules.recounted_ingestion)
 
 
 async def due_since(store: Store, feed_ids: Collection[str], since: datetime) -> list[str]:

@@ -19,6 +19,7 @@ from models.quarantine import QuarantineItem
 from models.run import FETCH_FEED, RELEASE_BATCH, Attempt, JobRun
 from services.articles.attempts import (
     AddedArticles,
+    Correction,
     CoveredHours,
     add_totals,
     added_by,
@@ -26,6 +27,7 @@ from services.articles.attempts import (
     count_interrupted,
     due_since,
     log_outcome,
+    record_interrupted,
 )
 from services.articles.entries import EntryIngestion, Ingested
 from services.articles.poll import FeedPoller
@@ -39,7 +41,7 @@ from services.feeds.outcome import Counted, Failure, PollResult, after_failure, 
 from services.logs import log_event
 from services.ports import Clock, Document, Store
 from services.runs import rules
-from services.runs.engine import Begun, RunEngine
+from services.runs.engine import Begun, RunEngine, in_run
 from services.store.containers import FEEDS
 from services.topology import LAST_DELIVERY
 
@@ -66,6 +68,7 @@ class _Worked:
     ingested: Ingested
     tries: int = 0
     released: QuarantineItem | None = None
+    corrections: Sequence[Correction] = ()
 
     @property
     def uncounted_since(self) -> list[datetime]:
@@ -121,10 +124,10 @@ class Ingestion:
             documents = await self._store.read_many(FEEDS.name, keys)
             pairs = zip(message.feeds, documents, strict=True)
             work = [asyncio.ensure_future(self._fetch(claim, document, delivery)) for claim, document in pairs]
-        saved, errors = await self._save_all(work)
+        run, saved, errors = await self._save_all(begun.run, work)
         if errors:
             raise _worst_of(errors)
-        await self._close(begun, [each.result() for each in work], saved)
+        await self._close(replace(begun, run=run), [each.result() for each in work], saved)
         due = dict.fromkeys(name for each in saved for name in sorted(each.ingested.written.due))
         # The worker of an earlier attempt may have stored articles and died before its output was sent.
         since = [began for each in saved for began in each.uncounted_since]
@@ -161,7 +164,7 @@ class Ingestion:
                 return await self._failed(lease, Failure("internal_error", name, name), stored_some)
 
     async def _succeeded(self, lease: Lease, polled: PollResult, ingested: Ingested) -> _Worked:
-        added, counted = await self._counted(lease, ingested)
+        added, counted, corrections = await self._counted(lease, ingested)
         after = after_success(
             lease.feed,
             _with_ingested(polled, ingested, added),
@@ -172,10 +175,11 @@ class Ingestion:
             self._chance(),
             quarantine_id=ingested.quarantine_id,
         )
-        return _Worked(lease, after, attempt_record(lease, FETCH_FEED, ingested, added, polled.result), ingested)
+        record = attempt_record(lease, FETCH_FEED, ingested, added, polled.result)
+        return _Worked(lease, after, record, ingested, corrections=corrections)
 
     async def _failed(self, lease: Lease, failure: Failure, ingested: Ingested) -> _Worked:
-        added, counted = await self._counted(lease, ingested)
+        added, counted, corrections = await self._counted(lease, ingested)
         after = after_failure(
             lease.feed,
             failure,
@@ -187,7 +191,7 @@ class Ingestion:
             quarantine_id=ingested.quarantine_id,
         )
         record = attempt_record(lease, FETCH_FEED, ingested, added, failure)
-        return _Worked(lease, after, record, ingested, failure.tries)
+        return _Worked(lease, after, record, ingested, failure.tries, corrections=corrections)
 
     async def _release(self, message: IngestMessage, quarantine_id: str, delivery: int) -> _Result:
         """Ingests a batch that a person released from quarantine, under the feed's claim as every attempt."""
@@ -205,22 +209,25 @@ class Ingestion:
         if not isinstance(lease, Lease):
             return lease
         ingested = await self._entries.ingest_released(lease, await self._quarantined.items(item))
-        added, counted = await self._counted(lease, ingested)
+        added, counted, corrections = await self._counted(lease, ingested)
         after = after_release(lease.feed, counted, lease.started_at, quarantine_id)
         record = attempt_record(lease, RELEASE_BATCH, ingested, added, None)
-        return _Worked(lease, after, record, ingested, released=item)
+        return _Worked(lease, after, record, ingested, released=item, corrections=corrections)
 
-    async def _counted(self, lease: Lease, ingested: Ingested) -> tuple[AddedArticles, Counted]:
+    async def _counted(self, lease: Lease, ingested: Ingested) -> tuple[AddedArticles, Counted, list[Correction]]:
         added = AddedArticles()
         if ingested.written.any_matched:
             created = ingested.written.created
             attempt = (lease.run_id, lease.feed.feed_id, lease.attempt_no)
             added = await added_by(self._store, *attempt, known_created=created)
-        interrupted = await count_interrupted(self._store, self._engine, lease.feed, self._clock())
-        return added, replace(interrupted, new=added.new)
+        interrupted, corrections = await count_interrupted(self._store, lease.feed)
+        return added, replace(interrupted, new=added.new), corrections
 
-    async def _save_all(self, work: Sequence[asyncio.Future[_Result]]) -> tuple[list[_Worked], list[BaseException]]:
-        """The feeds that were saved, each soon after its work was done, and the errors of the others."""
+    async def _save_all(
+        self, run: JobRun, work: Sequence[asyncio.Future[_Result]]
+    ) -> tuple[JobRun, list[_Worked], list[BaseException]]:
+        """The run with its attempts, the feeds that were saved, each soon after its work was done, and the errors of
+        the others."""
         saved: list[_Worked] = []
         errors: list[BaseException] = []
         pending = set(work)
@@ -229,25 +236,27 @@ class Ingestion:
                 done, pending = await asyncio.wait(pending, timeout=SAVED_EVERY_SECONDS)
                 errors += [error for each in done if (error := each.exception()) is not None]
                 results = [each.result() for each in done if each.exception() is None]
-                some, failed = await self._save([each for each in results if isinstance(each, _Worked)])
+                run, some, failed = await self._save(run, [each for each in results if isinstance(each, _Worked)])
                 saved += some
                 errors += failed
         finally:
             for each in pending:
                 each.cancel()
             await asyncio.gather(*pending, return_exceptions=True)
-        return saved, errors
+        return run, saved, errors
 
-    async def _save(self, worked: Sequence[_Worked]) -> tuple[list[_Worked], list[BaseException]]:
-        """The feeds that were saved, and the errors of others. A feed that was lost to another attempt is in neither
-        list."""
+    async def _save(self, run: JobRun, worked: Sequence[_Worked]) -> tuple[JobRun, list[_Worked], list[BaseException]]:
+        """The run, the feeds that were saved, and the errors of others. A feed that was lost to another attempt is in
+        neither list."""
         if not worked:
-            return [], []
+            return run, [], []
         try:
-            await self._engine.record(worked[0].record.run_id, [each.record for each in worked])
+            corrections = [correction for each in worked for correction in each.corrections]
+            await record_interrupted(self._engine, corrections, self._clock())
+            run = await self._engine.record(run, [each.record for each in worked])
             results = await self._leases.save([(each.lease, each.after, each.ingested.seen) for each in worked])
         except ToolpulseError as error:
-            return [], [error]
+            return run, [], [error]
         saved = [each for each, result in zip(worked, results, strict=True) if result is True]
         for each in saved:
             self._entries.saved(each.after, each.ingested)
@@ -255,7 +264,7 @@ class Ingestion:
                 await self._quarantined.finish(each.released, self._clock())
             log_outcome(each.lease.feed, each.after, each.record, each.ingested, each.tries)
         await self._note([each.record for each in saved])
-        return saved, [result for result in results if isinstance(result, BaseException)]
+        return run, saved, [result for result in results if isinstance(result, BaseException)]
 
     async def _note(self, records: Sequence[Attempt]) -> None:
         """Records coverage, metrics and failing hosts. An error is only logged: working again would cost more."""
@@ -276,14 +285,12 @@ class Ingestion:
             if any(feed is not None and feed.get("claim_id") == begun.run.run_id for feed in feeds):
                 return
         records = [each.record for each in saved]
-        known = (begun.run, records) if begun.is_first and len(saved) == len(results) else None
-        attempts = records if known else await self._engine.attempts(begun.run.run_id)
-        tickers = await self._poller.tickers(each.subject for each in attempts)
+        tickers = await self._poller.tickers(each.subject for each in (*records, *in_run(begun.run).items))
 
         def summary(run: JobRun, found: Sequence[Attempt]) -> dict[str, object]:
             return rules.ingestion_summary(run, found, tickers=tickers)
 
-        await self._engine.close(begun.run.run_id, summary, known=known)
+        await self._engine.close_with(begun.run, records, summary, is_new=begun.is_first)
 
 
 def _with_ingested(polled: PollResult, ingested: Ingested, added: AddedArticles) -> PollResult:

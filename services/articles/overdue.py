@@ -14,7 +14,7 @@ from models.errors import ChangedMeanwhile
 from models.feed import Feed
 from models.run import INGEST_FEEDS, Attempt, JobRun
 from models.values import format_time
-from services.articles.attempts import added_by, record_interrupted
+from services.articles.attempts import Correction, added_by, interrupted_record
 from services.feeds.claims import IngestMessage
 from services.ports import Document, Query, Replace, Store, Where
 from services.runs import rules
@@ -82,20 +82,25 @@ class OverdueIngestion:
         feeds = run.parameters.get("feeds")
         feed_ids = [str(each) for each in feeds] if isinstance(feeds, list) else []
         documents = await self._store.read_many(FEEDS.name, [(each, Feed.ID) for each in feed_ids])
+        known = await self._engine.attempts(run.run_id)
+        open_ones: list[Attempt] = []
         for document in documents:
             if document is not None:
-                await self._record_open_attempts(run, Feed.from_document(document), now)
+                open_ones += await self._open_attempts(run, known, Feed.from_document(document), now)
 
         def summary(ended: JobRun, attempts: Sequence[Attempt]) -> Mapping[str, Any]:
             return rules.ingestion_summary(ended, attempts, given_up=LOST_MESSAGE)
 
-        await self._engine.close_unless_changed(run, summary)
+        await self._engine.close_unless_changed(run, summary, added=open_ones)
 
-    async def _record_open_attempts(self, run: JobRun, feed: Feed, now: datetime) -> None:
+    async def _open_attempts(self, run: JobRun, known: Sequence[Attempt], feed: Feed, now: datetime) -> list[Attempt]:
+        """The records of the run's attempts that never saved the feed."""
+        found = []
         for each in (*feed.interrupted_attempts, feed.current_attempt):
             if each is not None and each.run_id == run.run_id:
                 added = await added_by(self._store, run.run_id, feed.feed_id, each.attempt_no)
-                await record_interrupted(self._store, self._engine, feed.feed_id, each, added, now)
+                found.append(interrupted_record(known, Correction(feed.feed_id, each, added), now))
+        return found
 
 
 def may_be_sent_again(article: Document, now: datetime) -> bool:

@@ -2,17 +2,22 @@
 
 A run and its attempts share a partition, so they are written together or not at all. The figures of a run are computed
 from its attempts whenever it is closed: no counter is raised beside the work.
+
+The attempts of an ingestion run are in the document of the run: one worker does the work of its message, and a document
+for each fetch would cost more than the fetch. The attempts of a refresh or workflow are documents of their own, since
+several workers record attempts of one run at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import accumulate
 from typing import Any
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
-from models.run import INGEST_FEEDS, Attempt, JobRun, read_run
+from models.run import INGEST_FEEDS, Attempt, IngestionBatch, JobRun, read_run
 from models.values import format_time
 from services.ports import (
     Clock,
@@ -45,6 +50,8 @@ _PAGE = 500
 _BATCH = 100
 _TRIES = 8
 _ATTEMPTS = Where("entity_type", "eq", "Attempt")
+_EARLIER = "earlier:"
+"""Begins the cursors of `history` into attempts that earlier versions stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,22 +115,61 @@ class RunEngine:
         query = Query((Where("id", "eq", JobRun.ID),), order="by_start", reverse=True, limit=limit, after=after)
         return listed(await self._store.query(RUNS.name, query), read_run, "run_id")
 
-    async def history(self, subject: str, limit: int, after: str | None) -> Listed[Attempt]:
-        """The attempts on a subject, such as a feed, in all runs; newest first."""
-        where = (Where("subject", "eq", subject), _ATTEMPTS)
+    async def history(self, feed_id: str, limit: int, after: str | None) -> Listed[Attempt]:
+        """The attempts at a feed in all runs, newest first. A page ends with a run, so it may have fewer than `limit`;
+        it has more if the first run alone has more."""
+        if after is not None and after.startswith(_EARLIER):
+            return await self._earlier_history(feed_id, limit, after.removeprefix(_EARLIER) or None)
+        page = await self._history(feed_id, limit, after)
+        if page.next is not None:
+            return page
+        earlier = await self._earlier_history(feed_id, max(1, limit - len(page.items)), None)
+        if len(page.items) >= limit:
+            return replace(page, next=_EARLIER if earlier.items else None)
+        unreadable = (*page.unreadable, *earlier.unreadable)
+        return replace(earlier, items=[*page.items, *earlier.items], unreadable=unreadable)
+
+    async def _history(self, feed_id: str, limit: int, after: str | None) -> Listed[Attempt]:
+        """The attempts that are stored in runs. A page without attempts is the last one."""
+        while True:
+            runs = await self._runs_of(feed_id, limit, after)
+            found = [in_run(run, feed_id) for run in runs.items]
+            numbers = accumulate(len(each.items) for each in found)
+            fitting = max(1, sum(number <= limit for number in numbers))
+            if fitting < len(found):
+                found = found[:fitting]
+                runs = await self._runs_of(feed_id, fitting, after)
+            items = [attempt for one in found for attempt in reversed(one.items)]
+            if items or runs.next is None:
+                unreadable = (*runs.unreadable, *(name for one in found for name in one.unreadable))
+                return Listed(items, runs.next, unreadable)
+            after = runs.next
+
+    async def _runs_of(self, feed_id: str, limit: int, after: str | None) -> Listed[JobRun]:
+        where = (Where("feeds", "contains", feed_id), Where("id", "eq", JobRun.ID))
+        query = Query(where, order="by_start", reverse=True, limit=limit, after=after)
+        return listed(await self._store.query(RUNS.name, query), read_run, "run_id")
+
+    async def _earlier_history(self, feed_id: str, limit: int, after: str | None) -> Listed[Attempt]:
+        """The attempts that earlier versions stored as documents of their own."""
+        where = (Where("subject", "eq", feed_id), _ATTEMPTS)
         query = Query(where, order="by_subject", reverse=True, limit=limit, after=after)
-        return listed(await self._store.query(RUNS.name, query), Attempt.from_document, "id")
+        found = listed(await self._store.query(RUNS.name, query), Attempt.from_document, "id")
+        return replace(found, next=_EARLIER + found.next if found.next else None)
 
     async def attempts(self, run_id: str) -> list[Attempt]:
         """All attempts of the run that can be read, in the order of their start."""
         return (await self.listed_attempts(run_id)).items
 
-    async def listed_attempts(self, run_id: str, *where: Where) -> Listed[Attempt]:
+    async def listed_attempts(self, run_id: str) -> Listed[Attempt]:
         """The attempts of the run, in the order of their start, and those that cannot be read."""
+        run, found = await self.find(run_id), await self._documents(run_id)
+        return found if run is None else _with_documents(run, found)
+
+    async def _documents(self, run_id: str, *where: Where) -> Listed[Attempt]:
+        """The attempts that are documents of their own."""
         query = Query((_ATTEMPTS, *where), partition=run_id, limit=_PAGE)
-        found = listed_documents(await query_all(self._store, RUNS.name, query), Attempt.from_document, "id")
-        found.items.sort(key=lambda each: (each.started_at, each.subject, each.attempt_no))
-        return found
+        return listed_documents(await query_all(self._store, RUNS.name, query), Attempt.from_document, "id")
 
     async def begin(self, run_id: str, *, delivery: int, invocation_id: str | None = None) -> Begun:
         """Makes a QUEUED or FAILED run RUNNING. Any other run is returned as it is. A run that is not stored becomes an
@@ -144,11 +190,20 @@ class RunEngine:
             return Begun(stored, is_first=is_new and delivery == 1 and not is_contended)
         raise ChangedMeanwhile(f"run {run_id} keeps changing")
 
-    async def record(self, run_id: str, attempts: Sequence[Attempt]) -> None:
-        """Creates or overwrites attempts of one run, in batches of 100."""
-        for start in range(0, len(attempts), _BATCH):
-            operations = [Upsert(each.to_document()) for each in attempts[start : start + _BATCH]]
-            await self._store.batch(RUNS.name, run_id, operations)
+    async def record(self, run: JobRun, attempts: Sequence[Attempt]) -> JobRun:
+        """Adds attempts to an ingestion run, over earlier records of them. Returns the run as it is stored then; a run
+        that is gone stays gone."""
+        for _ in range(_TRIES):
+            if not attempts:
+                return run
+            try:
+                return await self.save(with_attempts(run, attempts).changed(self._clock()))
+            except ChangedMeanwhile:
+                found = await self.find(run.run_id)
+                if found is None:
+                    return run
+                run = found
+        raise ChangedMeanwhile(f"run {run.run_id} keeps changing")
 
     async def start(self, run_id: str, task: str, subject: str) -> Attempt | None:
         """The next attempt of a task that several workers may try, STARTED; None if the task has succeeded.
@@ -157,7 +212,7 @@ class RunEngine:
         """
         for _ in range(_TRIES):
             mine = (Where("subject", "eq", subject), Where("task_name", "eq", task))
-            tried = (await self.listed_attempts(run_id, *mine)).items
+            tried = (await self._documents(run_id, *mine)).items
             if any(each.status == "SUCCEEDED" for each in tried):
                 return None
             now = self._clock()
@@ -188,33 +243,44 @@ class RunEngine:
         etag, *_ = await self._store.batch(RUNS.name, run.run_id, operations)
         return run.with_etag(etag)
 
-    async def close(
-        self, run_id: str, summarize: Summarize, *, known: tuple[JobRun, Sequence[Attempt]] | None = None
-    ) -> JobRun | None:
+    async def close(self, run_id: str, summarize: Summarize) -> JobRun | None:
         """Ends the run, with figures from its attempts; a run that has ended gets new figures. None if the run is gone.
-        Attempts without an end are recorded as FAILED: their workers died, or are too late.
-
-        `known` are the run and all its attempts, from a caller that was the only one to work on the run. Otherwise both
-        are read.
-        """
+        Attempts without an end are recorded as FAILED: their workers died, or are too late."""
         for _ in range(_TRIES):
-            run, attempts = known or (await self.find(run_id), None)
+            run = await self.find(run_id)
             if run is None:
                 return None
-            if attempts is None:  # read after the run: a worker that records an attempt later closes the run again
-                attempts = await self.attempts(run_id)
             try:
-                return await self._close(run, attempts, summarize)
+                # Attempts are read after the run: a worker that records an attempt later closes the run again.
+                return await self._close(run, await self._documents(run_id), summarize)
             except ChangedMeanwhile:
-                known = None
+                continue
         raise ChangedMeanwhile(f"run {run_id} keeps changing")
 
-    async def close_unless_changed(self, run: JobRun, summarize: Summarize) -> JobRun | None:
-        """Ends the run as `close` does; returns None, and changes nothing, if another worker wrote the run since it was
-        read."""
+    async def close_with(
+        self, run: JobRun, attempts: Sequence[Attempt], summarize: Summarize, *, is_new: bool
+    ) -> JobRun | None:
+        """Adds attempts to an ingestion run and ends it, in one write. `is_new`: `run` is as this caller began it, so
+        no earlier version has stored attempts of the run."""
+        found: JobRun | None = run
+        for _ in range(_TRIES):
+            if found is None:
+                return None
+            earlier: Listed[Attempt] = Listed([]) if is_new else await self._documents(run.run_id)
+            try:
+                return await self._close(found, earlier, summarize, attempts)
+            except ChangedMeanwhile:
+                found = await self.find(run.run_id)
+        raise ChangedMeanwhile(f"run {run.run_id} keeps changing")
+
+    async def close_unless_changed(
+        self, run: JobRun, summarize: Summarize, added: Sequence[Attempt] = ()
+    ) -> JobRun | None:
+        """Ends the run as `close` does, with the attempts `added`; returns None, and changes nothing, if another worker
+        wrote the run since it was read."""
         for _ in range(_TRIES):
             try:
-                return await self._close(run, await self.attempts(run.run_id), summarize)
+                return await self._close(run, await self._documents(run.run_id), summarize, added)
             except ChangedMeanwhile as error:
                 if not error.operation:
                     return None
@@ -237,19 +303,55 @@ class RunEngine:
     async def _create(self, run: JobRun) -> JobRun:
         return read_run(await self._store.create(RUNS.name, run.to_document()))
 
-    async def _close(self, run: JobRun, attempts: Sequence[Attempt], summarize: Summarize) -> JobRun:
-        now = self._clock()
-        died, attempts = rules.without_open_ends(attempts, now)
+    async def _close(
+        self, run: JobRun, documents: Listed[Attempt], summarize: Summarize, added: Sequence[Attempt] = ()
+    ) -> JobRun:
+        """`documents` are the attempts that are documents of their own, `added` those to add to the run's document."""
+        now, before = self._clock(), run
+        run = with_attempts(run, added)
+        died, attempts = rules.without_open_ends(_with_documents(run, documents).items, now)
         # A run that no worker began cannot have succeeded.
         default = "FAILED" if run.status == "QUEUED" else rules.status_of(attempts)
         ended = run if run.is_finished else rules.ended(run, default, now)
         figures = dict(summarize(ended, attempts))
         after = rules.ended(run, figures.pop("status", default), now).changed(now, **figures)
-        if not died and after == run.changed(after.updated_at):
-            return run
+        if not died and after == before.changed(after.updated_at):
+            return before
         etag, *_ = await self._store.batch(RUNS.name, run.run_id, _replacing([after, *died]))
         return after.with_etag(etag)
 
 
 def _replacing(documents: Iterable[JobRun | Attempt]) -> list[Operation]:
     return [Replace(each.to_document(), each.stored_etag or "") for each in documents]
+
+
+def in_run(run: JobRun, feed_id: str | None = None) -> Listed[Attempt]:
+    """The attempts in the document of the run, in the order of their start: all, or those at one feed."""
+    stored = run.attempts if isinstance(run, IngestionBatch) else ()
+    wanted = [each for each in stored if feed_id is None or each.get("subject") == feed_id]
+    found = listed_documents(wanted, lambda fields: Attempt.of_run(run, fields), "subject")
+    return replace(found, items=_in_order(found.items))
+
+
+def with_attempts(run: JobRun, attempts: Sequence[Attempt]) -> JobRun:
+    """The ingestion run with these attempts in its document, over earlier records of them."""
+    if not isinstance(run, IngestionBatch) or not attempts:
+        return run
+    stored = {_key(each): each for each in (*run.attempts, *(attempt.in_run() for attempt in attempts))}
+    feeds = dict.fromkeys((*run.feeds, *(each.subject for each in attempts)))
+    return run.changed(run.updated_at, attempts=tuple(stored.values()), feeds=tuple(feeds))
+
+
+def _with_documents(run: JobRun, documents: Listed[Attempt]) -> Listed[Attempt]:
+    """The attempts in the run and in documents of their own. A record in the run counts before an earlier document."""
+    inside = in_run(run)
+    items = {each.id: each for each in (*documents.items, *inside.items)}
+    return Listed(_in_order(items.values()), unreadable=(*inside.unreadable, *documents.unreadable))
+
+
+def _key(fields: Mapping[str, Any]) -> tuple[object, ...]:
+    return tuple(fields.get(name) for name in ("task_name", "subject", "attempt_no", "started_at"))
+
+
+def _in_order(attempts: Iterable[Attempt]) -> list[Attempt]:
+    return sorted(attempts, key=lambda each: (each.started_at, each.subject, each.attempt_no))

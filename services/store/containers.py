@@ -143,7 +143,7 @@ RUNS = Container(
         "by_start": _ascending("started_at"),
         "by_subject": _ascending("subject", "started_at"),
     },
-    unindexed=("errors", "metrics"),
+    unindexed=("attempts", "errors", "metrics", "parameters"),
 )
 QUARANTINE = Container(
     "quarantine",

@@ -41,7 +41,7 @@ async def test_workers_that_share_a_run_out_close_it_with_what_all_of_them_did(
         engine = engine_on(hesitant(another(), seed * 3 + number), clock)
         begun = await engine.begin("shared", delivery=1, invocation_id=f"call {number}")
         mine = [fetched("shared", f"feed-{number}-{n}", clock) for n in range(60)]
-        await engine.record("shared", mine)
+        await engine.record(begun.run, mine)
         await engine.close("shared", summary)
         return begun.is_first
 

@@ -17,6 +17,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from models.feed import Feed
+from models.run import read_run
 from services.articles.entries import EntryIngestion
 from services.articles.ingestion import Ingestion, IngestOutcome
 from services.articles.matching import DocumentCache
@@ -31,7 +32,7 @@ from services.feeds.schedule import Policy
 from services.fetch.hosts import Breaker, HostReport
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus, credentials_in
 from services.ports import Clock, Document, Query, Store, Where
-from services.runs.engine import RunEngine
+from services.runs.engine import RunEngine, in_run
 from services.settings import Settings
 from services.store.containers import ARTICLES, FEEDS, LOCATORS, RUNS
 
@@ -253,4 +254,6 @@ class World:
         return await self.all(RUNS.name, Where("entity_type", "eq", "JobRun"))
 
     async def attempts(self) -> list[Document]:
-        return await self.all(RUNS.name, Where("entity_type", "eq", "Attempt"))
+        """The attempts of all runs, as documents."""
+        runs = [read_run(each) for each in await self.runs()]
+        return [each.to_document() for run in runs for each in in_run(run).items]

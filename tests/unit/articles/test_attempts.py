@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -20,17 +20,18 @@ from services.articles.attempts import (
     count_interrupted,
     due_since,
     log_outcome,
+    record_interrupted,
     totals_of,
 )
 from services.articles.entries import Ingested
 from services.articles.writing import Written
 from services.feeds.leases import Lease
-from services.feeds.outcome import Failure
+from services.feeds.outcome import Counted, Failure
 from services.fetch.outcome import FetchResult, FetchStatus
-from services.runs.engine import RunEngine
+from services.runs.engine import RunEngine, with_attempts
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
-from tests.documents import NOW, article, attempt, feed, observation
+from tests.documents import NOW, article, attempt, feed, ingestion_batch, observation
 from tests.unit.articles.builders import candidate
 from tests.unit.conftest import Put
 
@@ -88,12 +89,18 @@ def interrupted(by: int, counted: int | None = None) -> FeedAttempt:
     return FeedAttempt(run_id="run1", attempt_no=by, task_name="fetch", started_at=NOW, counted=counted)
 
 
+async def counted_and_recorded(store: SqliteStore, engine: RunEngine, now: datetime, *each: FeedAttempt) -> Counted:
+    counted, corrections = await count_interrupted(store, feed(interrupted_attempts=each))
+    await record_interrupted(engine, corrections, now)
+    return counted
+
+
 async def test_what_interrupted_attempts_added_is_counted_once_and_recorded(
     store: SqliteStore, put: Put, engine: RunEngine
 ) -> None:
     await put(added(1, 1, created=True), added(2, 1, created=False), added(3, 2, created=True))
-    before = feed(interrupted_attempts=(interrupted(1), interrupted(2)))
-    counted = await count_interrupted(store, engine, before, NOW)
+    await put(ingestion_batch(run_id="run1"))
+    counted = await counted_and_recorded(store, engine, NOW, interrupted(1), interrupted(2))
     assert counted.by_interrupted == 3
     assert [each.counted for each in counted.interrupted_attempts] == [2, 1]
     records = {each.attempt_no: each for each in await engine.attempts("run1")}
@@ -102,9 +109,7 @@ async def test_what_interrupted_attempts_added_is_counted_once_and_recorded(
         (2, 1, 1),
         (1, 1, 0),
     ]
-    again = await count_interrupted(
-        store, engine, feed(interrupted_attempts=counted.interrupted_attempts), NOW + timedelta(minutes=1)
-    )
+    again = await counted_and_recorded(store, engine, NOW + timedelta(minutes=1), *counted.interrupted_attempts)
     assert (again.by_interrupted, again.interrupted_attempts) == (0, counted.interrupted_attempts)
     assert {each.updated_at for each in await engine.attempts("run1")} == {NOW}
 
@@ -124,11 +129,20 @@ async def test_what_an_interrupted_attempt_adds_later_is_counted_too(
         started_at=NOW,
         articles_found=7,
     )
-    await put(recorded)
-    counted = await count_interrupted(store, engine, feed(interrupted_attempts=(interrupted(1, counted=1),)), NOW)
+    await put(with_attempts(ingestion_batch(run_id="run1"), [recorded]))
+    counted = await counted_and_recorded(store, engine, NOW, interrupted(1, counted=1))
     assert counted.by_interrupted == 1
     (record,) = await engine.attempts("run1")
     assert (record.status, record.articles_found, record.articles_new) == ("SUCCEEDED", 7, 2)
+
+
+async def test_an_interrupted_attempt_of_a_run_that_is_gone_is_counted_all_the_same(
+    store: SqliteStore, put: Put, engine: RunEngine
+) -> None:
+    await put(added(1, 1, created=True))
+    counted = await counted_and_recorded(store, engine, NOW, interrupted(1))
+    assert counted.by_interrupted == 1
+    assert await engine.find("run1") is None
 
 
 async def test_articles_of_these_feeds_whose_analysis_became_due_since_then_are_found(

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from models.errors import ChangedMeanwhile, NotFound
+from models.errors import ChangedMeanwhile, InvalidInput, NotFound
 from models.run import Attempt, IngestionBatch, JobRun
 from models.values import parse_time
 from services.runs import rules
-from services.runs.engine import LOST_AFTER, STUCK_AFTER, Begun, RunEngine
+from services.runs.engine import LOST_AFTER, STUCK_AFTER, Begun, RunEngine, with_attempts
 from services.runs.rules import ingestion_summary as summary
 from services.store.containers import RUNS
 from services.store.sqlite import SqliteStore
@@ -44,6 +44,10 @@ def fetched(feed: str, *, is_well: bool = True, number: int = 1, **fields: Any) 
 
 async def begun(engine: RunEngine) -> JobRun:
     return (await engine.begin("run-1", delivery=1)).run
+
+
+async def record(engine: RunEngine, *attempts: Attempt) -> JobRun:
+    return await engine.record(await engine.get("run-1"), attempts)
 
 
 async def test_a_run_is_accepted_found_and_withdrawn(engine: RunEngine, watch: Watch) -> None:
@@ -84,21 +88,50 @@ async def test_of_workers_that_begin_a_run_at_once_one_is_the_first(store: Sqlit
         assert sum(each.is_first for each in done) <= 1
 
 
-async def test_attempts_are_recorded_together_and_read_back_without_those_that_cannot_be_read(
+async def test_attempts_are_recorded_in_their_run_and_read_back_without_those_that_cannot_be_read(
     engine: RunEngine, store: SqliteStore, watch: Watch
 ) -> None:
-    await begun(engine)
+    run = await begun(engine)
     counting = CountingStore(store)
-    await new_engine(counting, watch).record("run-1", [fetched(f"feed-{n:03}") for n in range(101)])
-    assert counting.writes == 2, "a batch of 100, and one more"
-    await new_engine(counting, watch).record("run-1", [])
-    assert counting.writes == 2
-    document = fetched("feed-000").to_document()
-    await store.upsert(RUNS.name, {**document, "status": "ODD"})
-    await engine.record("run-1", [fetched("feed-001", is_well=False)])
+    run = await new_engine(counting, watch).record(run, [fetched(f"feed-{n:03}") for n in range(101)])
+    assert counting.writes == 1
+    assert await new_engine(counting, watch).record(run, []) == run
+    assert counting.writes == 1
+    document = await store.read(RUNS.name, "run-1", JobRun.ID)
+    assert document is not None
+    document["attempts"][0]["status"] = "ODD"
+    await store.upsert(RUNS.name, document)
+    await record(engine, fetched("feed-001", is_well=False))
+    listed = await engine.listed_attempts("run-1")
+    assert listed.unreadable == ("feed-000",)
     found = {each.subject: each.status for each in await engine.attempts("run-1")}
-    assert len(found) == 100
+    assert len(found) == len(listed.items) == 100
     assert found["feed-001"] == "FAILED"
+
+
+async def test_attempts_of_a_run_that_is_gone_are_not_recorded(engine: RunEngine) -> None:
+    run = await begun(engine)
+    await engine.withdraw(run)
+    await engine.record(run, [fetched("a")])
+    assert await engine.find("run-1") is None
+
+
+def test_an_attempt_is_restored_from_its_run() -> None:
+    each = fetched("a", articles_found=3, status_code=200, duration_ms=5, started_at=NOW)
+    corrected = fetched("b", is_well=False, number=2).changed(NOW + timedelta(minutes=1), error_message="slow")
+    other = attempt(run_id="run-1", task_name="let_in_held_batch", subject="b", status="SUCCEEDED")
+    owner = ingestion_batch(run_id="run-1")
+    for wanted in (each, corrected, other):
+        assert Attempt.of_run(owner, wanted.in_run()) == wanted
+    assert each.in_run() == {
+        "subject": "a",
+        "attempt_no": 1,
+        "status": "SUCCEEDED",
+        "started_at": "2026-02-21T20:00:00Z",
+        "duration_ms": 5,
+        "status_code": 200,
+        "articles_found": 3,
+    }
 
 
 async def test_a_run_is_closed_with_what_its_attempts_add_up_to_to_the_millisecond(
@@ -106,7 +139,7 @@ async def test_a_run_is_closed_with_what_its_attempts_add_up_to_to_the_milliseco
 ) -> None:
     watch.advance(milliseconds=990)
     await begun(engine)
-    await engine.record("run-1", [fetched("a", articles_found=3), fetched("b", is_well=False)])
+    await record(engine, fetched("a", articles_found=3), fetched("b", is_well=False))
     watch.advance(milliseconds=20)
     closed = await engine.close("run-1", summary)
     assert isinstance(closed, IngestionBatch)
@@ -119,18 +152,18 @@ async def test_closing_again_changes_nothing_unless_there_are_other_attempts(
     engine: RunEngine, store: SqliteStore, watch: Watch
 ) -> None:
     await begun(engine)
-    await engine.record("run-1", [fetched("a")])
+    await record(engine, fetched("a"))
     closed = await engine.close("run-1", summary)
     assert closed is not None
     watch.advance(minutes=1)
     counting = CountingStore(store)
     assert await new_engine(counting, watch).close("run-1", summary) == closed
     assert counting.writes == 0
-    await engine.record("run-1", [fetched("b", is_well=False)])
+    await record(engine, fetched("b", is_well=False))
     again = await engine.close("run-1", summary)
     assert again is not None
     assert (again.status, again.progress, again.ended_at, again.duration_ms) == ("PARTIAL", 2, closed.ended_at, 0)
-    await engine.record("run-1", [fetched("b", number=2, started_at=watch.now)])
+    await record(engine, fetched("b", number=2, started_at=watch.now))
     healed = await engine.close("run-1", summary)
     assert healed is not None
     assert healed.status == "SUCCEEDED"
@@ -142,9 +175,9 @@ async def test_workers_that_close_at_once_leave_what_all_of_them_did(store: Sqli
 
         async def work(number: int, seed: int = seed, run_id: str = run_id) -> None:
             engine = new_engine(hesitant(store, seed * 3 + number), watch)
-            await engine.begin(run_id, delivery=1)
+            run = (await engine.begin(run_id, delivery=1)).run
             mine = fetched(f"feed-{number}", is_well=number > 0).changed(watch.now, run_id=run_id)
-            await engine.record(run_id, [mine])
+            await engine.record(run, [mine])
             await engine.close(run_id, summary)
 
         await asyncio.gather(*(work(number) for number in range(3)))
@@ -153,25 +186,36 @@ async def test_workers_that_close_at_once_leave_what_all_of_them_did(store: Sqli
         assert (run.status, run.progress) == ("PARTIAL", 3)
 
 
-async def test_a_caller_that_knows_all_attempts_closes_a_run_with_one_write(
+async def test_a_run_is_closed_with_its_last_attempts_in_one_write(
     engine: RunEngine, store: SqliteStore, watch: Watch
 ) -> None:
-    run = await begun(engine)
-    mine = [fetched("a")]
-    await engine.record("run-1", mine)
+    run = await engine.record(await begun(engine), [fetched("a")])
     counting = CountingStore(store)
-    closed = await new_engine(counting, watch).close("run-1", summary, known=(run, mine))
+    closed = await new_engine(counting, watch).close_with(run, [fetched("b")], summary, is_new=True)
     assert closed is not None
-    assert (counting.operations, counting.writes, closed.progress) == (1, 1, 1)
+    assert (counting.operations, counting.writes, closed.progress) == (1, 1, 2)
+    assert [each.subject for each in await engine.attempts("run-1")] == ["a", "b"]
+    assert (await engine.get("run-1")).shown()["parameters"] == {"feeds": ["a", "b"]}
 
 
-async def test_a_caller_that_does_not_know_all_attempts_reads_them(engine: RunEngine, watch: Watch) -> None:
+async def test_a_run_that_another_worker_wrote_is_closed_with_the_attempts_of_both(engine: RunEngine) -> None:
     run = await begun(engine)
-    await engine.record("run-1", [fetched("a"), fetched("b")])
-    await engine.close("run-1", summary)
-    closed = await engine.close("run-1", summary, known=(run, [fetched("a")]))
+    await engine.close_with(run, [fetched("a")], summary, is_new=True)
+    closed = await engine.close_with(run, [fetched("b")], summary, is_new=False)
     assert closed is not None
     assert closed.progress == 2
+    again = await engine.close_with(closed, [fetched("b", number=2)], lambda run, found: {}, is_new=False)
+    assert again is not None
+    assert len(await engine.attempts("run-1")) == 3, "also if nothing but the attempts is new"
+
+
+async def test_attempts_that_an_earlier_version_stored_as_documents_count(engine: RunEngine, put: Put) -> None:
+    run = await begun(engine)
+    await put(fetched("a", articles_found=3), fetched("b", articles_found=3))
+    closed = await engine.close_with(run, [fetched("b", articles_found=4)], summary, is_new=False)
+    assert isinstance(closed, IngestionBatch)
+    assert closed.metrics is not None
+    assert closed.metrics.articles_fetched == {"a": 3, "b": 4}
 
 
 async def test_a_run_that_is_gone_is_not_closed(engine: RunEngine) -> None:
@@ -242,7 +286,7 @@ async def test_an_attempt_that_ends_while_its_run_is_closed_is_counted(store: Sq
 async def test_a_run_that_has_ended_is_passed_to_its_summary_as_it_ended(engine: RunEngine) -> None:
     await begun(engine)
     await engine.close("run-1", lambda run, attempts: {"status": "PARTIAL", "errors": ("given up",)})
-    await engine.record("run-1", [fetched("a")])
+    await record(engine, fetched("a"))
     again = await engine.close("run-1", lambda run, attempts: {"status": run.status, "progress": len(attempts)})
     assert again is not None
     assert (again.status, again.errors, again.progress) == ("PARTIAL", ("given up",), 1)
@@ -313,8 +357,8 @@ async def test_a_run_whose_worker_dies_at_any_operation_adds_up_the_same(
     store: SqliteStore, watch: Watch, when: Any
 ) -> None:
     async def work(engine: RunEngine, run_id: str) -> None:
-        await engine.begin(run_id, delivery=1)
-        await engine.record(run_id, [fetched("a", articles_found=2).changed(watch.now, run_id=run_id)])
+        begun = await engine.begin(run_id, delivery=1)
+        await engine.record(begun.run, [fetched("a", articles_found=2).changed(watch.now, run_id=run_id)])
         mine = await engine.start(run_id, "refresh", "0001")
         if mine is not None:
             await engine.finish(rules.succeeded(mine, 1, watch.now, progress=3))
@@ -392,19 +436,49 @@ async def test_a_run_has_its_attempts_in_order_and_a_batch_its_specified_names(e
     assert fields["metrics"]["collision_rate"] == 0.2
 
 
+def of(run_id: str, minute: int, *feeds: str) -> list[Attempt]:
+    at = NOW + timedelta(minutes=minute)
+    return [attempt(run_id=run_id, subject=feed, attempt_no=n, started_at=at) for n, feed in enumerate(feeds, 1)]
+
+
 async def test_a_feeds_history_is_its_attempts_over_all_runs_newest_first(engine: RunEngine, put: Put) -> None:
     for n in range(5):
+        each = ingestion_batch(run_id=f"r{n}", started_at=NOW + timedelta(minutes=n), ended_at=NOW + timedelta(hours=1))
+        await put(with_attempts(each, of(f"r{n}", n, *(("a", "a") if n == 3 else ("a", "b")))))
+    await put(ingestion_batch(run_id="waits", feeds=("a",)), ingestion_batch(run_id="other", feeds=("b",)))
+    pages, after = [], None
+    while True:
+        page = await engine.history("a", 2, after)
+        pages.append([(each.run_id, each.attempt_no) for each in page.items])
+        after = page.next
+        if after is None:
+            break
+    assert pages == [[("r4", 1)], [("r3", 2), ("r3", 1)], [("r2", 1), ("r1", 1)], [("r0", 1)]]
+    assert [len((await engine.history("a", limit, None)).items) for limit in (1, 3, 10)] == [1, 3, 6]
+
+
+async def test_a_feeds_history_goes_on_with_the_attempts_of_earlier_versions(engine: RunEngine, put: Put) -> None:
+    for n in range(3):
         at = NOW + timedelta(minutes=n)
         await put(
             run(run_id=f"r{n}", subject="a", started_at=at),
-            attempt(run_id=f"r{n}", subject="a", started_at=at),
-            attempt(run_id=f"r{n}", subject="b", started_at=at),
+            *(attempt(run_id=f"r{n}", subject=feed, started_at=at) for feed in ("a", "b")),
         )
-    first = await engine.history("a", 2, None)
-    second = await engine.history("a", 2, first.next)
-    third = await engine.history("a", 2, second.next)
-    assert [each.run_id for each in first.items + second.items + third.items] == ["r4", "r3", "r2", "r1", "r0"]
-    assert third.next is None
+    for n in (3, 4):
+        each = ingestion_batch(run_id=f"r{n}", started_at=NOW + timedelta(minutes=n), ended_at=NOW + timedelta(hours=1))
+        await put(with_attempts(each, of(f"r{n}", n, "a")))
+    for limit in (1, 2, 3, 5):
+        found, after = [], None
+        while True:
+            page = await engine.history("a", limit, after)
+            assert 0 < len(page.items) <= limit
+            found += [each.run_id for each in page.items]
+            after = page.next
+            if after is None:
+                break
+        assert found == ["r4", "r3", "r2", "r1", "r0"]
+    with pytest.raises(InvalidInput):
+        await engine.history("a", 1, "earlier:x")
 
 
 @pytest.mark.parametrize("run_id", ["gone", "", "x" * 3000, "a/b"])

@@ -90,17 +90,16 @@ def measured(container: Container, document: Mapping[str, Any]) -> tuple[int, se
 def terms(container: Container, document: Mapping[str, Any]) -> set[Term]:
     """The indexed terms of a document: one for each value, and one for each composite index."""
     found = set(_values("", {name: value for name, value in document.items() if _is_indexed(container, name)}))
-    if not container.indexed_only:
-        for name in container.orders:
-            pairs = container.complete_order(name)
-            if all(document.get(field) is not None for field, _ in pairs):
-                found.add((name, tuple(document[field] for field, _ in pairs)))
+    for name in container.orders:
+        pairs = container.complete_order(name)
+        if all(document.get(field) is not None for field, _ in pairs):
+            found.add((name, tuple(document[field] for field, _ in pairs)))
     return found
 
 
 def _is_indexed(container: Container, name: str) -> bool:
     if container.indexed_only:
-        return name in container.indexed_only
+        return name in container.indexed_only or f"{name}/[]" in container.indexed_only
     return name not in container.unindexed and not name.startswith("_") and name != "ttl"
 
 

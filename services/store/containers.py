@@ -21,7 +21,7 @@ class Container:
 
     orders         by name; `complete_order` adds the tie-breakers
     unindexed      large fields, which no query filters by
-    indexed_only   if set, only these fields are indexed
+    indexed_only   if set, only these fields are indexed, and the orders; `name/[]` is a field with an array
     ids_unique     an id occurs in one partition only, so that the id alone orders the whole container
     numbers        the fields of orders that are numbers; the others are text. A sort value of another type is refused,
                    so that sorting and cursors mean the same in every store
@@ -56,26 +56,26 @@ class Container:
     def filterable(self, path: str) -> bool:
         """Whether an index serves a filter by this top-level field."""
         if self.indexed_only:
-            return path in (*self.indexed_only, "id")
+            return path in (*self.indexed_only, "id") or f"{path}/[]" in self.indexed_only
         return path not in self.unindexed
 
     def indexing_policy(self) -> dict[str, Any]:
         """The policy in Cosmos's own JSON."""
         policy: dict[str, Any] = {"indexingMode": "consistent", "automatic": True}
         if self.indexed_only:
-            included = [{"path": f"/{path}/?"} for path in self.indexed_only]
-            return {**policy, "includedPaths": included, "excludedPaths": [{"path": "/*"}]}
+            policy["includedPaths"] = [{"path": f"/{path}/?"} for path in self.indexed_only]
+            policy["excludedPaths"] = [{"path": "/*"}]
+        else:
+            policy["includedPaths"] = [{"path": "/*"}]
+            policy["excludedPaths"] = [*({"path": f"/{path}/*"} for path in self.unindexed), {"path": '/"_etag"/?'}]
         composites = [self.complete_order(name) for name in sorted(self.orders)]
         if not self.ids_unique:
             composites.append(self.key_order())
-        return {
-            **policy,
-            "includedPaths": [{"path": "/*"}],
-            "excludedPaths": [{"path": f"/{path}/*"} for path in self.unindexed] + [{"path": '/"_etag"/?'}],
-            "compositeIndexes": [
+        if composites or not self.indexed_only:
+            policy["compositeIndexes"] = [
                 [{"path": f"/{path}", "order": direction} for path, direction in pairs] for pairs in composites
-            ],
-        }
+            ]
+        return policy
 
 
 def _ascending(*fields: str) -> Order:
@@ -133,7 +133,19 @@ FEEDS = Container(
         "by_priority": (("priority_score", DESCENDING), ("next_fetch_time", ASCENDING)),
         "by_last_success": _ascending("last_successful_fetch"),
     },
-    unindexed=("gap_articles", "gap_hours", "hashes", "hourly_distribution"),
+    # A feed is written at each poll, and each field that changes costs more if it is indexed.
+    indexed_only=(
+        "id",
+        "feed_id",
+        "entity_type",
+        "enabled",
+        "priority_score",
+        "next_fetch_time",
+        "last_successful_fetch",
+        "consecutive_errors",
+        "redirect_url",
+        "claimed_until",
+    ),
     numbers=("priority_score",),
 )
 RUNS = Container(
@@ -143,7 +155,17 @@ RUNS = Container(
         "by_start": _ascending("started_at"),
         "by_subject": _ascending("subject", "started_at"),
     },
-    unindexed=("attempts", "errors", "metrics", "parameters"),
+    indexed_only=(
+        "id",
+        "run_id",
+        "entity_type",
+        "workflow_name",
+        "status",
+        "started_at",
+        "subject",
+        "task_name",
+        "feeds/[]",
+    ),
 )
 QUARANTINE = Container(
     "quarantine",

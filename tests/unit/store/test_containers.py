@@ -58,12 +58,21 @@ def test_unique_ids_need_no_index_over_partition_key_and_id() -> None:
 
 
 def test_the_policy_may_index_a_few_fields_only() -> None:
-    assert Container("x", "pk", indexed_only=("a",)).indexing_policy() == {
+    policy = {
         "indexingMode": "consistent",
         "automatic": True,
-        "includedPaths": [{"path": "/a/?"}],
+        "includedPaths": [{"path": "/a/?"}, {"path": "/b/[]/?"}],
         "excludedPaths": [{"path": "/*"}],
     }
+    fields = ("a", "b/[]")
+    assert Container("x", "pk", indexed_only=fields, ids_unique=True).indexing_policy() == policy
+    keys = [{"path": "/pk", "order": "ascending"}, {"path": "/id", "order": "ascending"}]
+    assert Container("x", "pk", indexed_only=fields).indexing_policy() == {**policy, "compositeIndexes": [keys]}
+
+
+def test_an_array_of_which_each_item_is_indexed_can_be_filtered_by() -> None:
+    container = Container("x", "pk", indexed_only=("a", "b/[]"))
+    assert [name for name in ("a", "b", "c") if container.filterable(name)] == ["a", "b"]
 
 
 def test_the_definitions_are_those_that_are_deployed() -> None:

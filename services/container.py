@@ -16,13 +16,13 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models.errors import WrongSettings
 from models.version import VERSION
-from services import logs
+from services import logs, telemetry
 from services.articles.entries import EntryIngestion
 from services.articles.ingestion import Ingestion
 from services.articles.matching import DocumentCache
@@ -161,6 +161,7 @@ async def build(
             from services.operations import error_reports
 
             resources.push_async_callback(asyncio.to_thread, error_reports.begin(settings.sentry_dsn, VERSION))
+        await _begin_telemetry(settings, resources)
 
         @cache
         def credential() -> AsyncTokenCredential:
@@ -170,12 +171,13 @@ async def build(
             resources.push_async_callback(made.close)
             return made
 
-        store = _store(settings, clock, credential)
-        resources.push_async_callback(store.close)
-        await store.ensure_containers()
+        adapter = _store(settings, clock, credential)
+        resources.push_async_callback(adapter.close)
+        await adapter.ensure_containers()
         if migrate and settings.store == "sqlite":
-            await _migrate(store, clock)
-        queues = _queues(settings, credential)
+            await _migrate(adapter, clock)
+        store = _traced_store(adapter)
+        queues = _traced_queues(_queues(settings, credential))
         resources.push_async_callback(queues.close)
         from services.fetch.fetcher import Fetcher
 
@@ -243,7 +245,7 @@ async def build(
             workflows=workflows,
             figures=figures,
             cache_health=CacheHealth(store, catalog, figures.counters, clock, clock()),
-            metrics=Metrics(store, feeds, clock, store.connections, sources_off),
+            metrics=Metrics(store, feeds, clock, adapter.connections, sources_off),
             claims=Claims(store, engine, settings, enabled, _new_id),
             ingestion=ingestion,
             articles=articles,
@@ -252,6 +254,43 @@ async def build(
             quarantine=Quarantine(store, engine, clock),
             resources=resources.pop_all(),
         )
+
+
+async def _begin_telemetry(settings: Settings, resources: AsyncExitStack) -> None:
+    if not (settings.telemetry_enabled and settings.telemetry_connection):
+        return
+    from services.operations import azure_monitor
+
+    backend = azure_monitor.begin(settings.telemetry_connection, VERSION, settings.telemetry_sample_ratio)
+    telemetry.begin(backend)
+    resources.push_async_callback(asyncio.to_thread, backend.close)
+    resources.callback(telemetry.end)
+
+
+def _traced_store(adapter: SqliteStore | CosmosStore) -> Store:
+    if not telemetry.is_on():
+        return adapter
+    from services.store.cosmos import CosmosStore
+    from services.store.traced import TracedStore
+
+    if not isinstance(adapter, CosmosStore):
+        return TracedStore(adapter, "sqlite")
+    for metric, field in telemetry.OF_THE_STORE.items():
+        telemetry.observe(metric, partial(_counted, adapter, field))
+    return TracedStore(adapter, "azure.cosmosdb")
+
+
+def _counted(store: CosmosStore, field: str) -> list[telemetry.Sample]:
+    """One figure of the store's counters, by container."""
+    return [(getattr(each, field), {"container": name}) for name, each in store.counters.items() if each.operations]
+
+
+def _traced_queues(queues: Queues) -> Queues:
+    if not telemetry.is_on():
+        return queues
+    from services.queues.traced import TracedQueues
+
+    return TracedQueues(queues)
 
 
 async def _migrate(store: Store, clock: Clock) -> None:

@@ -210,6 +210,24 @@ class Settings:
     )
     sentry_dsn: str = setting("", "DSN of Sentry, for lines logged at ERROR and above", form=DSN, secret=True)
 
+    telemetry_enabled: bool = setting(
+        True,
+        "Whether spans and metrics are exported, with a connection string",
+        section="monitoring",
+    )
+    telemetry_sample_ratio: float = setting(
+        0.1,
+        "Share of traces that is exported; failed spans always are",
+        between=(0, 1),
+        section="monitoring",
+    )
+    telemetry_connection: str = setting(
+        "",
+        "Connection string of Application Insights; if not set, there is no telemetry",
+        name="APPLICATIONINSIGHTS_CONNECTION_STRING",
+        sample=None,
+    )
+
     # The host
     storage_connection: str = setting(
         "", "Connection string of the storage account with the queues", name=_HOST, secret=True, sample=_EMULATOR

@@ -21,6 +21,7 @@ from services.container import Container
 from services.logs import log_event
 from services.topology import FUNCTION_TIMEOUT, HTTP_TIMEOUT, Timer
 from triggers.http_codec import require_query, with_problem_responses
+from triggers.tracing import traced
 
 R = typing.TypeVar("R")
 P = typing.ParamSpec("P")
@@ -64,7 +65,7 @@ def endpoint(
             return await handler(services, req, *args, **kwargs)
 
         outputs = {"messages": sends_to} if sends_to else {}
-        function = _with_outputs(blueprint, with_problem_responses(with_container(checked)), outputs)
+        function = _with_outputs(blueprint, traced(with_problem_responses(with_container(checked))), outputs)
         return blueprint.route(route=f"v1/{route}", methods=[method], auth_level=MANAGE if managed else READ)(function)
 
     return declare
@@ -74,7 +75,9 @@ def timer(blueprint: func.Blueprint, spec: Timer, **sends_to: str) -> Callable[[
     """A timer function. `sends_to` names the queue of each output."""
 
     def declare(handler: Handler[P, None]) -> typing.Any:
-        function = _with_outputs(blueprint, beating(spec)(with_container(handler, in_background=True)), sends_to)
+        function = _with_outputs(
+            blueprint, traced(beating(spec)(with_container(handler, in_background=True))), sends_to
+        )
         trigger = blueprint.timer_trigger(arg_name="timer_request", schedule=spec.schedule, run_on_startup=False)
         return trigger(function)
 
@@ -88,7 +91,7 @@ def consumer(blueprint: func.Blueprint, queue: str, **sends_to: str) -> Callable
     """
 
     def declare(handler: Handler[P, None]) -> typing.Any:
-        function = _with_outputs(blueprint, with_container(handler, in_background=True), sends_to)
+        function = _with_outputs(blueprint, traced(with_container(handler, in_background=True)), sends_to)
         return blueprint.queue_trigger(arg_name="message", queue_name=queue, connection=CONNECTION)(function)
 
     return declare

@@ -30,7 +30,18 @@ PACKAGES = (
     "fetch",
     "runs",
 )
-GROUND_FLOOR = ("store", "queues", "ports", "settings", "setting", "configuration", "topology", "logs", "deadline")
+GROUND_FLOOR = (
+    "store",
+    "queues",
+    "ports",
+    "settings",
+    "setting",
+    "configuration",
+    "topology",
+    "logs",
+    "deadline",
+    "telemetry",
+)
 
 # What a module of the ground floor may import from a package: a news API's settings are part of its entry in the table.
 EXCEPTIONS = {"services/settings.py": "services.parse.news_apis."}
@@ -39,6 +50,7 @@ EXCEPTIONS = {"services/settings.py": "services.parse.news_apis."}
 ADAPTERS: dict[str, set[str]] = {
     "services/container.py": {"azure.identity", "azure.core"},
     "services/operations/error_reports.py": {"sentry_sdk"},
+    "services/operations/azure_monitor.py": {"azure.monitor", "opentelemetry"},
     "services/store/cosmos.py": {"azure.cosmos", "azure.core", "aiohttp"},
     "services/store/cosmos_connection.py": {"azure.cosmos", "azure.core", "aiohttp"},
     "services/store/cosmos_errors.py": {"azure.core"},

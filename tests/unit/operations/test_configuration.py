@@ -130,7 +130,8 @@ def test_the_environment_wins_over_the_file_and_the_file_over_the_default() -> N
         (
             section("monitoring", "sentry_dsn: x"),
             "line 3: ingestion.monitoring.sentry_dsn is unknown here (set the environment variable SENTRY_DSN);"
-            " allowed: log_level, structured_logging, metrics_enabled, metrics_port",
+            " allowed: log_level, structured_logging, metrics_enabled, metrics_port,"
+            " telemetry_enabled, telemetry_sample_ratio",
         ),
         (
             section("deduplication", "dedup_cache_size: 4"),

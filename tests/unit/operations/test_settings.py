@@ -60,6 +60,9 @@ STRUCTURED_LOGGING | true | true or false
 METRICS_ENABLED | true | true or false
 METRICS_PORT | 9090 | a whole number from 1 to 65535
 SENTRY_DSN | - | a DSN, https://KEY@HOST/PROJECT (http:// only to this machine) (secret)
+TELEMETRY_ENABLED | true | true or false
+TELEMETRY_SAMPLE_RATIO | 0.1 | a number from 0 to 1
+APPLICATIONINSIGHTS_CONNECTION_STRING | - | text
 AzureWebJobsStorage | - | text (secret)
 AzureWebJobsStorage__accountName | - | text
 AzureWebJobsStorage__queueServiceUri | - | URL

@@ -80,9 +80,9 @@ def test_the_worker_sees_the_bindings_of_a_handler_and_not_its_container() -> No
         raise AssertionError("never called")
 
     function, bindings = declared(blueprint)
-    assert list(inspect.signature(function).parameters) == ["message", "articles"]
+    assert list(inspect.signature(function).parameters) == ["message", "articles", "context"]
     hints = typing.get_type_hints(function)
-    assert hints == {"message": func.QueueMessage, "articles": Messages, "return": type(None)}
+    assert hints == {"message": func.QueueMessage, "articles": Messages, "context": func.Context, "return": type(None)}
     assert [(each["name"], each["queueName"]) for each in bindings] == [
         ("articles", REFRESH_TOOLS),
         ("message", INGEST_FEEDS),
@@ -97,5 +97,5 @@ def test_a_timer_has_the_schedule_of_the_topology() -> None:
         raise AssertionError("never called")
 
     function, bindings = declared(blueprint)
-    assert list(inspect.signature(function).parameters) == ["timer_request", "runs"]
+    assert list(inspect.signature(function).parameters) == ["timer_request", "runs", "context"]
     assert bindings[1]["schedule"] == CLEAN_UP.schedule

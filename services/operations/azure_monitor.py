@@ -1,0 +1,198 @@
+"""Sends spans and metrics to Application Insights. Imported only if APPLICATIONINSIGHTS_CONNECTION_STRING is set.
+
+The providers are this module's own, not OpenTelemetry's global ones, so that a worker can end and begin again. Nothing
+else is instrumented: the spans are those of services/telemetry.py. Log lines are sent by the Functions host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from azure.monitor.opentelemetry.exporter import AzureMonitorMetricExporter, AzureMonitorTraceExporter
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.metrics import CallbackOptions, Observation
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import MetricReader, PeriodicExportingMetricReader
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
+from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
+from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from opentelemetry.util.types import Attributes
+
+from services.telemetry import ANSWERS, Attribute, Kind, Metric, Sample
+
+_PROPAGATOR = TraceContextTextMapPropagator()
+_KINDS: Mapping[Kind, SpanKind] = {
+    "internal": SpanKind.INTERNAL,
+    "server": SpanKind.SERVER,
+    "client": SpanKind.CLIENT,
+    "producer": SpanKind.PRODUCER,
+    "consumer": SpanKind.CONSUMER,
+}
+SAMPLE_RATE = "_MS.sampleRate"
+"""The percentage by which Application Insights extrapolates a count of spans."""
+_TRACE_IDS = 1 << 64
+METRICS_EVERY_MS = 60_000
+LAST_MS = 2_000
+
+
+class RatioAndErrors(Sampler):
+    """Samples a share of the traces, the same in every process, and what continues a sampled trace. The other spans are
+    recorded, for `SampledAndFailed` to choose from."""
+
+    def __init__(self, ratio: float) -> None:
+        self._bound = round(ratio * _TRACE_IDS)
+        self._rate = ratio * 100
+
+    def should_sample(
+        self,
+        parent_context: Context | None,
+        trace_id: int,
+        name: str,
+        kind: SpanKind | None = None,
+        attributes: Attributes = None,
+        links: Sequence[Link] | None = None,
+        trace_state: Any = None,
+    ) -> SamplingResult:
+        parent = trace.get_current_span(parent_context).get_span_context()
+        by_ratio = trace_id % _TRACE_IDS < self._bound
+        if not by_ratio and not (parent.is_valid and parent.trace_flags.sampled):
+            return SamplingResult(Decision.RECORD_ONLY, attributes)
+        rate = self._rate if by_ratio else 100.0
+        return SamplingResult(Decision.RECORD_AND_SAMPLE, {**(attributes or {}), SAMPLE_RATE: rate})
+
+    def get_description(self) -> str:
+        return f"RatioAndErrors{{{self._rate / 100}}}"
+
+
+class SampledAndFailed(BatchSpanProcessor):
+    """Exports the sampled spans, and all that failed. A failed span counts as one, since none is left out."""
+
+    def on_end(self, span: ReadableSpan) -> None:
+        super().on_end(_always_sampled(span) if span.status.status_code is StatusCode.ERROR else span)
+
+
+def _always_sampled(span: ReadableSpan) -> ReadableSpan:
+    at = span.context
+    return ReadableSpan(
+        span.name,
+        SpanContext(at.trace_id, at.span_id, at.is_remote, TraceFlags(TraceFlags.SAMPLED), at.trace_state),
+        span.parent,
+        span.resource,
+        {**(span.attributes or {}), SAMPLE_RATE: 100.0},
+        span.events,
+        span.links,
+        span.kind,
+        status=span.status,
+        start_time=span.start_time,
+        end_time=span.end_time,
+        instrumentation_scope=span.instrumentation_scope,
+    )
+
+
+class _Span:
+    def __init__(self, span: trace.Span) -> None:
+        self._span = span
+
+    def set(self, name: str, value: Attribute) -> None:
+        self._span.set_attribute(name, value)
+
+    def fail(self, error: str) -> None:
+        self._span.set_status(Status(StatusCode.ERROR, error))
+        self._span.set_attribute("error.type", error)
+
+
+def _context(traceparent: str) -> Context:
+    return _PROPAGATOR.extract({"traceparent": traceparent}, Context())
+
+
+def _span_context(traceparent: str | None) -> SpanContext:
+    return trace.get_current_span(_context(traceparent or "")).get_span_context()
+
+
+class OpenTelemetry:
+    """See services.telemetry.Backend."""
+
+    def __init__(self, version: str, ratio: float, spans: SpanExporter, metrics: MetricReader) -> None:
+        resource = Resource({"service.name": "toolpulse", "service.version": version})
+        self._tracers = TracerProvider(RatioAndErrors(ratio), resource, shutdown_on_exit=False)
+        self._tracers.add_span_processor(SampledAndFailed(spans))
+        self._meters = MeterProvider([metrics], resource, shutdown_on_exit=False)
+        self._tracer = self._tracers.get_tracer("toolpulse", version)
+        self._meter = self._meters.get_meter("toolpulse", version)
+        self._instruments: dict[str, Callable[[float, Mapping[str, Attribute]], None]] = {}
+
+    @contextmanager
+    def span(
+        self, name: str, kind: Kind, parent: str | None, link: str | None, attributes: Mapping[str, Attribute]
+    ) -> Iterator[_Span]:
+        context = None if parent is None else _context(parent)
+        linked = _span_context(link)
+        with self._tracer.start_as_current_span(
+            name,
+            context,
+            _KINDS[kind],
+            dict(attributes),
+            [Link(linked)] if linked.is_valid else None,
+            record_exception=False,
+            set_status_on_exception=False,
+        ) as started:
+            made = _Span(started)
+            try:
+                yield made
+            except ANSWERS as answer:
+                made.set("toolpulse.answer", type(answer).__name__)
+                raise
+            except Exception as error:
+                made.fail(type(error).__name__)
+                raise
+
+    def traceparent(self) -> str | None:
+        carrier: dict[str, str] = {}
+        _PROPAGATOR.inject(carrier)
+        return carrier.get("traceparent")
+
+    def record(self, metric: Metric, value: float, attributes: Mapping[str, Attribute]) -> None:
+        write = self._instruments.get(metric.name)
+        if write is None:
+            write = self._instruments[metric.name] = self._instrument(metric)
+        write(value, attributes)
+
+    def _instrument(self, metric: Metric) -> Callable[[float, Mapping[str, Attribute]], None]:
+        given = (metric.name, metric.unit, metric.about)
+        if metric.kind == "counter":
+            return self._meter.create_counter(*given).add
+        if metric.kind == "gauge":
+            return self._meter.create_gauge(*given).set
+        return self._meter.create_histogram(*given).record
+
+    def observe(self, metric: Metric, read: Callable[[], Iterable[Sample]]) -> None:
+        def observations(options: CallbackOptions) -> Iterable[Observation]:
+            return [Observation(value, attributes) for value, attributes in read()]
+
+        make = (
+            self._meter.create_observable_counter if metric.kind == "counter" else self._meter.create_observable_gauge
+        )
+        make(metric.name, [observations], metric.unit, metric.about)
+
+    def flush(self) -> None:
+        """Exports the spans that wait, for a short time."""
+        self._tracers.force_flush(LAST_MS)
+
+    def close(self) -> None:
+        """Exports what waits, for a short time, and ends."""
+        self.flush()
+        self._tracers.shutdown()
+        self._meters.shutdown(LAST_MS)
+
+
+def begin(connection_string: str, version: str, ratio: float) -> OpenTelemetry:
+    """Sends from threads of its own. Signs in as APPLICATIONINSIGHTS_AUTHENTICATION_STRING says, if it is set."""
+    options: dict[str, Any] = {"connection_string": connection_string, "disable_offline_storage": True}
+    metrics = PeriodicExportingMetricReader(AzureMonitorMetricExporter(**options), METRICS_EVERY_MS)
+    return OpenTelemetry(version, ratio, AzureMonitorTraceExporter(**options), metrics)

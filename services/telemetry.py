@@ -1,0 +1,190 @@
+"""What the app tells OpenTelemetry: spans of invocations, store calls and sent messages, and metrics.
+
+Without a backend every call here does nothing, and OpenTelemetry is not imported. The container sets the backend
+(services/operations/azure_monitor.py) if APPLICATIONINSIGHTS_CONNECTION_STRING is set.
+The trace goes on over queues: a message that is sent has the field `traceparent`, which its function continues and
+every other reader ignores.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol
+
+from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotAllowed, NotFound
+
+Attribute = str | int | float | bool
+Kind = Literal["internal", "server", "client", "producer", "consumer"]
+Sample = tuple[float, Mapping[str, Attribute]]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric with the prefix of all of ours. A gauge has its last value, a histogram the distribution of values."""
+
+    name: str
+    kind: Literal["counter", "gauge", "histogram"]
+    unit: str
+    about: str
+
+    @property
+    def exposed(self) -> str:
+        """The name in Prometheus text."""
+        return self.name.replace(".", "_") + ("_total" if self.kind == "counter" else "")
+
+
+REQUEST_UNITS: Final = Metric("toolpulse.store.request_units", "counter", "{RU}", "Request units used, by container")
+OPERATIONS: Final = Metric("toolpulse.store.operations", "counter", "{operation}", "Operations, by container")
+RETRIES: Final = Metric("toolpulse.store.retries", "counter", "{retry}", "Requests tried again, by container")
+THROTTLES: Final = Metric("toolpulse.store.throttles", "counter", "{response}", "Responses 429, by container")
+QUEUE_MESSAGES: Final = Metric("toolpulse.queue.messages", "gauge", "{message}", "Messages waiting, by queue")
+QUEUE_POISON: Final = Metric("toolpulse.queue.poison", "gauge", "{message}", "Poison messages, by queue")
+SENT: Final = Metric("toolpulse.queue.sent", "counter", "{message}", "Messages sent, by queue")
+REFRESH_AGE: Final = Metric("toolpulse.refresh.age", "gauge", "s", "Time since the last refresh of all tools ended")
+CACHE_READS: Final = Metric("toolpulse.cache.reads", "counter", "{read}", "Reads of aggregates, by result")
+FETCHES: Final = Metric("toolpulse.feed.fetches", "counter", "{fetch}", "Fetches of feeds, by outcome")
+FETCH_DURATION: Final = Metric("toolpulse.feed.fetch_duration", "histogram", "ms", "Time to fetch a feed")
+ARTICLES: Final = Metric("toolpulse.articles.ingested", "counter", "{article}", "New articles stored")
+INVOCATIONS: Final = Metric("toolpulse.invocations", "histogram", "ms", "Time of invocations, by function and outcome")
+
+METRICS: Final = (
+    REQUEST_UNITS,
+    OPERATIONS,
+    RETRIES,
+    THROTTLES,
+    QUEUE_MESSAGES,
+    QUEUE_POISON,
+    SENT,
+    REFRESH_AGE,
+    CACHE_READS,
+    FETCHES,
+    FETCH_DURATION,
+    ARTICLES,
+    INVOCATIONS,
+)
+OF_THE_STORE: Final = {
+    REQUEST_UNITS: "request_units",
+    OPERATIONS: "operations",
+    RETRIES: "retries",
+    THROTTLES: "throttles",
+}
+"""The metrics that are read from the counters of the store on Cosmos DB, with the names of the counters."""
+PREFIX: Final = "toolpulse."
+ANSWERS: Final = (ChangedMeanwhile, Conflict, InvalidInput, NotAllowed, NotFound)
+"""Errors that are answers to a call, not failures of a span."""
+_MESSAGE_FIELD: Final = "traceparent"
+
+
+class Span(Protocol):
+    def set(self, name: str, value: Attribute) -> None:
+        """Sets an attribute. No payloads, keys, query strings or texts of articles."""
+
+    def fail(self, error: str) -> None:
+        """Marks the span as failed, with the kind of the error. A span that failed is exported whether sampled or
+        not."""
+
+
+class Backend(Protocol):
+    """`parent` and `link` are W3C traceparents; without a parent, the current span is the parent."""
+
+    def span(
+        self, name: str, kind: Kind, parent: str | None, link: str | None, attributes: Mapping[str, Attribute]
+    ) -> AbstractContextManager[Span]: ...
+
+    def traceparent(self) -> str | None: ...
+
+    def record(self, metric: Metric, value: float, attributes: Mapping[str, Attribute]) -> None: ...
+
+    def observe(self, metric: Metric, read: Callable[[], Iterable[Sample]]) -> None: ...
+
+
+class _Off:
+    def set(self, name: str, value: Attribute) -> None: ...
+
+    def fail(self, error: str) -> None: ...
+
+
+_NOTHING: Final = nullcontext(_Off())
+_backend: Backend | None = None
+_charges: ContextVar[list[float] | None] = ContextVar("charges", default=None)
+
+
+def begin(backend: Backend) -> None:
+    global _backend  # noqa: PLW0603
+    _backend = backend
+
+
+def end() -> None:
+    global _backend  # noqa: PLW0603
+    _backend = None
+
+
+def is_on() -> bool:
+    return _backend is not None
+
+
+def span(
+    name: str,
+    *,
+    kind: Kind = "internal",
+    parent: str | None = None,
+    link: str | None = None,
+    attributes: Mapping[str, Attribute] | None = None,
+) -> AbstractContextManager[Span]:
+    """A span around a block. An exception that leaves the block marks it as failed."""
+    if _backend is None:
+        return _NOTHING
+    return _backend.span(name, kind, parent, link, attributes or {})
+
+
+def record(metric: Metric, value: float = 1, **attributes: Attribute) -> None:
+    """Adds to a counter, sets a gauge, or puts a value into a histogram."""
+    if _backend is not None:
+        _backend.record(metric, value, attributes)
+
+
+def observe(metric: Metric, read: Callable[[], Iterable[Sample]]) -> None:
+    """The metric is read by `read` whenever metrics are exported: a total since the start for a counter."""
+    if _backend is not None:
+        _backend.observe(metric, read)
+
+
+@contextmanager
+def charged() -> Iterator[list[float]]:
+    """Collects what `charge` is given within this block, also in tasks that the block starts."""
+    charges: list[float] = []
+    token = _charges.set(charges)
+    try:
+        yield charges
+    finally:
+        _charges.reset(token)
+
+
+def charge(request_units: float) -> None:
+    charges = _charges.get()
+    if charges is not None:
+        charges.append(request_units)
+
+
+def with_trace(message: str) -> str:
+    """The message, a JSON object, with the current trace; unchanged without one."""
+    traceparent = None if _backend is None else _backend.traceparent()
+    if traceparent is None or not (message.startswith("{") and message.endswith("}")):
+        return message
+    separator = "" if message[1:-1].strip() == "" else ","
+    return f'{message[:-1]}{separator}"{_MESSAGE_FIELD}":"{traceparent}"}}'
+
+
+def trace_of(message: str) -> str | None:
+    """The trace that `with_trace` wrote into a message."""
+    if _MESSAGE_FIELD not in message:
+        return None
+    try:
+        found = json.loads(message).get(_MESSAGE_FIELD)
+    except (ValueError, AttributeError):
+        return None
+    return found if isinstance(found, str) else None

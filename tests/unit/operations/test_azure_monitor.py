@@ -1,0 +1,112 @@
+"""Spans and metrics as they are exported: sampled by trace, and every failed one."""
+
+from collections.abc import Iterator
+
+import pytest
+from opentelemetry.sdk.trace.sampling import Decision
+from opentelemetry.trace import SpanKind
+
+from models.errors import Conflict, Unavailable
+from services import telemetry
+from services.operations.azure_monitor import SAMPLE_RATE, RatioAndErrors
+from tests.exported import Exported, exported_to_memory
+
+LOW = "00-00000000000000000000000000000001-00000000000000aa-00"
+HIGH = "00-0000000000000000ffffffffffffffff-00000000000000aa-00"
+HIGH_SAMPLED = "00-0000000000000000ffffffffffffffff-00000000000000aa-01"
+
+
+@pytest.fixture
+def exported() -> Iterator[Exported]:
+    with exported_to_memory(0.5) as made:
+        yield made
+
+
+def test_a_trace_is_sampled_by_its_id_alike_in_every_process(exported: Exported) -> None:
+    with telemetry.span("low", parent=LOW):
+        pass
+    with telemetry.span("high", parent=HIGH):
+        pass
+    found = exported.spans()
+    assert found.keys() == {"low"}
+    assert (found["low"].attributes or {})[SAMPLE_RATE] == 50
+
+
+def test_what_continues_a_sampled_trace_is_sampled(exported: Exported) -> None:
+    with telemetry.span("high", parent=HIGH_SAMPLED), telemetry.span("inner"):
+        pass
+    found = exported.spans()
+    assert found.keys() == {"high", "inner"}
+    assert (found["inner"].attributes or {})[SAMPLE_RATE] == 100
+
+
+def test_a_failed_span_is_exported_though_its_trace_is_not_sampled(exported: Exported) -> None:
+    def work() -> None:
+        with telemetry.span("outer", parent=HIGH):
+            with telemetry.span("fine"):
+                pass
+            with telemetry.span("inner", attributes={"a": 1}):
+                raise Unavailable("the secret text")
+
+    with pytest.raises(Unavailable):
+        work()
+    found = exported.spans()
+    assert found.keys() == {"outer", "inner"}
+    inner = found["inner"]
+    assert inner.status.description == "Unavailable"
+    assert dict(inner.attributes or {}) == {"a": 1, "error.type": "Unavailable", SAMPLE_RATE: 100.0}
+    assert inner.parent is not None
+    assert found["outer"].context is not None
+    assert inner.parent.span_id == found["outer"].context.span_id
+    assert inner.events == ()
+
+
+def test_an_answer_is_no_failure(exported: Exported) -> None:
+    with pytest.raises(Conflict), telemetry.span("create", parent=LOW):
+        raise Conflict("exists")
+    span = exported.spans()["create"]
+    assert span.status.is_unset
+    assert (span.attributes or {})["toolpulse.answer"] == "Conflict"
+
+
+def test_a_span_continues_the_trace_of_its_parent_and_links_to_the_host(exported: Exported) -> None:
+    with telemetry.span("work", kind="consumer", parent=LOW, link=HIGH):
+        inside = exported.backend.traceparent()
+    span = exported.spans()["work"]
+    assert span.kind is SpanKind.CONSUMER
+    assert span.parent is not None
+    assert (span.parent.trace_id, span.parent.span_id) == (1, 0xAA)
+    assert [link.context.trace_id for link in span.links] == [0xFFFFFFFFFFFFFFFF]
+    assert span.context is not None
+    assert inside == f"00-{1:032x}-{span.context.span_id:016x}-01"
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "00-0-0-00"])
+def test_a_parent_that_is_no_traceparent_begins_a_new_trace(exported: Exported, text: str) -> None:
+    with telemetry.span("work", parent=text, link=text):
+        telemetry.record(telemetry.SENT)
+    assert exported.backend.traceparent() is None
+    assert all(span.parent is None and span.links == () for span in exported.spans().values())
+
+
+@pytest.mark.parametrize(("ratio", "number"), [(0.0, 0), (1.0, 100)])
+def test_a_ratio_of_0_samples_nothing_and_of_1_everything(ratio: float, number: int) -> None:
+    sampler = RatioAndErrors(ratio)
+    step = (1 << 64) // 100
+    decisions = [sampler.should_sample(None, step * n, "x").decision for n in range(100)]
+    assert decisions.count(Decision.RECORD_AND_SAMPLE) == number
+
+
+def test_metrics_have_their_kind_and_attributes(exported: Exported) -> None:
+    telemetry.record(telemetry.SENT, 2, queue="a")
+    telemetry.record(telemetry.SENT, 3, queue="a")
+    telemetry.record(telemetry.REFRESH_AGE, 7)
+    telemetry.record(telemetry.REFRESH_AGE, 9)
+    telemetry.record(telemetry.INVOCATIONS, 12, function="f", outcome="succeeded")
+    telemetry.observe(telemetry.REQUEST_UNITS, lambda: [(4.5, {"container": "feeds"})])
+    assert exported.metrics() == {
+        "toolpulse.queue.sent": [(5, {"queue": "a"})],
+        "toolpulse.refresh.age": [(9, {})],
+        "toolpulse.invocations": [(12, {"function": "f", "outcome": "succeeded"})],
+        "toolpulse.store.request_units": [(4.5, {"container": "feeds"})],
+    }

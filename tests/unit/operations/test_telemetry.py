@@ -1,0 +1,111 @@
+"""Without a backend, telemetry does nothing and imports nothing; with one, messages carry the trace."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from models.errors import Conflict
+from services import telemetry
+from services.telemetry import METRICS, PREFIX, Metric
+
+ROOT = Path(__file__).resolve().parents[3]
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+class Fixed:
+    """A backend with one trace."""
+
+    def traceparent(self) -> str | None:
+        return TRACE
+
+    def span(
+        self,
+        name: str,
+        kind: telemetry.Kind,
+        parent: str | None,
+        link: str | None,
+        attributes: Mapping[str, telemetry.Attribute],
+    ) -> AbstractContextManager[telemetry.Span]:
+        raise AssertionError("not called")
+
+    def record(self, metric: Metric, value: float, attributes: Mapping[str, telemetry.Attribute]) -> None: ...
+
+    def observe(self, metric: Metric, read: Callable[[], Iterable[telemetry.Sample]]) -> None: ...
+
+
+@pytest.fixture
+def on() -> Iterator[None]:
+    telemetry.begin(Fixed())
+    yield
+    telemetry.end()
+
+
+@pytest.mark.parametrize("message", ['{"run_id":"a"}', '{"tool_ids":["a","b"],"run_id":null}', "{}"])
+def test_a_message_carries_the_trace_beside_its_fields(on: None, message: str) -> None:
+    sent = telemetry.with_trace(message)
+    assert json.loads(sent) == {**json.loads(message), "traceparent": TRACE}
+    assert telemetry.trace_of(sent) == TRACE
+    assert len(sent) - len(message) <= 72
+
+
+@pytest.mark.parametrize("message", ["", "text", "[1]", '"{}'])
+def test_a_message_that_is_no_object_stays_as_it_is(on: None, message: str) -> None:
+    assert telemetry.with_trace(message) == message
+
+
+def test_without_telemetry_a_message_stays_as_it_is() -> None:
+    assert telemetry.with_trace('{"run_id":"a"}') == '{"run_id":"a"}'
+
+
+@pytest.mark.parametrize("message", ["", "traceparent", '["traceparent"]', '{"traceparent":7}', '{"a":"traceparent"}'])
+def test_a_message_without_a_trace_has_none(message: str) -> None:
+    assert telemetry.trace_of(message) is None
+
+
+def test_without_telemetry_a_span_does_nothing_and_errors_pass() -> None:
+    with telemetry.span("x") as span:
+        span.set("a", 1)
+        span.fail("b")
+    with pytest.raises(Conflict), telemetry.span("x"):
+        raise Conflict("exists")
+
+
+def test_charges_are_collected_within_a_block_only() -> None:
+    telemetry.charge(1)
+    with telemetry.charged() as outer:
+        telemetry.charge(2)
+        with telemetry.charged() as inner:
+            telemetry.charge(3)
+    telemetry.charge(4)
+    assert (outer, inner) == ([2], [3])
+
+
+def test_every_metric_has_the_prefix_and_a_name_of_its_own() -> None:
+    names = [metric.name for metric in METRICS]
+    assert len(set(names)) == len(names)
+    assert all(name.startswith(PREFIX) for name in names)
+    assert {telemetry.SENT.exposed, telemetry.QUEUE_MESSAGES.exposed} == {
+        "toolpulse_queue_sent_total",
+        "toolpulse_queue_messages",
+    }
+
+
+def test_an_app_without_a_connection_string_does_not_import_opentelemetry() -> None:
+    program = (
+        "import asyncio, sys, tempfile\n"
+        "import function_app\n"
+        "from services import container\n"
+        "settings = {'DATA_DIR': tempfile.mkdtemp(), 'AzureWebJobsStorage': 'UseDevelopmentStorage=true'}\n"
+        "async def main():\n"
+        "    built = await container.build(settings)\n"
+        "    await built.close()\n"
+        "asyncio.run(main())\n"
+        "print([name for name in sys.modules if name.split('.')[0] == 'opentelemetry'])\n"
+    )
+    asked = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert asked.stdout.strip() == "[]"

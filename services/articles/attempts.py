@@ -89,7 +89,7 @@ def attempt_record(
         articles_found=max(ingested.entries, added.new),
         articles_new=added.new,
         articles_stored=added.created,
-        articles_held=len(ingested.written.flood),
+        articles_held=ingested.held,
         collisions_detected=added.joined,
         **outcome,
     )
@@ -180,8 +180,7 @@ def log_outcome(before: Feed, feed: Feed, attempt: Attempt, ingested: Ingested, 
     if took > SLOW_MS:
         event(logging.WARNING, "slow_fetch_detected", duration_ms=took, threshold_ms=SLOW_MS)
     if ingested.quarantine_id is not None:
-        flood = len(ingested.written.flood)
-        event(logging.WARNING, "flood_quarantined", quarantine_id=ingested.quarantine_id, articles=flood)
+        event(logging.WARNING, "flood_quarantined", quarantine_id=ingested.quarantine_id, articles=ingested.held)
     if before.enabled and not feed.enabled:
         event(logging.ERROR, "feed_disabled", reason=feed.disabled_reason)
     elif attempt.status == "FAILED":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TypeVar
 
@@ -19,7 +19,8 @@ from services.articles.identity import Entry, ShortHash, Source, entry_of
 from services.articles.matching import DocumentCache, KnownEntries, candidates_of, seen_document
 from services.articles.merge import SourceAttempt
 from services.articles.quarantine import QuarantinedBatches
-from services.articles.writing import ArticleWriter, Written
+from services.articles.volume import portions
+from services.articles.writing import ArticleWriter, Written, together
 from services.feeds.leases import Lease
 from services.logs import log_event
 from services.ports import Document, Store
@@ -36,8 +37,8 @@ IN_THREAD_ENTRIES = 300
 @dataclass(frozen=True, slots=True)
 class Ingested:
     """The outcome for one feed document. `entries` is the number of entries that could be read, `refused` that of those
-    that could not be ingested. `seen` is the document to save with the feed, `form_hashes` are the hashes to cache
-    afterwards."""
+    that could not be ingested, `held` that of those that were quarantined. `seen` is the document to save with the
+    feed, `form_hashes` are the hashes to cache afterwards."""
 
     entries: int = 0
     refused: int = 0
@@ -45,6 +46,15 @@ class Ingested:
     quarantine_id: str | None = None
     seen: Document | None = None
     form_hashes: tuple[ShortHash, ...] = ()
+    held: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Portion:
+    """The outcome for some entries: `groups` are the hashes of those that could be ingested, by their present form."""
+
+    written: Written
+    groups: dict[ShortHash, str]
 
 
 class EntryIngestion:
@@ -83,31 +93,48 @@ class EntryIngestion:
         if not unknown:
             return Ingested(len(entries), refused, form_hashes=forms)
         attempt = _attempt(lease, source)
-        candidates = await _in_thread_if_many(unknown, lambda: candidates_of(unknown, source, attempt.at, known))
         trust_hashes = feed.last_fetch_time is not None and not feed.recheck_entries
-        written = await self._writer(feed, attempt).write(candidates, known, trust_hashes=trust_hashes)
+        writer = self._writer(feed, attempt)
+        unknown = list({each.form_hash: each for each in unknown}.values())
+        done = [await self._written(each, writer, known, trust_hashes=trust_hashes) for each in portions(unknown)]
+        written = together([each.written for each in done])
         quarantine_id = None
         if written.flood:
             quarantine_id = await self._quarantined.add(feed.feed_id, written.flood, attempt.at)
-        fresh = {each.entry.form_hash: "".join(each.hashes()) for each in candidates}
+        fresh = {form: group for each in done for form, group in each.groups.items()}
         groups = {form: group for form in forms if (group := fresh.get(form) or known.group(form)) is not None}
         return Ingested(
             len(entries),
-            refused + len(unknown) - len(candidates),
-            written,
+            refused + len(unknown) - len(fresh),
+            replace(written, flood=()),
             quarantine_id,
             seen_document(feed.feed_id, known.with_entries(groups.values()), attempt.time),
             tuple(groups),
+            held=len(written.flood),
         )
 
     async def ingest_released(self, lease: Lease, items: Sequence[RawItem]) -> Ingested:
         """Stores a batch that a person released from quarantine. Its entries are in the feed's `seen` document
         already."""
         attempt, known = _attempt(lease, source_of(lease.feed)), KnownEntries()
-        entries = _entries(attempt.source, items)
-        candidates = await _in_thread_if_many(items, lambda: candidates_of(entries, attempt.source, attempt.at, known))
-        written = await self._writer(lease.feed, attempt).write(candidates, known, trust_hashes=False)
-        return Ingested(len(candidates), len(items) - len(candidates), written)
+        writer = self._writer(lease.feed, attempt)
+        done = [
+            await self._written(_entries(attempt.source, each), writer, known, trust_hashes=False)
+            for each in portions(items)
+        ]
+        count = sum(len(each.groups) for each in done)
+        return Ingested(count, len(items) - count, together([each.written for each in done]))
+
+    async def _written(
+        self, entries: Sequence[Entry], writer: ArticleWriter, known: KnownEntries, *, trust_hashes: bool
+    ) -> _Portion:
+        """Stores what is new or changed among these entries."""
+        source, now = writer.attempt.source, writer.attempt.at
+        candidates = await _in_thread_if_many(entries, lambda: candidates_of(entries, source, now, known))
+        written = await writer.write(candidates, known, trust_hashes=trust_hashes)
+        flood = tuple(each._replace(text="") for each in written.flood)  # its texts are cleaned again if it is released
+        groups = {each.entry.form_hash: "".join(each.hashes()) for each in candidates}
+        return _Portion(replace(written, flood=flood), groups)
 
     def saved(self, feed: Feed, ingested: Ingested) -> None:
         """Caches the hashes of the feed document, once `feed` was saved."""

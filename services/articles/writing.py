@@ -45,6 +45,17 @@ class Written:
     flood: tuple[Candidate, ...] = ()
 
 
+def together(parts: Sequence[Written]) -> Written:
+    """The outcome of several writes, in their order."""
+    return Written(
+        frozenset().union(*(each.due for each in parts)),
+        any(each.any_matched for each in parts),
+        sum(each.created for each in parts),
+        tuple(moment for each in parts for moment in each.published),
+        tuple(candidate for each in parts for candidate in each.flood),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class ArticleWriter:
     """Writes the entries of one attempt.

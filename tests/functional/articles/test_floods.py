@@ -10,6 +10,7 @@ from models.operations import IngestionTotals
 from models.quarantine import QuarantineItem
 from models.run import FETCH_FEED
 from services.articles.quarantine import PART_BYTES, Quarantine, QuarantinedBatches
+from services.articles.volume import PORTION
 from services.feeds.claims import IngestMessage
 from services.feeds.leases import Lease, Leases
 from services.ports import Operation, Store
@@ -81,6 +82,21 @@ async def test_a_flood_is_quarantined_once_however_often_it_comes(world: World) 
         await world.poll("a", world.new_worker())
     assert (await quarantined_batch(world)).item_count == MANY
     assert (await world.feed("a")).total_articles_fetched == MANY + 3
+
+
+async def test_a_flood_in_several_portions_is_one_batch(world: World) -> None:
+    many = 2 * PORTION + 1
+    await world.add_feed("a", [item(number) for number in range(many)])
+    await world.poll("a")
+    world.publish(
+        "a", [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(many)]
+    )
+    await world.poll("a")
+    batch_item = await quarantined_batch(world)
+    assert batch_item.item_count == many
+    assert len(await world.articles()) == many
+    feed = await world.feed("a")
+    assert (feed.quarantine_id, feed.total_articles_fetched) == (batch_item.quarantine_id, many)
 
 
 async def test_many_entries_with_new_urls_and_headlines_are_no_flood(world: World) -> None:

@@ -24,7 +24,6 @@ from services.articles.attempts import (
     totals_of,
 )
 from services.articles.entries import Ingested
-from services.articles.writing import Written
 from services.feeds.leases import Lease
 from services.feeds.outcome import Counted, Failure
 from services.fetch.outcome import FetchResult, FetchStatus
@@ -32,7 +31,6 @@ from services.runs.engine import RunEngine, with_attempts
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.documents import NOW, article, attempt, feed, ingestion_batch, observation
-from tests.unit.articles.builders import candidate
 from tests.unit.conftest import Put
 
 LEASE = Lease(feed(), {}, "run1", 2, NOW)
@@ -64,9 +62,8 @@ async def test_an_attempt_added_the_articles_whose_observations_name_it(store: S
 
 
 def test_a_fetch_is_recorded_with_its_result() -> None:
-    flood = tuple(candidate(number) for number in range(4))
     result = FetchResult(FetchStatus.FETCHED, "https://x.example", status_code=200, duration_ms=70)
-    record = attempt_record(LEASE, "fetch", Ingested(9, 0, Written(flood=flood)), AddedArticles(3, 2), result)
+    record = attempt_record(LEASE, "fetch", Ingested(9, held=4), AddedArticles(3, 2), result)
     assert (record.run_id, record.task_name, record.subject, record.attempt_no) == ("run1", "fetch", ID, 2)
     assert (record.started_at, record.status, record.status_code, record.duration_ms) == (NOW, "SUCCEEDED", 200, 70)
     assert (record.articles_found, record.articles_new, record.articles_stored) == (9, 3, 2)
@@ -208,7 +205,7 @@ def test_a_feed_that_was_disabled_has_no_next_try(caplog: pytest.LogCaptureFixtu
 
 
 def test_a_flood_is_logged_with_its_size(caplog: pytest.LogCaptureFixture) -> None:
-    flooded = Ingested(written=Written(flood=(candidate(),)), quarantine_id="BATCH:x")
+    flooded = Ingested(held=1, quarantine_id="BATCH:x")
     assert logged(caplog, SUCCEEDED, flooded)["flood_quarantined"] == {
         "feed_id": ID,
         "quarantine_id": "BATCH:x",

@@ -98,9 +98,7 @@ def terms(container: Container, document: Mapping[str, Any]) -> set[Term]:
 
 
 def _is_indexed(container: Container, name: str) -> bool:
-    if container.indexed_only:
-        return name in container.indexed_only or f"{name}/[]" in container.indexed_only
-    return name not in container.unindexed and not name.startswith("_") and name != "ttl"
+    return container.filterable(name) and not name.startswith("_") and name != "ttl"
 
 
 def _values(path: str, value: Any) -> Iterator[tuple[str, Any]]:

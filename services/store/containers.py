@@ -21,7 +21,8 @@ class Container:
 
     orders         by name; `complete_order` adds the tie-breakers
     unindexed      large fields, which no query filters by
-    indexed_only   if set, only these fields are indexed, and the orders; `name/[]` is a field with an array
+    indexed_only   if set, only these fields are indexed, besides the partition key and the fields of orders: each
+                   indexed value costs request units at every write. `name/[]` is a field with a list
     ids_unique     an id occurs in one partition only, so that the id alone orders the whole container
     numbers        the fields of orders that are numbers; the others are text. A sort value of another type is refused,
                    so that sorting and cursors mean the same in every store
@@ -56,21 +57,30 @@ class Container:
     def filterable(self, path: str) -> bool:
         """Whether an index serves a filter by this top-level field."""
         if self.indexed_only:
-            return path in (*self.indexed_only, "id") or f"{path}/[]" in self.indexed_only
+            return path in (*self._indexed(), "id", "_ts") or f"{path}/[]" in self.indexed_only
         return path not in self.unindexed
 
+    def _indexed(self) -> tuple[str, ...]:
+        sorted_by = sorted(self.sort_fields - {"id"})
+        return tuple(dict.fromkeys((self.partition_key, *self.indexed_only, *sorted_by)))
+
     def indexing_policy(self) -> dict[str, Any]:
-        """The policy in Cosmos's own JSON."""
-        policy: dict[str, Any] = {"indexingMode": "consistent", "automatic": True}
-        if self.indexed_only:
-            policy["includedPaths"] = [{"path": f"/{path}/?"} for path in self.indexed_only]
-            policy["excludedPaths"] = [{"path": "/*"}]
-        else:
-            policy["includedPaths"] = [{"path": "/*"}]
-            policy["excludedPaths"] = [*({"path": f"/{path}/*"} for path in self.unindexed), {"path": '/"_etag"/?'}]
+        """The policy in Cosmos's own JSON. Cosmos indexes `id` and `_ts` in any case."""
         composites = [self.complete_order(name) for name in sorted(self.orders)]
         if not self.ids_unique:
             composites.append(self.key_order())
+        if self.indexed_only:
+            paths = [f"/{path}/?" for path in self._indexed()]
+            included, excluded = [{"path": path} for path in paths], [{"path": "/*"}]
+        else:
+            paths = [f"/{path}/*" for path in self.unindexed] + ['/"_etag"/?', "/_write/?", "/ttl/?"]
+            included, excluded = [{"path": "/*"}], [{"path": path} for path in paths]
+        policy: dict[str, Any] = {
+            "indexingMode": "consistent",
+            "automatic": True,
+            "includedPaths": included,
+            "excludedPaths": excluded,
+        }
         if composites or not self.indexed_only:
             policy["compositeIndexes"] = [
                 [{"path": f"/{path}", "order": direction} for path, direction in pairs] for pairs in composites
@@ -102,7 +112,18 @@ ARTICLES = Container(
         "by_attempt": _ascending("added_by_attempt"),
         "by_analysis_due": _ascending("analysis_due_since"),
     },
-    unindexed=("text_for_analysis", "source_attribution", "canonical", "metadata"),
+    indexed_only=(
+        "entity_type",
+        "status",
+        "deleted_at",
+        "updated_at",
+        "analysis_attempts",
+        "created_article",
+        "source",
+        "headline",
+        "sources/[]",
+        "tags/[]",
+    ),
 )
 DOCUMENTS = Container(
     "documents",
@@ -110,11 +131,32 @@ DOCUMENTS = Container(
     orders={"by_eligibility": _ascending("eligibility", "product_type", "provider", "data_product_id")},
     unindexed=("hints", "provenance", "profile_selection_inputs", "normalization_notes"),
 )
-LOCATORS = Container("locators", "locator")
+LOCATORS = Container("locators", "locator", indexed_only=("locator",))
 MENTIONS = Container(
     "mentions",
     "tool_id",
     orders={"by_published": _ascending("published_at")},
+    unindexed=(
+        "entity_type",
+        "schema_version",
+        "ttl_timestamp",
+        "source_id",
+        "role",
+        "sentiment",
+        "score",
+        "polarity",
+        "analyzer",
+        "analyzer_version",
+        "revision",
+        "matches",
+        "source",
+        "publisher",
+        "headline",
+        "url",
+        "event_id",
+        "created_at",
+        "updated_at",
+    ),
     crowded=True,
 )
 CATALOG = Container(
@@ -124,7 +166,7 @@ CATALOG = Container(
         "by_name": _ascending("primary_name_normalized"),
         "by_dirty_hour": _ascending("marked_hour"),
     },
-    unindexed=("hours", "minutes"),
+    indexed_only=("entity_type", "status"),
 )
 FEEDS = Container(
     "feeds",
@@ -133,19 +175,8 @@ FEEDS = Container(
         "by_priority": (("priority_score", DESCENDING), ("next_fetch_time", ASCENDING)),
         "by_last_success": _ascending("last_successful_fetch"),
     },
-    # A feed is written at each poll, and each field that changes costs more if it is indexed.
-    indexed_only=(
-        "id",
-        "feed_id",
-        "entity_type",
-        "enabled",
-        "priority_score",
-        "next_fetch_time",
-        "last_successful_fetch",
-        "consecutive_errors",
-        "redirect_url",
-        "claimed_until",
-    ),
+    # A feed is written at each poll.
+    indexed_only=("entity_type", "enabled", "redirect_url", "claimed_until", "consecutive_errors"),
     numbers=("priority_score",),
 )
 RUNS = Container(
@@ -155,17 +186,7 @@ RUNS = Container(
         "by_start": _ascending("started_at"),
         "by_subject": _ascending("subject", "started_at"),
     },
-    indexed_only=(
-        "id",
-        "run_id",
-        "entity_type",
-        "workflow_name",
-        "status",
-        "started_at",
-        "subject",
-        "task_name",
-        "feeds/[]",
-    ),
+    indexed_only=("entity_type", "task_name", "workflow_name", "status", "feeds/[]"),
 )
 QUARANTINE = Container(
     "quarantine",

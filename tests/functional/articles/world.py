@@ -248,7 +248,7 @@ class World:
         return sorted(found, key=lambda each: (each["source_id"], each["id"]))
 
     async def locators(self, entity_type: str) -> list[Document]:
-        return await self.all(LOCATORS.name, Where("entity_type", "eq", entity_type))
+        return [each for each in await self.all(LOCATORS.name) if each["entity_type"] == entity_type]
 
     async def runs(self) -> list[Document]:
         return await self.all(RUNS.name, Where("entity_type", "eq", "JobRun"))

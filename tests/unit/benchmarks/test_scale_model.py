@@ -63,7 +63,7 @@ def test_only_indexed_fields_are_terms() -> None:
     article = {"id": "article", "source_id": "a", "text_for_analysis": "long", "tags": ["x", "y"], "status": "pending"}
     assert len(charges.terms(ARTICLES, article)) == 5
     assert len(charges.terms(ARTICLES, {**article, "timestamp": "2026-02-21T20:00:00Z"})) == 8
-    assert len(charges.terms(SENTIMENT_CACHE, {"id": "a", "tool_id": "a", "period": "DAY_7", "score": 1})) == 2
+    assert len(charges.terms(SENTIMENT_CACHE, {"id": "a", "tool_id": "a", "period": "DAY_7", "score": 1})) == 3
 
 
 async def test_every_operation_is_counted_as_its_requests(tmp_path: Path) -> None:

@@ -3,7 +3,17 @@
 import json
 from pathlib import Path
 
-from services.store.containers import ARTICLES, CONTAINERS, DEFAULT_TTL, FEEDS, SENTIMENT_CACHE, Container
+from models.mention import SentimentScore
+from services.store.containers import (
+    ARTICLES,
+    CONTAINERS,
+    DEFAULT_TTL,
+    FEEDS,
+    MENTIONS,
+    SENTIMENT_CACHE,
+    Container,
+    Order,
+)
 
 DEPLOYED = Path(__file__).resolve().parents[3] / "infra" / "bicep" / "containers.json"
 
@@ -41,7 +51,7 @@ def test_the_policy_indexes_everything_but_payload_and_each_order() -> None:
         "indexingMode": "consistent",
         "automatic": True,
         "includedPaths": [{"path": "/*"}],
-        "excludedPaths": [{"path": "/payload/*"}, {"path": '/"_etag"/?'}],
+        "excludedPaths": [{"path": "/payload/*"}, {"path": '/"_etag"/?'}, {"path": "/_write/?"}, {"path": "/ttl/?"}],
         "compositeIndexes": [
             [
                 {"path": "/b", "order": "descending"},
@@ -58,21 +68,23 @@ def test_unique_ids_need_no_index_over_partition_key_and_id() -> None:
 
 
 def test_the_policy_may_index_a_few_fields_only() -> None:
-    policy = {
+    """Besides the partition key, the elements of lists, and the fields of orders."""
+    orders: dict[str, Order] = {"by_b": (("b", "descending"),)}
+    container = Container("x", "pk", orders=orders, indexed_only=("a", "list/[]"))
+    assert container.indexing_policy() == {
         "indexingMode": "consistent",
         "automatic": True,
-        "includedPaths": [{"path": "/a/?"}, {"path": "/b/[]/?"}],
+        "includedPaths": [{"path": "/pk/?"}, {"path": "/a/?"}, {"path": "/list/[]/?"}, {"path": "/b/?"}],
         "excludedPaths": [{"path": "/*"}],
+        "compositeIndexes": Container("x", "pk", orders=orders).indexing_policy()["compositeIndexes"],
     }
-    fields = ("a", "b/[]")
-    assert Container("x", "pk", indexed_only=fields, ids_unique=True).indexing_policy() == policy
-    keys = [{"path": "/pk", "order": "ascending"}, {"path": "/id", "order": "ascending"}]
-    assert Container("x", "pk", indexed_only=fields).indexing_policy() == {**policy, "compositeIndexes": [keys]}
+    served = [name for name in ("pk", "a", "list", "b", "id", "_ts", "c") if container.filterable(name)]
+    assert served == ["pk", "a", "list", "b", "id", "_ts"]
 
 
-def test_an_array_of_which_each_item_is_indexed_can_be_filtered_by() -> None:
-    container = Container("x", "pk", indexed_only=("a", "b/[]"))
-    assert [name for name in ("a", "b", "c") if container.filterable(name)] == ["a", "b"]
+def test_of_a_mention_only_what_queries_need_is_indexed() -> None:
+    fields = SentimentScore.model_fields.keys() | {"id"}
+    assert {name for name in fields if MENTIONS.filterable(name)} == {"id", "tool_id", "published_at", "removed_at"}
 
 
 def test_the_definitions_are_those_that_are_deployed() -> None:

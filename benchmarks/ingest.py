@@ -67,6 +67,13 @@ def serve(url: str, corpus: str, validators: bool) -> None:
 
 
 async def ours(url: str, folder: Path, names: list[str], at_once: int | None) -> list[dict[str, Any]]:
+    from tests.queue_service import queue_service
+
+    async with queue_service(folder / "queues") as queues:
+        return await _ours(url, folder, names, at_once, queues.connection)
+
+
+async def _ours(url: str, folder: Path, names: list[str], at_once: int | None, connection: str) -> list[dict[str, Any]]:
     from models.feed import Feed
     from services import container
     from services.ports import Where, utc_now
@@ -77,7 +84,7 @@ async def ours(url: str, folder: Path, names: list[str], at_once: int | None) ->
             "ALLOW_PRIVATE_ADDRESSES": "true",
             **({"MAX_CONCURRENT_REQUESTS": str(at_once)} if at_once else {}),
             "LOG_LEVEL": "ERROR",
-            "AzureWebJobsStorage": "UseDevelopmentStorage=true",
+            "AzureWebJobsStorage": connection,
         }
     )
     now = utc_now()

@@ -33,6 +33,8 @@ sys.path.insert(0, str(ROOT))
 
 import azure.functions as func  # noqa: E402
 
+from tests.queue_service import QueueService, queue_service  # noqa: E402
+
 OURS = tuple(str(ROOT / name) + os.sep for name in ("triggers", "services", "models"))
 INGESTION = ("claim", "ingest")
 """The stages from "a feed is due" to "its articles are stored"."""
@@ -95,19 +97,6 @@ class Profile:
             stage.changes += 1
 
 
-class Sent(func.Out[list[str]]):
-    """The queue output of a function."""
-
-    def __init__(self) -> None:
-        self.messages: list[str] = []
-
-    def set(self, val: list[str]) -> None:
-        self.messages += val
-
-    def get(self) -> list[str]:
-        return self.messages
-
-
 class Call:
     """The context of a function call, as far as the app uses it."""
 
@@ -139,9 +128,10 @@ def serving() -> Iterator[str]:
 
 
 class App:
-    """Calls the app's functions as the Functions host does."""
+    """Calls the app's functions as the Functions host does. `queues` are those to which the app sends."""
 
-    def __init__(self) -> None:
+    def __init__(self, queues: QueueService) -> None:
+        self._queues = queues
         import function_app
 
         function_app.app.functions_bindings = None  # else the functions can be listed once in a process only
@@ -151,13 +141,10 @@ class App:
 
     async def call(self, name: str, **given: Any) -> tuple[Any, list[str]]:
         """The result of the function, and the messages that it sends."""
-        handler, sent = self._functions[name], Sent()
-        for parameter in inspect.signature(handler).parameters:
-            if parameter == "context":
-                given[parameter] = Call()
-            else:
-                given.setdefault(parameter, sent)
-        return await handler(**given), sent.messages
+        handler = self._functions[name]
+        if "context" in inspect.signature(handler).parameters:
+            given["context"] = Call()
+        return await handler(**given), self._queues.received()
 
 
 def request(method: str, url: str, given: dict[str, str] | None = None, **route: str) -> func.HttpRequest:
@@ -174,37 +161,40 @@ def message(text: str) -> func.QueueMessage:
 
 async def walk() -> list[Stage]:
     """The stages of one article, from its feed to its figures. The app is warmed up by one read."""
-    app, profile = App(), Profile()
+    profile = Profile()
     with serving() as url, tempfile.TemporaryDirectory() as folder:
-        os.environ |= {"DATA_DIR": folder, "STORE": "sqlite", "ALLOW_PRIVATE_ADDRESSES": "true", "LOG_LEVEL": "ERROR"}
-        os.environ |= {"AzureWebJobsStorage": "UseDevelopmentStorage=true", "MANAGEMENT_KEY": ""}
-        from services import container
-
-        sentiment = f"/api/v1/tools/{TOOL}/sentiment"
-        try:
-            await app.call("add_tool", req=request("POST", "/api/v1/tools", {"name": TOOL}))
-            await app.call(
-                "add_feed", req=request("POST", "/api/v1/feeds", {"url": url, "source_name": "Example News"})
-            )
-            await app.call("get_tool_sentiment", req=request("GET", sentiment, tool=TOOL))
-            with profile.stage("claim"):
-                _, claimed = await app.call("ingest_due_feeds", timer_request=None)
-            with profile.stage("ingest"):
-                _, articles = await app.call("ingest_feeds", message=message(claimed[0]))
-            with profile.stage("analyse"):
-                await app.call("analyze_articles", message=message(articles[0]))
-            with profile.stage("refresh"):
-                await app.call("refresh_sentiment_cache", timer_request=None)
-            with profile.stage("serve"):
-                response, _ = await app.call(
-                    "get_tool_sentiment", req=request("GET", f"{sentiment}?period=DAY_30", tool=TOOL)
-                )
-            figures = json.loads(response.get_body())
-            if figures["total_mentions"] != 1:
-                raise SystemExit(f"the figures do not count the article: {figures}")
-        finally:
-            await container.close()
+        async with queue_service(Path(folder) / "queues") as queues:
+            await _walk(App(queues), profile, url, folder, queues.connection)
     return profile.stages
+
+
+async def _walk(app: App, profile: Profile, url: str, folder: str, connection: str) -> None:
+    os.environ |= {"DATA_DIR": folder, "STORE": "sqlite", "ALLOW_PRIVATE_ADDRESSES": "true", "LOG_LEVEL": "ERROR"}
+    os.environ |= {"AzureWebJobsStorage": connection, "MANAGEMENT_KEY": ""}
+    from services import container
+
+    sentiment = f"/api/v1/tools/{TOOL}/sentiment"
+    try:
+        await app.call("add_tool", req=request("POST", "/api/v1/tools", {"name": TOOL}))
+        await app.call("add_feed", req=request("POST", "/api/v1/feeds", {"url": url, "source_name": "Example News"}))
+        await app.call("get_tool_sentiment", req=request("GET", sentiment, tool=TOOL))
+        with profile.stage("claim"):
+            _, claimed = await app.call("ingest_due_feeds", timer_request=None)
+        with profile.stage("ingest"):
+            _, articles = await app.call("ingest_feeds", message=message(claimed[0]))
+        with profile.stage("analyse"):
+            await app.call("analyze_articles", message=message(articles[0]))
+        with profile.stage("refresh"):
+            await app.call("refresh_sentiment_cache", timer_request=None)
+        with profile.stage("serve"):
+            response, _ = await app.call(
+                "get_tool_sentiment", req=request("GET", f"{sentiment}?period=DAY_30", tool=TOOL)
+            )
+        figures = json.loads(response.get_body())
+        if figures["total_mentions"] != 1:
+            raise SystemExit(f"the figures do not count the article: {figures}")
+    finally:
+        await container.close()
 
 
 def distinct(stages: list[Stage]) -> int:

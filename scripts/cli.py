@@ -6,7 +6,8 @@
     .venv/bin/python scripts/cli.py sources
     .venv/bin/python scripts/cli.py ingest --all [--raw-all-sources] [--export FILE]
 
-Results go to stdout, progress and errors to stderr. The exit code is 1 if a change was refused or failed. A feed that
+Articles that a command ingests are analysed by the app that runs beside it; if none runs, by the command. Results go to
+stdout, progress and errors to stderr. The exit code is 1 if a change was refused or failed. A feed that
 could not be fetched is listed, and fetched again when it is due.
 """
 
@@ -31,6 +32,7 @@ from models.errors import ToolpulseError  # noqa: E402
 from scripts import demo  # noqa: E402
 from scripts.commands import articles, feeds, tools  # noqa: E402
 from scripts.commands.form import Group  # noqa: E402
+from scripts.commands.messages import queues_for, worked_off  # noqa: E402
 from scripts.commands.printed import say  # noqa: E402
 from scripts.local_host import Refused  # noqa: E402
 from scripts.local_host.command import name_and_value  # noqa: E402
@@ -73,7 +75,8 @@ def settings_of(given: argparse.Namespace) -> Mapping[str, str]:
 
 
 async def _run(given: argparse.Namespace) -> int:
-    app = await container.build(settings_of(given))
+    settings, kept = await queues_for(settings_of(given))
+    app = await container.build(settings, queues=kept)
     logging.disable(logging.WARNING)
     shown = logging.StreamHandler()
     # The command reports failed fetches itself.
@@ -81,7 +84,7 @@ async def _run(given: argparse.Namespace) -> int:
     logging.getLogger().addHandler(shown)
     try:
         code: int = await given.run(app, given)
-        return code
+        return code if kept is None else max(code, await worked_off(app, kept))
     finally:
         await app.close()
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from models.errors import WrongSettings
 from models.version import VERSION
 from services import logs, telemetry
+from services.articles.announcing import Announcements
 from services.articles.entries import EntryIngestion
 from services.articles.ingestion import Ingestion
 from services.articles.matching import DocumentCache
@@ -38,7 +39,7 @@ from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Policy
 from services.fetch.outcome import credentials_in
 from services.figures.figures import Figures
-from services.mentions.handler import AnalysisHandler
+from services.mentions.handler import AnalysisHandler, article_messages
 from services.mentions.writing import MentionWriter
 from services.operations.health import CacheHealth, Health
 from services.operations.heartbeats import Heartbeats
@@ -49,8 +50,10 @@ from services.parse.news_apis import NEWS_APIS, NewsApi
 from services.ports import Clock, Queues, Store, utc_now
 from services.runs.driver import BACKFILL, DELETE, MERGE, PRIORITIZE, REANALYZE, Workflows
 from services.runs.engine import RunEngine
+from services.runs.starting import RunStarts
 from services.settings import Settings
 from services.tools.catalog import Catalog, Watchlist
+from services.topology import ANALYZE_ARTICLES
 from services.workflows.backfill import Backfill
 from services.workflows.changes import Deletion, FeedChanges, ToolChanges
 from services.workflows.merging import Merging
@@ -99,6 +102,7 @@ class Container:
     ingestion: Ingestion
     articles: Articles
     runs: RunEngine
+    run_starts: RunStarts
     overview: Overview
     quarantine: Quarantine
     resources: AsyncExitStack
@@ -147,8 +151,10 @@ async def build(
     *,
     migrate: bool = True,
     apis: Sequence[NewsApi] = NEWS_APIS,
+    queues: Queues | None = None,
 ) -> Container:
-    """A new container from these settings. With `migrate`, the embedded store is migrated first."""
+    """A new container from these settings. With `migrate`, the embedded store is migrated first. `queues` replaces the
+    queues of the settings."""
     settings = Settings.load(environment, apis)
     enabled = enabled_apis(settings, apis)
     sources_off = sorted({api.name for api in apis} - enabled.keys())
@@ -177,7 +183,7 @@ async def build(
         if migrate and settings.store == "sqlite":
             await _migrate(adapter, clock)
         store = _traced_store(adapter)
-        queues = _traced_queues(_queues(settings, credential))
+        queues = _traced_queues(queues or _queues(settings, credential))
         resources.push_async_callback(queues.close)
         from services.fetch.fetcher import Fetcher
 
@@ -215,11 +221,17 @@ async def build(
         budget = Budget(store, policy, clock)
         hosts = HostStates(store, fetcher.host_reports)
         kept = timedelta(days=settings.dedup_retention_days)
+
+        async def send_articles(source_ids: Sequence[str]) -> None:
+            await queues.send(ANALYZE_ARTICLES, article_messages(source_ids, settings.batch_size))
+
+        announce = Announcements(send_articles).announce
         ingestion = Ingestion(
             store,
             engine,
             FeedPoller(fetcher, enabled, credentials_in(environment), watchlist.tickers, registered=feeds.registered),
-            EntryIngestion(store, DocumentCache(settings.dedup_cache_size), kept),
+            EntryIngestion(store, DocumentCache(settings.dedup_cache_size), kept, announce),
+            announce,
             budget,
             hosts,
             clock,
@@ -234,7 +246,14 @@ async def build(
             heartbeats=heartbeats,
             health=Health(store, queues, heartbeats, clock, VERSION, clock(), sorted(enabled), sources_off),
             upkeep=Upkeep(
-                queues, store, clock, OverdueIngestion(store, engine), analysis.retry_errors, workflows.overdue, budget
+                queues,
+                store,
+                clock,
+                OverdueIngestion(store, engine),
+                analysis.retry_errors,
+                workflows.overdue,
+                announce,
+                budget,
             ),
             feeds=feeds,
             feed_changes=FeedChanges(feeds, workflows),
@@ -250,6 +269,7 @@ async def build(
             ingestion=ingestion,
             articles=articles,
             runs=engine,
+            run_starts=RunStarts(queues, engine),
             overview=Overview(store, feeds, clock),
             quarantine=Quarantine(store, engine, clock),
             resources=resources.pop_all(),

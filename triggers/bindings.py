@@ -1,8 +1,9 @@
 """How functions are declared: `endpoint`, `timer` and `consumer` make a function of a handler.
 
-The arguments of a handler are the container, then those of its trigger, then an output for each queue that it may send
-to. Decorators need the auth level of an endpoint at import, so READ_AUTH_LEVEL is the one setting that is read so
-early. An invalid value means the safer level; services/settings.py reports it.
+The arguments of a handler are the container, then those of its trigger. Services send messages through the Queues port,
+not through output bindings, which send only after the function has returned. Decorators need the auth level of an
+endpoint at import, so READ_AUTH_LEVEL is the one setting that is read so early. An invalid value means the safer level;
+services/settings.py reports it.
 """
 
 import functools
@@ -28,9 +29,6 @@ P = typing.ParamSpec("P")
 Handler = Callable[typing.Concatenate[Container, P], Awaitable[R]]
 Endpoint = Callable[typing.Concatenate[Container, func.HttpRequest, P], Awaitable[func.HttpResponse]]
 
-Messages = func.Out[typing.List[str]]
-"""The queue output of a function. The Functions worker does not index a function with `list[str]` here."""
-
 CONNECTION = "AzureWebJobsStorage"
 OPEN = func.AuthLevel.ANONYMOUS
 READ = OPEN if os.environ.get("READ_AUTH_LEVEL", "").strip().lower() == "anonymous" else func.AuthLevel.FUNCTION
@@ -44,13 +42,11 @@ def endpoint(
     method: str,
     route: str,
     *query: str,
-    sends_to: str | None = None,
     is_management: bool | None = None,
 ) -> Callable[[Endpoint[P]], typing.Any]:
     """An HTTP function under `v1/` that accepts these query parameters and no others.
 
-    All methods but GET are management unless `is_management` is given. With `sends_to`, the handler gets the output
-    `messages`, which sends to that queue.
+    All methods but GET are management unless `is_management` is given.
     """
     managed = method != "GET" if is_management is None else is_management
 
@@ -64,45 +60,34 @@ def endpoint(
             require_query(req, query)
             return await handler(services, req, *args, **kwargs)
 
-        outputs = {"messages": sends_to} if sends_to else {}
-        function = _with_outputs(blueprint, traced(with_problem_responses(with_container(checked))), outputs)
+        function = traced(with_problem_responses(with_container(checked)))
         return blueprint.route(route=f"v1/{route}", methods=[method], auth_level=MANAGE if managed else READ)(function)
 
     return declare
 
 
-def timer(blueprint: func.Blueprint, spec: Timer, **sends_to: str) -> Callable[[Handler[P, None]], typing.Any]:
-    """A timer function. `sends_to` names the queue of each output."""
+def timer(blueprint: func.Blueprint, spec: Timer) -> Callable[[Handler[P, None]], typing.Any]:
+    """A timer function."""
 
     def declare(handler: Handler[P, None]) -> typing.Any:
-        function = _with_outputs(
-            blueprint, traced(beating(spec)(with_container(handler, in_background=True))), sends_to
-        )
+        function = traced(beating(spec)(with_container(handler, in_background=True)))
         trigger = blueprint.timer_trigger(arg_name="timer_request", schedule=spec.schedule, run_on_startup=False)
         return trigger(function)
 
     return declare
 
 
-def consumer(blueprint: func.Blueprint, queue: str, **sends_to: str) -> Callable[[Handler[P, None]], typing.Any]:
-    """A function for each message of `queue`. `sends_to` names the queue of each output.
+def consumer(blueprint: func.Blueprint, queue: str) -> Callable[[Handler[P, None]], typing.Any]:
+    """A function for each message of `queue`.
 
     If the handler raises, the message goes back to its queue; after host.json's maxDequeueCount to the poison queue.
     """
 
     def declare(handler: Handler[P, None]) -> typing.Any:
-        function = _with_outputs(blueprint, traced(with_container(handler, in_background=True)), sends_to)
+        function = traced(with_container(handler, in_background=True))
         return blueprint.queue_trigger(arg_name="message", queue_name=queue, connection=CONNECTION)(function)
 
     return declare
-
-
-def _with_outputs(
-    blueprint: func.Blueprint, function: Callable[..., object], sends_to: dict[str, str]
-) -> Callable[..., object]:
-    for name, queue in sends_to.items():
-        function = blueprint.queue_output(arg_name=name, queue_name=queue, connection=CONNECTION)(function)
-    return function
 
 
 def with_container(handler: Handler[P, R], *, in_background: bool = False) -> Callable[P, Awaitable[R]]:

@@ -9,7 +9,7 @@ from services.articles.reading import CONDITIONS, LAYERS, article_filter
 from services.container import Container
 from services.topology import INGEST_FEEDS
 from services.workflows import changes
-from triggers.bindings import Messages, endpoint
+from triggers.bindings import endpoint
 from triggers.http_codec import (
     MAX_LIMIT,
     choice,
@@ -68,13 +68,13 @@ async def list_quarantine(services: Container, req: func.HttpRequest) -> func.Ht
     return page_response(await services.quarantine.page(status, *page_of(req)))
 
 
-@endpoint(articles_http, "POST", "quarantine/{quarantine_id}/review", sends_to=INGEST_FEEDS)
-async def review_quarantine(services: Container, req: func.HttpRequest, messages: Messages) -> func.HttpResponse:
+@endpoint(articles_http, "POST", "quarantine/{quarantine_id}/review")
+async def review_quarantine(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     body = json_body(req, ("decision", "note"))
     reviewed = await services.quarantine.review(
         req.route_params["quarantine_id"], body.get("decision"), body.get("note")
     )
     if reviewed.batch is not None:
-        messages.set([reviewed.batch.to_message()])
+        await services.queues.send(INGEST_FEEDS, [reviewed.batch.to_message()])
     run_id = reviewed.batch.run_id if reviewed.batch else None
     return json_response({**reviewed.item.shown(), "run_id": run_id})

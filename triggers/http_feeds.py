@@ -5,9 +5,8 @@ import azure.functions as func
 from services.container import Container
 from services.feeds.form import FIELDS, feed_change, new_feed
 from services.feeds.lists import import_opml, write_opml
-from services.runs.driver import run_message
-from services.topology import INGEST_FEEDS, REANALYZE_TOOLS
-from triggers.bindings import Messages, endpoint
+from services.topology import INGEST_FEEDS
+from triggers.bindings import endpoint
 from triggers.http_codec import accepted, json_body, json_response, no_content, page_of, page_response, text_response
 
 feeds_http = func.Blueprint()
@@ -45,13 +44,13 @@ async def get_feed(services: Container, req: func.HttpRequest) -> func.HttpRespo
     return json_response((await services.feeds.get(req.route_params["feed_id"])).shown())
 
 
-@endpoint(feeds_http, "PATCH", "feeds/{feed_id}", sends_to=REANALYZE_TOOLS)
-async def change_feed(services: Container, req: func.HttpRequest, messages: Messages) -> func.HttpResponse:
+@endpoint(feeds_http, "PATCH", "feeds/{feed_id}")
+async def change_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     change = feed_change(json_body(req, FIELDS))
     feed, run = await services.feed_changes.change(req.route_params["feed_id"], change)
     if run is None:
         return json_response(feed.shown())
-    messages.set([run_message(run.run_id)])
+    await services.run_starts.start_after_change(run)
     return json_response({**feed.shown(), "run_id": run.run_id})
 
 
@@ -67,12 +66,12 @@ async def list_feed_history(services: Container, req: func.HttpRequest) -> func.
     return page_response(await services.runs.history(feed.feed_id, *page_of(req)))
 
 
-@endpoint(feeds_http, "POST", "feeds/{feed_id}/fetch", sends_to=INGEST_FEEDS)
-async def fetch_feed(services: Container, req: func.HttpRequest, messages: Messages) -> func.HttpResponse:
+@endpoint(feeds_http, "POST", "feeds/{feed_id}/fetch")
+async def fetch_feed(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     json_body(req, ())
     feed = await services.feeds.get(req.route_params["feed_id"])
     batch = await services.claims.claim(feed.feed_id, services.clock())
     # No feeds: another run has claimed the feed already, and its message was sent.
     if batch.feeds:
-        messages.set([batch.to_message()])
+        await services.queues.send(INGEST_FEEDS, [batch.to_message()])
     return accepted(batch.run_id)

@@ -7,7 +7,7 @@ from services.container import Container
 from services.mentions.handler import article_messages
 from services.operations.metrics import MEDIA_TYPE
 from services.topology import ANALYZE_ARTICLES, QUEUES
-from triggers.bindings import OPEN, Messages, endpoint, with_container
+from triggers.bindings import OPEN, endpoint, with_container
 from triggers.http_codec import (
     integer,
     json_body,
@@ -66,8 +66,8 @@ async def list_queues(services: Container, req: func.HttpRequest) -> func.HttpRe
     return list_response(items, None)
 
 
-@endpoint(operations_http, "POST", "queues/{name}/redrive", sends_to=ANALYZE_ARTICLES)
-async def redrive_queue(services: Container, req: func.HttpRequest, messages: Messages) -> func.HttpResponse:
+@endpoint(operations_http, "POST", "queues/{name}/redrive")
+async def redrive_queue(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     name = req.route_params["name"]
     if name not in QUEUES:
         raise NotFound(f"name: no queue {name!r}; there are {', '.join(QUEUES)}")
@@ -76,6 +76,6 @@ async def redrive_queue(services: Container, req: func.HttpRequest, messages: Me
     if name == ANALYZE_ARTICLES and moved < limit:
         # An analysis that keeps failing leaves an article in error, not a poison message.
         articles = await services.analysis.reset_errors(limit - moved)
-        messages.set(article_messages(articles, services.settings.batch_size))
+        await services.queues.send(ANALYZE_ARTICLES, article_messages(articles, services.settings.batch_size))
         moved += len(articles)
     return json_response({"name": name, "moved": moved})

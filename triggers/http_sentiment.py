@@ -1,17 +1,21 @@
 """Sentiment over HTTP: aggregates from the cache, the mentions behind them, their history, and the cache itself."""
 
+import logging
 import re
+from collections.abc import Sequence
 
 import azure.functions as func
 
 from models.cache import Period, period_named
+from models.errors import Unavailable
 from services.articles.reading import LAYERS
 from services.container import Container
 from services.figures.details import DEFAULT_DAYS, MOST_DAYS
 from services.figures.reader import Served, shown_entry
 from services.figures.refresh import refresh_messages
+from services.logs import log_event
 from services.topology import REFRESH_TOOLS
-from triggers.bindings import Messages, endpoint
+from triggers.bindings import endpoint
 from triggers.http_codec import (
     accepted,
     choice,
@@ -26,35 +30,30 @@ from triggers.http_codec import (
 
 sentiment_http = func.Blueprint()
 
-
-@endpoint(sentiment_http, "GET", "tools/{tool}/sentiment", "hours", "period", sends_to=REFRESH_TOOLS)
-async def get_tool_sentiment(services: Container, req: func.HttpRequest, messages: Messages) -> func.HttpResponse:
-    return _aggregate_response(req, await _read(services, req, messages))
+log = logging.getLogger("toolpulse.http")
 
 
-@endpoint(
-    sentiment_http,
-    "GET",
-    "tools/{tool}/sentiment/evidence",
-    *("hours", "period", "limit", "cursor"),
-    sends_to=REFRESH_TOOLS,
-)
-async def list_tool_evidence(services: Container, req: func.HttpRequest, messages: Messages) -> func.HttpResponse:
-    served = await _read(services, req, messages)
+@endpoint(sentiment_http, "GET", "tools/{tool}/sentiment", "hours", "period")
+async def get_tool_sentiment(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    return _aggregate_response(req, await _read(services, req))
+
+
+@endpoint(sentiment_http, "GET", "tools/{tool}/sentiment/evidence", "hours", "period", "limit", "cursor")
+async def list_tool_evidence(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    served = await _read(services, req)
     entry, (limit, cursor) = served.aggregate.entry, page_of(req)
     mentions = await services.figures.evidence.page(entry, limit, cursor)
     facts = await services.figures.evidence.window_facts(entry, cursor)
     return page_response(mentions, **facts, **served.aggregate.completeness.shown())
 
 
-@endpoint(sentiment_http, "GET", "sentiment/latest", *("hours", "period", "limit", "cursor"), sends_to=REFRESH_TOOLS)
-async def list_latest_sentiment(services: Container, req: func.HttpRequest, messages: Messages) -> func.HttpResponse:
+@endpoint(sentiment_http, "GET", "sentiment/latest", "hours", "period", "limit", "cursor")
+async def list_latest_sentiment(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     period = _period(req)
     page = await services.tools.page(*page_of(req), ("ACTIVE",))
     rows = await services.figures.reader.read_all(page.items, period)
     stale = [row.aggregate.entry.tool_id for row in rows.items if row.refresh]
-    if stale:
-        messages.set(refresh_messages(stale))
+    await _request_refresh(services, stale)
     now = services.clock()
     aggregates = [row.aggregate for row in rows.items]
     shown_rows = [shown_entry(each.entry, each.name, each.completeness, now) for each in aggregates]
@@ -79,13 +78,11 @@ async def delete_tool_cache(services: Container, req: func.HttpRequest) -> func.
     return no_content()
 
 
-@endpoint(sentiment_http, "POST", "cache/refresh", sends_to=REFRESH_TOOLS)
-async def refresh_cache(
-    services: Container, req: func.HttpRequest, messages: Messages, context: func.Context
-) -> func.HttpResponse:
+@endpoint(sentiment_http, "POST", "cache/refresh")
+async def refresh_cache(services: Container, req: func.HttpRequest, context: func.Context) -> func.HttpResponse:
     json_body(req, ())
     begun = await services.figures.refresh.begin(context.invocation_id)
-    messages.set(begun.messages)
+    await services.run_starts.send(begun.run_id, REFRESH_TOOLS, begun.messages)
     return accepted(begun.run_id)
 
 
@@ -98,12 +95,20 @@ def _period(req: func.HttpRequest) -> Period:
     return period_named(req.params.get("hours"), req.params.get("period"))
 
 
-async def _read(services: Container, req: func.HttpRequest, messages: Messages) -> Served:
-    """The aggregate that the request names, with a message for its refresh if one is due."""
+async def _read(services: Container, req: func.HttpRequest) -> Served:
+    """The aggregate that the request names. Asks for its refresh if one is due."""
     served = await services.figures.reader.read(req.route_params["tool"], _period(req))
     if served.refresh:
-        messages.set(refresh_messages([served.aggregate.entry.tool_id]))
+        await _request_refresh(services, [served.aggregate.entry.tool_id])
     return served
+
+
+async def _request_refresh(services: Container, tool_ids: Sequence[str]) -> None:
+    """The read is answered even if the message cannot be sent: the timer refreshes every tool."""
+    try:
+        await services.queues.send(REFRESH_TOOLS, refresh_messages(tool_ids))
+    except Unavailable as error:
+        log_event(log, logging.WARNING, "refresh_not_requested", tools=len(tool_ids), error=str(error))
 
 
 _TAG = re.compile(r'(?:W/)?("[^"]*")')

@@ -5,11 +5,9 @@ import azure.functions as func
 from models.errors import InvalidInput
 from services.container import Container
 from services.mentions.tool_articles import tool_articles
-from services.runs.driver import run_message
 from services.tools.form import CHANGEABLE, FIELDS, new_tool, tool_change
-from services.topology import REANALYZE_TOOLS
 from services.workflows.backfill import preview
-from triggers.bindings import Messages, endpoint
+from triggers.bindings import endpoint
 from triggers.http_codec import accepted, json_body, json_response, list_response, page_of, page_response
 
 tools_http = func.Blueprint()
@@ -26,10 +24,10 @@ async def list_tools(services: Container, req: func.HttpRequest) -> func.HttpRes
     return page_response(await services.tools.page(*page_of(req), wanted))
 
 
-@endpoint(tools_http, "POST", "tools", sends_to=REANALYZE_TOOLS)
-async def add_tool(services: Container, req: func.HttpRequest, messages: Messages) -> func.HttpResponse:
+@endpoint(tools_http, "POST", "tools")
+async def add_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool, run = await services.tool_changes.add(new_tool(json_body(req, FIELDS)))
-    messages.set([run_message(run.run_id)])
+    await services.run_starts.start_after_change(run)
     location = {"Location": f"/api/v1/tools/{tool.tool_id}"}
     return json_response({**tool.shown(), "run_id": run.run_id}, 201, location)
 
@@ -41,31 +39,31 @@ async def get_tool(services: Container, req: func.HttpRequest) -> func.HttpRespo
     return json_response({**tool.shown(), "reanalysis_offered": offered})
 
 
-@endpoint(tools_http, "PATCH", "tools/{tool}", sends_to=REANALYZE_TOOLS)
-async def change_tool(services: Container, req: func.HttpRequest, messages: Messages) -> func.HttpResponse:
+@endpoint(tools_http, "PATCH", "tools/{tool}")
+async def change_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     change = tool_change(json_body(req, CHANGEABLE))
     tool, run = await services.tool_changes.change(req.route_params["tool"], change)
     if run is None:
         return json_response(tool.shown())
-    messages.set([run_message(run.run_id)])
+    await services.run_starts.start_after_change(run)
     return accepted(run.run_id, **tool.shown())
 
 
-@endpoint(tools_http, "POST", "tools/{tool}/merge", sends_to=REANALYZE_TOOLS)
-async def merge_tool(services: Container, req: func.HttpRequest, messages: Messages) -> func.HttpResponse:
+@endpoint(tools_http, "POST", "tools/{tool}/merge")
+async def merge_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     into = json_body(req, ("into",)).get("into")
     if not isinstance(into, str) or not into.strip():
         raise InvalidInput("into", "the id, name or alias of the tool into which this one is merged")
     run = await services.tool_changes.merge(req.route_params["tool"], into)
-    messages.set([run_message(run.run_id)])
+    await services.run_starts.start(run)
     return accepted(run.run_id)
 
 
-@endpoint(tools_http, "POST", "tools/{tool}/reanalyze", sends_to=REANALYZE_TOOLS)
-async def reanalyze_tool(services: Container, req: func.HttpRequest, messages: Messages) -> func.HttpResponse:
+@endpoint(tools_http, "POST", "tools/{tool}/reanalyze")
+async def reanalyze_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     json_body(req, ())
     run = await services.tool_changes.reanalyze(req.route_params["tool"])
-    messages.set([run_message(run.run_id)])
+    await services.run_starts.start(run)
     return accepted(run.run_id)
 
 

@@ -192,6 +192,7 @@ async def _ingestion(bench: Bench) -> None:
         worker.overdue,
         AnalysisHandler(bench.store, bench.writer, bench.clock).retry_errors,
         Workflows(worker.engine, {DELETE: deletion}, bench.clock).overdue,
+        worker.announce,
         Budget(bench.store, Policy(), bench.clock),
     )
     await upkeep.run()  # the first run creates the price of a fetch

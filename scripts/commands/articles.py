@@ -43,7 +43,7 @@ async def sources(app: Container, given: argparse.Namespace) -> int:
 
 
 async def ingest(app: Container, given: argparse.Namespace) -> int:
-    """Fetches each enabled feed once. The app analyses the articles: its clean_up sends the messages."""
+    """Fetches each enabled feed once. The articles are announced to the app (messages.py)."""
     if given.export is not None and (given.export.is_dir() or not given.export.absolute().parent.is_dir()):
         say(f"--export: must be a file in an existing folder, not {given.export}")
         return 1

@@ -125,7 +125,7 @@ async def _run(command: Command) -> int:
         options = read_host_json(command.app / "host.json", os.environ)
         console = Console(options, _any_text(sys.stdout), asyncio.get_running_loop())
         _log_to(console)
-        with contextlib.closing(DataFolder(command.data)) as folder:
+        with contextlib.closing(DataFolder(command.data, origin)) as folder:
             functions = load_functions(command.app, options, os.environ)
             command.check(os.environ)
             console.print(_listing(functions, origin, notes, command.worth_opening))

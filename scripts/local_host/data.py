@@ -37,15 +37,18 @@ CREATE TABLE IF NOT EXISTS timers (
 """
 
 
-class DataFolder:
-    """Locks the folder for one host. Raises Refused if another host has it."""
+LOCK = "host.lock"
 
-    def __init__(self, path: Path) -> None:
+
+class DataFolder:
+    """Locks the folder for one host, which serves at `origin`. Raises Refused if another host has it."""
+
+    def __init__(self, path: Path, origin: str = "") -> None:
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise Refused(f"the data folder {path} cannot be made: {error.strerror}") from None
-        self._lock = _locked(path / "host.lock")
+        self._lock = _locked(path / LOCK, origin)
         try:
             self.connection = _connection(path / "host.sqlite")
         except sqlite3.DatabaseError as error:
@@ -79,20 +82,36 @@ def _connection(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _locked(path: Path) -> IO[str]:
-    """The lock file. The lock ends when the file is closed or the process ends; the file names the process."""
+def origin_of_running_host(path: Path) -> str | None:
+    """Where the host serves that works with this folder now; None if there is none."""
+    try:
+        file = (path / LOCK).open("r+", encoding="ascii")
+    except OSError:
+        return None
+    with file:
+        try:
+            _take(file)
+        except OSError:
+            file.seek(0)
+            return file.read().partition(" ")[2] or None
+    return None
+
+
+def _locked(path: Path, origin: str) -> IO[str]:
+    """The lock file. The lock ends when the file is closed or the process ends; the file names the process and its
+    origin."""
     file = path.open("a+", encoding="ascii")
     try:
         _take(file)
     except OSError:
         file.seek(0)
-        holder = file.read().strip() or "unknown"
+        holder = file.read().partition(" ")[0] or "unknown"
         file.close()
         raise Refused(
             f"another host (process {holder}) works with the data folder {path.parent}: stop it first"
         ) from None
     file.truncate(0)
-    file.write(str(os.getpid()))
+    file.write(f"{os.getpid()} {origin}")
     file.flush()
     return file
 

@@ -20,7 +20,7 @@ from services.articles.matching import DocumentCache, KnownEntries, candidates_o
 from services.articles.merge import SourceAttempt
 from services.articles.quarantine import QuarantinedBatches
 from services.articles.volume import portions
-from services.articles.writing import ArticleWriter, Written, together
+from services.articles.writing import Announce, ArticleWriter, Written, together
 from services.feeds.leases import Lease
 from services.logs import log_event
 from services.ports import Document, Store
@@ -58,10 +58,13 @@ class _Portion:
 
 
 class EntryIngestion:
-    def __init__(self, store: Store, cache: DocumentCache, hashes_kept: timedelta) -> None:
+    """`announce` is called for each group of articles whose analysis is due, once the group is stored."""
+
+    def __init__(self, store: Store, cache: DocumentCache, hashes_kept: timedelta, announce: Announce) -> None:
         self._store = store
         self._cache = cache
         self._kept_seconds = int(hashes_kept.total_seconds())
+        self._announce = announce
         self._quarantined = QuarantinedBatches(store)
 
     async def ingest(self, lease: Lease, document: ParsedDocument) -> Ingested:
@@ -142,7 +145,7 @@ class EntryIngestion:
             self._cache.keep(feed.feed_id, feed.body_hash, ingested.form_hashes)
 
     def _writer(self, feed: Feed, attempt: SourceAttempt) -> ArticleWriter:
-        return ArticleWriter(self._store, attempt, self._kept_seconds, feed.recheck_entries)
+        return ArticleWriter(self._store, attempt, self._kept_seconds, self._announce, feed.recheck_entries)
 
 
 def source_of(feed: Feed, title: str | None = None) -> Source:

@@ -1,15 +1,15 @@
 """Does the work of one message: polls its feeds, stores what is new, saves the feeds, and closes the run.
 
 The feeds of a message are polled at the same time. A fault in one feed never keeps another from being saved. The
-articles of a feed are stored before the attempt, and the attempt before the feed with its `seen` document. So the next
-attempt finds the feed unsaved if a crash left something undone.
+articles of a feed are stored and announced before the attempt is recorded, and the attempt before the feed with its
+`seen` document. So the next attempt finds the feed unsaved if a crash left something undone.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -32,7 +32,7 @@ from services.articles.attempts import (
 from services.articles.entries import EntryIngestion, Ingested
 from services.articles.poll import FeedPoller
 from services.articles.quarantine import QuarantinedBatches
-from services.articles.writing import Written
+from services.articles.writing import Announce, Written
 from services.feeds.budget import Budget
 from services.feeds.claims import ClaimedFeed, IngestMessage
 from services.feeds.hosts import HostStates
@@ -53,14 +53,15 @@ SAVED_EVERY_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class IngestOutcome:
-    """`article_ids`: the articles whose analysis is due, all of them stored."""
+    """`article_ids`: the articles that were announced to analysis, all of them stored."""
 
     article_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Worked:
-    """An attempt whose articles are stored, and the feed as it is to be saved."""
+    """An attempt whose articles are stored and announced, and the feed as it is to be saved. `found_due` are articles
+    of interrupted attempts that were announced again."""
 
     lease: Lease
     after: Feed
@@ -69,11 +70,7 @@ class _Worked:
     tries: int = 0
     released: QuarantineItem | None = None
     corrections: Sequence[Correction] = ()
-
-    @property
-    def uncounted_since(self) -> list[datetime]:
-        """The start times of the interrupted attempts that were not counted before."""
-        return [each.started_at for each in self.lease.feed.interrupted_attempts if each.counted is None]
+    found_due: tuple[str, ...] = ()
 
 
 _Result = _Worked | AtWork | None
@@ -87,6 +84,7 @@ class Ingestion:
         engine: RunEngine,
         poller: FeedPoller,
         entries: EntryIngestion,
+        announce: Announce,
         budget: Budget,
         hosts: HostStates,
         clock: Clock,
@@ -98,6 +96,7 @@ class Ingestion:
         self._engine = engine
         self._poller = poller
         self._entries = entries
+        self._announce = announce
         self._budget = budget
         self._hosts = hosts
         self._clock = clock
@@ -114,9 +113,12 @@ class Ingestion:
 
         A feed that another run has claimed, or another delivery works on, is left alone. Once all other feeds are
         saved, raises the error of a feed that failed in an unforeseen way, or Unavailable, so that the message is
-        delivered again.
+        delivered again. A message that is delivered again first announces the articles that the earlier delivery may
+        have stored and not announced.
         """
         begun = await self._engine.begin(message.run_id, delivery=delivery, invocation_id=invocation_id)
+        feed_ids = {each.feed_id for each in message.feeds}
+        found_due = await self._announce_due(feed_ids, begun.run.started_at) if delivery > 1 else ()
         if message.quarantine_id is not None:
             work = [asyncio.ensure_future(self._release(message, message.quarantine_id, delivery))]
         else:
@@ -128,15 +130,23 @@ class Ingestion:
         if errors:
             raise _worst_of(errors)
         await self._close(replace(begun, run=run), [each.result() for each in work], saved)
-        due = dict.fromkeys(name for each in saved for name in sorted(each.ingested.written.due))
-        # The worker of an earlier attempt may have stored articles and died before its output was sent.
-        since = [began for each in saved for began in each.uncounted_since]
-        if delivery > 1:
-            since.append(begun.run.running_since or begun.run.started_at)
-        if since:
-            feeds = {each.feed_id for each in message.feeds} | {each.lease.feed.feed_id for each in saved}
-            due |= dict.fromkeys(await due_since(self._store, feeds, min(since)))
-        return IngestOutcome(tuple(due))
+        due = [name for each in saved for name in (*sorted(each.ingested.written.due), *each.found_due)]
+        return IngestOutcome(tuple(dict.fromkeys((*due, *found_due))))
+
+    async def _announce_due(self, feed_ids: Collection[str], since: datetime) -> tuple[str, ...]:
+        """Announces the articles of these feeds that became due since then, and returns them."""
+        found = await due_since(self._store, feed_ids, since) if feed_ids else []
+        await self._announce(found)
+        return tuple(found)
+
+    async def _announce_interrupted(self, lease: Lease, delivery: int) -> tuple[str, ...]:
+        """Announces what interrupted attempts of other runs stored: their workers may have died before they did."""
+        since = [
+            each.started_at
+            for each in lease.feed.interrupted_attempts
+            if each.counted is None and (each.run_id != lease.run_id or delivery == 1)
+        ]
+        return await self._announce_due({lease.feed.feed_id}, min(since)) if since else ()
 
     async def _fetch(self, claim: ClaimedFeed, document: Document | None, delivery: int) -> _Result:
         async with self._gate:
@@ -144,14 +154,17 @@ class Ingestion:
             if not isinstance(lease, Lease):
                 return lease
             try:
+                found_due = await self._announce_interrupted(lease, delivery)
                 ingested = Ingested()
                 async with self._poller.polled(lease.feed, lease.started_at) as polled:
                     if polled.document is not None:
                         ingested = await self._entries.ingest(lease, polled.document)
                 failure = failure_of(polled)
                 if failure is not None:
-                    return await self._failed(lease, failure, ingested)
-                return await self._succeeded(lease, polled, ingested)
+                    worked = await self._failed(lease, failure, ingested)
+                else:
+                    worked = await self._succeeded(lease, polled, ingested)
+                return replace(worked, found_due=found_due)
             except ToolpulseError:
                 raise
             except Exception as error:
@@ -208,11 +221,12 @@ class Ingestion:
         lease = await self._leases.acquire(document, message.run_id, number, RELEASE_BATCH, even_disabled=True)
         if not isinstance(lease, Lease):
             return lease
+        found_due = await self._announce_interrupted(lease, 1)
         ingested = await self._entries.ingest_released(lease, await self._quarantined.items(item))
         added, counted, corrections = await self._counted(lease, ingested)
         after = after_release(lease.feed, counted, lease.started_at, quarantine_id)
         record = attempt_record(lease, RELEASE_BATCH, ingested, added, None)
-        return _Worked(lease, after, record, ingested, released=item, corrections=corrections)
+        return _Worked(lease, after, record, ingested, released=item, corrections=corrections, found_due=found_due)
 
     async def _counted(self, lease: Lease, ingested: Ingested) -> tuple[AddedArticles, Counted, list[Correction]]:
         added = AddedArticles()

@@ -1,13 +1,14 @@
 """Writes what entries do to their articles: locator aliases first, then articles with their observations, then hashes.
 
-An article and its observations are one atomic batch. After a crash between the three steps, ingesting the same entries
-again has the same result: an alias without an article gets its article, an article without hashes is found by its
-alias. matching.py decides which article an entry matches, merge.py what changes in it.
+An article and its observations are one atomic batch. Articles are announced to analysis as soon as they are written.
+After a crash between the three steps, ingesting the same entries again has the same result: an alias without an article
+gets its article, an article without hashes is found by its alias. matching.py decides which article an entry matches,
+merge.py what changes in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import cast
@@ -27,6 +28,9 @@ ROUNDS = 20
 """Tries to write an article that other workers write too. In each round, one of the workers succeeds."""
 
 Articles = dict[str, ArticleDocument | None]
+
+Announce = Callable[[Iterable[str]], Awaitable[None]]
+"""Sends messages for articles whose analysis is due. Raises Unavailable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +64,14 @@ def together(parts: Sequence[Written]) -> Written:
 class ArticleWriter:
     """Writes the entries of one attempt.
 
+    `announce` is called for each group of articles that is written.
     `after_interruption`: an interrupted attempt may have written articles and not their hashes.
     """
 
     store: Store
     attempt: SourceAttempt
     hashes_kept_seconds: int
+    announce: Announce
     after_interruption: bool = False
 
     async def write(self, candidates: Sequence[Candidate], known: KnownEntries, *, trust_hashes: bool) -> Written:
@@ -188,7 +194,9 @@ class ArticleWriter:
                 key: merge(articles[key], observations.get(key), group, self.attempt) for key, group in groups.items()
             }
             raced = await self._written(merged)
-            done += [one for key, one in merged.items() if key not in raced]
+            written = [one for key, one in merged.items() if key not in raced]
+            await self.announce([one.matches[0].source_id for one in written if one.makes_analysis_due])
+            done += written
             if not raced:
                 return done
             groups = {key: groups[key] for key in raced}

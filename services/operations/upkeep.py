@@ -1,5 +1,5 @@
-"""The work of `clean_up`, every five minutes: logs the age of the last refresh and the depths of the queues, and finds
-overdue work to send again.
+"""The work of `clean_up`, every five minutes: logs the age of the last refresh and the depths of the queues, and sends
+overdue work again.
 
 The lines are logged even if all queues are empty, so that missing lines can raise an alert.
 """
@@ -14,11 +14,13 @@ from datetime import datetime
 from models.values import unix_seconds
 from services.articles.overdue import OverdueIngestion
 from services.articles.quarantine import QuarantinedBatches
+from services.articles.writing import Announce
 from services.feeds.budget import Budget
 from services.feeds.claims import IngestMessage
 from services.figures.refresh import last_metadata
 from services.logs import log_event
 from services.ports import Clock, QueueDepth, Queues, Store
+from services.runs.driver import run_message
 from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, QUEUES, REANALYZE_TOOLS
 
 log = logging.getLogger("toolpulse.upkeep")
@@ -28,7 +30,7 @@ Found = Callable[[datetime], Awaitable[list[str]]]
 
 @dataclass(frozen=True, slots=True)
 class UpkeepReport:
-    """The caller must send `articles`, `batches` and `runs` to their queues."""
+    """`articles`, `batches` and `runs` were sent to their queues again."""
 
     depths: tuple[QueueDepth, ...]
     articles: tuple[str, ...]
@@ -48,6 +50,7 @@ class Upkeep:
         overdue: OverdueIngestion,
         retried_articles: Found,
         overdue_runs: Found,
+        announce: Announce,
         budget: Budget,
     ) -> None:
         self._queues = queues
@@ -57,6 +60,7 @@ class Upkeep:
         self._quarantined = QuarantinedBatches(store)
         self._retried_articles = retried_articles
         self._overdue_runs = overdue_runs
+        self._announce = announce
         self._budget = budget
 
     async def run(self) -> UpkeepReport:
@@ -75,6 +79,9 @@ class Upkeep:
             tuple(await self._overdue.runs(now, resend=not waits[INGEST_FEEDS])),
             tuple(await self._overdue_runs(now)) if not waits[REANALYZE_TOOLS] else (),
         )
+        await self._announce(report.articles)
+        await self._queues.send(INGEST_FEEDS, [batch.to_message() for batch in report.batches])
+        await self._queues.send(REANALYZE_TOOLS, [run_message(run_id) for run_id in report.runs])
         sent = {"articles": len(report.articles), "batches": len(report.batches), "runs": len(report.runs)}
         if any(sent.values()):
             log_event(log, logging.WARNING, "sent_again", **sent)

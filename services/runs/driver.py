@@ -112,7 +112,7 @@ class Workflows:
 
     async def withdraw(self, run: JobRun) -> None:
         """Deletes a run whose message was not sent, since the change needs no run."""
-        await self.engine.withdraw(run)
+        await self.engine.withdraw(run.run_id)
 
     async def overdue(self, now: datetime) -> list[str]:
         """The runs whose messages must be sent again."""

@@ -92,9 +92,9 @@ class RunEngine:
         """Stores runs that `rules.queued` returned, one by one in any order."""
         await self._store.write_many(RUNS.name, [run.to_document() for run in runs])
 
-    async def withdraw(self, run: JobRun) -> None:
+    async def withdraw(self, run_id: str) -> None:
         """Deletes a run whose message will not be sent."""
-        await self._store.delete(RUNS.name, run.run_id, JobRun.ID)
+        await self._store.delete(RUNS.name, run_id, JobRun.ID)
 
     async def find(self, run_id: str) -> JobRun | None:
         document = await self._store.read(RUNS.name, run_id, JobRun.ID)

@@ -18,6 +18,7 @@ import function_app
 from scripts.local_host.values import Context
 from services import container
 from services.container import Container
+from tests.queue_service import QueueService, queue_service
 
 Handler = Callable[..., Awaitable[func.HttpResponse]]
 FUNCTIONS: dict[str, Handler] = {
@@ -25,21 +26,14 @@ FUNCTIONS: dict[str, Handler] = {
 }
 
 
-class Sent(func.Out[list[str]]):
-    """What a function puts on its queue."""
-
-    def __init__(self) -> None:
-        self.messages: list[str] = []
-
-    def set(self, val: list[str]) -> None:
-        self.messages += val
-
-    def get(self) -> list[str]:
-        return self.messages
+_SERVICES: list[QueueService] = []
+"""The queue service of the test that runs."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
+    """`sent` are the messages that the function sent to any queue."""
+
     status: int
     headers: dict[str, str]
     body: bytes
@@ -74,21 +68,31 @@ async def call(
         route_params=route_params,
         body=content,
     )
-    sent = Sent()
+    for service in _SERVICES:
+        service.received()
     context = Context(f"invocation of {name}", name, "", "", threading.local())
     _, *others = inspect.signature(FUNCTIONS[name]).parameters
-    response = await FUNCTIONS[name](request, **{each: context if each == "context" else sent for each in others})
+    response = await FUNCTIONS[name](request, **dict.fromkeys(others, context))
     said = {**response.headers, "Content-Type": response.mimetype}
-    return Answer(response.status_code, said, response.get_body(), [json.loads(each) for each in sent.messages])
+    sent = [json.loads(message) for service in _SERVICES for message in service.received()]
+    return Answer(response.status_code, said, response.get_body(), sent)
 
 
 @pytest.fixture
-def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+async def queue_server(tmp_path: Path) -> AsyncIterator[QueueService]:
+    async with queue_service(tmp_path / "queues") as service:
+        _SERVICES.append(service)
+        yield service
+        _SERVICES.remove(service)
+
+
+@pytest.fixture
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, queue_server: QueueService) -> pytest.MonkeyPatch:
     """What the app's settings are read from, before it is first asked for."""
     for name in ("STORE", "COSMOS_ENDPOINT", "MANAGEMENT_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("DATA_DIR", str(tmp_path))
-    monkeypatch.setenv("AzureWebJobsStorage", "UseDevelopmentStorage=true")
+    monkeypatch.setenv("AzureWebJobsStorage", queue_server.connection)
     return monkeypatch
 
 

@@ -11,13 +11,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from xml.etree import ElementTree
 
+import aiohttp
 import pytest
 
 from scripts.demo import MARK
 from scripts.demo.newsroom import PRODUCTS
 from scripts.demo.server import Newsstand, served
+from services.topology import TIMERS
 from tests.builders import Watch
-from tests.hosting import ROOT, host_environment
+from tests.hosting import ROOT, host_environment, running_host
 
 NOW = datetime.now(UTC) - timedelta(minutes=5)
 
@@ -91,6 +93,35 @@ async def test_feeds_are_added_ingested_and_exported_in_either_layer(cli: Cli, b
     lines = (await cli.run("sources")).splitlines()
     assert lines[0].split() == ["source_name", "article_count", "avg_age_hours"]
     assert len({line.rindex(line.split()[-1]) + len(line.split()[-1]) for line in lines}) == 1, "aligned"
+
+
+async def test_articles_that_no_app_can_analyse_are_analysed_by_the_command(cli: Cli, base: str) -> None:
+    await cli.run("tools", "add", "Quorvia")
+    await cli.run("feeds", "add", f"{base}/demo-dev-wire/feed")
+    exported = cli.data / "articles.json"
+    await cli.run("ingest", "--all", "--export", str(exported))
+    found = len(json.loads(exported.read_text()))
+    assert f"it analyses {found} articles itself" in cli.said
+    assert f"{found} of {found} articles analysed" in cli.said
+    await cli.run("ingest", "--all", "--export", str(exported))
+    assert {each["status"] for each in json.loads(exported.read_text())} == {"analyzed"}
+    assert "analys" not in cli.said
+
+
+async def test_articles_are_analysed_by_the_app_that_runs_beside_the_command(cli: Cli, base: str) -> None:
+    """Its timers are off, so only the messages of the command can start its work."""
+    off = {f"AzureWebJobs.{timer.name}.Disabled": "1" for timer in TIMERS}
+    settings = {**off, "DATA_DIR": str(cli.data), "READ_AUTH_LEVEL": "anonymous"}
+    async with running_host(data=cli.data, settings=settings) as host, aiohttp.ClientSession(host.url) as web:
+        await cli.run("feeds", "add", f"{base}/demo-dev-wire/feed")
+        await cli.run("ingest", "--all")
+        assert "analys" not in cli.said
+        statuses = {"pending"}
+        async with asyncio.timeout(20):
+            while statuses != {"analyzed"}:
+                await asyncio.sleep(0.05)
+                async with web.get("/api/v1/articles?limit=500") as response:
+                    statuses = {each["status"] for each in (await response.json())["items"]}
 
 
 async def test_what_the_demo_has_in_its_data_folder_is_fetched_from_there(tmp_path: Path, base: str) -> None:

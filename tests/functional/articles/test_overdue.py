@@ -44,7 +44,16 @@ async def _none(now: datetime) -> list[str]:
 def upkeep_of(world: World, queues: Depths | None = None) -> Upkeep:
     """The upkeep of an app that only ingests."""
     budget = Budget(world.store, Policy(), world.clock)
-    return Upkeep(queues or Depths(), world.store, world.clock, world.worker.overdue, _none, _none, budget)
+    return Upkeep(
+        queues or Depths(),
+        world.store,
+        world.clock,
+        world.worker.overdue,
+        _none,
+        _none,
+        world.worker.announce,
+        budget,
+    )
 
 
 async def test_articles_that_stay_pending_are_sent_again_once_an_hour_and_not_for_ever(world: World) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
@@ -20,6 +21,7 @@ from services.parse.news_apis import NEWS_APIS, NewsApi
 from services.settings import Settings, table
 from services.store.containers import FEEDS
 from tests.functional.articles.world import SettableClock
+from tests.queue_service import queue_service
 
 
 def query(tickers: Sequence[str], first: date, last: date) -> Mapping[str, str]:
@@ -83,13 +85,22 @@ class Newswire:
         return web.Response(text=json.dumps(found), content_type="application/json")
 
 
-async def test_a_third_api_is_polled_from_the_next_claiming_tick_and_its_articles_arrive(tmp_path: Path) -> None:
+@pytest.fixture
+async def storage(tmp_path: Path) -> AsyncIterator[str]:
+    """The connection string of a queue service."""
+    async with queue_service(tmp_path / "queues") as queues:
+        yield queues.connection
+
+
+async def test_a_third_api_is_polled_from_the_next_claiming_tick_and_its_articles_arrive(
+    tmp_path: Path, storage: str
+) -> None:
     clock = SettableClock(datetime(2026, 2, 21, 20, tzinfo=UTC))
     api = Newswire()
     await api.server.start_server()
     environment = {
         "DATA_DIR": str(tmp_path),
-        "AzureWebJobsStorage": "UseDevelopmentStorage=true",
+        "AzureWebJobsStorage": storage,
         "ALLOW_PRIVATE_ADDRESSES": "true",
         "API_TICKERS": "AAPL,MSFT,TSLA",
         "NEWSWIRE_TOKEN": "secret",

@@ -149,11 +149,22 @@ class Shelf:
 
 
 class Worker:
-    """One process that claims and ingests."""
+    """One process that claims and ingests. `announced` are the articles that it sent to analysis, and the queue fails
+    with `announcing_fails`."""
 
     def __init__(self, store: Store, shelf: Fetches, clock: Clock, settings: Settings, ids: Iterator[Any]) -> None:
+        self.announced: list[str] = []
+        self.announcing_fails: Exception | None = None
+
         def new_id() -> str:
             return f"run-{next(ids)}"
+
+        async def announce(source_ids: Iterable[str]) -> None:
+            if self.announcing_fails is not None:
+                raise self.announcing_fails
+            self.announced += source_ids
+
+        self.announce = announce
 
         apis = enabled_apis(settings)
         self.engine = RunEngine(store, clock, new_id)
@@ -166,7 +177,8 @@ class Worker:
             store,
             self.engine,
             FeedPoller(shelf, apis, credentials_in({}), registered=FeedRegistry(store, clock).registered),
-            EntryIngestion(store, DocumentCache(settings.dedup_cache_size), kept),
+            EntryIngestion(store, DocumentCache(settings.dedup_cache_size), kept, announce),
+            announce,
             Budget(store, Policy(), clock),
             self.hosts,
             clock,

@@ -55,7 +55,7 @@ async def test_a_run_is_accepted_found_and_withdrawn(engine: RunEngine, watch: W
     found = await engine.find(run.run_id)
     assert found == run
     assert (run.status, run.subject, run.started_at) == ("QUEUED", "tool", watch.now)
-    await engine.withdraw(run)
+    await engine.withdraw(run.run_id)
     assert await engine.find(run.run_id) is None
 
 

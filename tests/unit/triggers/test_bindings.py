@@ -11,9 +11,9 @@ import pytest
 
 from models.errors import NotAllowed
 from services.container import Container
-from services.topology import CLEAN_UP, INGEST_FEEDS, REFRESH_TOOLS
+from services.topology import CLEAN_UP, INGEST_FEEDS
 from tests.hosting import ROOT
-from triggers.bindings import Messages, consumer, endpoint, require_management, timer
+from triggers.bindings import consumer, endpoint, require_management, timer
 
 
 def request(headers: dict[str, str] | None = None) -> func.HttpRequest:
@@ -57,45 +57,42 @@ def declared(blueprint: func.Blueprint) -> tuple[typing.Any, list[dict[str, typi
     ("method", "is_management", "level"),
     [("GET", None, "FUNCTION"), ("GET", True, "FUNCTION"), ("POST", None, "FUNCTION"), ("DELETE", None, "FUNCTION")],
 )
-def test_an_endpoint_is_a_route_with_a_queue_output(method: str, is_management: bool | None, level: str) -> None:
+def test_an_endpoint_is_a_route(method: str, is_management: bool | None, level: str) -> None:
     blueprint = func.Blueprint()
 
-    @endpoint(blueprint, method, "things/{id}", sends_to=REFRESH_TOOLS, is_management=is_management)
-    async def change_thing(services: Container, req: func.HttpRequest, messages: Messages) -> func.HttpResponse:
+    @endpoint(blueprint, method, "things/{id}", is_management=is_management)
+    async def change_thing(services: Container, req: func.HttpRequest) -> func.HttpResponse:
         raise AssertionError("never called")
 
     function, bindings = declared(blueprint)
-    route, queue = bindings[1], bindings[0]
+    (route,) = (each for each in bindings if each["type"] == "httpTrigger")
     assert (route["route"], route["authLevel"].name) == ("v1/things/{id}", level)
     assert [each.value for each in route["methods"]] == [method]
-    assert (queue["name"], queue["queueName"]) == ("messages", REFRESH_TOOLS)
+    assert {each["type"] for each in bindings} == {"httpTrigger", "http"}
     assert function.__name__ == "change_thing"
 
 
 def test_the_worker_sees_the_bindings_of_a_handler_and_not_its_container() -> None:
     blueprint = func.Blueprint()
 
-    @consumer(blueprint, INGEST_FEEDS, articles=REFRESH_TOOLS)
-    async def work(services: Container, message: func.QueueMessage, articles: Messages) -> None:
+    @consumer(blueprint, INGEST_FEEDS)
+    async def work(services: Container, message: func.QueueMessage) -> None:
         raise AssertionError("never called")
 
     function, bindings = declared(blueprint)
-    assert list(inspect.signature(function).parameters) == ["message", "articles", "context"]
+    assert list(inspect.signature(function).parameters) == ["message", "context"]
     hints = typing.get_type_hints(function)
-    assert hints == {"message": func.QueueMessage, "articles": Messages, "context": func.Context, "return": type(None)}
-    assert [(each["name"], each["queueName"]) for each in bindings] == [
-        ("articles", REFRESH_TOOLS),
-        ("message", INGEST_FEEDS),
-    ]
+    assert hints == {"message": func.QueueMessage, "context": func.Context, "return": type(None)}
+    assert [(each["name"], each["queueName"]) for each in bindings] == [("message", INGEST_FEEDS)]
 
 
 def test_a_timer_has_the_schedule_of_the_topology() -> None:
     blueprint = func.Blueprint()
 
-    @timer(blueprint, CLEAN_UP, runs=REFRESH_TOOLS)
-    async def tick(services: Container, timer_request: func.TimerRequest, runs: Messages) -> None:
+    @timer(blueprint, CLEAN_UP)
+    async def tick(services: Container, timer_request: func.TimerRequest) -> None:
         raise AssertionError("never called")
 
     function, bindings = declared(blueprint)
-    assert list(inspect.signature(function).parameters) == ["timer_request", "runs", "context"]
-    assert bindings[1]["schedule"] == CLEAN_UP.schedule
+    assert list(inspect.signature(function).parameters) == ["timer_request", "context"]
+    assert bindings[0]["schedule"] == CLEAN_UP.schedule

@@ -1,0 +1,63 @@
+"""What a request answers and leaves behind if the queue service refuses its message."""
+
+from typing import Any
+
+import pytest
+
+from models.run import JobRun
+from services.container import Container
+from tests.functional.api.conftest import call
+from tests.queue_service import QueueService
+
+
+async def runs(app: Container) -> list[JobRun]:
+    return (await app.runs.page(100, None)).items
+
+
+@pytest.fixture
+async def refusing(app: Container, queue_server: QueueService) -> QueueService:
+    """The queue service refuses all messages; the catalog has two tools and a feed, and there are no runs."""
+    for name in ("Quorvia", "Tarnwick"):
+        assert (await call("add_tool", body={"name": name})).status == 201
+    await call("add_feed", body={"url": "https://example.com/feed", "source_name": "Example", "id": "example"})
+    for run in await runs(app):
+        await app.runs.withdraw(run.run_id)
+    queue_server.refuses = True
+    return queue_server
+
+
+REQUESTS: list[tuple[str, dict[str, Any], dict[str, str]]] = [
+    ("reanalyze_tool", {}, {"tool": "Quorvia"}),
+    ("merge_tool", {"into": "Tarnwick"}, {"tool": "Quorvia"}),
+    ("refresh_cache", {}, {}),
+]
+
+
+@pytest.mark.parametrize(("name", "body", "route"), REQUESTS)
+async def test_work_that_nobody_will_start_is_not_accepted(
+    app: Container, refusing: QueueService, name: str, body: dict[str, Any], route: dict[str, str]
+) -> None:
+    refused = await call(name, body=body, **route)
+    assert (refused.status, refused.mimetype) == (503, "application/problem+json")
+    assert (refused.headers["Retry-After"], await runs(app)) == ("5", [])
+    refusing.refuses = False
+    accepted = await call(name, body=body, **route)
+    assert (accepted.status, len(accepted.sent)) == (202, 1)
+    assert [run.run_id for run in await runs(app)] == [accepted.json["run_id"]]
+
+
+CHANGES: list[tuple[str, int, dict[str, Any], dict[str, str]]] = [
+    ("add_tool", 201, {"name": "Moorlight"}, {}),
+    ("change_tool", 202, {"aliases": ["QV"]}, {"tool": "Quorvia"}),
+    ("change_feed", 200, {"source_priority": 7}, {"feed_id": "example"}),
+]
+
+
+@pytest.mark.parametrize(("name", "status", "body", "route"), CHANGES)
+async def test_a_change_that_is_stored_is_answered_and_its_run_starts_later(
+    app: Container, refusing: QueueService, name: str, status: int, body: dict[str, Any], route: dict[str, str]
+) -> None:
+    changed = await call(name, body=body, **route)
+    assert (changed.status, changed.sent) == (status, [])
+    (run,) = await runs(app)
+    assert (run.run_id, run.status) == (changed.json["run_id"], "QUEUED")

@@ -1,0 +1,103 @@
+"""Stored articles are announced to analysis at once, and after a crash by whoever works on their feed next."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from models.errors import Unavailable
+from services.feeds.claims import IngestMessage
+from services.fetch.outcome import FetchRequest, FetchResult
+from tests.functional.articles.dying import Died, DiesSavingFeeds
+from tests.functional.articles.world import Shelf, Worker, World, item
+
+
+class Hanging:
+    """A shelf on which one feed hangs until the test lets it answer."""
+
+    def __init__(self, shelf: Shelf, feed_id: str) -> None:
+        self._shelf = shelf
+        self._hangs = feed_id
+        self.answers = asyncio.Event()
+
+    async def fetch(self, request: FetchRequest) -> FetchResult:
+        if self._hangs in request.url:
+            await self.answers.wait()
+        return await self._shelf.fetch(request)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(5):
+        while not condition():  # noqa: ASYNC110 (another task makes it true)
+            await asyncio.sleep(0.01)
+
+
+async def all_in_one_message(world: World) -> IngestMessage:
+    (batch,) = await world.worker.claims.claim_every(world.clock.now)
+    return batch
+
+
+async def ids(world: World) -> set[str]:
+    return {each["source_id"] for each in await world.articles()}
+
+
+async def test_a_hanging_feed_does_not_delay_the_articles_of_the_others(world: World) -> None:
+    for name, number in (("hanging", 1), ("quick", 2), ("other", 3)):
+        await world.add_feed(name, [item(number)])
+    shelf = Hanging(world.shelf, "hanging")
+    worker = world.new_worker(shelf=shelf)
+    working = asyncio.create_task(worker.ingestion.ingest(await all_in_one_message(world)))
+    await until(lambda: len(worker.announced) == 2)
+    assert set(worker.announced) == await ids(world)
+    shelf.answers.set()
+    await working
+    assert sorted(worker.announced) == sorted(await ids(world))
+
+
+async def test_an_article_is_stored_before_it_is_announced_and_its_feed_saved_afterwards(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+    worker = world.new_worker(DiesSavingFeeds(world.store))
+    with pytest.raises(Died):
+        await worker.ingestion.ingest(await all_in_one_message(world))
+    assert set(worker.announced) == await ids(world) != set()
+
+
+async def _unannounced(world: World) -> IngestMessage:
+    """The message of a worker that stored one article and could not announce it."""
+    await world.add_feed("a", [item(1)])
+    batch = await all_in_one_message(world)
+    worker = world.new_worker()
+    worker.announcing_fails = Unavailable("the queues did not answer")
+    with pytest.raises(Unavailable):
+        await worker.ingestion.ingest(batch)
+    assert (worker.announced, len(await ids(world))) == ([], 1)
+    return batch
+
+
+async def test_a_message_that_is_delivered_again_announces_what_is_due_before_it_polls(world: World) -> None:
+    batch = await _unannounced(world)
+    shelf = Hanging(world.shelf, "a.")
+    worker = world.new_worker(shelf=shelf)
+    working = asyncio.create_task(worker.ingestion.ingest(batch, 2))
+    await until(lambda: worker.announced != [])
+    assert set(worker.announced) == await ids(world)
+    shelf.answers.set()
+    await working
+    assert worker.announced == [*await ids(world)]
+
+
+async def test_the_next_run_announces_what_an_interrupted_attempt_stored(world: World) -> None:
+    """Also if the entry has left the feed since."""
+    await _unannounced(world)
+    world.clock.forward(minutes=11)
+    world.publish("a", [])
+    worker = world.new_worker()
+    assert set((await world.poll("a", worker)).article_ids) == set(worker.announced) == await ids(world)
+
+
+async def test_an_attempt_after_a_saved_one_announces_nothing_again(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+    await world.poll("a")
+    worker: Worker = world.new_worker()
+    await world.poll("a", worker)
+    assert worker.announced == []

@@ -111,7 +111,7 @@ async def test_attempts_are_recorded_in_their_run_and_read_back_without_those_th
 
 async def test_attempts_of_a_run_that_is_gone_are_not_recorded(engine: RunEngine) -> None:
     run = await begun(engine)
-    await engine.withdraw(run)
+    await engine.withdraw(run.run_id)
     await engine.record(run, [fetched("a")])
     assert await engine.find("run-1") is None
 

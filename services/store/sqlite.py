@@ -19,7 +19,7 @@ import orjson
 from models.errors import ChangedMeanwhile
 from services.ports import BatchOutcome, Clock, Document, Operation, Page, Query, Where
 from services.store import plans, rules, sqlite_sql
-from services.store.sqlite_connection import MOST_CONNECTIONS, Threads, is_busy, translated
+from services.store.sqlite_connection import MOST_CONNECTIONS, Threads
 from services.store.sqlite_sql import STATEMENTS
 from services.store.sqlite_writes import ABSENT, ANYTHING, PRESENT, Commits, Needs, Write, padded
 
@@ -166,12 +166,8 @@ class SqliteStore:
         await self._each_written(container, documents, ANYTHING)
 
     async def ping(self) -> None:
-        connection = await self._threads.opened()
-        try:
-            connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
-        except sqlite3.Error as error:
-            if not is_busy(error):  # a busy store is alive
-                raise translated(error) from error
+        await self._threads.opened()
+        self._threads.check()
 
     async def close(self) -> None:
         await self._threads.close()

@@ -1,4 +1,4 @@
-"""The embedded store's file and the threads that work on it: opening, connections, locks, housekeeping.
+"""The embedded store's file and the threads that work on it: opening, connections, locks, errors.
 
 A point read, and a single write when no other thread has the write lock, runs on the event loop: it takes 10 to 50
 microseconds and never an fsync, less than handing it to a thread would cost. Work that may wait or take longer (a busy
@@ -13,13 +13,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
 from models.errors import Unavailable
 from services.ports import Clock
 from services.store import sqlite_sql
+from services.store.sqlite_housekeeper import Housekeeper
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
@@ -28,27 +29,45 @@ READING_THREADS = 4
 MOST_CONNECTIONS = READING_THREADS + 3
 """The event loop's, the writer's, the readers' and the housekeeper's."""
 
+HOUSEKEEPER_WAITS_SECONDS = 0.25  # for another process's lock: our own writers may wait for the housekeeper meanwhile
 PAGE_BYTES = 8192  # several documents, not one and an empty half
 CACHE_KIB = 3_000
 WRITER_CACHE_KIB = 8_000
 """Enough for all pages of a batch. With a smaller cache, pages of indexes are written twice and read again."""
 
-CHECKPOINT_SECONDS = 1.0
-HOUSEKEEPER_WAITS_SECONDS = 0.25  # for another process's lock: our own writers may wait for the housekeeper meanwhile
-LARGE_LOG_PAGES = 2048  # 16 MB
-PURGE_BATCH = 500
 WASTED_PAGES = 512  # 4 MB
 
 
-def is_busy(error: sqlite3.Error) -> bool:
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_NOT_WRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR)
+
+
+def _code(error: sqlite3.Error) -> int:
     # The low byte is the error, the other bytes are its reason. Errors of the Python module itself have no code.
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
-def translated(error: sqlite3.Error) -> Unavailable:
+def is_busy(error: sqlite3.Error) -> bool:
+    return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def damaged(path: Path, why: object) -> Unavailable:
+    return Unavailable(
+        f"{path} is damaged, or no database of this program ({why}): "
+        "restore a backup, or move the file away to start with an empty store"
+    )
+
+
+def translated(error: sqlite3.Error, path: Path) -> Unavailable:
+    code = _code(error)
     if is_busy(error):
         return Unavailable("the store was busy for longer than its budget", retry_after=1.0)
+    if code in _DAMAGED:
+        return damaged(path, error)
+    if code == sqlite3.SQLITE_FULL:
+        return Unavailable(f"no space is left on the disk of {path}: make room")
+    if code in _NOT_WRITABLE:
+        return Unavailable(f"{path} cannot be used ({error}): check its folder, the rights and the disk")
     return Unavailable(f"the store failed: {error}")
 
 
@@ -82,6 +101,17 @@ class Threads:
         self._of_thread = threading.local()
         self._of_all_threads: list[sqlite3.Connection] = []
 
+    def check(self) -> None:
+        """Raises Unavailable if damage of the file is known. Reads the file a little."""
+        if self._housekeeper is not None and self._housekeeper.damage is not None:
+            raise damaged(self._path, self._housekeeper.damage)
+        if self._inline is not None:
+            try:
+                self._inline.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+            except sqlite3.Error as error:
+                if not is_busy(error):  # a busy store is alive
+                    raise translated(error, self._path) from error
+
     async def opened(self) -> sqlite3.Connection:
         """The connection of the event loop. Opens the file at the first call."""
         while self._inline is None:
@@ -95,7 +125,7 @@ class Threads:
                 return work(connection)
             except sqlite3.Error as error:
                 if not is_busy(error):
-                    raise translated(error) from error
+                    raise translated(error, self._path) from error
         return await self._in_thread(self._readers, work)
 
     async def write(self, work: Work[T], *, inline: bool) -> T:
@@ -106,7 +136,7 @@ class Threads:
                 return work(connection)
             except sqlite3.Error as error:
                 if not is_busy(error):
-                    raise translated(error) from error
+                    raise translated(error, self._path) from error
             finally:
                 self._write_lock.release()
                 self._note_write()
@@ -123,7 +153,9 @@ class Threads:
             return
         connection = open_file(self._path, self._wait_seconds)
         connection.execute("PRAGMA busy_timeout = 0")
-        self._housekeeper = Housekeeper(self._path, self._clock, self._write_lock, self._purge_seconds)
+        with _closed_on_error(connection):
+            keeping = connect(self._path, HOUSEKEEPER_WAITS_SECONDS)
+        self._housekeeper = Housekeeper(keeping, self._clock, self._write_lock, self._purge_seconds)
         self._housekeeper.start()
         self._inline = connection
 
@@ -158,7 +190,7 @@ class Threads:
             connection = getattr(self._of_thread, "connection", None)
             if connection is None:
                 cache_kib = WRITER_CACHE_KIB if pool is self._writer else CACHE_KIB
-                connection = self._of_thread.connection = _connect(self._path, self._wait_seconds, cache_kib)
+                connection = self._of_thread.connection = connect(self._path, self._wait_seconds, cache_kib)
                 self._of_all_threads.append(connection)
             return work(connection)
 
@@ -170,7 +202,7 @@ class Threads:
         try:
             return await asyncio.get_running_loop().run_in_executor(pool, job)
         except sqlite3.Error as error:
-            raise translated(error) from error
+            raise translated(error, self._path) from error
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if self._closed and task is not None and not task.cancelling():
@@ -188,7 +220,7 @@ class Threads:
                 connection.close()
 
 
-def _connect(path: Path, wait_seconds: float, cache_kib: int = CACHE_KIB) -> sqlite3.Connection:
+def connect(path: Path, wait_seconds: float, cache_kib: int = CACHE_KIB) -> sqlite3.Connection:
     """A connection that commits each statement by itself and leaves checkpoints to the housekeeper."""
     connection = sqlite3.connect(
         path, timeout=wait_seconds, isolation_level=None, check_same_thread=False, cached_statements=512
@@ -221,7 +253,7 @@ def open_file(path: Path, wait_seconds: float) -> sqlite3.Connection:
     pause = 0.002
     while True:
         try:
-            connection = _connect(path, wait_seconds)
+            connection = connect(path, wait_seconds)
             with _closed_on_error(connection):
                 _bring_up_to_date(connection)
                 _shrink(connection)
@@ -229,7 +261,7 @@ def open_file(path: Path, wait_seconds: float) -> sqlite3.Connection:
         except sqlite3.Error as error:
             # Unlike a statement, the switch to a write-ahead log does not wait for other processes.
             if not is_busy(error) or time.monotonic() + pause > deadline:
-                raise translated(error) from error
+                raise translated(error, path) from error
         time.sleep(pause)
         pause = min(pause * 2, 0.1)
 
@@ -258,59 +290,3 @@ def _shrink(connection: sqlite3.Connection) -> None:
     if free > max(WASTED_PAGES, pages // 2):
         with suppress(sqlite3.OperationalError):  # another process uses the file, or the disk is too full for a copy
             connection.execute("VACUUM")
-
-
-class Housekeeper(threading.Thread):
-    """Copies the log into the file, and deletes what has expired, a little while after writes; sleeps otherwise."""
-
-    def __init__(self, path: Path, clock: Clock, write_lock: threading.Lock, purge_seconds: float) -> None:
-        super().__init__(name="store-housekeeper", daemon=True)
-        self._path = path
-        self._clock = clock
-        self._write_lock = write_lock
-        self._purge_seconds = purge_seconds
-        self._written = threading.Event()
-        self._stopping = threading.Event()
-
-    def note_write(self) -> None:
-        if not self._written.is_set():
-            self._written.set()
-
-    def stop(self) -> None:
-        self._stopping.set()
-        self._written.set()
-        self.join()
-
-    def run(self) -> None:
-        purge_at = 0.0
-        with closing(_connect(self._path, HOUSEKEEPER_WAITS_SECONDS)) as connection:
-            while self._written.wait() and not self._stopping.wait(min(CHECKPOINT_SECONDS, self._purge_seconds)):
-                self._written.clear()
-                if self._stopping.is_set():
-                    return  # `stop` was called before `clear`: nothing would wake this thread again
-                try:
-                    if time.monotonic() >= purge_at:
-                        self._purge(connection)
-                        purge_at = time.monotonic() + self._purge_seconds
-                    self._checkpoint(connection)
-                except sqlite3.Error:
-                    # Another process has the lock, or the disk is full, which writers notice. The next round tries
-                    # again.
-                    self._written.set()
-
-    def _purge(self, connection: sqlite3.Connection) -> None:
-        now = int(self._clock().timestamp())
-        for statements in sqlite_sql.STATEMENTS.values():
-            while not self._stopping.is_set():
-                with self._write_lock:
-                    deleted = connection.execute(statements.purge, (now, PURGE_BATCH)).rowcount
-                if deleted < PURGE_BATCH:
-                    break
-                time.sleep(0.01)  # lets waiting writers in between batches
-
-    def _checkpoint(self, connection: sqlite3.Connection) -> None:
-        _, pages, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-        if pages > LARGE_LOG_PAGES:
-            # While writes never pause, the log is never empty and grows: stop them until the rest is copied.
-            with self._write_lock:
-                connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()

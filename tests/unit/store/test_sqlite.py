@@ -20,7 +20,8 @@ from services.ports import Delete, Document, Operator, Query, Replace, Where
 from services.store import plans, sqlite_sql
 from services.store.containers import CONTAINERS, DESCENDING
 from services.store.sqlite import SqliteStore
-from services.store.sqlite_connection import Housekeeper, open_file
+from services.store.sqlite_connection import connect, open_file, translated
+from services.store.sqlite_housekeeper import Housekeeper, purging_after
 from services.store.sqlite_writes import DOCUMENTS_AT_ONCE
 
 NOW = datetime(2026, 2, 21, 20, tzinfo=UTC)
@@ -149,6 +150,101 @@ async def test_what_has_expired_is_purged_from_the_file(
     now = NOW + timedelta(seconds=61)
     await store.upsert("articles", {"id": "article", "source_id": "and brings it again"})
     await until(lambda: raw.execute("SELECT count(*) FROM mentions").fetchone() == (0,))
+
+
+DAY = 24 * 3600
+
+
+@pytest.mark.parametrize(
+    ("seen", "now", "purged_from"),
+    [(0, DAY, 7), (0, DAY + 1, 2 * DAY + 1), (DAY, 0, 7), (DAY + 1, 0, DAY), (0, 0, 7)],
+)
+def test_purges_pause_for_a_day_after_the_clock_moved_by_more_than_a_day(seen: int, now: int, purged_from: int) -> None:
+    assert purging_after(seen, 7, now) == purged_from
+
+
+async def test_a_clock_that_is_a_month_ahead_for_a_while_deletes_nothing(
+    open_store: Callable[..., SqliteStore], raw: sqlite3.Connection
+) -> None:
+    now = NOW
+
+    def rounds() -> int:
+        return int((raw.execute("SELECT seen FROM clock").fetchone() or (0,))[0])
+
+    async def kept_by(store: SqliteStore) -> bool:
+        await store.upsert("articles", {"id": "article", "source_id": "a write brings the housekeeper"})
+        await until(lambda: rounds() == int(now.timestamp()))
+        return bool(raw.execute("SELECT count(*) FROM mentions").fetchone() == (1,))
+
+    store = open_store(clock=lambda: now, purge_seconds=0.02)
+    await store.upsert("mentions", item("month", ttl_timestamp=int(NOW.timestamp()) + 30 * DAY))
+    assert await kept_by(store)
+    now = NOW + timedelta(days=31)
+    assert await kept_by(store)
+    now = NOW + timedelta(days=31, hours=1)
+    assert await kept_by(open_store(clock=lambda: now, purge_seconds=0.02))  # a restart does not end the pause
+    now = NOW + timedelta(hours=1)
+    assert await kept_by(store)
+    assert await store.read("mentions", "t", "month") is not None
+    for days in (31, 31.9, 32.1):
+        now = NOW + timedelta(days=days)
+        assert await kept_by(store) == (days != 32.1)
+
+
+def overwrite_the_middle(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.seek(path.stat().st_size // 2)
+        file.write(b"\xff" * 20_000)
+
+
+async def pinged_until_it_fails(store: SqliteStore) -> None:
+    async with asyncio.timeout(20):
+        while True:
+            await store.ping()
+            await asyncio.sleep(0.01)
+
+
+async def test_damage_of_the_file_is_found_where_nothing_reads(
+    open_store: Callable[..., SqliteStore], path: Path
+) -> None:
+    store = open_store()
+    await store.write_many("mentions", [item(f"{n}", text="x" * 4000) for n in range(200)])
+    await store.ping()
+    await store.close()
+    overwrite_the_middle(path)
+    with pytest.raises(Unavailable, match=rf"{path} is damaged.*: restore a backup, or move the file away"):
+        await pinged_until_it_fails(open_store())
+
+
+async def test_a_file_that_is_no_database_is_named_with_what_to_do(
+    open_store: Callable[..., SqliteStore], path: Path
+) -> None:
+    await asyncio.to_thread(path.write_bytes, b"no database" * 1000)
+    with pytest.raises(Unavailable, match=rf"{path} is damaged, or no database of this program .*restore a backup"):
+        await open_store().ensure_containers()
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        (sqlite3.SQLITE_BUSY, "the store was busy for longer than its budget"),
+        (sqlite3.SQLITE_LOCKED, "the store was busy for longer than its budget"),
+        (sqlite3.SQLITE_CORRUPT, "F is damaged, or no database of this program (why): restore a backup, or move the "
+         "file away to start with an empty store"),
+        (sqlite3.SQLITE_NOTADB, "F is damaged, or no database of this program (why): restore a backup, or move the "
+         "file away to start with an empty store"),
+        (sqlite3.SQLITE_FULL, "no space is left on the disk of F: make room"),
+        (sqlite3.SQLITE_READONLY, "F cannot be used (why): check its folder, the rights and the disk"),
+        (sqlite3.SQLITE_CANTOPEN, "F cannot be used (why): check its folder, the rights and the disk"),
+        (sqlite3.SQLITE_PERM, "F cannot be used (why): check its folder, the rights and the disk"),
+        (sqlite3.SQLITE_IOERR_WRITE, "F cannot be used (why): check its folder, the rights and the disk"),
+        (sqlite3.SQLITE_ERROR, "the store failed: why"),
+    ],
+)  # fmt: skip
+def test_an_error_of_the_file_says_what_to_do(code: int, text: str) -> None:
+    error = sqlite3.OperationalError("why")
+    error.sqlite_errorcode = code
+    assert str(translated(error, Path("F"))) == text
 
 
 async def test_the_log_is_copied_into_the_file_soon_after(
@@ -408,7 +504,7 @@ async def test_replaces_of_several_transactions_need_their_own_etags(
 
 def test_the_housekeeper_ends_even_if_it_is_stopped_just_as_its_round_begins(path: Path) -> None:
     open_file(path, 1.0).close()
-    keeper = Housekeeper(path, lambda: NOW, threading.Lock(), purge_seconds=0.001)
+    keeper = Housekeeper(connect(path, 1.0), lambda: NOW, threading.Lock(), purge_seconds=0.001)
     stopping = threading.Thread(target=keeper.stop, daemon=True)
 
     def stop_before_it_forgets_the_write(frame: FrameType, event: str, _: object) -> None:

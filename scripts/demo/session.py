@@ -130,7 +130,7 @@ async def _with_app(environment: Mapping[str, str], work: Callable[[Container], 
         finally:
             await app.close()
     except ToolpulseError as error:
-        raise Refused(f"the demo cannot be registered: {error}") from error
+        raise Refused(str(error)) from error
 
 
 async def _first_minute(host: str) -> None:

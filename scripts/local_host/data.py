@@ -16,6 +16,7 @@ from typing import IO
 
 from . import Refused
 
+_REMEDY = "Check its rights and the space on its disk, or choose another with --data"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS queues (name TEXT PRIMARY KEY, metadata TEXT NOT NULL DEFAULT '{}') STRICT;
 CREATE TABLE IF NOT EXISTS messages (
@@ -46,14 +47,16 @@ class DataFolder:
     def __init__(self, path: Path, origin: str = "") -> None:
         try:
             path.mkdir(parents=True, exist_ok=True)
+            self._lock = _locked(path / LOCK, origin)
         except OSError as error:
-            raise Refused(f"the data folder {path} cannot be made: {error.strerror}") from None
-        self._lock = _locked(path / LOCK, origin)
+            raise Refused(f"the data folder {path} cannot be used: {error.strerror}. {_REMEDY}") from None
         try:
             self.connection = _connection(path / "host.sqlite")
         except sqlite3.DatabaseError as error:
             self._lock.close()
-            raise Refused(f"{path / 'host.sqlite'} cannot be used: {error}; move it away to start afresh") from None
+            is_damaged = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+            remedy = "Move it away to start with empty queues" if is_damaged else _REMEDY
+            raise Refused(f"{path / 'host.sqlite'} cannot be used: {error}. {remedy}") from None
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -99,7 +102,7 @@ def origin_of_running_host(path: Path) -> str | None:
 
 def _locked(path: Path, origin: str) -> IO[str]:
     """The lock file. The lock ends when the file is closed or the process ends; the file names the process and its
-    origin."""
+    origin. Raises OSError if the file cannot be written."""
     file = path.open("a+", encoding="ascii")
     try:
         _take(file)
@@ -110,9 +113,12 @@ def _locked(path: Path, origin: str) -> IO[str]:
         raise Refused(
             f"another host (process {holder}) works with the data folder {path.parent}: stop it first"
         ) from None
-    file.truncate(0)
-    file.write(f"{os.getpid()} {origin}")
-    file.flush()
+    try:
+        file.truncate(0)
+        os.write(file.fileno(), f"{os.getpid()} {origin}".encode())
+    except OSError:
+        file.close()
+        raise
     return file
 
 

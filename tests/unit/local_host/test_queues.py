@@ -162,18 +162,12 @@ def test_a_second_host_on_a_folder_is_refused_with_the_process_of_the_first(benc
     bench.reopen()
 
 
-def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "host.sqlite").write_text("not a database, but long enough to be taken for one" * 10)
-    with pytest.raises(Refused, match="afresh"):
-        DataFolder(tmp_path)
-
-
 def test_a_data_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(Refused, match="file"):
         DataFolder(tmp_path / "file")
     (tmp_path / "odd" / "host.sqlite").mkdir(parents=True)
-    with pytest.raises(Refused, match="afresh"):
+    with pytest.raises(Refused, match="Check its rights"):
         DataFolder(tmp_path / "odd")
 
 

@@ -58,7 +58,8 @@ class Query:
     (services/store/containers.py); None sorts by id within a partition, by (partition key, id) across partitions. Ties
     are broken by partition key, then id. An order lists only documents in which all of its fields are set.
     `reverse` reverses the whole order. `after` is the `next` of the previous page; that page's query must be the same
-    except for `limit`.
+    except for `limit`. With `may_be_stale` the store may miss the writes of the last moments, at half the price: for
+    what people look at, never for what a write follows from.
     """
 
     where: tuple[Where, ...] = ()
@@ -67,6 +68,7 @@ class Query:
     reverse: bool = False
     limit: int = 100
     after: str | None = None
+    may_be_stale: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +163,8 @@ class Store(Protocol):
 
     Every method raises InvalidInput for an unknown container or order, an invalid cursor, an id or key that Cosmos
     would refuse, or a document over 2 MB; and Unavailable if the store did not answer within the retry budget.
-    A write that returned is durable, and every later read sees it, in any process. A write that raised Unavailable may
-    or may not have happened.
+    A write that returned is durable, and every later read sees it, in any process, unless the read may be stale.
+    A write that raised Unavailable may or may not have happened.
     """
 
     async def read(self, container: str, partition: str, id: str) -> Document | None:
@@ -204,8 +206,15 @@ class Store(Protocol):
         """One page; see Query. `limit` is 1 to 1000."""
         ...
 
-    async def count(self, container: str, where: tuple[Where, ...] = (), partition: str | None = None) -> int:
-        """The number of documents that a query with these conditions lists."""
+    async def count(
+        self,
+        container: str,
+        where: tuple[Where, ...] = (),
+        partition: str | None = None,
+        *,
+        may_be_stale: bool = False,
+    ) -> int:
+        """The number of documents that a query with these conditions lists. For `may_be_stale` see Query."""
         ...
 
     async def batch(self, container: str, partition: str, operations: Sequence[Operation]) -> list[str | None]:

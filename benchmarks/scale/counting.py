@@ -115,16 +115,23 @@ class CountingStore:
     async def query(self, container: str, query: Query) -> Page:
         page = await self._store.query(container, query)
         sizes = [size_of(each) for each in page.items]
-        self._note_query(container, query.partition, sum(sizes), charges.query(sizes))
+        self._note_query(container, query.partition, sum(sizes), charges.query(sizes, weak=query.may_be_stale))
         return page
 
     def _note_query(self, container: str, partition: str | None, size: int, units: float) -> None:
         kind = "query" if partition is not None else "scan"
         self._note(kind, container, partition or "*", size, units)
 
-    async def count(self, container: str, where: tuple[Where, ...] = (), partition: str | None = None) -> int:
+    async def count(
+        self,
+        container: str,
+        where: tuple[Where, ...] = (),
+        partition: str | None = None,
+        *,
+        may_be_stale: bool = False,
+    ) -> int:
         counted = await self._store.count(container, where, partition)
-        self._note_query(container, partition, 0, charges.count(counted))
+        self._note_query(container, partition, 0, charges.count(counted, weak=may_be_stale))
         return counted
 
     async def batch(self, container: str, partition: str, operations: Sequence[Step]) -> list[str | None]:

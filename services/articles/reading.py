@@ -105,7 +105,8 @@ class Articles:
         """The articles that meet all conditions, newest first. The order decides which index the store uses."""
         fields = {each.field for each in where}
         order = "by_sentiment" if "sentiment" in fields else "by_status" if "status" in fields else "by_time"
-        query = Query((_NOT_DELETED, *where), order=order, reverse=True, limit=limit, after=after)
+        conditions = (_NOT_DELETED, *where)
+        query = Query(conditions, order=order, reverse=True, limit=limit, after=after, may_be_stale=True)
         return listed(await self._store.query(ARTICLES.name, query), Article.from_document, "source_id")
 
     async def get(self, article_id: str) -> Article:

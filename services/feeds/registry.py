@@ -66,7 +66,7 @@ class FeedRegistry:
 
     async def page(self, limit: int, after: str | None = None) -> Listed[Feed]:
         """One page of feeds. They are sorted by id, an order that does not change while feeds are fetched."""
-        page = await self._store.query(FEEDS.name, Query((ONLY_FEEDS,), limit=limit, after=after))
+        page = await self._store.query(FEEDS.name, Query((ONLY_FEEDS,), limit=limit, after=after, may_be_stale=True))
         return listed(page, Feed.from_document, "feed_id")
 
     async def every(self) -> list[Feed]:

@@ -117,7 +117,7 @@ class Coverage:
         if last is None or not timedelta(0) <= now - last < READ_AGAIN_AFTER:
             since = now - _HOURS_KEPT if last is None else min(now, last) - _HOUR
             where = (Where("id", "ge", hour_key(since)),)
-            query = Query(where, partition=CoveredHour.PARTITION, limit=1000)
+            query = Query(where, partition=CoveredHour.PARTITION, limit=1000, may_be_stale=True)
             self._hours |= {found["id"] for found in (await self._store.query(CATALOG.name, query)).items}
             oldest = hour_key(now - _HOURS_KEPT)
             self._hours = {hour for hour in self._hours if hour >= oldest}

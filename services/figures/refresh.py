@@ -282,7 +282,7 @@ class Refresh:
             updated_at=ended,
             last_refresh_ts=ended_ms // 1000,
             last_refresh_duration_ms=max(0, ended_ms - (run.began_ms or ended_ms)),
-            total_entries=await self._store.count(SENTIMENT_CACHE.name, (_ENTRIES,)),
+            total_entries=await self._store.count(SENTIMENT_CACHE.name, (_ENTRIES,), may_be_stale=True),
             **await self._counters.last_24_hours(),
             tools_refreshed=tuple(tools[:MOST_TOOLS_LISTED]),
             tools_refreshed_count=len(tools),

@@ -261,7 +261,7 @@ class Health:
         return judge_timers(TIMERS, beats, self._started, self._clock())
 
     async def _feeds_active(self) -> Check:
-        enabled = await self._store.count(FEEDS.name, (_ENABLED,))
+        enabled = await self._store.count(FEEDS.name, (_ENABLED,), may_be_stale=True)
         names = (*self._sources_on, *self._sources_off)
         feeds = await self._store.read_many(FEEDS.name, [(name, Feed.ID) for name in names])
         off = [each for each in feeds if each is not None and each.get("kind") in self._sources_off]
@@ -269,9 +269,13 @@ class Health:
         return judge_feeds(enabled - sum(each["enabled"] for each in off), self._sources_off, taken)
 
     async def _last_successful_fetch(self) -> Check:
-        active = await self._store.query(FEEDS.name, Query((_ENABLED,), limit=1 + len(self._sources_off)))
+        active = await self._store.query(
+            FEEDS.name, Query((_ENABLED,), limit=1 + len(self._sources_off), may_be_stale=True)
+        )
         any_feed = any(each.get("kind") not in self._sources_off for each in active.items)
-        latest = await self._store.query(FEEDS.name, Query(order="by_last_success", reverse=True, limit=1))
+        latest = await self._store.query(
+            FEEDS.name, Query(order="by_last_success", reverse=True, limit=1, may_be_stale=True)
+        )
         success = parse_time(latest.items[0]["last_successful_fetch"]) if latest.items else None
         return judge_last_fetch(any_feed, success, self._started, self._clock())
 
@@ -308,7 +312,7 @@ class CacheHealth:
         now = self._clock()
         await self._counters.flush()
         counted = await self._counters.last_24_hours()
-        stored = await query_all(self._store, SENTIMENT_CACHE.name, Query(limit=1000))
+        stored = await query_all(self._store, SENTIMENT_CACHE.name, Query(limit=1000, may_be_stale=True))
         documents = {document["id"]: document for document in stored}
         generations = generations_of(stored)
         lacks = lacks_of(await self._catalog.active(), documents, generations, now)

@@ -43,7 +43,7 @@ class Overview:
         names = {feed.feed_id: feed.source_name for feed in await self._feeds.every()}
         ages: defaultdict[str, list[float]] = defaultdict(list)
         where = (Where("deleted_at", "missing"), Where("timestamp", "gt", format_time(now - WINDOW)))
-        query = Query(where, order="by_time", limit=_PAGE)
+        query = Query(where, order="by_time", limit=_PAGE, may_be_stale=True)
         async for page in pages(self._store, ARTICLES.name, query):
             for article in listed(page, Article.from_document, "source_id").items:
                 for name in {names.get(source, source) for source in article.sources}:

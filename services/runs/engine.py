@@ -112,7 +112,9 @@ class RunEngine:
 
     async def page(self, limit: int, after: str | None) -> Listed[JobRun]:
         """Runs, newest first."""
-        query = Query((Where("id", "eq", JobRun.ID),), order="by_start", reverse=True, limit=limit, after=after)
+        query = Query(
+            (Where("id", "eq", JobRun.ID),), order="by_start", reverse=True, limit=limit, after=after, may_be_stale=True
+        )
         return listed(await self._store.query(RUNS.name, query), read_run, "run_id")
 
     async def history(self, feed_id: str, limit: int, after: str | None) -> Listed[Attempt]:

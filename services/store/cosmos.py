@@ -170,12 +170,22 @@ class CosmosStore:
     async def query(self, container: str, query: Query) -> Page:
         plan = plans.plan(rules.container_named(container), query)
         sql = cosmos_items.select(plan, self._now())
-        found = await self._connection.query(container, sql, query.partition, query.limit + 1)
+        found = await self._connection.query(
+            container, sql, query.partition, query.limit + 1, may_be_stale=query.may_be_stale
+        )
         return plan.page([cosmos_items.document(each) for each in found])
 
-    async def count(self, container: str, where: tuple[Where, ...] = (), partition: str | None = None) -> int:
+    async def count(
+        self,
+        container: str,
+        where: tuple[Where, ...] = (),
+        partition: str | None = None,
+        *,
+        may_be_stale: bool = False,
+    ) -> int:
         plan = plans.plan(rules.container_named(container), Query(where, partition))
-        return int(sum(await self._connection.query(container, cosmos_items.count(plan, self._now()), partition, 1)))
+        sql = cosmos_items.count(plan, self._now())
+        return int(sum(await self._connection.query(container, sql, partition, 1, may_be_stale=may_be_stale)))
 
     async def batch(self, container: str, partition: str, operations: Sequence[Operation]) -> list[str | None]:
         spec = rules.container_named(container)

@@ -133,12 +133,16 @@ class Connection:
             container, lambda proxy: proxy.delete_item(id, partition, etag=etag, match_condition=condition)
         )
 
-    async def query(self, container: str, sql: Sql, partition: str | None, page: int) -> list[Any]:
+    async def query(
+        self, container: str, sql: Sql, partition: str | None, page: int, *, may_be_stale: bool = False
+    ) -> list[Any]:
         text, parameters = sql
-        scope: dict[str, Any] = {} if partition is None else {"partition_key": partition}
+        options: dict[str, Any] = {} if partition is None else {"partition_key": partition}
+        if may_be_stale:
+            options["feed_options"] = {"consistencyLevel": "Eventual"}
 
         async def call(proxy: ContainerProxy) -> list[Any]:
-            found = proxy.query_items(text, parameters=parameters, max_item_count=page, **scope)
+            found = proxy.query_items(text, parameters=parameters, max_item_count=page, **options)
             return [each async for each in found]
 
         return list(result_of(await self.request(container, call), container))

@@ -124,7 +124,14 @@ class SqliteStore:
 
         return await self._threads.read(work, inline=False)
 
-    async def count(self, container: str, where: tuple[Where, ...] = (), partition: str | None = None) -> int:
+    async def count(
+        self,
+        container: str,
+        where: tuple[Where, ...] = (),
+        partition: str | None = None,
+        *,
+        may_be_stale: bool = False,
+    ) -> int:
         plan = plans.plan(rules.container_named(container), Query(where, partition))
         statement, values = sqlite_sql.count(plan, self._now())
 

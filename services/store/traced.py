@@ -42,8 +42,17 @@ class TracedStore:
     async def query(self, container: str, query: Query) -> Page:
         return await self._traced("query", container, lambda: self._store.query(container, query))
 
-    async def count(self, container: str, where: tuple[Where, ...] = (), partition: str | None = None) -> int:
-        return await self._traced("count", container, lambda: self._store.count(container, where, partition))
+    async def count(
+        self,
+        container: str,
+        where: tuple[Where, ...] = (),
+        partition: str | None = None,
+        *,
+        may_be_stale: bool = False,
+    ) -> int:
+        return await self._traced(
+            "count", container, lambda: self._store.count(container, where, partition, may_be_stale=may_be_stale)
+        )
 
     async def batch(self, container: str, partition: str, operations: Sequence[Operation]) -> list[str | None]:
         return await self._traced(

@@ -81,6 +81,17 @@ async def test_the_wire_costs_what_the_model_counts(
     assert Spent.from_json(limited.spent.as_json()) == limited.spent
 
 
+async def test_what_may_be_stale_costs_half(store: CosmosStore, limited: LimitedProxy) -> None:
+    await store.upsert("signals", signal("one", 1))
+    spent = []
+    for may_be_stale in (False, True):
+        limited.spent = Spent()
+        await store.query("signals", Query(order="by_time", may_be_stale=may_be_stale))
+        assert await store.count("signals", may_be_stale=may_be_stale) == 1
+        spent.append(limited.spent.total)
+    assert spent[0] == pytest.approx(2 * spent[1])
+
+
 async def test_a_container_gets_no_more_than_its_limit(store: CosmosStore, limited: LimitedProxy) -> None:
     limited.limit = 100.0
     clock = asyncio.get_running_loop().time

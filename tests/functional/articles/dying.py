@@ -71,7 +71,14 @@ class DyingStore:
         page: Page = await self._do("query", container, query)
         return page
 
-    async def count(self, container: str, where: tuple[Where, ...] = (), partition: str | None = None) -> int:
+    async def count(
+        self,
+        container: str,
+        where: tuple[Where, ...] = (),
+        partition: str | None = None,
+        *,
+        may_be_stale: bool = False,
+    ) -> int:
         count: int = await self._do("count", container, where, partition)
         return count
 

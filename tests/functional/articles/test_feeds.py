@@ -286,11 +286,18 @@ class _BreaksCounting(CountingStore):
 
     has_broken = False
 
-    async def count(self, container: str, where: tuple[Where, ...] = (), partition: str | None = None) -> int:
+    async def count(
+        self,
+        container: str,
+        where: tuple[Where, ...] = (),
+        partition: str | None = None,
+        *,
+        may_be_stale: bool = False,
+    ) -> int:
         if not self.has_broken:
             self.has_broken = True
             raise KeyError("a bug")
-        return await super().count(container, where, partition)
+        return await super().count(container, where, partition, may_be_stale=may_be_stale)
 
 
 async def test_articles_that_were_stored_before_a_bug_are_counted_with_the_attempt_that_failed(world: World) -> None:

@@ -21,7 +21,7 @@ from services import container, deadline
 from services.container import Container
 from services.logs import log_event
 from services.topology import FUNCTION_TIMEOUT, HTTP_TIMEOUT, Timer
-from triggers.http_codec import require_query, with_problem_responses
+from triggers.http_codec import JSON, require_query, with_problem_responses, wrong_media_type
 from triggers.tracing import traced
 
 R = typing.TypeVar("R")
@@ -43,10 +43,11 @@ def endpoint(
     route: str,
     *query: str,
     is_management: bool | None = None,
+    accepts: typing.Sequence[str] = JSON,
 ) -> Callable[[Endpoint[P]], typing.Any]:
     """An HTTP function under `v1/` that accepts these query parameters and no others.
 
-    All methods but GET are management unless `is_management` is given.
+    All methods but GET are management unless `is_management` is given. A body must be of a media type in `accepts`.
     """
     managed = method != "GET" if is_management is None else is_management
 
@@ -58,6 +59,8 @@ def endpoint(
             if managed:
                 require_management(req, services.settings.management_key)
             require_query(req, query)
+            if (refused := wrong_media_type(req, accepts)) is not None:
+                return refused
             return await handler(services, req, *args, **kwargs)
 
         function = traced(with_problem_responses(with_container(checked)))

@@ -96,6 +96,20 @@ def _oversize(req: func.HttpRequest) -> func.HttpResponse | None:
     return None
 
 
+JSON = ("application/json",)
+OPML = ("text/x-opml", "text/xml", "application/xml")
+
+
+def wrong_media_type(req: func.HttpRequest, accepted: Sequence[str]) -> func.HttpResponse | None:
+    """The problem of a body of another media type. A page of another site can send some types, such as text/plain,
+    without asking; with those that are accepted, the browser asks first, and is refused."""
+    given = req.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if given in accepted or not req.get_body():
+        return None
+    allowed = " or ".join(accepted)
+    return problem(415, "Unsupported media type", f"Content-Type: must be {allowed}, not {given or 'absent'}")
+
+
 def _known(error: ToolpulseError) -> func.HttpResponse:
     status, title = next((_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS), (500, "Internal error"))
     headers = {}

@@ -7,7 +7,16 @@ from services.feeds.form import FIELDS, feed_change, new_feed
 from services.feeds.lists import import_opml, write_opml
 from services.topology import INGEST_FEEDS
 from triggers.bindings import endpoint
-from triggers.http_codec import accepted, json_body, json_response, no_content, page_of, page_response, text_response
+from triggers.http_codec import (
+    OPML,
+    accepted,
+    json_body,
+    json_response,
+    no_content,
+    page_of,
+    page_response,
+    text_response,
+)
 
 feeds_http = func.Blueprint()
 
@@ -32,7 +41,7 @@ async def export_feeds(services: Container, req: func.HttpRequest) -> func.HttpR
     return text_response(write_opml(feeds, services.clock()), "text/x-opml", attachment)
 
 
-@endpoint(feeds_http, "POST", "feeds/import")
+@endpoint(feeds_http, "POST", "feeds/import", accepts=OPML)
 async def import_feeds(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     report = await import_opml(services.feeds, req.get_body(), services.clock())
     refused = [{"line": each.line, "url": each.url, "reason": each.reason} for each in report.refused]

@@ -55,11 +55,14 @@ async def call(
     *,
     key: str | None = None,
     if_none_match: str | None = None,
+    content_type: str | None = None,
     **route_params: str,
 ) -> Answer:
-    """Calls the function of that name. A `body` that is no bytes is sent as JSON."""
+    """Calls the function of that name. A `body` that is no bytes is written as JSON. The content type is that of the
+    function, unless `content_type` is given."""
     content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-    given = {"X-Management-Key": key, "If-None-Match": if_none_match}
+    media_type = content_type or ("text/x-opml" if name == "import_feeds" else "application/json")
+    given = {"X-Management-Key": key, "If-None-Match": if_none_match, "Content-Type": media_type}
     request = func.HttpRequest(
         method="GET",
         url=f"http://localhost/api/v1/x?{query}",

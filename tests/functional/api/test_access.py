@@ -2,6 +2,7 @@
 
 import pytest
 
+from services.container import Container
 from tests.functional.api.conftest import FUNCTIONS, call
 
 MANAGEMENT = (
@@ -67,3 +68,12 @@ async def test_reading_takes_no_management_key(locked: None, name: str) -> None:
 def test_every_function_of_the_api_is_in_one_of_the_lists() -> None:
     ours = {name for name in FUNCTIONS if name.endswith(ENDINGS)}
     assert ours - NO_HTTP == {*MANAGEMENT, *READING} - {"get_run"}
+
+
+async def test_a_body_of_a_type_that_any_page_can_send_changes_nothing(app: Container) -> None:
+    body = b'{"url": "https://example.com/feed", "source_name": "Example"}'
+    for content_type in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
+        answer = await call("add_feed", body=body, content_type=content_type)
+        assert (answer.status, answer.mimetype) == (415, "application/problem+json")
+    assert (await call("list_feeds")).json["items"] == []
+    assert (await call("add_feed", body=body)).status == 201

@@ -40,7 +40,7 @@ async def test_routes_paths_and_queues_work_as_they_are_written(web: aiohttp.Cli
     async with web.get("/api/v1/feeds/export") as response:
         assert (response.status, response.content_type) == (200, "text/x-opml")
         assert b"http://127.0.0.1:9/rss" in await response.read()
-    async with web.post("/api/v1/feeds/import", data=b"<opml/>") as response:
+    async with web.post("/api/v1/feeds/import", data=b"<opml/>", headers={"Content-Type": "text/x-opml"}) as response:
         assert await response.json() == {"added": [], "known": [], "refused": []}
     async with web.patch(location, json={"priority": 2}) as response:
         assert (await response.json())["priority_score"] == 2.0

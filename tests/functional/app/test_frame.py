@@ -97,7 +97,7 @@ async def test_redriving_analysis_with_nothing_in_error_moves_nothing(web: aioht
 async def test_bad_input_gets_an_error_that_names_the_field(
     web: aiohttp.ClientSession, path: str, body: bytes, status: int, field: str | None
 ) -> None:
-    async with web.post(path, data=body, headers=KEY) as response:
+    async with web.post(path, data=body, headers={**KEY, "Content-Type": "application/json"}) as response:
         problem = await response.json(content_type="application/problem+json")
     assert (response.status, problem["status"], problem.get("field")) == (status, status, field)
 

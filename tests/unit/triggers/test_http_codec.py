@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import azure.functions as func
@@ -19,9 +20,11 @@ from models.errors import (
     WrongSettings,
 )
 from triggers.http_codec import (
+    JSON,
     MAX_BODY_BYTES,
     MAX_LIMIT,
     MAX_URL_CHARACTERS,
+    OPML,
     accepted,
     choice,
     integer,
@@ -30,6 +33,7 @@ from triggers.http_codec import (
     page_of,
     require_query,
     with_problem_responses,
+    wrong_media_type,
 )
 from triggers.http_operations import MOST_REDRIVEN, SAMPLES
 
@@ -191,3 +195,33 @@ def test_an_accepted_run_has_its_location() -> None:
     assert (response.status_code, response.headers["Location"]) == (202, "/api/v1/runs/r1")
     assert json.loads(response.get_body()) == {"run_id": "r1", "tool_id": "t"}
     assert response.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "accepted", "refused"),
+    [
+        ("application/json", b"{}", JSON, False),
+        ("Application/JSON; charset=utf-8", b"{}", JSON, False),
+        ("text/plain", b"{}", JSON, True),
+        ("application/x-www-form-urlencoded", b"{}", JSON, True),
+        ("multipart/form-data", b"{}", JSON, True),
+        ("", b"{}", JSON, True),
+        ("text/plain", b"", JSON, False),
+        ("", b"", JSON, False),
+        ("application/json", b"<opml/>", OPML, True),
+        ("text/x-opml", b"<opml/>", OPML, False),
+        ("text/xml", b"<opml/>", OPML, False),
+        ("application/xml", b"<opml/>", OPML, False),
+    ],
+)
+def test_a_body_that_a_page_of_another_site_could_send_is_refused(
+    content_type: str, body: bytes, accepted: Sequence[str], refused: bool
+) -> None:
+    headers = {"Content-Type": content_type} if content_type else {}
+    request = func.HttpRequest("POST", "http://localhost/api/v1/x", headers=headers, body=body)
+    answer = wrong_media_type(request, accepted)
+    assert (answer is not None) == refused
+    if answer is not None:
+        given = content_type or "absent"
+        assert answer.status_code == 415
+        assert json.loads(answer.get_body())["detail"] == f"Content-Type: must be {' or '.join(accepted)}, not {given}"

@@ -95,6 +95,7 @@ class FeedDocument(StoredFields, total=False):
     fetch_count: int
     total_articles_fetched: int
     avg_articles_per_fetch: float
+    daily_volume: float
     consecutive_errors: int
     last_status_code: int | None
     last_error: str | None
@@ -124,7 +125,8 @@ class Feed(StoredDocument):
     the feed. `interrupted_attempts` began and did not save the feed; each is listed for an hour and until it was
     counted. With `recheck_entries` the next fetch compares every entry with its article, known or not. `kind` is
     `feed`, or the name of the news API whose articles the feed has; that name is then its `feed_id` too. `source_name`
-    is the name that people gave the feed, `title` the feed's own. `credential` names the setting with a private feed's
+    is the name that people gave the feed, `title` the feed's own. `daily_volume` is the number of new articles
+    lately, as of `last_fetch_time` (services/feeds/volume.py). `credential` names the setting with a private feed's
     secret; the secret itself is never stored.
     """
 
@@ -176,6 +178,7 @@ class Feed(StoredDocument):
     fetch_count: Count = 0
     total_articles_fetched: Count = 0
     avg_articles_per_fetch: Amount = 0.0
+    daily_volume: Amount = 0.0
 
     consecutive_errors: Count = 0
     last_status_code: Count | None = None

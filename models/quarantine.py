@@ -16,6 +16,7 @@ from models.values import Count, IdPart, Text, Time, unix_seconds
 
 KEPT_AFTER_REVIEW = timedelta(days=30)
 QuarantineKind = Literal["BATCH", "DOCUMENT"]
+BatchReason = Literal["FLOOD", "VOLUME"]
 
 
 def quarantine_id(kind: QuarantineKind, subject: str, content: str) -> str:
@@ -38,7 +39,7 @@ class QuarantineItem(StoredDocument):
     quarantine_id: IdPart
     kind: QuarantineKind
     subject: IdPart
-    reason_code: QuarantineReason | Literal["FLOOD"]
+    reason_code: QuarantineReason | BatchReason
     reason: Text
     item_count: Count = 0
     payload: JsonValue = None

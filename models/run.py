@@ -170,7 +170,8 @@ def read_run(document: Mapping[str, Any]) -> JobRun:
 class Attempt(_InRun):
     """One try of one task on one subject. A fetch's `subject` is the feed, and the attempt its row of fetch_history.
 
-    `articles_held` are those of `articles_found` that wait in the quarantine. The other tasks count in `counts`;
+    `articles_held` are those of `articles_found` that wait in the quarantine, `articles_skipped` those that are left
+    for later polls. The other tasks count in `counts`;
     `progress` is how many items the attempt went through, `errors` names those that failed, and `tool_ids` are the
     tools that it refreshed, or whose figures it changed. `ended_ms` is the end of the attempt in Unix milliseconds.
     """
@@ -193,6 +194,7 @@ class Attempt(_InRun):
     articles_new: Count | None = None
     articles_stored: Count | None = None
     articles_held: Count | None = None
+    articles_skipped: Count | None = None
     collisions_detected: Count | None = None
     progress: Count | None = None
     counts: dict[Text, Count] = Field(default_factory=dict)

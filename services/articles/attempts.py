@@ -90,6 +90,7 @@ def attempt_record(
         articles_new=added.new,
         articles_stored=added.created,
         articles_held=ingested.held,
+        articles_skipped=sum(ingested.skipped.values()),
         collisions_detected=added.joined,
         **outcome,
     )
@@ -180,7 +181,9 @@ def log_outcome(before: Feed, feed: Feed, attempt: Attempt, ingested: Ingested, 
     if took > SLOW_MS:
         event(logging.WARNING, "slow_fetch_detected", duration_ms=took, threshold_ms=SLOW_MS)
     if ingested.quarantine_id is not None:
-        event(logging.WARNING, "flood_quarantined", quarantine_id=ingested.quarantine_id, articles=ingested.held)
+        event(logging.WARNING, "entries_quarantined", quarantine_id=ingested.quarantine_id, articles=ingested.held)
+    if ingested.skipped:
+        event(logging.WARNING, "entries_skipped", **ingested.skipped)
     if before.enabled and not feed.enabled:
         event(logging.ERROR, "feed_disabled", reason=feed.disabled_reason)
     elif attempt.status == "FAILED":
@@ -193,8 +196,9 @@ def totals_of(attempts: Iterable[Attempt]) -> dict[str, int]:
     counted: Counter[str] = Counter()
     for attempt in attempts:
         found, stored = attempt.articles_found or 0, attempt.articles_stored or 0
+        left = (attempt.articles_held or 0) + (attempt.articles_skipped or 0)
         counted["articles_inserted"] += stored
-        counted["articles_deduplicated"] += max(0, found - stored - (attempt.articles_held or 0))
+        counted["articles_deduplicated"] += max(0, found - stored - left)
         counted["fetch_errors"] += attempt.status == "FAILED"
         if attempt.task_name == FETCH_FEED:  # a released batch was parsed when it was fetched
             took = attempt.duration_ms or 0

@@ -8,20 +8,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TypeVar
 
 from models.feed import Feed, FeedSeen
 from models.raw_item import ParsedDocument, RawItem
-from services.articles.identity import Entry, ShortHash, Source, entry_of
+from services import deadline
+from services.articles.identity import Candidate, Entry, ShortHash, Source, entry_of
 from services.articles.matching import DocumentCache, KnownEntries, candidates_of, seen_document
 from services.articles.merge import SourceAttempt
-from services.articles.quarantine import QuarantinedBatches
-from services.articles.volume import portions
+from services.articles.portions import PER_POLL, SECONDS_PER_POLL, portions
+from services.articles.quarantine import FLOOD, VOLUME, QuarantinedBatches
 from services.articles.writing import Announce, ArticleWriter, Written, together
 from services.feeds.leases import Lease
+from services.feeds.volume import room_for_new
 from services.logs import log_event
 from services.ports import Document, Store
 from services.store.containers import FEEDS
@@ -34,10 +39,16 @@ IN_THREAD_ENTRIES = 300
 """More entries than this are hashed in a thread, so that other feeds need not wait for the event loop."""
 
 
+OVER_BUDGET = "over_budget"
+AWAITS_REVIEW = "awaits_review"
+"""Reasons why entries are left for a later poll: the budget of this one is spent, or a batch of the feed is in
+quarantine already. Only one batch of a feed is there at a time, so that a feed cannot fill the quarantine."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """The outcome for one feed document. `entries` is the number of entries that could be read, `refused` that of those
-    that could not be ingested, `held` that of those that were quarantined. `seen` is the document to save with the
+    """The outcome for one feed document, in numbers of entries: those that could be read, those that were `refused`,
+    quarantined (`held`), and left for a later poll (`skipped`, by reason). `seen` is the document to save with the
     feed, `form_hashes` are the hashes to cache afterwards."""
 
     entries: int = 0
@@ -47,24 +58,42 @@ class Ingested:
     seen: Document | None = None
     form_hashes: tuple[ShortHash, ...] = ()
     held: int = 0
+    skipped: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the next poll is to go on with the same feed document."""
+        return OVER_BUDGET in self.skipped
 
 
 @dataclass(frozen=True, slots=True)
 class _Portion:
-    """The outcome for some entries: `groups` are the hashes of those that could be ingested, by their present form."""
+    """The outcome for some entries. `groups` are the hashes of those that are valid, by their present form; `new` is
+    the number of those that the feed did not know and that were written; `excess` exceed the feed's daily volume."""
 
     written: Written
+    entries: int
     groups: dict[ShortHash, str]
+    new: int
+    excess: tuple[Candidate, ...] = ()
 
 
 class EntryIngestion:
     """`announce` is called for each group of articles whose analysis is due, once the group is stored."""
 
-    def __init__(self, store: Store, cache: DocumentCache, hashes_kept: timedelta, announce: Announce) -> None:
+    def __init__(
+        self,
+        store: Store,
+        cache: DocumentCache,
+        hashes_kept: timedelta,
+        announce: Announce,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._store = store
         self._cache = cache
         self._kept_seconds = int(hashes_kept.total_seconds())
         self._announce = announce
+        self._monotonic = monotonic
         self._quarantined = QuarantinedBatches(store)
 
     async def ingest(self, lease: Lease, document: ParsedDocument) -> Ingested:
@@ -99,21 +128,34 @@ class EntryIngestion:
         trust_hashes = feed.last_fetch_time is not None and not feed.recheck_entries
         writer = self._writer(feed, attempt)
         unknown = list({each.form_hash: each for each in unknown}.values())
-        done = [await self._written(each, writer, known, trust_hashes=trust_hashes) for each in portions(unknown)]
+        done, begun, room = list[_Portion](), self._monotonic(), room_for_new(feed, attempt.at)
+        for portion in portions(unknown[:PER_POLL]):
+            if done and (deadline.is_near() or self._monotonic() - begun > SECONDS_PER_POLL):
+                break
+            done.append(await self._written(portion, writer, known, trust_hashes=trust_hashes, room=room))
+            room -= done[-1].new
         written = together([each.written for each in done])
+        excess = [each for portion in done for each in portion.excess]
+        held, left = _held_and_left(feed, written.flood, excess)
         quarantine_id = None
-        if written.flood:
-            quarantine_id = await self._quarantined.add(feed.feed_id, written.flood, attempt.at)
+        if held:
+            reason = FLOOD if written.flood else VOLUME
+            quarantine_id = await self._quarantined.add(feed.feed_id, held, attempt.at, reason)
         fresh = {form: group for each in done for form, group in each.groups.items()}
+        worked = sum(each.entries for each in done)
+        refused += worked - len(fresh)
+        for each in left:
+            del fresh[each.entry.form_hash]
         groups = {form: group for form in forms if (group := fresh.get(form) or known.group(form)) is not None}
         return Ingested(
             len(entries),
-            refused + len(unknown) - len(fresh),
+            refused,
             replace(written, flood=()),
             quarantine_id,
             seen_document(feed.feed_id, known.with_entries(groups.values()), attempt.time),
             tuple(groups),
-            held=len(written.flood),
+            held=len(held),
+            skipped=+Counter({OVER_BUDGET: len(unknown) - worked, AWAITS_REVIEW: len(left)}),
         )
 
     async def ingest_released(self, lease: Lease, items: Sequence[RawItem]) -> Ingested:
@@ -129,15 +171,30 @@ class EntryIngestion:
         return Ingested(count, len(items) - count, together([each.written for each in done]))
 
     async def _written(
-        self, entries: Sequence[Entry], writer: ArticleWriter, known: KnownEntries, *, trust_hashes: bool
+        self,
+        entries: Sequence[Entry],
+        writer: ArticleWriter,
+        known: KnownEntries,
+        *,
+        trust_hashes: bool,
+        room: int = sys.maxsize,
     ) -> _Portion:
-        """Stores what is new or changed among these entries."""
+        """Stores what is new or changed among these entries, but at most `room` entries that the feed does not know."""
         source, now = writer.attempt.source, writer.attempt.at
         candidates = await _in_thread_if_many(entries, lambda: candidates_of(entries, source, now, known))
-        written = await writer.write(candidates, known, trust_hashes=trust_hashes)
-        flood = tuple(each._replace(text="") for each in written.flood)  # its texts are cleaned again if it is released
+        new = [each for each in candidates if not known.has(each.id_hash)]
+        excess = new[max(0, room) :]
+        out = {each.entry.form_hash for each in excess}
+        wanted = [each for each in candidates if each.entry.form_hash not in out] if out else candidates
+        written = await writer.write(wanted, known, trust_hashes=trust_hashes)
         groups = {each.entry.form_hash: "".join(each.hashes()) for each in candidates}
-        return _Portion(replace(written, flood=flood), groups)
+        return _Portion(
+            replace(written, flood=tuple(map(_without_text, written.flood))),
+            len(entries),
+            groups,
+            len(new) - len(excess),
+            tuple(map(_without_text, excess)),
+        )
 
     def saved(self, feed: Feed, ingested: Ingested) -> None:
         """Caches the hashes of the feed document, once `feed` was saved."""
@@ -146,6 +203,20 @@ class EntryIngestion:
 
     def _writer(self, feed: Feed, attempt: SourceAttempt) -> ArticleWriter:
         return ArticleWriter(self._store, attempt, self._kept_seconds, self._announce, feed.recheck_entries)
+
+
+def _held_and_left(
+    feed: Feed, flood: Sequence[Candidate], excess: Sequence[Candidate]
+) -> tuple[Sequence[Candidate], Sequence[Candidate]]:
+    """Which entries are quarantined, and which are left until a person has reviewed the batch that is there."""
+    if feed.quarantine_id is not None:
+        return (), (*flood, *excess)
+    return (flood, excess) if flood else (excess, ())
+
+
+def _without_text(candidate: Candidate) -> Candidate:
+    """Takes less memory. The text is made again if the entry is released from quarantine."""
+    return candidate._replace(text="")
 
 
 def source_of(feed: Feed, title: str | None = None) -> Source:

@@ -187,6 +187,7 @@ class Ingestion:
             await self._budget.policy(),
             self._chance(),
             quarantine_id=ingested.quarantine_id,
+            cut=ingested.is_cut,
         )
         record = attempt_record(lease, FETCH_FEED, ingested, added, polled.result)
         return _Worked(lease, after, record, ingested, corrections=corrections)
@@ -312,8 +313,9 @@ def _with_ingested(polled: PollResult, ingested: Ingested, added: AddedArticles)
     new."""
     lied = polled.lied and bool(added.new or ingested.written.due)
     document = polled.document
-    if document is not None and ingested.refused:
-        document = replace(document, skipped={**document.skipped, "refused": ingested.refused})
+    if document is not None:
+        refused = {"refused": ingested.refused} if ingested.refused else {}
+        document = replace(document, skipped={**document.skipped, **refused, **ingested.skipped})
     return replace(polled, document=document, lied=lied)
 
 

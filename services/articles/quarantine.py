@@ -1,6 +1,7 @@
 """Quarantine: batches of entries that wait for a person, and the review of quarantined items.
 
-entries.py finds the floods that are quarantined; ingestion.py ingests the batches that a person released.
+entries.py finds what is quarantined: floods, and what exceeds a feed's daily volume. ingestion.py ingests the batches
+that a person released.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, get_args
 
 from models.errors import ChangedMeanwhile, InvalidInput, NotFound
 from models.feed import Feed
-from models.quarantine import QuarantineItem, QuarantinePart, quarantine_id
+from models.quarantine import BatchReason, QuarantineItem, QuarantinePart, quarantine_id
 from models.raw_item import RawItem
 from models.run import INGEST_FEEDS
 from models.states import ReviewStatus
@@ -21,6 +22,8 @@ from models.values import format_time, parse_time
 from services.articles.identity import Candidate
 from services.articles.merge import LONGEST_DATE
 from services.feeds.claims import IngestMessage
+from services.feeds.outcome import UNCONDITIONAL
+from services.feeds.volume import NEW_PER_DAY
 from services.parse.text import one_line
 from services.ports import Clock, Delete, Document, Listed, Query, Replace, Store, Where, listed, query_all
 from services.runs.engine import RunEngine
@@ -28,6 +31,12 @@ from services.store.containers import FEEDS, QUARANTINE
 
 PART_BYTES = 1_500_000
 SAMPLES = 20
+FLOOD: BatchReason = "FLOOD"
+VOLUME: BatchReason = "VOLUME"
+_REASONS: dict[BatchReason, str] = {
+    "FLOOD": "{} new ids, most of them with URLs or headlines that the feed had lately",
+    "VOLUME": "{} new entries beyond " + f"the {NEW_PER_DAY:,} that a feed may bring in a day",
+}
 STATUSES: tuple[ReviewStatus, ...] = get_args(ReviewStatus)
 DECISIONS = tuple(status for status in STATUSES if status != "PENDING")
 _LONGEST_NOTE = 2000
@@ -42,12 +51,12 @@ class QuarantinedBatches:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def add(self, feed_id: str, flood: Sequence[Candidate], now: datetime) -> str:
+    async def add(self, feed_id: str, entries: Sequence[Candidate], now: datetime, reason: BatchReason) -> str:
         """Stores the batch and returns its id. A batch that is stored already is not stored again."""
-        name = quarantine_id("BATCH", feed_id, "|".join(sorted(each.id_hash for each in flood)))
+        name = quarantine_id("BATCH", feed_id, "|".join(sorted(each.id_hash for each in entries)))
         if await self._store.read(QUARANTINE.name, name, name) is not None:
             return name
-        items = [each.entry.item for each in flood]
+        items = [each.entry.item for each in entries]
         parts = [
             QuarantinePart(created_at=now, updated_at=now, quarantine_id=name, number=number, items=tuple(some))
             for number, some in enumerate(parts_of(items), start=1)
@@ -60,8 +69,8 @@ class QuarantinedBatches:
             quarantine_id=name,
             kind="BATCH",
             subject=feed_id,
-            reason_code="FLOOD",
-            reason=f"{len(items)} new ids, most of them with URLs or headlines that the feed had lately",
+            reason_code=reason,
+            reason=_REASONS[reason].format(len(items)),
             item_count=len(items),
             parts=len(parts),
             payload={"samples": [{"url": each.url, "headline": each.headline} for each in items[:SAMPLES]]},
@@ -96,12 +105,13 @@ class QuarantinedBatches:
                 continue  # another worker deletes the parts
 
     async def forget_in_feed(self, feed_id: str, name: str) -> None:
-        """Removes the batch from the feed's document. A fetch that is under way keeps its own changes."""
+        """Removes the batch from the feed's document, so that the next poll finds what was left because of it. A fetch
+        that is under way keeps its own changes."""
         for _ in range(_TRIES):
             feed = await self._store.read(FEEDS.name, feed_id, Feed.ID)
             if feed is None or feed.get("quarantine_id") != name:
                 return
-            without = {field: value for field, value in feed.items() if field != "quarantine_id"}
+            without = {name: value for name, value in feed.items() if name not in ("quarantine_id", *UNCONDITIONAL)}
             try:
                 await self._store.replace(FEEDS.name, without, feed["_etag"])
             except ChangedMeanwhile:

@@ -5,7 +5,7 @@ A feed is saved once, after everything from the fetched document has been stored
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,12 +14,16 @@ from models.feed import Feed, FeedAttempt
 from models.raw_item import ParsedDocument
 from services.feeds.leases import RELEASED
 from services.feeds.schedule import Hints, Policy, next_fetch, observe, rhythm_of
+from services.feeds.volume import volume_of
 from services.fetch.addresses import checked_url
 from services.fetch.outcome import PERMANENT, FetchResult, FetchStatus
 from services.parse.collected import Unreadable
 
 MOST_ERRORS = 10
 """After so many errors in a row the feed is disabled."""
+
+UNCONDITIONAL: Mapping[str, None] = {"etag": None, "last_modified": None, "body_hash": None}
+"""Set on a feed whose next fetch is to bring the whole feed document, changed or not."""
 
 LONGEST_ERROR = 500
 LONGEST_RETRY_AFTER = timedelta(days=1)
@@ -104,9 +108,11 @@ def after_success(
     jitter: float,
     *,
     quarantine_id: str | None = None,
+    cut: bool = False,
 ) -> Feed:
     """`published` are the publication times of the articles that are new to the feed and whose entries have a date.
-    `quarantine_id` names the part of this document that was quarantined."""
+    `quarantine_id` names the part of this document that was quarantined. `cut`: a part of the document was left for the
+    next poll, which is soon."""
     result = polled.result
     changes: dict[str, Any] = {
         **_saved(feed, counted, now, fetches=feed.fetch_count + 1),
@@ -138,6 +144,9 @@ def after_success(
         jitter=jitter,
     )
     next_fetch_time = next_fetch(rhythm, now, policy, hints)
+    if cut:
+        changes |= UNCONDITIONAL
+        next_fetch_time = min(next_fetch_time, now + policy.min_interval)
     return feed.changed(now, **changes, **rhythm.as_fields(), next_fetch_time=next_fetch_time)
 
 
@@ -210,10 +219,11 @@ def after_failure(
 
 def after_release(feed: Feed, counted: Counted, now: datetime, quarantine_id: str) -> Feed:
     """The feed after a batch was released from quarantine and ingested: its articles count, but nothing was fetched, so
-    the schedule stays as it was."""
+    the schedule stays as it was. A person found so many articles plausible, so the daily volume begins anew."""
+    saved = _saved(feed, counted, now, fetches=feed.fetch_count)
     return feed.changed(
         now,
-        **_saved(feed, counted, now, fetches=feed.fetch_count),
+        **{**saved, **UNCONDITIONAL, "daily_volume": 0.0},
         quarantine_id=None if feed.quarantine_id == quarantine_id else feed.quarantine_id,
     )
 
@@ -221,10 +231,12 @@ def after_release(feed: Feed, counted: Counted, now: datetime, quarantine_id: st
 def _saved(feed: Feed, counted: Counted, now: datetime, *, fetches: int) -> dict[str, Any]:
     """The fields that every save changes: the lease, and the counts of articles. `last_fetch_time` is when these were
     counted."""
-    total = max(0, feed.total_articles_fetched + counted.new + counted.by_interrupted)
+    more = counted.new + counted.by_interrupted
+    total = max(0, feed.total_articles_fetched + more)
     changes: dict[str, Any] = {
         "last_fetch_time": now,
         "total_articles_fetched": total,
+        "daily_volume": round(max(0.0, volume_of(feed, now) + more), 4),
         "avg_articles_per_fetch": round(total / max(1, fetches), 4),
         "interrupted_attempts": counted.interrupted_attempts,
         **RELEASED,

@@ -9,8 +9,8 @@ from models.errors import ChangedMeanwhile
 from models.operations import IngestionTotals
 from models.quarantine import QuarantineItem
 from models.run import FETCH_FEED
+from services.articles.portions import PORTION
 from services.articles.quarantine import PART_BYTES, Quarantine, QuarantinedBatches
-from services.articles.volume import PORTION
 from services.feeds.claims import IngestMessage
 from services.feeds.leases import Lease, Leases
 from services.ports import Operation, Store

@@ -6,7 +6,7 @@ from datetime import timedelta
 from models.observation import Observation
 from models.quarantine import QuarantineItem
 from services.articles.identity import Source, candidate_of, entry_of
-from services.articles.quarantine import QuarantinedBatches
+from services.articles.quarantine import FLOOD, QuarantinedBatches
 from services.feeds.news_apis import enabled_apis
 from services.fetch.outcome import FetchRequest, FetchResult
 from services.parse.feed import parse
@@ -98,7 +98,7 @@ async def test_the_entries_of_a_quarantined_batch_keep_their_dates_as_they_were_
     source = Source("a", "a", 999)
     batches = QuarantinedBatches(world.store)
     now = world.clock.now
-    name = await batches.add("a", [candidate_of(entry_of(source, each), source, now) for each in items], now)
+    name = await batches.add("a", [candidate_of(entry_of(source, each), source, now) for each in items], now, FLOOD)
     quarantined = await world.store.read("quarantine", name, name)
     assert quarantined is not None
     assert tuple(await batches.items(QuarantineItem.from_document(quarantined))) == items

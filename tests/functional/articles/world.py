@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 import random
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -152,7 +153,15 @@ class Worker:
     """One process that claims and ingests. `announced` are the articles that it sent to analysis, and the queue fails
     with `announcing_fails`."""
 
-    def __init__(self, store: Store, shelf: Fetches, clock: Clock, settings: Settings, ids: Iterator[Any]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        shelf: Fetches,
+        clock: Clock,
+        settings: Settings,
+        ids: Iterator[Any],
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.announced: list[str] = []
         self.announcing_fails: Exception | None = None
 
@@ -177,7 +186,7 @@ class Worker:
             store,
             self.engine,
             FeedPoller(shelf, apis, credentials_in({}), registered=FeedRegistry(store, clock).registered),
-            EntryIngestion(store, DocumentCache(settings.dedup_cache_size), kept, announce),
+            EntryIngestion(store, DocumentCache(settings.dedup_cache_size), kept, announce, monotonic),
             announce,
             Budget(store, Policy(), clock),
             self.hosts,
@@ -197,9 +206,15 @@ class World:
         self.worker = self.new_worker()
 
     def new_worker(
-        self, store: Store | None = None, shelf: Fetches | None = None, clock: Clock | None = None
+        self,
+        store: Store | None = None,
+        shelf: Fetches | None = None,
+        clock: Clock | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> Worker:
-        return Worker(store or self.store, shelf or self.shelf, clock or self.clock, self.settings, self._ids)
+        return Worker(
+            store or self.store, shelf or self.shelf, clock or self.clock, self.settings, self._ids, monotonic
+        )
 
     async def add_feed(self, feed_id: str, items: Iterable[Item] = (), **fields: Any) -> None:
         url = f"https://{feed_id}.example/feed"

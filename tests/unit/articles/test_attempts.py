@@ -63,11 +63,13 @@ async def test_an_attempt_added_the_articles_whose_observations_name_it(store: S
 
 def test_a_fetch_is_recorded_with_its_result() -> None:
     result = FetchResult(FetchStatus.FETCHED, "https://x.example", status_code=200, duration_ms=70)
-    record = attempt_record(LEASE, "fetch", Ingested(9, held=4), AddedArticles(3, 2), result)
+    record = attempt_record(
+        LEASE, "fetch", Ingested(9, held=4, skipped={"over_budget": 2, "awaits_review": 3}), AddedArticles(3, 2), result
+    )
     assert (record.run_id, record.task_name, record.subject, record.attempt_no) == ("run1", "fetch", ID, 2)
     assert (record.started_at, record.status, record.status_code, record.duration_ms) == (NOW, "SUCCEEDED", 200, 70)
     assert (record.articles_found, record.articles_new, record.articles_stored) == (9, 3, 2)
-    assert (record.collisions_detected, record.articles_held) == (1, 4)
+    assert (record.collisions_detected, record.articles_held, record.articles_skipped) == (1, 4, 5)
 
 
 def test_a_failure_is_recorded_with_its_reason() -> None:
@@ -204,14 +206,23 @@ def test_a_feed_that_was_disabled_has_no_next_try(caplog: pytest.LogCaptureFixtu
     assert "feed_error_retry_scheduled" not in events
 
 
-def test_a_flood_is_logged_with_its_size(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_batch_is_logged_with_its_size(caplog: pytest.LogCaptureFixture) -> None:
     flooded = Ingested(held=1, quarantine_id="BATCH:x")
-    assert logged(caplog, SUCCEEDED, flooded)["flood_quarantined"] == {
+    assert logged(caplog, SUCCEEDED, flooded)["entries_quarantined"] == {
         "feed_id": ID,
         "quarantine_id": "BATCH:x",
         "articles": 1,
         "level": "WARNING",
     }
+
+
+def test_entries_that_are_left_for_later_are_logged_by_reason(caplog: pytest.LogCaptureFixture) -> None:
+    assert logged(caplog, SUCCEEDED, Ingested(skipped={"over_budget": 7}))["entries_skipped"] == {
+        "feed_id": ID,
+        "over_budget": 7,
+        "level": "WARNING",
+    }
+    assert "entries_skipped" not in logged(caplog, SUCCEEDED, Ingested())
 
 
 def test_attempts_are_added_up_for_metrics() -> None:
@@ -233,6 +244,8 @@ def test_attempts_are_added_up_for_metrics() -> None:
 
 def test_quarantined_entries_are_no_duplicates_and_a_released_batch_was_parsed_before() -> None:
     flooded = attempt(status="SUCCEEDED", articles_found=10, articles_stored=1, articles_held=9, duration_ms=11_000)
+    skipped = flooded.changed(NOW, articles_held=3, articles_skipped=6)
+    assert totals_of([skipped]) == totals_of([flooded])
     assert totals_of([flooded]) == {
         "articles_parsed": 10,
         "articles_inserted": 1,

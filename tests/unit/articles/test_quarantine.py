@@ -11,9 +11,18 @@ from typing import Any
 import pytest
 
 from models.errors import ChangedMeanwhile, InvalidInput, InvalidTransition, NotFound
-from models.quarantine import QuarantineItem, quarantine_id
+from models.quarantine import BatchReason, QuarantineItem, quarantine_id
 from models.raw_item import RawItem
-from services.articles.quarantine import PART_BYTES, Quarantine, QuarantinedBatches, item_of, json_of, parts_of
+from services.articles.quarantine import (
+    FLOOD,
+    PART_BYTES,
+    VOLUME,
+    Quarantine,
+    QuarantinedBatches,
+    item_of,
+    json_of,
+    parts_of,
+)
 from services.feeds.claims import IngestMessage
 from services.ports import Query
 from services.runs.engine import RunEngine
@@ -161,9 +170,9 @@ def test_a_part_is_filled_up_to_a_million_and_a_half_bytes() -> None:
 async def test_a_batch_is_stored_once_with_a_sample_for_the_reviewer(store: SqliteStore) -> None:
     flood = [candidate(number) for number in range(25)]
     batches = QuarantinedBatches(store)
-    name = await batches.add("a", flood, NOW)
-    assert await batches.add("a", flood[::-1], NOW + timedelta(days=1)) == name
-    assert await batches.add("a", flood[1:], NOW) != name
+    name = await batches.add("a", flood, NOW, FLOOD)
+    assert await batches.add("a", flood[::-1], NOW + timedelta(days=1), FLOOD) == name
+    assert await batches.add("a", flood[1:], NOW, FLOOD) != name
     document = await store.read(QUARANTINE.name, name, name)
     assert document is not None
     item = QuarantineItem.from_document(document)
@@ -174,11 +183,25 @@ async def test_a_batch_is_stored_once_with_a_sample_for_the_reviewer(store: Sqli
     assert await batches.items(item) == [each.entry.item for each in flood]
 
 
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        (FLOOD, "2 new ids, most of them with URLs or headlines that the feed had lately"),
+        (VOLUME, "2 new entries beyond the 20,000 that a feed may bring in a day"),
+    ],
+)
+async def test_a_batch_says_why_it_is_there(store: SqliteStore, reason: BatchReason, words: str) -> None:
+    name = await QuarantinedBatches(store).add("a", [candidate(1), candidate(2)], NOW, reason)
+    document = await store.read(QUARANTINE.name, name, name)
+    assert document is not None
+    assert (document["reason_code"], document["reason"]) == (reason, words)
+
+
 async def test_only_a_released_batch_waits_for_ingestion_and_only_until_it_is_finished(
     review: Quarantine, store: SqliteStore
 ) -> None:
     batches = QuarantinedBatches(store)
-    name = await batches.add("a", [candidate()], NOW)
+    name = await batches.add("a", [candidate()], NOW, FLOOD)
     assert await batches.released(name) is None
     assert await batches.released("BATCH:other") is None
     await review.review(name, "CLEARED_RETRY_APPROVED")
@@ -194,7 +217,7 @@ async def test_only_a_released_batch_waits_for_ingestion_and_only_until_it_is_fi
 
 async def test_only_dropped_batches_lose_their_parts(review: Quarantine, store: SqliteStore) -> None:
     batches = QuarantinedBatches(store)
-    names = [await batches.add("a", [candidate(number)], NOW) for number in range(3)]
+    names = [await batches.add("a", [candidate(number)], NOW, FLOOD) for number in range(3)]
     await review.review(names[1], "CLEARED_RETRY_APPROVED")
     await review.review(names[2], "CLEARED_TERMINAL")
     await batches.clean_up()

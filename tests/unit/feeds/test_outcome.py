@@ -44,6 +44,7 @@ def document(**fields: Any) -> ParsedDocument:
 def succeeded(before: Feed | None = None, polled: PollResult | None = None, **counts: Any) -> Feed:
     quarantine_id = counts.pop("quarantine_id", None)
     jitter = counts.pop("jitter", 0.0)
+    cut = counts.pop("cut", False)
     return after_success(
         before or feed(),
         polled or PollResult(fetched(), document()),
@@ -53,6 +54,7 @@ def succeeded(before: Feed | None = None, polled: PollResult | None = None, **co
         CALM,
         jitter,
         quarantine_id=quarantine_id,
+        cut=cut,
     )
 
 
@@ -412,3 +414,26 @@ def test_a_released_batch_counts_its_articles_and_keeps_the_schedule() -> None:
     assert (after.total_articles_fetched, after.fetch_count, after.avg_articles_per_fetch) == (6, 2, 3.0)
     assert (after.quarantine_id, after.claim_id, after.next_fetch_time) == (None, None, before.next_fetch_time)
     assert after_release(before, Counted(), LATER, "q2").quarantine_id == "q1"
+
+
+def test_a_document_that_was_cut_is_fetched_again_soon_whether_it_has_changed_or_not() -> None:
+    polled = PollResult(fetched(etag='"1"', last_modified="x", body_hash="a" * 64), document())
+    after = succeeded(polled=polled, cut=True)
+    assert (after.etag, after.last_modified, after.body_hash) == (None, None, None)
+    assert after.next_fetch_time == LATER + CALM.min_interval
+    whole = succeeded(polled=polled)
+    assert whole.next_fetch_time > LATER + CALM.min_interval
+    assert (whole.etag, whole.last_modified, whole.body_hash) == ('"1"', "x", "a" * 64)
+
+
+def test_new_articles_raise_the_daily_volume_also_those_of_interrupted_attempts() -> None:
+    before = feed(daily_volume=1_000.0, last_fetch_time=LATER - timedelta(hours=1))
+    assert succeeded(before, new=7, by_interrupted=2).daily_volume == pytest.approx(1_009 - 20_000 / 24, abs=0.001)
+    assert failed(before).daily_volume == pytest.approx(1_000 - 20_000 / 24, abs=0.001)
+    assert succeeded(new=7).daily_volume == 7
+
+
+def test_after_a_release_the_daily_volume_begins_anew_and_the_next_fetch_brings_the_whole_document() -> None:
+    before = feed(daily_volume=20_000.0, last_fetch_time=LATER, etag='"1"', last_modified="x", body_hash="a" * 64)
+    after = after_release(before, Counted(new=4_000), LATER, "q1")
+    assert (after.daily_volume, after.etag, after.last_modified, after.body_hash) == (0.0, None, None, None)

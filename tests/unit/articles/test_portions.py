@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from services.articles.volume import PORTION, portions
+from services.articles.portions import PER_POLL, PORTION, SECONDS_PER_POLL, portions
 
 
 def test_the_limits() -> None:
-    assert PORTION == 500
+    assert (PORTION, PER_POLL, SECONDS_PER_POLL) == (500, 5_000, 60)
 
 
 @pytest.mark.parametrize(

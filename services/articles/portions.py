@@ -7,6 +7,10 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+PER_POLL = 5_000
+"""New and changed entries of one feed that one poll ingests. The next polls ingest the others."""
+SECONDS_PER_POLL = 60.0
+"""The time after which a poll begins no further portion. The lease on the feed is three times as long."""
 PORTION = 500
 """Entries that are matched and written at a time. The memory for matching and writing depends on this number, not on
 the size of the feed document."""

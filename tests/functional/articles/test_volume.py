@@ -1,0 +1,127 @@
+"""What one feed may cost: a budget for each poll, and a daily volume; what exceeds them is not lost."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from services import deadline
+from services.articles.portions import PER_POLL, PORTION
+from services.articles.quarantine import Quarantine
+from services.feeds.volume import NEW_PER_DAY
+from services.ports import Document
+from tests.functional.articles.world import Item, World, item
+
+
+def entries(first: int, count: int) -> list[Item]:
+    return [item(number) for number in range(first, first + count)]
+
+
+async def last_attempt(world: World) -> Document:
+    return max(await world.attempts(), key=lambda each: str(each["started_at"]))
+
+
+async def batches(world: World) -> list[Document]:
+    return [each for each in await world.all("quarantine") if each["entity_type"] == "QuarantineItem"]
+
+
+async def test_a_large_document_is_ingested_by_several_polls_though_it_does_not_change(world: World) -> None:
+    await world.add_feed("a")
+    world.publish("a", entries(0, PER_POLL + 20), etag='"1"')
+    await world.poll("a")
+    feed = await world.feed("a")
+    assert (feed.total_articles_fetched, feed.entries_skipped) == (PER_POLL, {"over_budget": 20})
+    attempt = await last_attempt(world)
+    assert (attempt["articles_found"], attempt["articles_new"], attempt["articles_skipped"]) == (5_020, 5_000, 20)
+    assert feed.next_fetch_time == world.clock.now + timedelta(minutes=1)
+    await world.poll("a")
+    feed = await world.feed("a")
+    assert (feed.total_articles_fetched, feed.entries_skipped) == (PER_POLL + 20, {})
+    asked = len(world.shelf.asked)
+    await world.poll("a")
+    assert [each.etag for each in world.shelf.asked[asked:]] == ['"1"']
+
+
+async def test_near_the_deadline_a_poll_ends_with_the_portion_that_it_has_begun(world: World) -> None:
+    await world.add_feed("a", entries(0, 2 * PORTION + 1))
+    with deadline.within(0.0):
+        await world.poll("a")
+    feed = await world.feed("a")
+    assert (feed.total_articles_fetched, feed.entries_skipped) == (333, {"over_budget": 668})
+    await world.poll("a")
+    assert (await world.feed("a")).total_articles_fetched == 2 * PORTION + 1
+
+
+async def test_a_poll_that_takes_long_leaves_the_rest_to_the_next(world: World) -> None:
+    await world.add_feed("a", entries(0, 3 * PORTION))
+    seconds = iter([0.0, 59.9, 60.1])
+    await world.poll("a", world.new_worker(monotonic=lambda: next(seconds)))
+    feed = await world.feed("a")
+    assert (feed.total_articles_fetched, feed.entries_skipped) == (2 * PORTION, {"over_budget": PORTION})
+
+
+async def test_what_exceeds_the_daily_volume_is_quarantined_and_edits_are_not(world: World) -> None:
+    await world.add_feed("a", entries(0, 3), daily_volume=float(NEW_PER_DAY - 3), last_fetch_time=world.clock.now)
+    await world.poll("a")
+    room = 10 + 14 * 2 + 2
+    edited = [item(number, text="Edited.") for number in range(3)]
+    world.publish("a", [*edited, *entries(100, 50 + room)])
+    await world.poll("a")
+    (batch,) = await batches(world)
+    feed = await world.feed("a")
+    stored = feed.total_articles_fetched - 3
+    assert 0 < stored < 50
+    assert (batch["reason_code"], batch["item_count"], batch["subject"]) == ("VOLUME", 50 + room - stored, "a")
+    assert feed.quarantine_id == batch["quarantine_id"]
+    assert (await last_attempt(world))["articles_held"] == batch["item_count"]
+    texts = [each["text_for_analysis"] for each in await world.articles()]
+    assert texts.count("Edited.") == 3
+
+
+async def test_while_a_batch_awaits_its_review_nothing_more_of_the_feed_is_quarantined(world: World) -> None:
+    spent = {"daily_volume": float(2 * NEW_PER_DAY), "last_fetch_time": world.clock.now}
+    await world.add_feed("a", entries(0, 40), **spent)
+    await world.poll("a")
+    world.publish("a", entries(100, 30))
+    await world.poll("a")
+    (batch,) = await batches(world)
+    feed = await world.feed("a")
+    assert (batch["item_count"], feed.entries_skipped, feed.total_articles_fetched) == (40, {"awaits_review": 30}, 0)
+    assert (await last_attempt(world))["articles_skipped"] == 30
+    review = await Quarantine(world.store, world.worker.engine, world.clock).review(
+        batch["quarantine_id"], "CLEARED_RETRY_APPROVED"
+    )
+    assert review.batch is not None
+    await world.worker.ingestion.ingest(review.batch)
+    assert (await world.feed("a")).total_articles_fetched == 40
+    await world.poll("a")
+    feed = await world.feed("a")
+    assert (feed.entries_skipped, feed.total_articles_fetched, feed.quarantine_id) == ({}, 70, None)
+
+
+async def test_a_dropped_batch_makes_way_for_what_was_left_because_of_it(world: World) -> None:
+    spent = {"daily_volume": float(2 * NEW_PER_DAY), "last_fetch_time": world.clock.now}
+    await world.add_feed("a", entries(0, 40), **spent)
+    await world.poll("a")
+    world.publish("a", entries(100, 30), etag='"1"')
+    await world.poll("a")
+    (batch,) = await batches(world)
+    review = Quarantine(world.store, world.worker.engine, world.clock)
+    await review.review(batch["quarantine_id"], "CLEARED_TERMINAL")
+    await world.poll("a")
+    assert [each["item_count"] for each in await batches(world)] == [40, 30]
+
+
+async def test_twenty_polls_with_new_entries_only_store_no_more_than_the_daily_volume(world: World) -> None:
+    await world.add_feed("a", daily_volume=NEW_PER_DAY - 2_000.0, last_fetch_time=world.clock.now)
+    for number in range(20):
+        world.publish("a", entries(1_000 * number, 600))
+        await world.poll("a")
+    feed = await world.feed("a")
+    assert 2_000 <= feed.total_articles_fetched <= 2_000 + 20 * 15
+    assert len(await batches(world)) == 1
+    found = sum(each["articles_found"] for each in await world.attempts())
+    named = [
+        each["articles_new"] + each.get("articles_held", 0) + each.get("articles_skipped", 0)
+        for each in await world.attempts()
+    ]
+    assert sum(named) == found == 12_000, "each entry is stored, quarantined, or named as skipped"

@@ -35,6 +35,9 @@ from models.values import (
 
 LOWEST_PRIORITY = 999
 ARTICLE_KEPT = timedelta(days=30)
+LISTED_SOURCES = 20
+"""The sources that an article lists itself. A document that every further source changed would grow without end, and
+its writers would wait for each other."""
 
 
 def source_id(dedup_key: str) -> str:
@@ -63,6 +66,7 @@ class ReadingDocument(TypedDict, total=False):
     source: str
     source_priority: int
     observation_id: str
+    article_id: str
     headline: str
     url: str
     published_at: str
@@ -83,6 +87,7 @@ class ArticleDocument(StoredFields, total=False):
     url_in_key: bool
     sources: list[str]
     source_attribution: dict[str, AttributionDocument]
+    has_further_sources: bool
     canonical: ReadingDocument
     created_by_run: str
     status: str
@@ -129,11 +134,15 @@ class SourceAttribution(Value):
 
 
 class CanonicalReading(Value):
-    """The reading of the source with the lowest priority number: views show it, and the analysis reads it."""
+    """The reading of the source with the lowest priority number: views show it, and the analysis reads it.
+
+    `article_id` is the source's id for the article; older documents lack it.
+    """
 
     source: SourceKey
     source_priority: Count = LOWEST_PRIORITY
     observation_id: IdPart
+    article_id: Text | None = None
     headline: Text
     url: WebUrl
     published_at: Time
@@ -145,6 +154,9 @@ class CanonicalReading(Value):
 class Article(StoredDocument):
     """One article across all sources. `timestamp` (the publication time) and `headline` are those of the first source.
 
+    `sources` and `source_attribution` have the first sources. `has_further_sources`: more sources published the
+    article; they have observations only, and `source_attribution` is made from these where it is served.
+    `source_count` is the number of all sources. It is set where an article is served, and never stored.
     `created_by_run` is the run that created the article.
     `analysis_due_since` is set while an analysis is due: the article is new, or was edited since it was last analysed.
     It is written with the change that makes the analysis due, so that a lost message is noticed.
@@ -169,6 +181,8 @@ class Article(StoredDocument):
     url_in_key: Flag = False
     sources: tuple[SourceKey, ...] = Field(min_length=1)
     source_attribution: dict[str, SourceAttribution]
+    has_further_sources: Flag | None = None
+    source_count: Count | None = None
     canonical: CanonicalReading
     created_by_run: IdPart | None = None
     status: ArticleStatus = "pending"
@@ -208,7 +222,9 @@ class Article(StoredDocument):
 
     def shown(self) -> dict[str, Any]:
         fields = super().shown()
-        del fields["tool_ids_ever_detected"]
+        del fields["tool_ids_ever_detected"], fields["has_further_sources"]
+        if self.source_count is None:
+            fields["source_count"] = len(self.sources)
         return {"source_id": self.source_id, **fields}
 
     @model_validator(mode="after")
@@ -220,7 +236,7 @@ class Article(StoredDocument):
             raise ValueError("sources must name each source of source_attribution once")
         if any(attribution[a].crawl_timestamp > attribution[b].crawl_timestamp for a, b in pairwise(self.sources)):
             raise ValueError("sources must be in the order of their crawl_timestamp")
-        if self.canonical.source not in attribution:
+        if self.canonical.source not in attribution and not self.has_further_sources:
             raise ValueError("canonical must be the reading of one of the sources")
         if self.status == "analyzed" and (self.sentiment is None or self.score is None):
             raise ValueError("an analyzed article must have sentiment and score")

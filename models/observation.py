@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from models.article import ARTICLE_KEPT, LOWEST_PRIORITY
 from models.raw_item import PublishedFlag
@@ -37,6 +37,8 @@ class ObservationDocument(StoredFields, total=False):
     parse_warnings: list[str]
     added_by_attempt: str
     created_article: bool
+    article_timestamp: str
+    deleted_at: str
 
 
 class Observation(StoredDocument):
@@ -47,7 +49,11 @@ class Observation(StoredDocument):
     `parse_warnings` names this and every other repair of the entry, in the words of the feed's `parse_warnings`.
     `added_by_attempt` is set on the first observation of a source: the attempt that added the source to the article
     (see `attempt_key`). `created_article`: the attempt also created the article. The figures of attempts, runs and
-    feeds are counted from these two fields.
+    feeds are counted from these two fields. They outlive a deletion: `deleted_at` makes the document a tombstone, which
+    is never served.
+    `article_timestamp` is set on the first observation of a source that the article does not list itself: the article's
+    `timestamp`, by which the articles of a source are found. The latest observation of such a source has its present
+    `source_priority`.
     """
 
     CONTAINER: ClassVar[str] = "articles"
@@ -74,6 +80,8 @@ class Observation(StoredDocument):
     parse_warnings: tuple[Text, ...] = ()
     added_by_attempt: Text | None = None
     created_article: Flag | None = None
+    article_timestamp: Time | None = None
+    deleted_at: Time | None = None
 
     @property
     def partition(self) -> str:
@@ -82,3 +90,8 @@ class Observation(StoredDocument):
     @property
     def id(self) -> str:
         return f"obs:{self.source}:{self.observed_day.replace('-', '')}"
+
+    def shown(self) -> dict[str, Any]:
+        fields = super().shown()
+        del fields["article_timestamp"], fields["deleted_at"]
+        return fields

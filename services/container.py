@@ -230,7 +230,7 @@ async def build(
             store,
             engine,
             FeedPoller(fetcher, enabled, credentials_in(environment), watchlist.tickers, registered=feeds.registered),
-            EntryIngestion(store, DocumentCache(settings.dedup_cache_size), kept, announce),
+            EntryIngestion(store, DocumentCache(settings.dedup_cache_size), kept, announce, random.random),
             announce,
             budget,
             hosts,

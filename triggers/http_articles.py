@@ -4,8 +4,9 @@ import json
 
 import azure.functions as func
 
+from services.articles.listing import CONDITIONS, article_filter
 from services.articles.quarantine import STATUSES
-from services.articles.reading import CONDITIONS, LAYERS, article_filter
+from services.articles.reading import LAYERS
 from services.container import Container
 from services.topology import INGEST_FEEDS
 from services.workflows import changes
@@ -36,7 +37,7 @@ async def list_articles(services: Container, req: func.HttpRequest) -> func.Http
 async def get_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     layer = choice(req, "layer", "canonical", LAYERS)
     article = await services.articles.get(req.route_params["article_id"])
-    body = article.shown()
+    body = (await services.articles.with_further_sources(article)).shown()
     if layer == "raw":
         observations = await services.articles.observations(article)
         body |= {"observations": [each.shown() for each in observations.items], **left_out(observations.unreadable)}

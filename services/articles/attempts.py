@@ -156,10 +156,15 @@ def interrupted_record(known: Iterable[Attempt], correction: Correction, now: da
 
 
 async def due_since(store: Store, feed_ids: Collection[str], since: datetime) -> list[str]:
-    """The articles of these feeds whose analysis became due since then, and is still due: their message may be lost."""
+    """The articles of these feeds whose analysis became due since then, and is still due: their message may be lost.
+
+    An article that does not list all its sources may be theirs.
+    """
     where = (Where("analysis_due_since", "ge", format_time(since - CLOCKS_DIFFER)), Where("deleted_at", "missing"))
     found = await query_all(store, ARTICLES.name, Query(where, order="by_analysis_due", limit=_PAGE))
-    return [each["source_id"] for each in found if not set(feed_ids).isdisjoint(each["sources"])]
+    feeds = set(feed_ids)
+    theirs = [each for each in found if each.get("has_further_sources") or not feeds.isdisjoint(each["sources"])]
+    return [each["source_id"] for each in theirs]
 
 
 def log_outcome(before: Feed, feed: Feed, attempt: Attempt, ingested: Ingested, tries: int) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TypeVar
 
+from models.article import LISTED_SOURCES
 from models.feed import Feed, FeedSeen
 from models.raw_item import ParsedDocument, RawItem
 from services import deadline
@@ -87,10 +88,15 @@ class EntryIngestion:
         cache: DocumentCache,
         hashes_kept: timedelta,
         announce: Announce,
+        chance: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
+        *,
+        most_listed: int = LISTED_SOURCES,
     ) -> None:
         self._store = store
         self._cache = cache
+        self._chance = chance
+        self._most_listed = most_listed
         self._kept_seconds = int(hashes_kept.total_seconds())
         self._announce = announce
         self._monotonic = monotonic
@@ -202,7 +208,15 @@ class EntryIngestion:
             self._cache.keep(feed.feed_id, feed.body_hash, ingested.form_hashes)
 
     def _writer(self, feed: Feed, attempt: SourceAttempt) -> ArticleWriter:
-        return ArticleWriter(self._store, attempt, self._kept_seconds, self._announce, feed.recheck_entries)
+        return ArticleWriter(
+            self._store,
+            attempt,
+            self._kept_seconds,
+            self._announce,
+            self._chance,
+            feed.recheck_entries,
+            self._most_listed,
+        )
 
 
 def _held_and_left(

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from models.article import ARTICLE_KEPT, ArticleDocument
+from models.article import ARTICLE_KEPT, ArticleDocument, AttributionDocument
 from models.feed import HASH_LENGTH, FeedSeen
+from models.observation import ObservationDocument
 from models.values import parse_time
 from services.articles.identity import Candidate, Entry, ShortHash, Source, candidate_of, shared_url_hash
 from services.parse.urls import normalize_url
@@ -166,6 +167,15 @@ class Match(NamedTuple):
     outlived: bool = False
 
 
+class Known(NamedTuple):
+    """What is stored of an article. `own` is the attribution of the source whose entries are matched, if the source
+    published the article; `observations` are those of that source, if the article does not list it."""
+
+    article: ArticleDocument | None
+    own: AttributionDocument | None = None
+    observations: Sequence[ObservationDocument] = ()
+
+
 Groups = dict[str, list[Match]]
 """Matches by article."""
 
@@ -208,12 +218,12 @@ def grouped(matches: Iterable[Match]) -> Groups:
     return groups
 
 
-def separated(groups: Groups, articles: Mapping[str, ArticleDocument | None], source: Source) -> Groups:
+def separated(groups: Groups, articles: Mapping[str, Known]) -> Groups:
     """The groups, but each match that must be an article of its own is moved to the article that its URL identifies."""
     own = {
         match.candidate.locator_id: match.candidate.source_id(with_url=True)
         for key, group in groups.items()
-        for match in _own_articles(articles[key], group, source)
+        for match in _own_articles(articles[key], group)
     }
     if not own:
         return groups
@@ -226,12 +236,12 @@ def separated(groups: Groups, articles: Mapping[str, ArticleDocument | None], so
     )
 
 
-def _own_articles(article: ArticleDocument | None, group: Sequence[Match], source: Source) -> list[Match]:
+def _own_articles(stored: Known, group: Sequence[Match]) -> list[Match]:
     """The matches that must be articles of their own: their source has another entry in this article, under another id
     and another URL. Merging the wrong articles is worse than missing a duplicate."""
-    if article is not None and article.get("deleted_at"):
+    if stored.article is not None and stored.article.get("deleted_at"):
         return []
-    own = article["source_attribution"].get(source.key) if article is not None else None
+    own = stored.own
     known = (own["article_id"], _normalized(own["url"])) if own is not None else None
     found = []
     for match in group:

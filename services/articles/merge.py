@@ -9,17 +9,25 @@ compares them): validating sixty models at each fetch would cost more than stori
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from models.article import ARTICLE_KEPT, LOWEST_PRIORITY, Article, ArticleDocument, AttributionDocument, ReadingDocument
+from models.article import ARTICLE_KEPT, LISTED_SOURCES, Article, ArticleDocument, AttributionDocument
 from models.locator import ALIAS_KEPT, AliasDocument, SeenHashDocument, seen_key
 from models.observation import ObservationDocument, attempt_key
 from models.stored import StoredFields
 from models.values import format_time
+from services.articles.attributions import (
+    Attributions,
+    chosen_reading,
+    is_listed,
+    observation_id,
+    priority_of,
+    reading,
+)
 from services.articles.identity import Candidate, Source
 from services.articles.matching import Match
 from services.parse.text import one_line
@@ -29,7 +37,21 @@ LONGEST_DATE = 200
 ARTICLE_SECONDS = int(ARTICLE_KEPT.total_seconds())
 ALIAS_SECONDS = int(ALIAS_KEPT.total_seconds())
 
-Change = Literal["create", "join", "edit", "priority", "none"]
+Change = Literal["create", "join", "edit", "priority", "same", "none"]
+
+
+class Further(NamedTuple):
+    """What is stored of the sources that an article does not list itself.
+
+    `own`: the attribution of the attempt's source, if it is one of them. `others`: the attributions of all of them, if
+    the canonical reading may become theirs.
+    """
+
+    own: AttributionDocument | None = None
+    others: Attributions = MappingProxyType({})
+
+
+NO_FURTHER = Further()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,60 +101,65 @@ def merge(
     stored: ObservationDocument | None,
     matches: Sequence[Match],
     attempt: SourceAttempt,
+    further: Further = NO_FURTHER,
+    most_listed: int = LISTED_SOURCES,
 ) -> Merged:
-    """`stored` is the source's observation of this article of the present day, if an entry may replace it."""
+    """`stored` is the source's observation of this article that an entry may replace: that of the present day, or the
+    latest of a source that the article does not list."""
     before, source = article, attempt.source
-    observed: ObservationDocument | None = None
+    own = None if article is None else article["source_attribution"].get(source.key, further.own)
+    observed = stored
     is_new_to_source = False
     for match in matches:
         candidate = match.candidate
-        change = change_of(match, article, attempt)
-        if change == "none":
+        change = change_of(match, article, own, attempt)
+        if change == "none" or (change == "same" and article is not None and _shows(article, source.key, further)):
             continue
+        if change == "priority" and own is not None:
+            own = {**own, "source_priority": source.priority}
+        elif change != "same" or own is None:
+            own = _attribution(candidate, attempt, own)
         if article is None:
-            article = _new_article(candidate, match.source_id, attempt)
+            article = _new_article(candidate, match.source_id, attempt, own)
         else:
-            own = article["source_attribution"].get(source.key)
-            if change == "priority" and own is not None:
-                own = {**own, "source_priority": source.priority}
-                article = _with_entry(article, candidate, attempt, own)
-                continue
-            article = _with_entry(article, candidate, attempt, _attribution(candidate, attempt, own))
-        observed = _observation(article, candidate, attempt, observed or stored)
+            article = _with_entry(article, candidate, attempt, own, further.others, most_listed)
         if change in ("create", "join"):
             is_new_to_source = True
-            observed["added_by_attempt"] = attempt.key
-            observed["created_article"] = change == "create"
+            observed = _added(article, _observation(article, candidate, attempt, own, observed), attempt, change)
+        elif change == "edit":
+            observed = _observation(article, candidate, attempt, own, observed)
+        elif change == "priority" and observed is not None and not is_listed(article, source.key):
+            observed = {**observed, "source_priority": source.priority, "updated_at": attempt.time}
     written = None if article is before else article
     text_in = None if written is None else _observation_with_text(before, written, source)
-    return Merged(before, written, observed, tuple(matches), is_new_to_source, text_in)
+    observation = None if observed is stored else observed
+    return Merged(before, written, observation, tuple(matches), is_new_to_source, text_in)
 
 
-def change_of(match: Match, article: ArticleDocument | None, attempt: SourceAttempt) -> Change:
-    """How one entry changes the article that it matches."""
+def change_of(
+    match: Match, article: ArticleDocument | None, own: AttributionDocument | None, attempt: SourceAttempt
+) -> Change:
+    """How one entry changes the article that it matches. `own` is the attribution of the attempt's source."""
     if article is None:
         return "none" if match.outlived else "create"
     if article.get("deleted_at"):
         return "none"
-    own = article["source_attribution"].get(attempt.source.key)
     if own is None:
         return "join"
     if own.get("revision") != match.candidate.revision:
         # A later attempt may have taken the feed over from this one and stored a later revision.
         return "none" if own.get("scraped_at", "") > attempt.time else "edit"
-    return "none" if priority_of(own) == attempt.source.priority else "priority"
+    return "same" if priority_of(own) == attempt.source.priority else "priority"
 
 
-def with_priority(article: ArticleDocument, key: str, priority: int, time: str) -> ArticleDocument:
-    """The article with another priority of one source. Where this makes another source's reading the canonical one,
-    the caller must fetch that source's text."""
-    own: AttributionDocument = {**article["source_attribution"][key], "source_priority": priority}
-    return _with_attribution(article, key, own, time)
-
-
-def priority_of(attribution: AttributionDocument) -> int:
-    priority = attribution.get("source_priority")
-    return LOWEST_PRIORITY if priority is None else priority
+def with_priority(
+    article: ArticleDocument, key: str, own: AttributionDocument, time: str, others: Attributions
+) -> ArticleDocument:
+    """The article with this attribution of one source, and the reading that is canonical then among all sources;
+    `others` are those that the article does not list. The same object if nothing changes. Where this makes another
+    source's reading the canonical one, the caller must fetch that source's text."""
+    after = _with_attribution(article, key, own, time, others, 0)
+    return article if _are_equal(article, after) else after
 
 
 def analysed_alike(before: ArticleDocument, after: ArticleDocument) -> bool:
@@ -140,22 +167,6 @@ def analysed_alike(before: ArticleDocument, after: ArticleDocument) -> bool:
     if any(before["canonical"].get(name) != after["canonical"].get(name) for name in ("headline", "revision")):
         return False
     return all(before.get(name) == after.get(name) for name in ("text_for_analysis", "matched_tickers", "tags"))
-
-
-def chosen_source(attributions: Mapping[str, AttributionDocument]) -> str:
-    """The source of the canonical reading: the lowest priority number, then the revision that was first seen last,
-    then the highest observation id."""
-
-    def rank(key: str) -> tuple[int, str, str]:
-        scraped_at = _scraped_at(attributions[key])
-        return -priority_of(attributions[key]), scraped_at, observation_id(key, scraped_at)
-
-    return max(attributions, key=rank)
-
-
-@lru_cache(maxsize=1024)
-def observation_id(source: str, scraped_at: str) -> str:
-    return f"obs:{source}:{scraped_at[:4]}{scraped_at[5:7]}{scraped_at[8:10]}"
 
 
 def alias(candidate: Candidate, source_id: str, attempt: SourceAttempt) -> AliasDocument:
@@ -194,10 +205,11 @@ def _stamp(document: StoredFields, entity_type: str, attempt: SourceAttempt, kep
     document["ttl_timestamp"] = attempt.seconds + kept_seconds
 
 
-def _new_article(candidate: Candidate, source_id: str, attempt: SourceAttempt) -> ArticleDocument:
+def _new_article(
+    candidate: Candidate, source_id: str, attempt: SourceAttempt, attribution: AttributionDocument
+) -> ArticleDocument:
     item, source = candidate.entry.item, attempt.source
     key = source_id.removeprefix("dedup:")
-    attribution = _attribution(candidate, attempt, None)
     article: ArticleDocument = {
         "id": Article.ID,
         "source_id": source_id,
@@ -209,7 +221,7 @@ def _new_article(candidate: Candidate, source_id: str, attempt: SourceAttempt) -
         "url_in_key": not candidate.normalized_headline or key != candidate.plain_key,
         "sources": [source.key],
         "source_attribution": {source.key: attribution},
-        "canonical": _reading(source.key, attribution),
+        "canonical": reading(source.key, attribution),
         "created_by_run": attempt.run_id,
         "status": "pending",
         "analysis_due_since": attempt.time,
@@ -226,31 +238,59 @@ def _new_article(candidate: Candidate, source_id: str, attempt: SourceAttempt) -
     return article
 
 
+def _shows(article: ArticleDocument, key: str, further: Further) -> bool:
+    """Whether the article is certain to show the attribution of the source as it is stored: it is in the article."""
+    return is_listed(article, key) and not further.others
+
+
 def _with_entry(
-    article: ArticleDocument, candidate: Candidate, attempt: SourceAttempt, own: AttributionDocument
+    article: ArticleDocument,
+    candidate: Candidate,
+    attempt: SourceAttempt,
+    own: AttributionDocument,
+    others: Attributions,
+    most_listed: int,
 ) -> ArticleDocument:
-    """The article after its source published the candidate, with `own` as the source's attribution."""
+    """The article after its source published the candidate, with `own` as the source's attribution. The same object
+    if nothing changes."""
     item, key = candidate.entry.item, attempt.source.key
-    after = _with_attribution(article, key, own, attempt.time)
+    after = _with_attribution(article, key, own, attempt.time, others, most_listed)
     after["matched_tickers"] = _union(article.get("matched_tickers", ()), item.tickers)
     after["tags"] = _union(article.get("tags", ()), item.tags)
+    if (others or not is_listed(after, key)) and _are_equal(article, after):
+        return article
     if after["canonical"]["source"] == key:
         after["text_for_analysis"] = candidate.text or None
     return _with_analysis_due(article, after, attempt.time)
 
 
-def _with_attribution(article: ArticleDocument, key: str, own: AttributionDocument, time: str) -> ArticleDocument:
+def _with_attribution(
+    article: ArticleDocument,
+    key: str,
+    own: AttributionDocument,
+    time: str,
+    others: Attributions,
+    most_listed: int,
+) -> ArticleDocument:
     """The article with this attribution of one source, and the reading that is canonical then."""
     attributions = {**article["source_attribution"], key: own}
-    chosen = chosen_source(attributions)
     after = article.copy()
     after["updated_at"] = max(article["updated_at"], time)
-    after["source_attribution"] = attributions
-    after["canonical"] = _reading(chosen, attributions[chosen])
-    if key not in article["sources"]:  # of two with the same crawl time, the earlier one stays first
-        by_crawl_time = sorted((*article["sources"], key), key=lambda each: attributions[each]["crawl_timestamp"])
-        after["sources"] = by_crawl_time
+    after["canonical"] = chosen_reading(article, {**others, **attributions} if others else attributions)
+    sources = article["sources"]
+    if is_listed(article, key):
+        after["source_attribution"] = attributions
+    elif article.get("has_further_sources") or len(sources) >= most_listed:
+        after["has_further_sources"] = True
+    else:  # of two with the same crawl time, the earlier one stays first
+        after["source_attribution"] = attributions
+        after["sources"] = sorted((*sources, key), key=lambda each: attributions[each]["crawl_timestamp"])
     return after
+
+
+def _are_equal(before: ArticleDocument, after: ArticleDocument) -> bool:
+    """Whether both have the same content, whenever it was written."""
+    return {**before, "updated_at": ""} == {**after, "updated_at": ""}
 
 
 def _with_analysis_due(before: ArticleDocument, after: ArticleDocument, time: str) -> ArticleDocument:
@@ -271,15 +311,32 @@ def _observation_with_text(before: ArticleDocument | None, after: ArticleDocumen
     return after["canonical"]["observation_id"]
 
 
+def _added(
+    article: ArticleDocument, observed: ObservationDocument, attempt: SourceAttempt, change: Change
+) -> ObservationDocument:
+    """The first observation of a source, which names the attempt that added the source to the article."""
+    added: ObservationDocument = {
+        **observed,
+        "added_by_attempt": attempt.key,
+        "created_article": change == "create",
+    }
+    if not is_listed(article, attempt.source.key):
+        added["article_timestamp"] = article["timestamp"]
+    return added
+
+
 def _observation(
-    article: ArticleDocument, candidate: Candidate, attempt: SourceAttempt, earlier: ObservationDocument | None
+    article: ArticleDocument,
+    candidate: Candidate,
+    attempt: SourceAttempt,
+    own: AttributionDocument,
+    earlier: ObservationDocument | None,
 ) -> ObservationDocument:
     """The observation of the candidate, under the day on which the source first published this revision.
 
-    `earlier` is the document that is stored under this id: an earlier revision of the same day.
+    `earlier` may be an earlier revision of the same day, stored under this id.
     """
     item, source = candidate.entry.item, attempt.source
-    own = article["source_attribution"][source.key]
     scraped_at = own["scraped_at"]
     document: ObservationDocument = {
         "id": observation_id(source.key, scraped_at),
@@ -306,12 +363,14 @@ def _observation(
         document["published_flag"] = candidate.flag
         if raw_value := one_line(item.date_text[:LONGEST_DATE]):
             document["raw_value"] = raw_value
-    if earlier is not None:
+    if earlier is not None and earlier["id"] == document["id"]:
         document["created_at"], document["ttl_timestamp"] = earlier["created_at"], earlier["ttl_timestamp"]
         if "added_by_attempt" in earlier:
             document["added_by_attempt"] = earlier["added_by_attempt"]
         if "created_article" in earlier:
             document["created_article"] = earlier["created_article"]
+        if "article_timestamp" in earlier:
+            document["article_timestamp"] = earlier["article_timestamp"]
     return document
 
 
@@ -342,27 +401,6 @@ def _attribution(
     if "added_by_run" in earlier:
         attribution["added_by_run"] = earlier["added_by_run"]
     return attribution
-
-
-def _reading(key: str, attribution: AttributionDocument) -> ReadingDocument:
-    scraped_at = _scraped_at(attribution)
-    reading: ReadingDocument = {
-        "source": key,
-        "source_priority": priority_of(attribution),
-        "observation_id": observation_id(key, scraped_at),
-        "headline": attribution["original_headline"],
-        "url": attribution["url"],
-        "published_at": attribution["published_at"],
-        "scraped_at": scraped_at,
-        "revision": attribution["revision"],
-    }
-    if attribution.get("source_name"):
-        reading["publisher"] = attribution["source_name"]
-    return reading
-
-
-def _scraped_at(attribution: AttributionDocument) -> str:
-    return attribution.get("scraped_at") or attribution["crawl_timestamp"]
 
 
 def _union(known: Iterable[str], more: Iterable[str]) -> list[str]:

@@ -8,26 +8,36 @@ merge.py what changes in it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import cast
 
-from models.article import LOWEST_PRIORITY, Article, ArticleDocument
+from models.article import LISTED_SOURCES, LOWEST_PRIORITY, Article, ArticleDocument, AttributionDocument
 from models.errors import Unavailable
 from models.feed import Feed
 from models.locator import seen_key
 from models.observation import ObservationDocument
-from services.articles.identity import Candidate
-from services.articles.matching import Groups, KnownEntries, Match, flood_of, grouped, matches_of, separated
-from services.articles.merge import ALIAS_SECONDS, Merged, SourceAttempt, alias, merge, observation_id, seen_hash
+from services.articles.attributions import (
+    attribution_of,
+    further_attributions,
+    has_worse_priority,
+    is_listed,
+    observation_id,
+)
+from services.articles.contention import ROUNDS, wait_seconds
+from services.articles.identity import Candidate, Source
+from services.articles.matching import Groups, Known, KnownEntries, Match, flood_of, grouped, matches_of, separated
+from services.articles.merge import ALIAS_SECONDS, Further, Merged, SourceAttempt, alias, merge, seen_hash
+from services.articles.observations import observations_of
+from services.articles.tombstones import observation_tombstone
 from services.ports import Create, Document, Operation, Replace, Store, Upsert
 from services.store.containers import ARTICLES, FEEDS, LOCATORS
 
-ROUNDS = 20
-"""Tries to write an article that other workers write too. In each round, one of the workers succeeds."""
+_PAGE = 500
 
-Articles = dict[str, ArticleDocument | None]
+Articles = dict[str, Known]
 
 Announce = Callable[[Iterable[str]], Awaitable[None]]
 """Sends messages for articles whose analysis is due. Raises Unavailable."""
@@ -64,15 +74,18 @@ def together(parts: Sequence[Written]) -> Written:
 class ArticleWriter:
     """Writes the entries of one attempt.
 
-    `announce` is called for each group of articles that is written.
-    `after_interruption`: an interrupted attempt may have written articles and not their hashes.
+    `announce` is called for each group of articles that is written. `after_interruption`: an interrupted attempt may
+    have written articles and not their hashes. `chance` gives random numbers from 0 to 1. `most_listed`: how many
+    sources an article lists itself.
     """
 
     store: Store
     attempt: SourceAttempt
     hashes_kept_seconds: int
     announce: Announce
+    chance: Callable[[], float]
     after_interruption: bool = False
+    most_listed: int = LISTED_SOURCES
 
     async def write(self, candidates: Sequence[Candidate], known: KnownEntries, *, trust_hashes: bool) -> Written:
         """Stores what is new or changed among the candidates. Each must be another form of an entry.
@@ -131,31 +144,36 @@ class ArticleWriter:
         The workflow that applies a changed priority searches for the source's articles after the change. An article
         that is written later is found here instead.
         """
-        again = [match._replace(certain=True, claimed=True) for one in merged if one.article for match in one.matches]
+        changed = {one.matches[0].source_id: one.matches for one in merged if one.article or one.observation}
+        again = [match._replace(certain=True, claimed=True) for matches in changed.values() for match in matches]
         if not again:
             return []
         source = self.attempt.source
         feed = await self.store.read(FEEDS.name, source.key, Feed.ID)
         if feed is None or feed.get("source_priority", LOWEST_PRIORITY) == source.priority:
             return []
-        changed = replace(source, priority=int(feed["source_priority"]))
-        writer = replace(self, attempt=replace(self.attempt, source=changed))
+        with_present_priority = replace(source, priority=int(feed["source_priority"]))
+        writer = replace(self, attempt=replace(self.attempt, source=with_present_priority))
         written = await writer._write(again, [])
         return written + await writer._with_changed_priority(written)
 
     async def _write(self, matches: Iterable[Match], renewed: Sequence[Document]) -> list[Merged]:
-        """Writes the matches, and the documents `renewed` as they are. Returns one Merged for each article."""
+        """Writes the matches, and the documents `renewed` as they are. Returns a Merged for each article, and another
+        one for an article that was written twice."""
         groups = grouped(matches)
         articles = await self._read(groups)
-        groups = await self._claimed(separated(groups, articles, self.attempt.source))
+        groups = await self._claimed(separated(groups, articles))
         articles |= await self._read(groups.keys() - articles.keys())
         merged = await self._merged_and_written(groups, articles)
         # No hash of an entry that changed nothing: a publication time that drifts would leave one at every poll.
         hashes = [
             seen_hash(match.candidate, match.source_id, self.attempt, self.hashes_kept_seconds)
-            for one in merged
-            if one.before is None or one.observation or self.after_interruption
-            for match in one.matches
+            for matches in {
+                one.matches[0].source_id: one.matches
+                for one in merged
+                if one.before is None or one.observation or self.after_interruption
+            }.values()
+            for match in matches
         ]
         if hashes or renewed:
             await self.store.write_many(LOCATORS.name, [*hashes, *renewed])
@@ -165,8 +183,18 @@ class ArticleWriter:
         wanted = list(source_ids)
         if not wanted:
             return {}
-        found = await self.store.read_many(ARTICLES.name, [(each, Article.ID) for each in wanted])
-        return dict(zip(wanted, cast("list[ArticleDocument | None]", found), strict=True))
+        keys = [(each, Article.ID) for each in wanted]
+        found = cast("list[ArticleDocument | None]", await self.store.read_many(ARTICLES.name, keys))
+        return {name: await self._known(article) for name, article in zip(wanted, found, strict=True)}
+
+    async def _known(self, article: ArticleDocument | None) -> Known:
+        source = self.attempt.source.key
+        if article is None or is_listed(article, source):
+            return Known(article, article["source_attribution"][source] if article is not None else None)
+        if not article.get("has_further_sources"):
+            return Known(article)
+        observations = await observations_of(self.store, article["source_id"], source)
+        return Known(article, attribution_of(observations) if observations else None, observations)
 
     async def _claimed(self, groups: Groups) -> Groups:
         """The groups, every locator claimed. Where another worker claimed a locator first, its article is the match."""
@@ -187,48 +215,83 @@ class ArticleWriter:
         )
 
     async def _merged_and_written(self, groups: Groups, articles: Articles) -> list[Merged]:
+        """Writes until nothing is left to be written.
+
+        An observation alone is written without its article's ETag. Meanwhile another worker may have changed the
+        canonical reading, or deleted the article, without having read the observation: so the article is read again.
+        """
         done: list[Merged] = []
-        for _ in range(ROUNDS):
-            observations = await self._observations_of_today(groups, articles)
-            merged = {
-                key: merge(articles[key], observations.get(key), group, self.attempt) for key, group in groups.items()
-            }
-            raced = await self._written(merged)
+        with_others: set[str] = set()
+        for round_no in range(ROUNDS):
+            source = self.attempt.source
+            stored = await self._observations_to_replace(groups, articles)
+            with_others |= {key for key in groups if _needs_others(articles[key].article, source)}
+            merged = {}
+            for key, group in groups.items():
+                known = articles[key]
+                further = Further(known.own, await self._others(known.article) if key in with_others else {})
+                merged[key] = merge(known.article, stored.get(key), group, self.attempt, further, self.most_listed)
+            await self._remove_late(articles)
+            raced = await self._written(merged, stored)
             written = [one for key, one in merged.items() if key not in raced]
             await self.announce([one.matches[0].source_id for one in written if one.makes_analysis_due])
             done += written
-            if not raced:
+            unchecked = {key for key, one in merged.items() if one.observation and one.article is None}
+            unchecked |= {key for key in with_others & merged.keys() if merged[key].article is not None}
+            again = raced | unchecked
+            if not again:
                 return done
-            groups = {key: groups[key] for key in raced}
-            articles = await self._read(raced)
+            if raced:
+                await asyncio.sleep(wait_seconds(round_no, self.chance()))
+            groups = {key: groups[key] for key in again}
+            articles = await self._read(again)
         raise Unavailable(f"{len(groups)} articles kept changing", retry_after=1.0)
 
-    async def _observations_of_today(self, groups: Groups, articles: Articles) -> dict[str, ObservationDocument]:
-        """The stored observations that an edit would replace, by article."""
+    async def _observations_to_replace(self, groups: Groups, articles: Articles) -> dict[str, ObservationDocument]:
+        """The stored observations that an edit or a changed priority would replace, by article."""
         source, today = self.attempt.source.key, self.attempt.time[:10]
+        found = {key: articles[key].observations[-1] for key in groups if articles[key].observations}
         keys = []
         for key, group in groups.items():
-            article = articles[key]
-            own = article["source_attribution"].get(source) if article is not None else None
-            if own is None or own.get("scraped_at", "")[:10] != today:
+            own = articles[key].own
+            if own is None or key in found or own.get("scraped_at", "")[:10] != today:
                 continue
             if any(own.get("revision") != match.candidate.revision for match in group):
                 keys.append((key, observation_id(source, today)))
-        if not keys:
-            return {}
-        found = cast("list[ObservationDocument | None]", await self.store.read_many(ARTICLES.name, keys))
-        return {key: stored for (key, _), stored in zip(keys, found, strict=True) if stored is not None}
+        if keys:
+            stored = cast("list[ObservationDocument | None]", await self.store.read_many(ARTICLES.name, keys))
+            found |= {key: each for (key, _), each in zip(keys, stored, strict=True) if each is not None}
+        return found
 
-    async def _written(self, merged: Mapping[str, Merged]) -> set[str]:
+    async def _others(self, article: ArticleDocument | None) -> dict[str, AttributionDocument]:
+        if article is None:
+            return {}
+        return further_attributions(article, await observations_of(self.store, article["source_id"]))
+
+    async def _remove_late(self, articles: Articles) -> None:
+        """Removes the observations that this source wrote of articles that were deleted meanwhile."""
+        late = [
+            observation_tombstone(each, self.attempt.time)
+            for known in articles.values()
+            if known.article is not None and known.article.get("deleted_at")
+            for each in known.observations
+        ]
+        if late:
+            await self.store.write_many(ARTICLES.name, late)
+
+    async def _written(self, merged: Mapping[str, Merged], stored: Mapping[str, ObservationDocument]) -> set[str]:
         """Writes the changed articles; the ids of those that another worker wrote since they were read."""
         texts = await self._texts(merged)
         batches: list[tuple[str, list[Operation]]] = []
         for key, one in merged.items():
-            if one.article is None:
-                continue
-            article = one.article if key not in texts else {**one.article, "text_for_analysis": texts[key]}
-            first = Create(article) if one.before is None else Replace(article, one.before["_etag"])
-            batches.append((key, [first] if one.observation is None else [first, Upsert(one.observation)]))
+            operations: list[Operation] = []
+            if one.article is not None:
+                article = one.article if key not in texts else {**one.article, "text_for_analysis": texts[key]}
+                operations.append(Create(article) if one.before is None else Replace(article, one.before["_etag"]))
+            if one.observation is not None:
+                operations.append(_operation(one, one.observation, stored.get(key), self.attempt.source.key))
+            if operations:
+                batches.append((key, operations))
         if not batches:
             return set()
         results = await self.store.batch_many(ARTICLES.name, batches)
@@ -241,3 +304,22 @@ class ArticleWriter:
         found = await self.store.read_many(ARTICLES.name, wanted) if wanted else []
         texts = zip(wanted, found, strict=True)
         return {key: stored.get("text") if stored else None for (key, _), stored in texts}
+
+
+def _needs_others(article: ArticleDocument | None, source: Source) -> bool:
+    """Whether the canonical reading may become that of a source that the article does not list."""
+    if article is None or not article.get("has_further_sources") or article.get("deleted_at"):
+        return False
+    return has_worse_priority(article, source.key, source.priority)
+
+
+def _operation(
+    one: Merged, observation: ObservationDocument, stored: ObservationDocument | None, source: str
+) -> Operation:
+    """The write of the observation. Its condition is the article's ETag if the article lists the source."""
+    article = one.article or one.before
+    if article is not None and is_listed(article, source):
+        return Upsert(observation)
+    if stored is not None and stored["id"] == observation["id"]:
+        return Replace(observation, stored["_etag"])
+    return Create(observation)

@@ -21,6 +21,7 @@ from models.errors import InvalidInput
 from models.mention import SentimentScore
 from models.timeline import Tally, Timeline, TimelineDocument, TimelineHours
 from models.values import Day, format_time
+from services.articles.observations import further_sources
 from services.figures.counts import hours_of, recounts_of
 from services.figures.recount import Recount
 from services.mentions.dirty_hours import dirty_hours_of
@@ -130,9 +131,10 @@ class History:
             unreadable += mentions.unreadable
             keys = [(mention.source_id, Article.ID) for mention in mentions.items]
             articles = await self._store.read_many(ARTICLES.name, keys) if keys else []
+            further = await further_sources(self._store, (each for each in articles if each is not None))
             for mention, article in zip(mentions.items, articles, strict=True):
                 of_mention = Tally.of(mention.sentiment, mention.polarity)
-                for source in sources_of(mention, article):
+                for source in (*sources_of(mention, article), *further.get(mention.source_id, ())):
                     key = (mention.published_at.date().isoformat(), source)
                     tallies[key] = tallies.get(key, Tally()).plus(of_mention)
         points = [Point(day, tally, source) for (day, source), tally in sorted(tallies.items())]
@@ -153,7 +155,7 @@ def refuse_too_many(points: Sequence[Point], most: int) -> None:
 
 
 def sources_of(mention: SentimentScore, article: Document | None) -> Iterable[str]:
-    """The sources that published the article of a mention."""
+    """The sources that published the article of a mention, as far as the article lists them."""
     sources = article.get("sources") if article is not None else None
     return sources if sources and isinstance(sources, list) else (mention.source or UNKNOWN_SOURCE,)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from models.article import Article
 from models.mention import SentimentScore
+from services.articles.observations import with_source_counts
 from services.ports import Listed, Query, Store, Where, listed, listed_documents
 from services.store.containers import ARTICLES, MENTIONS
 
@@ -18,7 +19,7 @@ async def tool_articles(store: Store, tool_id: str, limit: int, after: str | Non
     mentions = listed(page, SentimentScore.from_document, "source_id")
     keys = [(each.source_id, Article.ID) for each in mentions.items]
     found = await store.read_many(ARTICLES.name, keys)
-    articles = listed_documents(found, Article.from_document, "source_id")
+    articles = await with_source_counts(store, listed_documents(found, Article.from_document, "source_id"))
     alive = {each.source_id: each for each in articles.items if each.deleted_at is None}
     items = [
         {**alive[mention.source_id].shown(), "mention": mention.shown()}

@@ -131,7 +131,7 @@ def _first_reference(tool_id: str, article: Article, now: datetime) -> ToolRefer
         reference=Reference(
             reference_id=article.source_id,
             source=reading.source,
-            source_identifier=article.source_attribution[reading.source].article_id,
+            source_identifier=reading.article_id or article.source_attribution[reading.source].article_id,
             published_at=published_at(article),
             title=reading.headline,
         ),

@@ -9,6 +9,7 @@ from datetime import timedelta
 from models.article import Article
 from models.feed import Feed
 from models.values import format_time
+from services.articles.observations import further_sources
 from services.feeds.registry import FeedRegistry
 from services.ports import Clock, Query, Store, Where, listed, pages
 from services.store.containers import ARTICLES
@@ -45,8 +46,10 @@ class Overview:
         where = (Where("deleted_at", "missing"), Where("timestamp", "gt", format_time(now - WINDOW)))
         query = Query(where, order="by_time", limit=_PAGE, may_be_stale=True)
         async for page in pages(self._store, ARTICLES.name, query):
+            further = await further_sources(self._store, page.items)
             for article in listed(page, Article.from_document, "source_id").items:
-                for name in {names.get(source, source) for source in article.sources}:
+                sources = (*article.sources, *further.get(article.source_id, ()))
+                for name in {names.get(source, source) for source in sources}:
                     ages[name].append((now - article.timestamp) / timedelta(hours=1))
         found = [SourceYield(name, len(each), round(sum(each) / len(each), 2)) for name, each in ages.items()]
         return sorted(found, key=lambda each: (-each.article_count, each.source_name))

@@ -111,6 +111,7 @@ ARTICLES = Container(
         "by_observed_day": _ascending("observed_day"),
         "by_attempt": _ascending("added_by_attempt"),
         "by_analysis_due": _ascending("analysis_due_since"),
+        "by_further_source": _ascending("source", "article_timestamp"),
     },
     indexed_only=(
         "entity_type",

@@ -6,30 +6,35 @@ feeds. Articles that are written while a priority changes get the present one fr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import random
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from models.article import Article, ArticleDocument
 from models.errors import Unavailable, UnreadableDocument
 from models.feed import Feed
+from models.observation import ObservationDocument
 from models.run import JobRun
 from models.values import format_time
-from services.articles.merge import priority_of, with_priority
+from services.articles.attributions import further_attributions, is_listed, priority_of
+from services.articles.contention import ROUNDS, wait_seconds
+from services.articles.merge import with_priority
+from services.articles.observations import observations_of
 from services.mentions.understanding import fingerprint
 from services.mentions.writing import MentionWriter
-from services.ports import Clock, Query, Replace, Store, Where
+from services.ports import Clock, Document, Operation, Page, Query, Replace, Store, Where
 from services.runs.driver import PageResult, page_after
 from services.store.containers import ARTICLES, FEEDS
 
 PAGE = 200
-ROUNDS = 20
-"""How often articles that other writers change are tried. In each round at least one of the writers succeeds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Priorities:
-    """A workflow: `subject` is the feed. Its pages are the feed's articles by their published time.
+    """A workflow: `subject` is the feed. Its pages are the articles that list the feed, by their published time, then
+    those of which the feed is a further source.
 
     Each page reads the feed's present priority, so that of two changes the later one wins. If the priority changes
     during the run, the run begins again at the first article.
@@ -38,24 +43,46 @@ class Priorities:
     store: Store
     writer: MentionWriter
     clock: Clock
+    chance: Callable[[], float] = random.random
 
     async def page(self, run: JobRun) -> PageResult:
         feed_id = run.subject or ""
         priority = await self._priority_of(feed_id)
         if priority is None:
             return PageResult(None)  # the feed is gone; its articles keep the priority that it had
-        after = page_after(run) if (run.checkpoint or {}).get("priority") == priority else None
-        where = (Where("sources", "contains", feed_id), Where("deleted_at", "missing"))
-        page = await self.store.query(ARTICLES.name, Query(where, order="by_time", limit=PAGE, after=after))
-        found = cast("list[ArticleDocument]", page.items)
-        articles, failed = await self._rewritten(found, feed_id, priority)
+        checkpoint = run.checkpoint or {}
+        is_same = checkpoint.get("priority") == priority
+        after = page_after(run) if is_same else None
+        is_further = is_same and checkpoint.get("of_further_source") is True
+        page = None if is_further else await self._listing(feed_id, after)
+        found = page.items if page is not None else []
+        if page is None or page.next is None:
+            page = await self._naming(feed_id, after if is_further else None)
+            found = [*found, *await self._named_in(page.items)]
+            is_further = True
+        articles, failed = await self._rewritten(cast("list[ArticleDocument]", found), feed_id, priority)
         # An earlier try may have rewritten articles and died before their analysis: these are found here too.
         outdated = [each["source_id"] for each in articles if has_outdated_figures(each)]
         report = await self.writer.write(outdated)
-        counts = {"articles": len(page.items), "analyzed": len(report.done)}
-        is_last = page.next is None and await self._priority_of(feed_id) in (priority, None)
-        checkpoint = None if is_last else {"priority": priority, "after": page.next}
-        return PageResult(checkpoint, len(page.items), counts, {**report.failed, **failed})
+        counts = {"articles": len(found), "analyzed": len(report.done)}
+        is_last = is_further and page.next is None and await self._priority_of(feed_id) in (priority, None)
+        following = {"priority": priority, "after": page.next, "of_further_source": is_further}
+        return PageResult(None if is_last else following, len(found), counts, {**report.failed, **failed})
+
+    async def _listing(self, feed_id: str, after: str | None) -> Page:
+        """A page of the articles that list the feed."""
+        where = (Where("sources", "contains", feed_id), Where("deleted_at", "missing"))
+        return await self.store.query(ARTICLES.name, Query(where, order="by_time", limit=PAGE, after=after))
+
+    async def _naming(self, feed_id: str, after: str | None) -> Page:
+        """A page of the observations that name the feed as a further source of their article."""
+        where = (Where("source", "eq", feed_id), Where("deleted_at", "missing"))
+        return await self.store.query(ARTICLES.name, Query(where, order="by_further_source", limit=PAGE, after=after))
+
+    async def _named_in(self, observations: Sequence[Document]) -> list[Document]:
+        keys = [(each["source_id"], Article.ID) for each in observations]
+        articles = await self.store.read_many(ARTICLES.name, keys) if keys else []
+        return [each for each in articles if each is not None]
 
     async def _priority_of(self, feed_id: str) -> int | None:
         """None if the feed is gone."""
@@ -70,27 +97,44 @@ class Priorities:
         done: list[ArticleDocument] = []
         failed: dict[str, str] = {}
         waiting = {each["source_id"]: each for each in articles}
-        for _ in range(ROUNDS):
-            changed: dict[str, ArticleDocument] = {}
+        for round_no in range(ROUNDS):
+            changed: dict[str, tuple[ArticleDocument, list[Operation]]] = {}
             for source_id, article in waiting.items():
+                observations = await self._observations(article)
                 try:
-                    after = with_present_priority(article, feed_id, priority, now)
+                    after = with_present_priority(article, feed_id, priority, now, observations)
                 except (UnreadableDocument, KeyError) as error:
                     failed[source_id] = fingerprint(type(error).__name__)
                     continue
-                if after is article:
-                    done.append(article)
+                operations: list[Operation] = []
+                if after is not article:
+                    after = await self._with_text(article, after)
+                    operations.append(Replace(after, article["_etag"]))
+                if not is_listed(article, feed_id) and not article.get("deleted_at"):
+                    operations += _priority_of_latest(observations, feed_id, priority, now)
+                if operations:
+                    changed[source_id] = after, operations
                 else:
-                    changed[source_id] = await self._with_text(article, after)
+                    done.append(article)
             if not changed:
                 return done, failed
-            batches = [(name, [Replace(after, waiting[name]["_etag"])]) for name, after in changed.items()]
+            batches = [(name, operations) for name, (_, operations) in changed.items()]
             outcomes = dict(zip(changed, await self.store.batch_many(ARTICLES.name, batches), strict=True))
-            done += [after for name, after in changed.items() if isinstance(outcomes[name], list)]
-            raced = [(name, Article.ID) for name, outcome in outcomes.items() if not isinstance(outcome, list)]
-            found = cast("list[ArticleDocument | None]", await self.store.read_many(ARTICLES.name, raced))
+            raced = [name for name, outcome in outcomes.items() if not isinstance(outcome, list)]
+            # An article with further sources is read again, even if it was written: a source may have been added since
+            # the observations were read.
+            again = [name for name, (after, _) in changed.items() if name in raced or after.get("has_further_sources")]
+            done += [after for name, (after, _) in changed.items() if name not in again]
+            if raced:
+                await asyncio.sleep(wait_seconds(round_no, self.chance()))
+            keys = [(name, Article.ID) for name in again]
+            found = cast("list[ArticleDocument | None]", await self.store.read_many(ARTICLES.name, keys))
             waiting = {each["source_id"]: each for each in found if each is not None}
         raise Unavailable(f"{len(waiting)} articles kept changing", retry_after=1.0)
+
+    async def _observations(self, article: ArticleDocument) -> list[ObservationDocument]:
+        """All observations of an article with further sources: its canonical reading may be one of theirs."""
+        return await observations_of(self.store, article["source_id"]) if article.get("has_further_sources") else []
 
     async def _with_text(self, article: ArticleDocument, after: ArticleDocument) -> ArticleDocument:
         """`after` with the text of its canonical reading, if its source is another than before."""
@@ -105,13 +149,32 @@ class Priorities:
         return with_text
 
 
-def with_present_priority(article: ArticleDocument, feed_id: str, priority: int, now: str) -> ArticleDocument:
+def with_present_priority(
+    article: ArticleDocument,
+    feed_id: str,
+    priority: int,
+    now: str,
+    observations: Sequence[ObservationDocument] = (),
+) -> ArticleDocument:
     """The article with this priority; the same object if nothing changes. Raises UnreadableDocument, and KeyError if a
-    source lacks a field by which readings are chosen."""
-    is_deleted = Article.from_document(article).deleted_at is not None
-    if is_deleted or priority_of(article["source_attribution"][feed_id]) == priority:
+    source lacks a field by which readings are chosen. `observations` are those of an article with further sources."""
+    if Article.from_document(article).deleted_at is not None:
         return article
-    return with_priority(article, feed_id, priority, now)
+    further = further_attributions(article, observations)
+    own = article["source_attribution"][feed_id] if is_listed(article, feed_id) else further[feed_id]
+    if priority_of(own) == priority and not further:
+        return article
+    return with_priority(article, feed_id, {**own, "source_priority": priority}, now, further)
+
+
+def _priority_of_latest(
+    observations: Sequence[ObservationDocument], feed_id: str, priority: int, now: str
+) -> list[Operation]:
+    """Writes the priority into the latest observation of a further source, from which its attribution is made."""
+    latest = [each for each in observations if each["source"] == feed_id][-1]
+    if latest.get("source_priority") == priority:
+        return []
+    return [Replace({**latest, "source_priority": priority, "updated_at": now}, latest["_etag"])]
 
 
 def has_outdated_figures(article: ArticleDocument) -> bool:

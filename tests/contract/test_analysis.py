@@ -11,7 +11,7 @@ import pytest
 from models.article import Article
 from models.errors import ToolpulseError
 from models.tool import Tool
-from services.articles.reading import REDACTED
+from services.articles.tombstones import REDACTED
 from services.mentions.handler import AnalysisFailed, source_ids_of
 from services.mentions.tool_articles import tool_articles
 from services.ports import Store

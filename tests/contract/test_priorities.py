@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from services.articles.merge import chosen_source
+from services.articles.attributions import chosen_source
 from services.feeds.registry import FeedRegistry
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.handler import AnalysisHandler

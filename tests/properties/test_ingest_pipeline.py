@@ -11,14 +11,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from models.article import Article, AttributionDocument
+from models.article import LISTED_SOURCES, Article, AttributionDocument
 from models.feed import FeedSeen
 from models.locator import LocatorAlias, SeenHash
 from models.observation import Observation
 from models.raw_item import RawItem
+from services.articles.attributions import chosen_source
 from services.articles.identity import ShortHash, Source, candidate_of, entry_of, is_weak
 from services.articles.matching import GROUP, MOST_KEPT, DocumentCache, KnownEntries
-from services.articles.merge import chosen_source
+from services.articles.observations import with_further_sources
 from services.mentions.handler import MOST_ARTICLES, article_messages
 from services.store.sqlite import SqliteStore
 from tests.functional.articles.world import START, Item, SettableClock, World, item
@@ -45,19 +46,21 @@ ITEMS = st.builds(
 POLLS = st.lists(st.tuples(st.sampled_from("abc"), st.lists(ITEMS, max_size=5)), max_size=6)
 
 
-async def _world(folder: str) -> World:
+async def _world(folder: str, most_listed: int) -> World:
     clock = SettableClock()
     store = SqliteStore(Path(folder) / "store.db", clock)
     await store.ensure_containers()
-    world = World(store, clock)
+    world = World(store, clock, most_listed=most_listed)
     for number, feed in enumerate("abc"):
         await world.add_feed(feed, source_priority=number)
     return world
 
 
-async def _after(polls: Sequence[tuple[str, list[Item]]], *, twice: bool = False) -> dict[str, Any]:
+async def _after(
+    polls: Sequence[tuple[str, list[Item]]], *, twice: bool = False, most_listed: int = LISTED_SOURCES
+) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
-        world = await _world(folder)
+        world = await _world(folder, most_listed)
         for feed, items in polls:
             world.publish(feed, items)
             await world.poll(feed)
@@ -72,7 +75,7 @@ async def _after(polls: Sequence[tuple[str, list[Item]]], *, twice: bool = False
 
 
 async def _checked(world: World) -> dict[str, Any]:
-    articles = [Article.from_document(each) for each in await world.articles()]
+    articles = [await with_further_sources(world.store, Article.from_document(each)) for each in await world.articles()]
     observations = [Observation.from_document(each) for each in await world.observations()]
     aliases = [LocatorAlias.from_document(each) for each in await world.locators("LocatorAlias")]
     hashes = [SeenHash.from_document(each) for each in await world.locators("SeenHash")]
@@ -102,9 +105,18 @@ async def _checked(world: World) -> dict[str, Any]:
 
 @pytest.mark.slow
 @SLOW
+@given(POLLS, st.sampled_from([1, 2, LISTED_SOURCES]))
+def test_whatever_feeds_publish_all_stored_documents_agree(
+    polls: list[tuple[str, list[Item]]], most_listed: int
+) -> None:
+    asyncio.run(_after(polls, most_listed=most_listed))
+
+
+@pytest.mark.slow
+@SLOW
 @given(POLLS)
-def test_whatever_feeds_publish_all_stored_documents_agree(polls: list[tuple[str, list[Item]]]) -> None:
-    asyncio.run(_after(polls))
+def test_what_an_article_lists_itself_does_not_matter(polls: list[tuple[str, list[Item]]]) -> None:
+    assert asyncio.run(_after(polls, most_listed=1)) == asyncio.run(_after(polls))
 
 
 @pytest.mark.slow
@@ -118,14 +130,17 @@ def test_ingesting_twice_is_ingesting_once(polls: list[tuple[str, list[Item]]]) 
 
 @pytest.mark.slow
 @SLOW
-@given(st.permutations([(feed, part) for feed in "abc" for part in range(3)]))
-def test_the_order_in_which_feeds_and_entries_come_does_not_matter(order: list[tuple[str, int]]) -> None:
+@given(st.permutations([(feed, part) for feed in "abc" for part in range(3)]), st.sampled_from([1, LISTED_SOURCES]))
+def test_the_order_in_which_feeds_and_entries_come_does_not_matter(
+    order: list[tuple[str, int]], most_listed: int
+) -> None:
     titles = [f"Everybody knows number {number} by now" for number in range(9)]
     parts: list[tuple[str, list[Item]]] = []
     for feed, part in order:
         numbers = [number for number in range(9) if number % 3 == part or number % 4 == 0]
         parts.append((feed, [item(n, title=titles[n], guid=f"{feed}-{n}") for n in numbers]))
-    found, expected = asyncio.run(_after(parts)), asyncio.run(_after(sorted(parts, key=lambda each: each[0])))
+    found = asyncio.run(_after(parts, most_listed=most_listed))
+    expected = asyncio.run(_after(sorted(parts, key=lambda each: each[0])))
     assert found == expected
 
 

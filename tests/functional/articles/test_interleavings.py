@@ -14,8 +14,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from models.article import Article
+from models.article import LISTED_SOURCES, Article
 from models.errors import ToolpulseError
+from services.articles.observations import with_further_sources
 from services.feeds.claims import IngestMessage
 from services.fetch.outcome import FetchStatus
 from services.store.containers import ARTICLES
@@ -149,10 +150,13 @@ class Life:
         assert await self._do(self.world.new_worker(), batch, 1)
 
 
+@pytest.mark.parametrize("most_listed", [LISTED_SOURCES, 1])
 @pytest.mark.parametrize("seed", range(LIVES))
 async def test_whatever_workers_meet_every_article_is_stored_once_and_every_figure_is_exact(
-    world: World, seed: int
+    world: World, seed: int, most_listed: int
 ) -> None:
+    """With `most_listed` 1 all sources but one of each article have observations only."""
+    world = World(world.store, world.clock, most_listed=most_listed)
     life = Life(world, random.Random(seed))
     await life.begin()
     for edition in range(ROUNDS):
@@ -176,13 +180,15 @@ async def _check_articles(life: Life) -> None:
     for article in articles:
         by_feed = published[article["headline"]]
         best = min(by_feed)
-        assert sorted(article["sources"]) == sorted(article["source_attribution"]) == sorted(by_feed)
+        whole = await with_further_sources(life.world.store, Article.from_document(article))
+        assert sorted(whole.sources) == sorted(whole.source_attribution) == sorted(by_feed)
         assert (article["canonical"]["source"], article["text_for_analysis"]) == (best, by_feed[best].text)
         # What was never announced, or not since an edit, says so itself: `clean_up` finds it.
         read = life.analysed.get(article["source_id"])
         assert read == article["text_for_analysis"] or "analysis_due_since" in article
     observed = [(each["source_id"], each["source"]) for each in await life.world.observations()]
-    assert sorted(observed) == sorted((each["source_id"], feed) for each in articles for feed in each["sources"])
+    expected = [(each["source_id"], feed) for each in articles for feed in published[each["headline"]]]
+    assert sorted(observed) == sorted(expected)
 
 
 async def _check_figures(life: Life) -> None:

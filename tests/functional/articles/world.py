@@ -17,6 +17,7 @@ from email.utils import format_datetime
 from typing import Any
 from xml.sax.saxutils import escape
 
+from models.article import LISTED_SOURCES
 from models.feed import Feed
 from models.run import read_run
 from services.articles.entries import EntryIngestion
@@ -161,6 +162,7 @@ class Worker:
         settings: Settings,
         ids: Iterator[Any],
         monotonic: Callable[[], float] = time.monotonic,
+        most_listed: int = LISTED_SOURCES,
     ) -> None:
         self.announced: list[str] = []
         self.announcing_fails: Exception | None = None
@@ -186,7 +188,15 @@ class Worker:
             store,
             self.engine,
             FeedPoller(shelf, apis, credentials_in({}), registered=FeedRegistry(store, clock).registered),
-            EntryIngestion(store, DocumentCache(settings.dedup_cache_size), kept, announce, monotonic),
+            EntryIngestion(
+                store,
+                DocumentCache(settings.dedup_cache_size),
+                kept,
+                announce,
+                lambda: 0.0,
+                monotonic,
+                most_listed=most_listed,
+            ),
             announce,
             Budget(store, Policy(), clock),
             self.hosts,
@@ -197,12 +207,23 @@ class Worker:
 
 
 class World:
-    def __init__(self, store: Store, clock: SettableClock, settings: Settings | None = None, first_id: int = 1) -> None:
+    """`most_listed`: how many sources an article lists itself."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: SettableClock,
+        settings: Settings | None = None,
+        first_id: int = 1,
+        *,
+        most_listed: int = LISTED_SOURCES,
+    ) -> None:
         self.store = store
         self.clock = clock
         self.settings = settings or Settings(store="sqlite")
         self.shelf = Shelf()
         self._ids = itertools.count(first_id)
+        self._most_listed = most_listed
         self.worker = self.new_worker()
 
     def new_worker(
@@ -213,7 +234,13 @@ class World:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> Worker:
         return Worker(
-            store or self.store, shelf or self.shelf, clock or self.clock, self.settings, self._ids, monotonic
+            store or self.store,
+            shelf or self.shelf,
+            clock or self.clock,
+            self.settings,
+            self._ids,
+            monotonic,
+            self._most_listed,
         )
 
     async def add_feed(self, feed_id: str, items: Iterable[Item] = (), **fields: Any) -> None:
@@ -271,7 +298,8 @@ class World:
         return found
 
     async def observations(self) -> list[Document]:
-        found = await self.all(ARTICLES.name, Where("entity_type", "eq", "Observation"))
+        where = (Where("entity_type", "eq", "Observation"), Where("deleted_at", "missing"))
+        found = await self.all(ARTICLES.name, *where)
         return sorted(found, key=lambda each: (each["source_id"], each["id"]))
 
     async def locators(self, entity_type: str) -> list[Document]:

@@ -7,6 +7,7 @@ import itertools
 
 import pytest
 
+from services.articles.tombstones import REDACTED
 from services.mentions.handler import AnalysisFailed
 from services.ports import Query, Where
 from services.runs.engine import LOST_AFTER, STUCK_AFTER
@@ -37,7 +38,9 @@ async def test_a_deletion_that_dies_at_any_operation_is_finished_by_clean_up_wit
             assert dying.operations <= 2, "it died before it had promised anything"
             continue
         assert (await world.read(article)).deleted_at is not None
-        assert await world.store.read(ARTICLES.name, article, observation().id) is None
+        left = await world.store.read(ARTICLES.name, article, observation().id)
+        assert left is not None
+        assert (left["headline"], "text" in left, "deleted_at" in left) == (REDACTED, False, True)
         assert article not in await world.mentions(tool)
         await world.is_counted(tool)
         (run,) = (await world.store.query(RUNS.name, Query((Where("entity_type", "eq", "JobRun"),)))).items

@@ -17,6 +17,7 @@ from services.articles.matching import (
     KEPT_PER_ENTRY,
     MOST_KEPT,
     DocumentCache,
+    Known,
     KnownEntries,
     candidates_of,
     flood_of,
@@ -237,7 +238,8 @@ def separate(article: ArticleDocument | None, *candidates: Candidate, **fields: 
     """The articles in which the candidates end up, by the ids of the entries."""
     key = titled(1).source_id()
     groups = {key: [match(each, key, **fields) for each in candidates]}
-    after = separated(groups, {key: article}, source())
+    own = article["source_attribution"].get(source().key) if article is not None else None
+    after = separated(groups, {key: Known(article, own)})
     return {name: [each.candidate.article_id for each in group] for name, group in after.items()}
 
 
@@ -275,7 +277,7 @@ def test_nothing_leaves_a_deleted_article() -> None:
 def test_what_was_separated_is_certain_and_the_others_are_as_they_were() -> None:
     key = titled(1).source_id()
     own = titled(2).source_id(with_url=True)
-    after = separated({key: [match(titled(1), key), match(titled(2), key)]}, {key: None}, source())
+    after = separated({key: [match(titled(1), key), match(titled(2), key)]}, {key: Known(None)})
     assert after == {key: [match(titled(1), key)], own: [match(titled(2), own, certain=True)]}
 
 

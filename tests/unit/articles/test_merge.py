@@ -9,6 +9,7 @@ from models.article import LOWEST_PRIORITY, Article, AttributionDocument
 from models.locator import LocatorAlias, SeenHash
 from models.observation import Observation, ObservationDocument
 from models.values import format_time
+from services.articles.attributions import chosen_source, observation_id, priority_of
 from services.articles.identity import Candidate
 from services.articles.merge import (
     LONGEST_DATE,
@@ -16,10 +17,7 @@ from services.articles.merge import (
     alias,
     analysed_alike,
     change_of,
-    chosen_source,
     merge,
-    observation_id,
-    priority_of,
     seen_hash,
     with_priority,
 )
@@ -89,6 +87,7 @@ def test_a_new_entry_creates_an_article_that_its_model_reads() -> None:
             "source": "a",
             "source_priority": 5,
             "observation_id": "obs:a:20260221",
+            "article_id": "guid-1",
             "headline": "Number 1 is in the news",
             "url": "https://news.example/1",
             "published_at": "2026-02-21T19:00:00Z",
@@ -314,10 +313,11 @@ def test_a_deleted_article_stays_as_it_is() -> None:
 def test_an_attempt_that_was_overtaken_does_not_write_over_a_later_revision() -> None:
     article = article_after(by_a(2), in_a(summary_html="Later"))
     early = match(in_a())
-    assert change_of(early, article, by_a(1)) == "none"
-    assert change_of(early, article, by_a(2)) == "edit"
-    del article["source_attribution"]["a"]["scraped_at"]
-    assert change_of(early, article, by_a(1)) == "edit"
+    own = article["source_attribution"]["a"]
+    assert change_of(early, article, own, by_a(1)) == "none"
+    assert change_of(early, article, own, by_a(2)) == "edit"
+    del own["scraped_at"]
+    assert change_of(early, article, own, by_a(1)) == "edit"
 
 
 def test_a_changed_priority_is_written_without_a_new_observation() -> None:
@@ -350,7 +350,8 @@ def test_a_worse_priority_names_the_observation_with_the_other_sources_text() ->
 def test_the_priority_of_one_source_is_changed_alone() -> None:
     first = article_after(by_a(), in_a())
     both = article_after(by_b(1, priority=6), in_b(headline="NUMBER 1 is in the news!"), article=first)
-    after = with_priority(both, "a", 9, format_time(NOW + timedelta(minutes=2)))
+    own: AttributionDocument = {**both["source_attribution"]["a"], "source_priority": 9}
+    after = with_priority(both, "a", own, format_time(NOW + timedelta(minutes=2)), {})
     assert (after["canonical"]["source"], after["canonical"]["headline"]) == ("b", "NUMBER 1 is in the news!")
     assert (after["updated_at"], after["sources"]) == ("2026-02-21T20:02:00Z", ["a", "b"])
     assert after["text_for_analysis"] == both["text_for_analysis"]

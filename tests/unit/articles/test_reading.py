@@ -8,7 +8,9 @@ import pytest
 from models.article import Article
 from models.errors import InvalidInput, NotFound
 from services.articles.identity import dedup_key, normalize_headline
-from services.articles.reading import REDACTED, Articles, article_filter, tombstone
+from services.articles.listing import article_filter
+from services.articles.reading import Articles
+from services.articles.tombstones import REDACTED, tombstone
 from services.ports import Listed
 from services.store.containers import ARTICLES
 from services.store.sqlite import SqliteStore

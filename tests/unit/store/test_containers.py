@@ -99,7 +99,15 @@ def test_the_definitions_are_those_that_are_deployed() -> None:
 
 def test_each_order_has_its_name() -> None:
     assert {name: sorted(container.orders) for name, container in CONTAINERS.items() if container.orders} == {
-        "articles": ["by_analysis_due", "by_attempt", "by_observed_day", "by_sentiment", "by_status", "by_time"],
+        "articles": [
+            "by_analysis_due",
+            "by_attempt",
+            "by_further_source",
+            "by_observed_day",
+            "by_sentiment",
+            "by_status",
+            "by_time",
+        ],
         "documents": ["by_eligibility"],
         "mentions": ["by_published"],
         "catalog": ["by_dirty_hour", "by_name"],

@@ -1,0 +1,108 @@
+"""Reads the observations of an article, and with them the sources that the article does not list itself.
+
+Only an article with `has_further_sources` has such sources. attributions.py says what follows from observations.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import cast
+
+from models.article import Article, ArticleDocument, AttributionDocument, SourceAttribution
+from models.observation import ObservationDocument
+from services.articles.attributions import further_attributions, observation_ids
+from services.ports import Document, Listed, Query, Store, Where, pages, query_all
+from services.store.containers import ARTICLES
+
+IS_OBSERVATION = (Where("entity_type", "eq", "Observation"), Where("deleted_at", "missing"))
+MOST_SHOWN = 500
+"""Sources and observations in the response for one article. A thousand sources take 400 kB, their texts 4 MB."""
+_PAGE = 500
+
+
+async def observations_of(store: Store, source_id: str, source: str | None = None) -> list[ObservationDocument]:
+    """The observations of an article, or those of one source, by source and day."""
+    found = await query_all(store, ARTICLES.name, _query(source_id, source))
+    return cast("list[ObservationDocument]", found)
+
+
+def _query(source_id: str, source: str | None = None) -> Query:
+    where: tuple[Where, ...] = IS_OBSERVATION
+    if source is not None:
+        first, end = observation_ids(source)
+        where = (*where, Where("id", "ge", first), Where("id", "lt", end))
+    return Query(where, partition=source_id, limit=_PAGE)
+
+
+async def first_observations(store: Store, source_id: str, most: int) -> list[Document]:
+    """The first `most` observations of an article, by source and day."""
+    found: list[Document] = []
+    async for page in pages(store, ARTICLES.name, _query(source_id)):
+        found += page.items
+        if len(found) >= most:
+            break
+    return found[:most]
+
+
+async def further_sources(store: Store, articles: Iterable[Document]) -> dict[str, list[str]]:
+    """The sources that articles do not list themselves, by article; only articles that have such sources."""
+    found: dict[str, list[str]] = {}
+    for article in articles:
+        if article.get("has_further_sources") and not article.get("deleted_at"):
+            query = Query(further_in(article["timestamp"]), partition=article["source_id"], limit=_PAGE)
+            documents = await query_all(store, ARTICLES.name, query)
+            listed = set(article["sources"])
+            found[article["source_id"]] = [each["source"] for each in documents if each["source"] not in listed]
+    return found
+
+
+def further_in(timestamp: str) -> tuple[Where, ...]:
+    """The conditions of the first observation of each further source of an article with this timestamp."""
+    return Where("article_timestamp", "eq", timestamp), Where("deleted_at", "missing")
+
+
+async def with_source_counts(store: Store, found: Listed[Article]) -> Listed[Article]:
+    """The articles with the number of their sources."""
+    items = [await _with_source_count(store, each) for each in found.items]
+    return dataclasses.replace(found, items=items)
+
+
+async def _with_source_count(store: Store, article: Article) -> Article:
+    if not article.has_further_sources:
+        return article
+    document = article.to_document()
+    further = further_in(document["timestamp"])
+    count = await store.count(ARTICLES.name, further, article.source_id, may_be_stale=True)
+    return article.model_copy(update={"source_count": len(article.sources) + count})
+
+
+async def with_further_sources(store: Store, article: Article, most: int = MOST_SHOWN) -> Article:
+    """The article with the attributions of its sources, at most `most`, with that of its canonical reading among them;
+    and with the number of all."""
+    if not article.has_further_sources:
+        return article
+    document = cast(ArticleDocument, article.to_document())
+    canonical = article.canonical.source
+    further = further_attributions(document, await observations_of(store, article.source_id, canonical))
+    room = max(most - len(article.sources), 0)
+    for key, each in (await _first_further(store, document, room)).items():
+        if len(further) < room:
+            further.setdefault(key, each)
+    known = {**article.source_attribution, **{key: SourceAttribution(**each) for key, each in further.items()}}  # type: ignore[arg-type]
+    sources = tuple(sorted(known, key=lambda key: known[key].crawl_timestamp))
+    counted = await _with_source_count(store, article)
+    return counted.model_copy(update={"sources": sources, "source_attribution": known})
+
+
+async def _first_further(store: Store, article: ArticleDocument, most: int) -> dict[str, AttributionDocument]:
+    """The attributions of at least `most` further sources, by the order of their ids, or of all."""
+    read: list[ObservationDocument] = []
+    async for page in pages(store, ARTICLES.name, _query(article["source_id"])):
+        read += cast("list[ObservationDocument]", page.items)
+        # The last source may have later observations on the next page.
+        whole = [each for each in read if page.next is None or each["source"] != read[-1]["source"]]
+        found = further_attributions(article, whole)
+        if len(found) >= most:
+            return found
+    return further_attributions(article, read)

@@ -1,0 +1,332 @@
+"""An article that very many sources publish: it lists the first ones itself, and the others have observations only."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from models.article import LISTED_SOURCES, Article
+from models.observation import Observation
+from services.articles import observations as observations_module
+from services.articles.attempts import due_since
+from services.articles.listing import article_filter
+from services.articles.reading import Articles
+from services.mentions.analyzers.embedded import EmbeddedAnalyzer
+from services.mentions.writing import MentionWriter
+from services.ports import Where
+from services.runs.driver import PRIORITIZE, page_after
+from services.runs.rules import queued
+from services.store.containers import ARTICLES
+from services.tools.catalog import Catalog, Watchlist
+from services.workflows.priorities import Priorities
+from tests.functional.articles.dying import DyingStore
+from tests.functional.articles.turns import NEVER
+from tests.functional.articles.world import Item, World, item
+
+TITLE = "Everybody publishes this story today"
+
+
+def story(feed: str, **changes: Any) -> Item:
+    return item(1, **{"title": TITLE, "guid": f"{feed}-1", "link": f"https://{feed}.example/1", **changes})
+
+
+@pytest.fixture
+def small(world: World) -> World:
+    """A world in which an article lists two sources itself."""
+    return World(world.store, world.clock, most_listed=2)
+
+
+async def published_by(world: World, *feeds: str, **fields: Any) -> None:
+    for feed in feeds:
+        await world.add_feed(feed, [story(feed, text=f"{feed} says so.")], **fields)
+        await world.poll(feed)
+
+
+async def served(world: World) -> Article:
+    articles = Articles(world.store, world.clock)
+    return await articles.with_further_sources(await articles.get((await world.article())["source_id"]))
+
+
+async def listed(world: World, **given: str) -> list[str]:
+    articles = Articles(world.store, world.clock)
+    page = await articles.page(article_filter(given, world.clock.now), 50, None)
+    return [each.source_id for each in page.items]
+
+
+async def test_a_further_source_writes_its_observation_and_not_the_article(small: World) -> None:
+    await published_by(small, "a", "b", source_priority=1)
+    await published_by(small, "c")
+    before = await small.article()
+    assert (before["sources"], before["has_further_sources"]) == (["a", "b"], True)
+    await published_by(small, "d", "e")
+    after = await small.article()
+    assert after["_etag"] == before["_etag"]
+    observed = [Observation.from_document(each) for each in await small.observations()]
+    assert [each.source for each in observed] == ["a", "b", "c", "d", "e"]
+    assert [each.article_timestamp is not None for each in observed] == [False, False, True, True, True]
+    assert [each.created_article for each in observed] == [True, False, False, False, False]
+    assert [(await small.feed(each)).total_articles_fetched for each in "abcde"] == [1] * 5
+    runs = [each["metrics"] for each in await small.runs()]
+    assert sum(each["articles_stored"] for each in runs) == 1
+    assert sum(each["collisions_detected"] for each in runs) == 4
+
+
+async def test_an_article_is_served_with_all_its_sources(small: World) -> None:
+    await published_by(small, *"abcde", source_priority=3)
+    article = await served(small)
+    assert (article.sources, article.source_count) == (tuple("abcde"), 5)
+    whole = World(small.store, small.clock, first_id=100)
+    for each in "abcde":
+        own = article.source_attribution[each]
+        assert (own.article_id, own.url, own.original_headline) == (f"{each}-1", f"https://{each}.example/1", TITLE)
+        assert (own.source_priority, own.crawl_timestamp, own.scraped_at) == (3, own.scraped_at, own.crawl_timestamp)
+        assert own.added_by_run is not None
+        assert own.added_by_run.startswith("run-")
+    assert article.canonical.source == "e"
+    shown = article.shown()
+    assert (shown["source_count"], "has_further_sources" in shown) == (5, False)
+    page = await Articles(whole.store, whole.clock).page((), 10, None)
+    assert [(each.sources, each.source_count) for each in page.items] == [(("a", "b"), 5)]
+    exported = await Articles(whole.store, whole.clock).export("canonical", 10, None)
+    assert [each["source_count"] for each in exported.items] == [5]
+
+
+async def test_a_response_is_bounded_and_has_the_source_of_the_canonical_reading(
+    small: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await published_by(small, *"abcdefgh")
+    await small.add_feed("z", [story("z")], source_priority=1)
+    await small.poll("z")
+    await published_by(small, "y")
+    article = await served(small)
+    assert article.canonical.source == "z"
+    assert article.source_count == 10
+    most = await observations_module.with_further_sources(
+        small.store, Article.from_document(await small.article()), most=4
+    )
+    assert len(most.sources) == 4
+    assert {"a", "b", "z"} < set(most.sources)
+    assert most.source_count == 10
+
+
+async def test_a_further_source_of_better_priority_gives_the_reading_and_the_text(small: World) -> None:
+    await published_by(small, *"abc", source_priority=5)
+    await published_by(small, "d", source_priority=2)
+    article = Article.from_document(await small.article())
+    assert (article.canonical.source, article.text_for_analysis) == ("d", "d says so.")
+    assert article.canonical.article_id == "d-1"
+    assert article.sources == ("a", "b")
+    assert article.analysis_due_since is not None
+
+
+async def test_tags_of_a_further_source_are_tags_of_the_article(small: World) -> None:
+    await published_by(small, *"abc", source_priority=1)
+    await small.add_feed("d", [story("d", tags=("new",))])
+    outcome = await small.poll("d")
+    article = await small.article()
+    assert article["tags"] == ["new"]
+    assert outcome.article_ids == (article["source_id"],)
+    assert await due_since(small.store, ["d"], small.clock.now - timedelta(minutes=5)) == [article["source_id"]]
+
+
+@pytest.mark.parametrize("days", [0, 3])
+async def test_a_further_source_edits_its_entry(small: World, days: int) -> None:
+    await published_by(small, *"abcd", source_priority=1)
+    (first,) = [each for each in await small.observations() if each["source"] == "d"]
+    small.clock.forward(days=days)
+    small.publish("d", [story("d", text="d has changed its mind.")])
+    outcome = await small.poll("d")
+    own = [each for each in await small.observations() if each["source"] == "d"]
+    assert len(own) == (2 if days else 1)
+    assert own[-1]["text"] == "d has changed its mind."
+    assert own[0]["added_by_attempt"] == first["added_by_attempt"]
+    assert sum("article_timestamp" in each for each in own) == 1
+    attribution = (await served(small)).source_attribution["d"]
+    assert (attribution.crawl_timestamp.isoformat(), attribution.scraped_at) == (
+        first["created_at"].replace("Z", "+00:00"),
+        small.clock.now,
+    )
+    article = await small.article()
+    assert (article["canonical"]["source"], article["text_for_analysis"]) == ("d", "d has changed its mind.")
+    assert outcome.article_ids == (article["source_id"],)
+    assert (await small.feed("d")).total_articles_fetched == 1
+    # The same again changes nothing.
+    small.publish("d", [story("d", text="d has changed its mind."), item(2)])
+    await small.poll("d", small.new_worker())
+    same = next(each for each in await small.articles() if each["source_id"] == article["source_id"])
+    assert same["_etag"] == article["_etag"]
+
+
+async def test_an_edit_of_a_further_source_that_is_not_canonical_leaves_the_article(small: World) -> None:
+    await published_by(small, "a", "b", source_priority=1)
+    await published_by(small, "c", "d")
+    before = await small.article()
+    small.publish("d", [story("d", text="Another text.")])
+    assert (await small.poll("d")).article_ids == ()
+    assert (await small.article())["_etag"] == before["_etag"]
+    assert (await served(small)).source_attribution["d"].scraped_at == small.clock.now
+
+
+async def test_another_entry_of_a_further_source_is_an_article_of_its_own(small: World) -> None:
+    await published_by(small, *"abcd")
+    other = item(2, title=TITLE, guid="d-2", link="https://d.example/2")
+    small.publish("d", [story("d"), other])
+    await small.poll("d")
+    assert len(await small.articles()) == 2
+
+
+async def test_articles_are_found_by_further_sources_with_every_filter(small: World) -> None:
+    ids = []
+    for number in range(7):
+        title = f"Everybody publishes story number {number}"
+        at = small.clock.now - timedelta(hours=number // 2)
+        for feed in ("a", "b", "c") if number != 3 else ("c",):
+            entry = item(number, title=title, guid=f"{feed}-{number}", published=at, tags=(f"tag{number % 2}",))
+            if number == 0:
+                await small.add_feed(feed, [])
+            small.publish(feed, [entry])
+            await small.poll(feed)
+    ids = await listed(small)
+    assert len(ids) == 7
+    articles = Articles(small.store, small.clock)
+    for source in "abc":
+        expected = [each for each in ids if source != "c" or each in ids]
+        found: list[str] = []
+        after = None
+        while True:
+            page = await articles.page(article_filter({"source": source}, small.clock.now), 2, after)
+            assert len(page.items) == 2 or page.next is None
+            found += [each.source_id for each in page.items]
+            after = page.next
+            if after is None:
+                break
+        assert len(found) == (7 if source == "c" else 6)
+        assert found == [each for each in expected if each in found]
+    assert len(await listed(small, source="c", tag="tag1")) == 3
+    assert len(await listed(small, source="c", status="pending")) == 7
+    assert await listed(small, source="c", status="error") == []
+    since = (small.clock.now - timedelta(hours=1, minutes=40)).isoformat()
+    assert await listed(small, source="c", since=since) == [
+        each for each in await listed(small, since=since) if each in ids
+    ]
+    assert await listed(small, source="c", since=since) == await listed(small, since=since)
+    assert (
+        len(await listed(small, source="c", text="NUMBER 5", since=(small.clock.now - timedelta(days=1)).isoformat()))
+        == 1
+    )
+    assert await listed(small, source="nobody") == []
+
+
+async def test_a_deleted_article_keeps_no_text_of_a_further_source_and_is_still_counted(small: World) -> None:
+    await published_by(small, *"abcd")
+    name = (await small.article())["source_id"]
+    observed = await small.observations()
+    await Articles(small.store, small.clock).delete(name)
+    assert await small.observations() == []
+    left = await small.all(ARTICLES.name)
+    assert "says so" not in str(left)
+    assert TITLE not in str(left)
+    for each in observed:
+        where = (Where("added_by_attempt", "eq", each["added_by_attempt"]),)
+        assert await small.store.count(ARTICLES.name, where) == 1
+    small.publish("d", [story("d", text="Once more.")])
+    await small.poll("d")
+    await published_by(small, "e")
+    assert await small.observations() == []
+    assert await listed(small, source="d") == []
+
+
+async def test_an_observation_that_was_written_after_the_deletion_is_removed(small: World) -> None:
+    """A worker reads the article, the article is deleted, the worker writes its observation."""
+    await published_by(small, *"ab", source_priority=1)
+    await published_by(small, "c")
+    name = (await small.article())["source_id"]
+
+    class DeletedMeanwhile(DyingStore):
+        async def batch_many(self, container: str, batches: Any) -> Any:
+            if container == ARTICLES.name:
+                await Articles(small.store, small.clock).delete(name)
+            return await super().batch_many(container, batches)
+
+    await small.add_feed("d", [story("d", text="d says so.")])
+    await small.poll("d", small.new_worker(DeletedMeanwhile(small.store, NEVER, "before")))
+    assert await small.observations() == []
+    assert "d says so" not in str(await small.all(ARTICLES.name))
+    assert (await small.feed("d")).total_articles_fetched == 1
+
+
+async def test_articles_of_earlier_versions_with_more_sources_stay_as_they_are(world: World) -> None:
+    old = World(world.store, world.clock, most_listed=30)
+    feeds = [f"feed-{number}" for number in range(LISTED_SOURCES + 5)]
+    await published_by(old, *feeds)
+    assert len((await world.article())["sources"]) == LISTED_SOURCES + 5
+    now = World(world.store, world.clock, first_id=1000)
+    await published_by(now, "late", "later")
+    article = await served(now)
+    assert (article.sources, article.source_count) == ((*feeds, "late", "later"), LISTED_SOURCES + 7)
+    assert len((await now.article())["sources"]) == LISTED_SOURCES + 5
+
+
+def prioritized(world: World) -> Priorities:
+    catalog = Catalog(world.store, world.clock, lambda: "a tool")
+    writer = MentionWriter(world.store, catalog, Watchlist(catalog, world.clock), EmbeddedAnalyzer(), world.clock)
+    return Priorities(world.store, writer, world.clock, lambda: 0.0)
+
+
+async def reprioritized(world: World, feed_id: str, priority: int) -> None:
+    """Changes the priority as the workflow does, page by page."""
+    feed = await world.feed(feed_id)
+    await world.store.upsert("feeds", feed.changed(world.clock.now, source_priority=priority).to_document())
+    run = queued("run-p", PRIORITIZE, world.clock.now, subject=feed_id)
+    for _ in range(10):
+        result = await prioritized(world).page(run)
+        assert result.failed == {}
+        if result.checkpoint is None:
+            return
+        run = run.changed(world.clock.now, checkpoint=result.checkpoint)
+    raise AssertionError(page_after(run))
+
+
+async def test_a_changed_priority_reaches_articles_of_further_sources(small: World) -> None:
+    await published_by(small, *"abcd", source_priority=5)
+    assert (await small.article())["canonical"]["source"] == "d"
+    await reprioritized(small, "c", 1)
+    article = await small.article()
+    assert (article["canonical"]["source"], article["text_for_analysis"]) == ("c", "c says so.")
+    assert (await served(small)).source_attribution["c"].source_priority == 1
+    # The reading goes back to that of another further source.
+    await reprioritized(small, "c", 9)
+    article = await small.article()
+    assert (article["canonical"]["source"], article["text_for_analysis"]) == ("d", "d says so.")
+    await reprioritized(small, "d", 8)
+    assert (await small.article())["canonical"]["source"] == "b"
+    await reprioritized(small, "b", 10)
+    await reprioritized(small, "a", 10)
+    assert (await small.article())["canonical"]["source"] == "d"
+    await reprioritized(small, "d", 9)
+    assert (await small.article())["canonical"]["source"] == "d"
+    attribution = (await served(small)).source_attribution
+    assert {key: each.source_priority for key, each in attribution.items()} == {"a": 10, "b": 10, "c": 9, "d": 9}
+
+
+async def test_a_priority_that_was_changed_while_a_further_source_is_written_is_applied(small: World) -> None:
+    await published_by(small, *"abc", source_priority=5)
+
+    class ChangedMeanwhile(DyingStore):
+        """The priority of `d` gets worse after its attempt has begun, when the workflow finds no article yet."""
+
+        async def batch_many(self, container: str, batches: Any) -> Any:
+            if container == ARTICLES.name and not self.operations > 90:
+                self.operations = 91
+                document = await small.store.read("feeds", "d", "feed")
+                assert document is not None
+                await small.store.replace("feeds", {**document, "source_priority": 8}, document["_etag"])
+            return await super().batch_many(container, batches)
+
+    await small.add_feed("d", [story("d", text="d says so.")], source_priority=1)
+    await small.poll("d", small.new_worker(ChangedMeanwhile(small.store, NEVER, "before")))
+    article = await small.article()
+    assert (article["canonical"]["source"], article["text_for_analysis"]) == ("c", "c says so.")
+    assert (await served(small)).source_attribution["d"].source_priority == 8

@@ -5,7 +5,8 @@ Also the four periods and their windows. services/figures counts mentions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar, Final, Literal, Self, cast
@@ -22,6 +23,8 @@ from models.values import (
     Percentage,
     Polarity,
     Share,
+    Text,
+    Time,
     UnixSeconds,
     hour_key,
     lives,
@@ -42,6 +45,7 @@ PERIOD_BY_HOURS: Mapping[str, Period] = {
 FRESH_FOR = timedelta(minutes=30)
 METADATA_PARTITION: Final = "metadata"
 MOST_TOOLS_LISTED = 1000
+MOST_FAILED_LISTED = 100
 
 
 def period_named(hours: str | None, period: str | None) -> Period:
@@ -212,17 +216,16 @@ class CacheGeneration(_Cached):
 
 
 class CacheMetadata(_Cached):
-    """The outcome of the last refresh of all tools, written when it ends. The specification's CacheMetadata.
+    """The last successful refresh of all tools, written when it ends. The specification's CacheMetadata.
 
     * `last_refresh_ts`: when the last batch of that refresh ended. `last_refresh_duration_ms`: from the start of the
       refresh to that end, in milliseconds; both times are read from the workers' clocks with fractions of a second.
     * `total_entries`: the entries that were stored then, of all tools and periods.
-    * `cache_hits_24h`, `cache_misses_24h`: reads in the clock hour of that end and the 23 before it. A hit was stored
+    * `cache_hits_24h`, `cache_misses_24h`: reads in the last 24 hours before that end, to the minute. A hit was stored
       or in memory, stale or not; a miss had to be computed. A read is counted within about ten seconds.
     * `cache_hit_rate`, computed: hits / (hits + misses), 0 to 1, three decimals; 0.0 without reads.
-    * `error_count_24h`: failed attempts to refresh a tool, in the same 24 hours.
+    * `error_count_24h`: reads that failed, and failed attempts to refresh a tool, in the same 24 hours.
     * `tools_refreshed`: the ids of the refreshed tools, at most 1,000; `tools_refreshed_count` counts all of them.
-    * `last_refresh_status`: PARTIAL if a batch did not end in time or a tool could not be refreshed, else SUCCEEDED.
     * `last_refresh_run_id`: the run of that refresh.
     """
 
@@ -239,7 +242,6 @@ class CacheMetadata(_Cached):
     error_count_24h: Count
     tools_refreshed: tuple[IdPart, ...] = Field(max_length=MOST_TOOLS_LISTED)
     tools_refreshed_count: Count = Field(default_factory=lambda data: len(data["tools_refreshed"]))
-    last_refresh_status: Literal["SUCCEEDED", "PARTIAL"] = "SUCCEEDED"
     last_refresh_run_id: IdPart | None = None
 
     @property
@@ -259,22 +261,65 @@ class CacheMetadata(_Cached):
         return datetime.fromtimestamp(self.last_refresh_ts, UTC)
 
 
+class LastRefresh(_Cached):
+    """How the last refresh of all tools ended, whether it succeeded or not.
+
+    * `status`: SUCCEEDED; PARTIAL if a tool was not refreshed, or a batch did not end in time; FAILED if no batch did.
+    * `failed_tools`: why tools were not refreshed, by tool id, at most 100; `failed_tools_count` counts all of them.
+      Tools of a batch that did not end are not among them: `errors` has the number of these batches, and why they
+      failed.
+    """
+
+    PARTITION: ClassVar[str] = METADATA_PARTITION
+    ID: ClassVar[str] = "last_refresh"
+
+    entity_type: Literal["LastRefresh"] = "LastRefresh"
+    run_id: IdPart
+    status: Literal["SUCCEEDED", "PARTIAL", "FAILED"]
+    ended_at: Time
+    failed_tools: dict[IdPart, Text] = Field(default_factory=dict, max_length=MOST_FAILED_LISTED)
+    failed_tools_count: Count = 0
+    errors: tuple[Text, ...] = Field(default=(), max_length=MOST_FAILED_LISTED)
+
+    @property
+    def partition(self) -> str:
+        return self.PARTITION
+
+    @property
+    def id(self) -> str:
+        return self.ID
+
+
+CounterKind = Literal["hits", "misses", "errors"]
+COUNTER_KINDS: tuple[CounterKind, ...] = ("hits", "misses", "errors")
+_MINUTE_FIELD = re.compile(rf"(?:{'|'.join(COUNTER_KINDS)})_[0-5][0-9]")
+
+
+def minute_field(kind: CounterKind, minute: int) -> str:
+    """The field of CacheCounters for a minute of the hour, 0 to 59."""
+    return f"{kind}_{minute:02}"
+
+
 class CacheCounters(_Cached):
-    """The reads of the cache in one clock hour, raised by increments. `cache_stale` counts the hits that were stale,
-    `error_count` the failed attempts to refresh a tool."""
+    """The reads of the cache in one clock hour, by minute and raised by increments: `hits_07` counts the hits in the
+    eighth minute; likewise `misses_…`, and `errors_…` for failed reads and failed attempts to refresh a tool. A minute
+    in which nothing was counted has no field."""
 
     entity_type: Literal["CacheCounters"] = "CacheCounters"
     ttl_timestamp: UnixSeconds | None = lives(hours=48)
     hour: Hour
-    cache_hits: Count = 0
-    cache_misses: Count = 0
-    cache_stale: Count = 0
-    error_count: Count = 0
 
     @classmethod
     def at(cls, now: datetime) -> Self:
-        """The counters of the hour of `now`, all 0: the seed of an increment."""
+        """The counters of the hour of `now`, without any count: the seed of an increment."""
         return cls(created_at=now, updated_at=now, hour=hour_key(now))
+
+    @model_validator(mode="after")
+    def _counts(self) -> Self:
+        for name, value in (self.model_extra or {}).items():
+            if _MINUTE_FIELD.fullmatch(name) and (type(value) is not int or value < 0):
+                raise ValueError(f"{name} must be a count")
+        return self
 
     @property
     def partition(self) -> str:
@@ -283,6 +328,11 @@ class CacheCounters(_Cached):
     @property
     def id(self) -> str:
         return f"{METADATA_PARTITION}:{self.hour}"
+
+    def sum(self, kind: CounterKind, minutes: Iterable[int]) -> int:
+        """The counts of these minutes of the hour."""
+        counts = self.model_extra or {}
+        return sum(counts.get(minute_field(kind, minute), 0) for minute in minutes)
 
 
 class RefreshAsked(_Cached):

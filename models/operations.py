@@ -52,6 +52,39 @@ class CacheTotals(_Totals):
     within_100_ms: Count = 0
 
 
+class StoreTotals(_Totals):
+    """Requests to Cosmos DB. `throttles` counts the requests that it refused because they exceeded its throughput,
+    `retries` the tries after that and after failures."""
+
+    ID: ClassVar[str] = "store"
+
+    entity_type: Literal["StoreTotals"] = "StoreTotals"
+    requests: Count = 0
+    request_units: Count = 0
+    retries: Count = 0
+    throttles: Count = 0
+    waited_milliseconds: Count = 0
+
+
+class AnalysisTotals(_Totals):
+    """Articles that were analysed for the first time. `seconds_from_seen` is the sum of the times from the first sight
+    of an article to the end of its analysis, `seconds_from_published` from its publication; `within_5_s` counts the
+    articles that were analysed within 5 s after they were first seen."""
+
+    ID: ClassVar[str] = "analysis"
+    BOUNDS_SECONDS: ClassVar[tuple[int, ...]] = (1, 5, 15, 60, 300)
+
+    entity_type: Literal["AnalysisTotals"] = "AnalysisTotals"
+    articles: Count = 0
+    seconds_from_seen: Count = 0
+    seconds_from_published: Count = 0
+    within_1_s: Count = 0
+    within_5_s: Count = 0
+    within_15_s: Count = 0
+    within_60_s: Count = 0
+    within_300_s: Count = 0
+
+
 class IngestionTotals(_Totals):
     """Fetches of all feeds and their results. `fetch_milliseconds` is the sum of the durations of all fetches;
     `within_500_ms` counts the fetches that took at most 500 ms."""
@@ -156,6 +189,30 @@ class CoveredHour(StoredDocument):
 
     entity_type: Literal["CoveredHour"] = "CoveredHour"
     ttl_timestamp: UnixSeconds | None = lives(days=32)
+    hour: Hour
+
+    @classmethod
+    def at(cls, now: datetime) -> Self:
+        return cls(created_at=now, updated_at=now, hour=hour_key(now))
+
+    @property
+    def partition(self) -> str:
+        return self.PARTITION
+
+    @property
+    def id(self) -> str:
+        return self.hour
+
+
+class StoreLoad(StoredDocument):
+    """The requests of all workers to Cosmos DB in one clock hour, by minute and raised by increments: `requests_07`
+    counts those of the eighth minute, `refused_07` those that were refused, `waited_07` milliseconds of waiting."""
+
+    CONTAINER: ClassVar[str] = "catalog"
+    PARTITION: ClassVar[str] = "STORE_LOAD"
+
+    entity_type: Literal["StoreLoad"] = "StoreLoad"
+    ttl_timestamp: UnixSeconds | None = lives(hours=48)
     hour: Hour
 
     @classmethod

@@ -41,10 +41,12 @@ from services.fetch.outcome import credentials_in
 from services.figures.figures import Figures
 from services.mentions.handler import AnalysisHandler, article_messages
 from services.mentions.writing import MentionWriter
-from services.operations.health import CacheHealth, Health
+from services.operations.cache_health import CacheHealth
+from services.operations.health import Health
 from services.operations.heartbeats import Heartbeats
 from services.operations.metrics import Metrics
 from services.operations.overview import Overview
+from services.operations.traffic import RequestCounters, StoreTraffic
 from services.operations.upkeep import Upkeep
 from services.parse.news_apis import NEWS_APIS, NewsApi
 from services.ports import Clock, Queues, Store, utc_now
@@ -195,6 +197,8 @@ async def build(
         catalog = Catalog(store, clock, _new_uuid)
         figures = Figures.build(store, catalog, clock, _new_id, settings.cache_memory_seconds)
         resources.push_async_callback(figures.close)
+        traffic = StoreTraffic(store, clock, _request_counters(adapter))
+        figures.counters.writer.register(traffic.take)
         watchlist = Watchlist(catalog, clock)
         analyzer = _analyzer(settings, credential)
         resources.push_async_callback(analyzer.close)
@@ -244,7 +248,10 @@ async def build(
             store=store,
             queues=queues,
             heartbeats=heartbeats,
-            health=Health(store, queues, heartbeats, clock, VERSION, clock(), sorted(enabled), sources_off),
+            health=Health(
+                *(store, queues, heartbeats, figures.backlog, traffic),
+                *(clock, VERSION, clock(), sorted(enabled), sources_off),
+            ),
             upkeep=Upkeep(
                 queues,
                 store,
@@ -263,7 +270,7 @@ async def build(
             analysis=analysis,
             workflows=workflows,
             figures=figures,
-            cache_health=CacheHealth(store, catalog, figures.counters, clock, clock()),
+            cache_health=CacheHealth(store, catalog, figures.counters, figures.backlog, clock, clock()),
             metrics=Metrics(store, feeds, clock, adapter.connections, sources_off),
             claims=Claims(store, engine, settings, enabled, _new_id),
             ingestion=ingestion,
@@ -298,6 +305,12 @@ def _traced_store(adapter: SqliteStore | CosmosStore) -> Store:
     for metric, field in telemetry.OF_THE_STORE.items():
         telemetry.observe(metric, partial(_counted, adapter, field))
     return TracedStore(adapter, "azure.cosmosdb")
+
+
+def _request_counters(adapter: SqliteStore | CosmosStore) -> Callable[[], Mapping[str, RequestCounters]] | None:
+    from services.store.cosmos import CosmosStore
+
+    return (lambda: adapter.counters) if isinstance(adapter, CosmosStore) else None
 
 
 def _counted(store: CosmosStore, field: str) -> list[telemetry.Sample]:

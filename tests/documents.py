@@ -7,14 +7,30 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from models.article import Article, CanonicalReading, SourceAttribution
-from models.cache import CacheCounters, CacheGeneration, CacheMetadata, RefreshAsked, SentimentCacheEntry
+from models.cache import (
+    CacheCounters,
+    CacheGeneration,
+    CacheMetadata,
+    LastRefresh,
+    RefreshAsked,
+    SentimentCacheEntry,
+)
 from models.document import CreatedBy, DocumentProduct, FileObject, Locator
 from models.feed import Feed, FeedSeen
 from models.host import HostState
 from models.locator import LocatorAlias, SeenHash
 from models.mention import Match, SentimentScore
 from models.observation import Observation
-from models.operations import CacheTotals, CoveredHour, Heartbeat, IngestionTotals, MigrationRecord
+from models.operations import (
+    AnalysisTotals,
+    CacheTotals,
+    CoveredHour,
+    Heartbeat,
+    IngestionTotals,
+    MigrationRecord,
+    StoreLoad,
+    StoreTotals,
+)
 from models.quarantine import QuarantineItem, quarantine_id
 from models.run import Attempt, CollisionMetrics, IngestionBatch, JobRun
 from models.stored import StoredDocument
@@ -127,8 +143,13 @@ def cache_metadata(**changes: Any) -> CacheMetadata:
     return _of(CacheMetadata, fields, changes)
 
 
+def last_refresh(**changes: Any) -> LastRefresh:
+    fields = {"run_id": "run-1", "status": "PARTIAL", "ended_at": NOW, "failed_tools": {TOOL_ID: "ValueError"}}
+    return _of(LastRefresh, fields | {"failed_tools_count": 1}, changes)
+
+
 def cache_counters(**changes: Any) -> CacheCounters:
-    return _of(CacheCounters, {"hour": "2026022120", "cache_hits": 5}, changes)
+    return _of(CacheCounters, {"hour": "2026022120", "hits_07": 5}, changes)
 
 
 def refresh_asked(**changes: Any) -> RefreshAsked:
@@ -141,6 +162,18 @@ def covered_hour(**changes: Any) -> CoveredHour:
 
 def cache_totals(**changes: Any) -> CacheTotals:
     return _of(CacheTotals, {"cache_hits": 5, "read_microseconds": 1500}, changes)
+
+
+def store_totals(**changes: Any) -> StoreTotals:
+    return _of(StoreTotals, {"requests": 7, "request_units": 55}, changes)
+
+
+def analysis_totals(**changes: Any) -> AnalysisTotals:
+    return _of(AnalysisTotals, {"articles": 2, "within_5_s": 1}, changes)
+
+
+def store_load(**changes: Any) -> StoreLoad:
+    return _of(StoreLoad, {"hour": "2026022120", "requests_07": 5}, changes)
 
 
 def ingestion_totals(**changes: Any) -> IngestionTotals:

@@ -9,12 +9,12 @@ import asyncio
 import math
 import time
 from collections.abc import Callable
-from contextvars import Context
 from dataclasses import dataclass
 from datetime import datetime
 
 from models.errors import ToolpulseError
 from models.values import parse_time
+from services import deadline
 from services.ports import Query, Store, Where
 from services.store.containers import ARTICLES
 
@@ -61,7 +61,7 @@ class BacklogReader:
         self._latest = UNKNOWN
         self._kept_until = -math.inf
         self._began = 0.0
-        self._reading: asyncio.Task[None] | None = None
+        self._reading: asyncio.Task[Backlog] | None = None
 
     async def counted(self) -> Backlog:
         """The backlog as of a moment in the last two seconds, longer ago if it takes long to count.
@@ -73,24 +73,25 @@ class BacklogReader:
         if self._reading is None:
             # With a context of its own: the reading outlives the invocation that began it, and its deadline.
             self._began = self._seconds()
-            self._reading = asyncio.get_running_loop().create_task(self._read_and_keep(), context=Context())
+            self._reading = asyncio.get_running_loop().create_task(self._read_and_keep(), context=deadline.outside())
         left = max(0.0, self._began + AWAITED_SECONDS - self._seconds())
-        done, _ = await asyncio.wait([self._reading], timeout=left)
-        return self._latest if done else UNKNOWN
+        reading = self._reading
+        done, _ = await asyncio.wait([reading], timeout=left)
+        return reading.result() if done else UNKNOWN
 
     async def read(self) -> Backlog:
         """The backlog as of now. Raises Unavailable.
 
         Reads one after the other, the articles due first and last: so an article that becomes an error, or is to be
-        analysed again, between two of the reads is counted by one of them.
+        analysed again, between two of the reads is counted by one of them. For that, only the first may be stale.
         """
-        pending = await self._store.count(ARTICLES.name, _DUE)
+        pending = await self._store.count(ARTICLES.name, _DUE, may_be_stale=True)
         failed = await self._store.count(ARTICLES.name, _FAILED)
         oldest = (await self._store.query(ARTICLES.name, Query(order="by_analysis_due", limit=1))).items
         since = parse_time(oldest[0]["analysis_due_since"]) if oldest else None
         return Backlog(max(pending, len(oldest)), failed, since)
 
-    async def _read_and_keep(self) -> None:
+    async def _read_and_keep(self) -> Backlog:
         try:
             self._latest = await self.read()
         except ToolpulseError:
@@ -101,3 +102,4 @@ class BacklogReader:
         # From the beginning on: an article that was stored meanwhile may be missing from the counts.
         kept = max(self._kept_seconds, (1 + KEPT_TIMES_ITS_READ) * took) if self._kept_seconds else 0.0
         self._kept_until = self._began + kept
+        return self._latest

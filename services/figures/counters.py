@@ -1,35 +1,25 @@
-"""Counts the reads of the cache, in the last 24 hours and in total. A read never waits for a write.
-
-Counts are buffered and added to the stored ones every few seconds by atomic increments. A process that ends flushes its
-buffer first; a process that is killed loses the counts of at most one interval.
-"""
+"""Counts the reads of the cache, in the last 24 hours (by minute) and in total. A read never waits for a write."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from bisect import bisect_left
 from collections import Counter
-from datetime import timedelta
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Literal, TypedDict
 
-from models.cache import METADATA_PARTITION, CacheCounters
-from models.errors import ToolpulseError
+from models.cache import COUNTER_KINDS, METADATA_PARTITION, CacheCounters, CounterKind, minute_field
+from models.errors import InvalidInput, NotFound
 from models.operations import CacheTotals
-from models.stored import StoredDocument
-from models.values import hour_key
-from services import deadline
-from services.logs import log_event
+from services.counting import FLUSHED_EVERY_SECONDS, Counts, CountWriter
 from services.ports import Clock, Store, readable
-from services.store.containers import CATALOG, SENTIMENT_CACHE
-
-log = logging.getLogger("toolpulse.cache")
+from services.store.containers import SENTIMENT_CACHE
 
 State = Literal["HIT", "STALE", "MISS"]
 """How an aggregate was read: HIT and STALE were stored or in memory, MISS was computed."""
 
-FLUSHED_EVERY_SECONDS = 10.0
-_HOURS = 24
+_MINUTES = 24 * 60
 _BOUNDS_SECONDS = [bound / 1000 for bound in CacheTotals.BOUNDS_MS]
 _BUCKETS = [f"within_{bound}_ms" for bound in CacheTotals.BOUNDS_MS]
 """A read counts in the bucket of each bound that its duration does not exceed."""
@@ -47,90 +37,91 @@ class Counters:
     def __init__(self, store: Store, clock: Clock, flushed_every: float = FLUSHED_EVERY_SECONDS) -> None:
         self._store = store
         self._clock = clock
-        self._flushed_every = flushed_every
-        self._hourly: Counter[str] = Counter()
+        self._by_minute: Counter[tuple[int, CounterKind]] = Counter()
         self._totals: Counter[str] = Counter()
         self._by_shortest_bound = [0] * (len(_BUCKETS) + 1)
-        self._flushing: asyncio.Task[None] | None = None
+        self.writer = CountWriter(store, flushed_every)
+        self.writer.register(self._take)
 
     def read(self, state: State, seconds: float) -> None:
         """Counts one read, which took `seconds`."""
-        self._count("cache_misses" if state == "MISS" else "cache_hits")
+        self._count("misses" if state == "MISS" else "hits")
+        self._totals["cache_misses" if state == "MISS" else "cache_hits"] += 1
         if state == "STALE":
-            self._count("cache_stale")
+            self._totals["cache_stale"] += 1
         self._totals["read_microseconds"] += int(seconds * 1_000_000)
         self._by_shortest_bound[bisect_left(_BOUNDS_SECONDS, seconds)] += 1
-        self._flush_soon()
 
     def errors(self, number: int) -> None:
+        """Counts reads that failed, or failed attempts to refresh a tool."""
         if number:
-            self._count("error_count", number)
-            self._flush_soon()
+            self._count("errors", number)
+            self._totals["error_count"] += number
+
+    @contextmanager
+    def failures(self) -> Iterator[None]:
+        """Counts an error if the block fails, other than by a wrong request."""
+        try:
+            yield
+        except (InvalidInput, NotFound):
+            raise
+        except Exception:
+            self.errors(1)
+            raise
 
     async def flush(self) -> None:
-        """Adds the buffer to the stored counts. Raises Unavailable, and keeps the buffer, if it cannot be stored."""
-        now = self._clock()
-        await self._add(SENTIMENT_CACHE.name, CacheCounters.at(now), self._hourly)
-        for index, number in enumerate(self._by_shortest_bound):
-            if number:
-                self._totals.update(dict.fromkeys(_BUCKETS[index:], number))
-        self._by_shortest_bound = [0] * len(self._by_shortest_bound)
-        await self._add(CATALOG.name, CacheTotals.at(now), self._totals)
+        """Raises Unavailable, and keeps the counts, if they cannot be stored."""
+        await self.writer.flush()
 
     async def last_24_hours(self) -> Counted:
-        """The counts that all processes have flushed in the current hour and the 23 before it.
+        """The counts that all processes have flushed in the current minute and the 1,439 before it.
 
         An hour whose document cannot be read counts as 0.
         """
-        now = self._clock()
-        hours = [hour_key(now - timedelta(hours=back)) for back in range(_HOURS)]
-        keys = [(METADATA_PARTITION, f"{METADATA_PARTITION}:{hour}") for hour in hours]
+        last = _minute_of(self._clock())
+        first = last - _MINUTES + 1
+        hours = range(first // 60, last // 60 + 1)
+        keys = [(METADATA_PARTITION, CacheCounters.at(_start_of(hour)).id) for hour in hours]
         stored = await self._store.read_many(SENTIMENT_CACHE.name, keys)
-        found = [each for document in stored if (each := readable(document, CacheCounters.from_document)) is not None]
+        sums: Counter[CounterKind] = Counter()
+        for hour, document in zip(hours, stored, strict=True):
+            counters = readable(document, CacheCounters.from_document)
+            if counters is not None:
+                minutes = range(max(first - 60 * hour, 0), min(last - 60 * hour, 59) + 1)
+                sums.update({kind: counters.sum(kind, minutes) for kind in COUNTER_KINDS})
         return {
-            "cache_hits_24h": sum(each.cache_hits for each in found),
-            "cache_misses_24h": sum(each.cache_misses for each in found),
-            "error_count_24h": sum(each.error_count for each in found),
+            "cache_hits_24h": sums["hits"],
+            "cache_misses_24h": sums["misses"],
+            "error_count_24h": sums["errors"],
         }
 
     async def close(self) -> None:
-        if self._flushing is not None:
-            self._flushing.cancel()
-            await asyncio.wait([self._flushing])
-        try:
-            await self.flush()
-        except ToolpulseError as error:
-            log_event(log, logging.WARNING, "counters_lost", error=type(error).__name__)
+        await self.writer.close()
 
-    def _count(self, name: str, number: int = 1) -> None:
-        self._hourly[name] += number
-        self._totals[name] += number
+    def _count(self, kind: CounterKind, number: int = 1) -> None:
+        self._by_minute[_minute_of(self._clock()), kind] += number
+        self.writer.soon()
 
-    def _flush_soon(self) -> None:
-        if self._flushing is None:
-            self._flushing = asyncio.get_running_loop().create_task(
-                self._flush_while_counting(), context=deadline.outside()
-            )
+    def _take(self) -> Iterator[Counts]:
+        by_minute, self._by_minute = self._by_minute, Counter()
+        by_hour: dict[int, Counter[str]] = {}
+        for (minute, kind), number in by_minute.items():
+            by_hour.setdefault(minute // 60, Counter())[minute_field(kind, minute % 60)] = number
+        for hour, counts in by_hour.items():
+            yield CacheCounters.at(_start_of(hour)), counts
+        totals, self._totals = self._totals, Counter()
+        by_bound, self._by_shortest_bound = self._by_shortest_bound, [0] * (len(_BUCKETS) + 1)
+        for index, number in enumerate(by_bound):
+            if number:
+                totals.update(dict.fromkeys(_BUCKETS[index:], number))
+        yield CacheTotals.at(self._clock()), totals
 
-    async def _flush_while_counting(self) -> None:
-        """Flushes until the buffer is empty, so that an idle worker has no task."""
-        try:
-            while self._hourly or self._totals:
-                await asyncio.sleep(self._flushed_every)
-                try:
-                    await self.flush()
-                except ToolpulseError as error:
-                    log_event(log, logging.WARNING, "counters_not_flushed", error=type(error).__name__)
-        finally:
-            self._flushing = None
 
-    async def _add(self, container: str, seed: StoredDocument, buffer: Counter[str]) -> None:
-        amounts = dict(buffer)
-        if not amounts:
-            return
-        buffer.clear()  # before the first await: reads that are counted meanwhile belong to the next flush
-        try:
-            await self._store.increment(container, seed.to_document(), amounts)
-        except (ToolpulseError, asyncio.CancelledError):
-            buffer.update(amounts)
-            raise
+def _minute_of(moment: datetime) -> int:
+    """The number of the minute since 1970."""
+    return int(moment.timestamp()) // 60
+
+
+def _start_of(hour: int) -> datetime:
+    """The start of the hour with this number since 1970."""
+    return datetime.fromtimestamp(hour * 3600, UTC)

@@ -155,6 +155,10 @@ class Reader:
 
     async def read(self, text: str, period: Period) -> Served:
         """The aggregate of the tool with that id, name or alias. Raises NotFound, Unavailable."""
+        with self._counters.failures():
+            return await self._read(text, period)
+
+    async def _read(self, text: str, period: Period) -> Served:
         started, now = time.perf_counter(), self._clock()
         recent = self._recent.get(text, period, now)
         if recent is not None:
@@ -174,7 +178,13 @@ class Reader:
 
     async def read_all(self, tools: Sequence[Tool], period: Period) -> Listed[Served]:
         """The aggregates of several tools. All stored entries are read in one call, missing ones are computed. Tools
-        with a document that cannot be read are listed as unreadable."""
+        with a document that cannot be read are listed as unreadable, and count as failed reads."""
+        with self._counters.failures():
+            rows = await self._read_current(tools, period)
+        self._counters.errors(len(rows.unreadable))
+        return rows
+
+    async def _read_current(self, tools: Sequence[Tool], period: Period) -> Listed[Served]:
         started, now = time.perf_counter(), self._clock()
         for _ in range(_TRIES):
             served = await self._read_all(tools, period, now)

@@ -14,17 +14,17 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import Any, Self
+from datetime import datetime, timedelta
+from typing import Any, Literal, Self
 
-from models.cache import FRESH_FOR, MOST_TOOLS_LISTED, PERIODS, CacheMetadata, SentimentCacheEntry
+from models.cache import FRESH_FOR, PERIODS, SentimentCacheEntry
 from models.errors import InvalidInput, ToolpulseError, UnreadableDocument
 from models.run import MOST_ERRORS_KEPT, Attempt, JobRun
-from models.states import RunStatus
 from models.timeline import Tally
 from models.values import unix_seconds
 from services.figures.counters import Counters
 from services.figures.entries import Entries, Generations
+from services.figures.metadata import LONGEST_REASON, Metadata
 from services.figures.recount import UNREADABLE, Recount
 from services.logs import log_event, log_unreadable
 from services.mentions.dirty_hours import dirty_hours_of_tools, tools_with_dirty_hours
@@ -128,6 +128,7 @@ class Refresh:
         self._entries = entries
         self._generations = generations
         self._counters = counters
+        self._metadata = Metadata(store, counters)
         self._clock = clock
         self._engine = RunEngine(store, clock, new_id)
         self._seconds = seconds
@@ -136,7 +137,8 @@ class Refresh:
         """The work of the timer: closes overdue runs, begins a run, and does it at once if it is a single batch."""
         for run in await self._engine.overdue([WORKFLOW], self._clock(), stuck_after=OVERDUE):
             await self._close(run, await self._engine.attempts(run.run_id))
-        begun = await self.begin(invocation_id)
+        with self._counters.failures():
+            begun = await self.begin(invocation_id)
         if len(begun.messages) > 1:
             return begun
         for message in begun.messages:
@@ -184,8 +186,12 @@ class Refresh:
 
     async def refresh_tools(self, tool_ids: Sequence[str]) -> Refreshed:
         refreshed = Refreshed()
-        for batch in batches_of(tool_ids):
-            await self._refresh_or_divide(batch, refreshed)
+        try:
+            for batch in batches_of(tool_ids):
+                await self._refresh_or_divide(batch, refreshed)
+        except Exception:
+            self._counters.errors(len(tool_ids) - len(refreshed.done))
+            raise
         for tool_id, error in refreshed.failed.items():
             log_event(log, logging.ERROR, "tool_not_refreshed", tool_id=tool_id, error=error)
         self._counters.errors(len(refreshed.failed))
@@ -197,7 +203,7 @@ class Refresh:
             await self._refresh(tool_ids, refreshed)
         except UNREADABLE as error:
             if len(tool_ids) == 1:
-                refreshed.failed[tool_ids[0]] = type(error).__name__
+                refreshed.failed[tool_ids[0]] = reason_of(error)
                 return
             for tool_id in tool_ids:
                 await self._refresh_or_divide([tool_id], refreshed)
@@ -220,7 +226,7 @@ class Refresh:
         }
         await self._entries.save(changed)
         refreshed.written += sum(map(len, changed.values()))
-        refreshed.failed |= {tool_id: str(error) for tool_id, error in recounted.failed.items()}
+        refreshed.failed |= {tool_id: reason_of(error) for tool_id, error in recounted.failed.items()}
         refreshed.done += computed
 
     async def _young_entries(self, tool_ids: Sequence[str]) -> dict[str, Document]:
@@ -250,7 +256,7 @@ class Refresh:
                 self._clock(),
                 progress=len(refreshed.done),
                 counts={"entries_written": refreshed.written, "tools_failed": len(refreshed.failed)},
-                errors=tuple(f"{tool_id}: not refreshed" for tool_id in sorted(refreshed.failed)),
+                errors=tuple(f"{tool_id}: {refreshed.failed[tool_id]}" for tool_id in sorted(refreshed.failed)),
                 tool_ids=tuple(refreshed.done),
             )
         )
@@ -260,42 +266,17 @@ class Refresh:
 
     async def _close(self, run: JobRun, attempts: Sequence[Attempt]) -> None:
         """Writes the metadata first: if this process dies in between, the next tick closes the run."""
-        if done_batches(attempts):
-            await self._counters.flush()
-            await self._write_metadata(run, attempts)
+        errors = batch_errors(run, attempts)
+        await self._metadata.refresh_ended(run, done_batches(attempts), status_of(run, attempts), errors, self._clock())
         closed = await self._engine.close_unless_changed(run, summary)
         if closed is not None:
             fields = {"run_id": run.run_id, "status": closed.status, "tools": closed.progress}
-            log_event(log, logging.INFO, "cache_refreshed", **fields)
-
-    async def _write_metadata(self, run: JobRun, attempts: Sequence[Attempt]) -> None:
-        """The times are those of the last batch: the run itself may only be closed by the next tick."""
-        batches = done_batches(attempts)
-        ended_ms = max(batch.ended_ms or 0 for batch in batches)
-        ended = datetime.fromtimestamp(ended_ms / 1000, UTC)
-        before = await last_metadata(self._store)
-        if before is not None and before.last_refresh_ts > ended_ms // 1000:
-            return
-        tools = sorted(tool_id for batch in batches for tool_id in batch.tool_ids)
-        metadata = CacheMetadata(
-            created_at=before.created_at if before else ended,
-            updated_at=ended,
-            last_refresh_ts=ended_ms // 1000,
-            last_refresh_duration_ms=max(0, ended_ms - (run.began_ms or ended_ms)),
-            total_entries=await self._store.count(SENTIMENT_CACHE.name, (_ENTRIES,), may_be_stale=True),
-            **await self._counters.last_24_hours(),
-            tools_refreshed=tuple(tools[:MOST_TOOLS_LISTED]),
-            tools_refreshed_count=len(tools),
-            last_refresh_status="SUCCEEDED" if status_of(run, attempts) == "SUCCEEDED" else "PARTIAL",
-            last_refresh_run_id=run.run_id,
-        )
-        await self._store.upsert(SENTIMENT_CACHE.name, metadata.to_document())
+            level = logging.INFO if closed.status == "SUCCEEDED" else logging.ERROR
+            log_event(log, level, "cache_refreshed", **fields, failed=closed.metrics["tools_failed"])
 
 
-async def last_metadata(store: Store) -> CacheMetadata | None:
-    """None before the first refresh, or if the document cannot be read."""
-    document = await store.read(SENTIMENT_CACHE.name, CacheMetadata.PARTITION, CacheMetadata.ID)
-    return readable(document, CacheMetadata.from_document)
+def reason_of(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:LONGEST_REASON]
 
 
 def can_stay(document: Document | None, entry: SentimentCacheEntry, now: datetime) -> bool:
@@ -317,22 +298,31 @@ def done_batches(attempts: Iterable[Attempt]) -> list[Attempt]:
     return list({each.subject: each for each in attempts if each.status == "SUCCEEDED"}.values())
 
 
-def status_of(run: JobRun, attempts: Iterable[Attempt]) -> RunStatus:
-    """FAILED without a batch; PARTIAL if a batch is missing, or a tool was not refreshed."""
+def status_of(run: JobRun, attempts: Iterable[Attempt]) -> Literal["SUCCEEDED", "PARTIAL", "FAILED"]:
+    """FAILED if no batch is done, or no tool could be refreshed; PARTIAL if a batch is missing, or a tool was not
+    refreshed."""
     batches = done_batches(attempts)
-    if not batches:
+    failed = sum(batch.counts.get("tools_failed", 0) for batch in batches)
+    if not batches or (failed and not any(batch.progress for batch in batches)):
         return "FAILED"
-    is_whole = len(batches) == run.batches and not any(batch.counts.get("tools_failed") for batch in batches)
-    return "SUCCEEDED" if is_whole else "PARTIAL"
+    return "SUCCEEDED" if len(batches) == run.batches and not failed else "PARTIAL"
+
+
+def batch_errors(run: JobRun, attempts: Sequence[Attempt]) -> list[str]:
+    """The errors of the batches that are not done: their number, and why their last tries failed."""
+    done = {batch.subject for batch in done_batches(attempts)}
+    missing = (run.batches or 0) - len(done)
+    if not missing:
+        return []
+    failed = [each for each in rules.last_of_each(attempts) if each.status == "FAILED" and each.subject not in done]
+    reasons = [f"{each.subject}: {each.error_message or each.error_type}" for each in failed]
+    return [f"{missing} of {run.batches} batches did not end in time", *reasons]
 
 
 def summary(run: JobRun, attempts: Sequence[Attempt]) -> dict[str, Any]:
     """The fields of a run that follow from its batches, for RunEngine.close_unless_changed."""
     batches = done_batches(attempts)
-    errors = sorted(error for batch in batches for error in batch.errors)
-    missing = (run.batches or 0) - len(batches)
-    if missing:
-        errors.insert(0, f"{missing} of {run.batches} batches did not end in time")
+    errors = [*batch_errors(run, attempts), *sorted(error for batch in batches for error in batch.errors)]
     return {
         "status": status_of(run, attempts),
         "progress": sum(batch.progress or 0 for batch in batches),

@@ -6,11 +6,12 @@ The recount deletes a dirty hour together with the counts that it writes (servic
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
 from models.timeline import DirtyHour, DirtyHourDocument
-from models.values import hour_key
+from models.values import hour_key, parse_time
 from services.ports import Operation, Query, Store, Upsert, Where, query_all
 from services.store.containers import CATALOG
 
@@ -45,6 +46,21 @@ async def dirty_hours_of(store: Store, tool_id: str) -> list[DirtyHourDocument]:
 async def tools_with_dirty_hours(store: Store) -> list[str]:
     """The ids of all tools with dirty hours."""
     return list(dict.fromkeys(each["pk"] for each in await _read(store, Query(order="by_dirty_hour", limit=_PAGE))))
+
+
+@dataclass(frozen=True, slots=True)
+class DirtyTools:
+    """The tools with dirty hours, the first of them since `since`: of the hundred oldest dirty hours."""
+
+    tools: int
+    since: datetime | None
+
+
+async def dirty_tools(store: Store) -> DirtyTools:
+    query = Query(order="by_dirty_hour", limit=DIRTY_HOURS_AT_ONCE, may_be_stale=True)
+    hours = (await store.query(CATALOG.name, query)).items
+    since = min((parse_time(each["updated_at"]) for each in hours), default=None)
+    return DirtyTools(len({each["pk"] for each in hours}), since)
 
 
 async def tools_with_dirty_hours_among(store: Store, tool_ids: Sequence[str]) -> set[str]:

@@ -1,52 +1,31 @@
-"""The health of the app, and that of the cache in detail.
+"""The health of the app: what is broken, and whether the figures are right.
 
-The `judge_*` functions are pure; Health and CacheHealth read their arguments. `GET health` needs no key, so Health
-names no address, key or feed.
+The `judge_*` functions are pure; Health reads their arguments, with as many reads for many feeds as for few. `GET
+health` needs no key, so Health names no address, key, feed, tool or article.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
-from models.cache import (
-    PERIODS,
-    CacheGeneration,
-    CacheMetadata,
-    Period,
-    SentimentCacheEntry,
-    entry_id,
-    generation_id,
-    hit_rate,
-)
+from models.cache import CacheMetadata, LastRefresh
 from models.errors import ToolpulseError
 from models.feed import Feed
 from models.operations import Heartbeat
-from models.tool import Tool
 from models.values import format_time, parse_time
+from services.articles.backlog import AWAITED_SECONDS, Backlog, BacklogReader
 from services.feeds.claims import names_taken
-from services.figures.counters import Counters
-from services.figures.refresh import last_metadata
+from services.figures.metadata import last_refreshes
+from services.mentions.dirty_hours import DirtyTools, dirty_tools
 from services.operations.heartbeats import STORED_AT_LEAST_EVERY, Heartbeats
-from services.ports import (
-    Clock,
-    Document,
-    Listed,
-    Query,
-    QueueDepth,
-    Queues,
-    Store,
-    Where,
-    listed_documents,
-    query_all,
-    readable,
-)
-from services.store.containers import FEEDS, SENTIMENT_CACHE
-from services.tools.catalog import Catalog
-from services.topology import QUEUES, TIMERS, Timer
+from services.operations.traffic import Load, StoreTraffic
+from services.ports import Clock, Query, QueueDepth, Queues, Store, Where
+from services.store.containers import FEEDS
+from services.topology import ANALYZE_ARTICLES, QUEUES, REFRESH_TOOLS, TIMERS, Timer
 
 Status = Literal["healthy", "degraded", "unhealthy"]
 _WORST: tuple[Status, ...] = ("healthy", "degraded", "unhealthy")
@@ -57,9 +36,13 @@ JUST_STARTED = timedelta(seconds=60)
 FIRST_RUNS_WITHIN = timedelta(minutes=15)
 FETCH_OVERDUE = timedelta(hours=1)
 REFRESH_OVERDUE = timedelta(minutes=30)
-MOST_LISTED = 1000
+BACKLOG_OVERDUE = timedelta(minutes=2)
+REFUSED_AT_LEAST = 10
+REFUSED_SHARE = 0.01
 
+_FEEDS = (Where("entity_type", "eq", "Feed"),)
 _ENABLED = Where("enabled", "eq", True)
+_FAILING = Where("consecutive_errors", "ge", 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +55,22 @@ class Check:
 
     def shown(self) -> dict[str, Any]:
         return {"status": self.status, "detail": self.detail, **self.facts}
+
+
+@dataclass(frozen=True, slots=True)
+class FeedCounts:
+    """`active` feeds are fetched when due; the last fetch of the `failing` of these failed."""
+
+    stored: int
+    active: int
+    failing: int
+
+
+@dataclass(frozen=True, slots=True)
+class CacheState:
+    metadata: CacheMetadata | None
+    last: LastRefresh | None
+    dirty: DirtyTools
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +130,23 @@ def judge_queues(depths: Sequence[QueueDepth]) -> Check:
     return Check("healthy", "no poison messages", facts)
 
 
-def judge_feeds(active: int, sources_off: Sequence[str], taken: Sequence[str]) -> Check:
-    """Degraded if a news API that has a token cannot be polled, because its name is the id of another feed."""
-    detail = "feeds that are fetched when due"
-    if sources_off:
-        detail += f"; off, as they have no token: {', '.join(sources_off)}"
+def judge_feeds(feeds: FeedCounts, sources_off: Sequence[str], taken: Sequence[str]) -> Check:
+    """Degraded if there are feeds, and none is enabled or all fail; or if a news API that has a token cannot be polled,
+    because its name is the id of another feed."""
+    details = []
+    if feeds.stored and not feeds.active:
+        details.append(f"none of {feeds.stored} feeds is enabled: see disabled_reason in GET feeds")
+    elif feeds.active and feeds.failing >= feeds.active:
+        details.append(f"the last fetch of all {feeds.active} feeds failed: see error_message in GET feeds")
     if taken:
-        detail += f"; not polled, as another feed has their id: {', '.join(taken)}"
-    return Check("degraded" if taken else "healthy", detail, {"count": active, "sources_off": list(sources_off)})
+        details.append(f"not polled, as another feed has their id: {', '.join(taken)}")
+    is_well = not details
+    if is_well:
+        details.append("feeds that are fetched when due" if feeds.stored else "no feeds yet: add one with POST feeds")
+    if sources_off:
+        details.insert(1, f"off, as they have no token: {', '.join(sources_off)}")
+    facts = {"count": feeds.active, "failing": feeds.failing, "sources_off": list(sources_off)}
+    return Check("healthy" if is_well else "degraded", "; ".join(details), facts)
 
 
 def judge_last_fetch(any_feed: bool, last_success: datetime | None, started: datetime, now: datetime) -> Check:
@@ -150,62 +158,71 @@ def judge_last_fetch(any_feed: bool, last_success: datetime | None, started: dat
     return Check("degraded", "no fetch of a feed succeeded in the last hour", facts)
 
 
-def judge_cache(metadata: CacheMetadata | None, started: datetime, now: datetime) -> Check:
-    if metadata is None:
-        return Check("healthy", "not refreshed yet", {"last_refresh": None})
-    refreshed = metadata.last_refresh_at
-    facts = {"last_refresh": format_time(refreshed), "entries": metadata.total_entries}
-    if now - refreshed <= REFRESH_OVERDUE or now - started < JUST_STARTED:
-        return Check("healthy", "refreshed in time", facts)
-    return Check("degraded", "the refresh is overdue: entries are served stale", facts)
+def judge_backlog(backlog: Backlog, started: datetime, now: datetime) -> Check:
+    """Degraded if an analysis has been due for too long, or an article could not be analysed: figures lack it then. A
+    worker that just started gives others a minute to catch up."""
+    oldest = backlog.oldest_seconds(now)
+    facts = {
+        "pending_articles": backlog.pending,
+        "failed_articles": backlog.failed,
+        "oldest_pending_seconds": oldest,
+    }
+    if backlog.pending is None:
+        return Check("degraded", f"could not be counted within {AWAITED_SECONDS:.0f} s: the store is slow", facts)
+    details = []
+    if oldest > BACKLOG_OVERDUE.total_seconds() and now - started >= JUST_STARTED:
+        details.append(
+            f"{backlog.pending} articles wait for their analysis, the first for {oldest} s: see {ANALYZE_ARTICLES} in"
+            " GET queues"
+        )
+    if backlog.failed:
+        details.append(
+            f"{backlog.failed} articles could not be analysed: see GET articles?status=error, then redrive"
+            f" {ANALYZE_ARTICLES}"
+        )
+    return Check("degraded" if details else "healthy", "; ".join(details) or "articles are analysed in time", facts)
 
 
-def judge_entries(
-    metadata: CacheMetadata | None, stale: int, unreadable: Sequence[str], started: datetime, now: datetime
-) -> Check:
-    """As `judge_cache`, with the number of stale entries and the generations that cannot be read: without its
-    generation, no entry of a tool can be served. Missing entries are computed when they are read."""
-    if unreadable:
-        return Check("degraded", f"cannot be read: {', '.join(unreadable)}")
-    check = judge_cache(metadata, started, now)
-    if check.status != "healthy":
-        return check
-    if metadata is not None and metadata.last_refresh_status == "PARTIAL":
-        return Check("degraded", f"the last refresh is incomplete: see its run {metadata.last_refresh_run_id}")
-    return Check("degraded", f"{stale} entries are stale") if stale else check
+def judge_cache(state: CacheState, started: datetime, now: datetime) -> Check:
+    """Degraded if the last refresh failed, if none has succeeded for too long, or if a tool has waited for too long to
+    be recounted."""
+    refreshed = state.metadata.last_refresh_at if state.metadata else None
+    facts = {
+        "last_refresh": format_time(refreshed) if refreshed else None,
+        "last_refresh_status": state.last.status if state.last else None,
+        "failed_tools": state.last.failed_tools_count if state.last else 0,
+        "entries": state.metadata.total_entries if state.metadata else 0,
+        "dirty_tools": state.dirty.tools,
+    }
+    details = []
+    if state.last is not None and state.last.status != "SUCCEEDED":
+        details.append(
+            f"the last refresh was {state.last.status}, {state.last.failed_tools_count} tools were not refreshed: see"
+            " GET cache/health"
+        )
+    if now - started >= JUST_STARTED:
+        if now - (refreshed or started) > REFRESH_OVERDUE:
+            details.append("the refresh is overdue: entries are served stale")
+        if state.dirty.since is not None and now - state.dirty.since > BACKLOG_OVERDUE:
+            seconds = int((now - state.dirty.since).total_seconds())
+            details.append(
+                f"{state.dirty.tools} tools have mentions that are not counted, for {seconds} s: see {REFRESH_TOOLS} in"
+                " GET queues"
+            )
+    if details:
+        return Check("degraded", "; ".join(details), facts)
+    return Check("healthy", "refreshed in time" if refreshed else "not refreshed yet", facts)
 
 
-class Lack(TypedDict):
-    """An entry of an active tool that is stale or missing."""
-
-    tool_id: str
-    tool: str
-    period: Period
-    state: Literal["stale", "missing"]
-
-
-def generations_of(documents: Iterable[Document]) -> Listed[CacheGeneration]:
-    found = [each for each in documents if each.get("entity_type") == "CacheGeneration"]
-    return listed_documents(found, CacheGeneration.from_document, "id")
-
-
-def lacks_of(
-    tools: Iterable[Tool], documents: Mapping[str, Document], generations: Listed[CacheGeneration], now: datetime
-) -> list[Lack]:
-    """The stale and missing entries of these tools. An entry of another generation than its tool's is missing. So are
-    an entry that cannot be read, and the entries of a tool whose generation cannot be read."""
-    found: list[Lack] = []
-    known: dict[str, int | None] = {each.id: each.generation for each in generations.items}
-    known |= dict.fromkeys(generations.unreadable)
-    for tool in tools:
-        generation = known.get(generation_id(tool.tool_id), 0)
-        for period in PERIODS:
-            entry = readable(documents.get(entry_id(tool.tool_id, period)), SentimentCacheEntry.from_document)
-            is_missing = entry is None or entry.generation != generation
-            if is_missing or (entry is not None and entry.is_stale(now)):
-                state: Literal["stale", "missing"] = "missing" if is_missing else "stale"
-                found.append(Lack(tool_id=tool.tool_id, tool=tool.primary_name, period=period, state=state))
-    return found
+def judge_store(load: Load | None) -> Check:
+    """Degraded if the store refused a share of the requests of the last minutes, because they exceeded its throughput.
+    `load` is None for a store that refuses none."""
+    if load is None:
+        return Check("healthy", "the store answers")
+    facts = {"requests": load.requests, "refused": load.refused, "waited_seconds": round(load.waited_seconds, 1)}
+    if load.refused > max(REFUSED_AT_LEAST, REFUSED_SHARE * load.requests):
+        return Check("degraded", "the store answers, and is throttled: raise its throughput", facts)
+    return Check("healthy", "the store answers", facts)
 
 
 class Health:
@@ -217,6 +234,8 @@ class Health:
         store: Store,
         queues: Queues,
         heartbeats: Heartbeats,
+        backlog: BacklogReader,
+        traffic: StoreTraffic,
         clock: Clock,
         version: str,
         started: datetime,
@@ -226,6 +245,8 @@ class Health:
         self._store = store
         self._queues = queues
         self._heartbeats = heartbeats
+        self._backlog = backlog
+        self._traffic = traffic
         self._clock = clock
         self._version = version
         self._started = started
@@ -247,6 +268,7 @@ class Health:
             "feeds_active": self._feeds_active,
             "last_successful_fetch": self._last_successful_fetch,
             "queues": self._queue_depths,
+            "analysis": self._analysis,
             "cache": self._cache,
         }
         results = await asyncio.gather(*(_checked(check) for check in checks.values()))
@@ -254,19 +276,23 @@ class Health:
 
     async def _database(self) -> Check:
         await self._store.ping()
-        return Check("healthy", "the store answers")
+        return judge_store(await self._traffic.recent())
 
     async def _scheduler(self) -> Check:
         beats = await self._heartbeats.list([timer.name for timer in TIMERS])
         return judge_timers(TIMERS, beats, self._started, self._clock())
 
     async def _feeds_active(self) -> Check:
-        enabled = await self._store.count(FEEDS.name, (_ENABLED,), may_be_stale=True)
         names = (*self._sources_on, *self._sources_off)
         feeds = await self._store.read_many(FEEDS.name, [(name, Feed.ID) for name in names])
         off = [each for each in feeds if each is not None and each.get("kind") in self._sources_off]
         taken = names_taken(self._sources_on, feeds[: len(self._sources_on)])
-        return judge_feeds(enabled - sum(each["enabled"] for each in off), self._sources_off, taken)
+        stored = await self._store.count(FEEDS.name, _FEEDS, may_be_stale=True) - len(off)
+        enabled = await self._store.count(FEEDS.name, (_ENABLED,), may_be_stale=True)
+        enabled -= sum(each["enabled"] for each in off)
+        failing = await self._store.count(FEEDS.name, (_ENABLED, _FAILING), may_be_stale=True)
+        failing -= sum(each["enabled"] and bool(each.get("consecutive_errors")) for each in off)
+        return judge_feeds(FeedCounts(stored, enabled, failing), self._sources_off, taken)
 
     async def _last_successful_fetch(self) -> Check:
         active = await self._store.query(
@@ -279,11 +305,16 @@ class Health:
         success = parse_time(latest.items[0]["last_successful_fetch"]) if latest.items else None
         return judge_last_fetch(any_feed, success, self._started, self._clock())
 
+    async def _analysis(self) -> Check:
+        return judge_backlog(await self._backlog.counted(), self._started, self._clock())
+
     async def _queue_depths(self) -> Check:
         return judge_queues(await self._queues.depths(QUEUES))
 
     async def _cache(self) -> Check:
-        return judge_cache(await last_metadata(self._store), self._started, self._clock())
+        metadata, last = await last_refreshes(self._store)
+        state = CacheState(metadata, last, await dirty_tools(self._store))
+        return judge_cache(state, self._started, self._clock())
 
 
 async def _checked(check: Callable[[], Awaitable[Check]]) -> Check:
@@ -295,42 +326,3 @@ async def _checked(check: Callable[[], Awaitable[Check]]) -> Check:
         return Check("unhealthy", f"no answer within {CHECK_SECONDS:.0f} s")
     except ToolpulseError as error:
         return Check("unhealthy", f"the check failed ({type(error).__name__})")
-
-
-class CacheHealth:
-    """`started` is when this worker started."""
-
-    def __init__(self, store: Store, catalog: Catalog, counters: Counters, clock: Clock, started: datetime) -> None:
-        self._store = store
-        self._catalog = catalog
-        self._counters = counters
-        self._clock = clock
-        self._started = started
-
-    async def report(self) -> dict[str, Any]:
-        """CacheMetadata of the last refresh, its fields null before the first, with the counts and entries of now."""
-        now = self._clock()
-        await self._counters.flush()
-        counted = await self._counters.last_24_hours()
-        stored = await query_all(self._store, SENTIMENT_CACHE.name, Query(limit=1000, may_be_stale=True))
-        documents = {document["id"]: document for document in stored}
-        generations = generations_of(stored)
-        lacks = lacks_of(await self._catalog.active(), documents, generations, now)
-        stale = sum(lack["state"] == "stale" for lack in lacks)
-        metadata = readable(documents.get(CacheMetadata.ID), CacheMetadata.from_document)
-        check = judge_entries(metadata, stale, generations.unreadable, self._started, now)
-        fields = metadata.model_dump(mode="json") if metadata else dict.fromkeys(CacheMetadata.model_fields)
-        return {
-            "status": check.status,
-            "detail": check.detail,
-            "id": CacheMetadata.ID,
-            "tool_id": CacheMetadata.PARTITION,
-            **fields,
-            "total_entries": sum("period" in document for document in stored),
-            **counted,
-            "cache_hit_rate": hit_rate(counted["cache_hits_24h"], counted["cache_misses_24h"]),
-            "stale_count": stale,
-            "missing_count": len(lacks) - stale,
-            "lacking": lacks[:MOST_LISTED],
-            **({"unreadable": list(generations.unreadable)} if generations.unreadable else {}),
-        }

@@ -17,7 +17,7 @@ from services.articles.quarantine import QuarantinedBatches
 from services.articles.writing import Announce
 from services.feeds.budget import Budget
 from services.feeds.claims import IngestMessage
-from services.figures.refresh import last_metadata
+from services.figures.metadata import last_refreshes
 from services.logs import log_event
 from services.ports import Clock, QueueDepth, Queues, Store
 from services.runs.driver import run_message
@@ -91,6 +91,6 @@ class Upkeep:
         return report
 
     async def _refresh_age(self, now: datetime) -> int | None:
-        """Seconds since the last refresh of all tools ended, complete or not; None before the first."""
-        metadata = await last_metadata(self._store)
+        """Seconds since the last successful refresh of all tools ended; None before the first."""
+        metadata, _ = await last_refreshes(self._store)
         return unix_seconds(now) - metadata.last_refresh_ts if metadata else None

@@ -254,27 +254,27 @@ async def test_evidence_of_a_stale_entry_queues_its_refresh(watched: Container) 
     assert (await call("list_tool_evidence", tool=TOOL.tool_id)).sent == [{"tool_ids": [TOOL.tool_id]}]
 
 
-async def test_an_entry_that_cannot_be_read_is_missing_in_cache_health_and_computed_anew(watched: Container) -> None:
+async def test_an_entry_that_cannot_be_read_is_computed_anew(watched: Container) -> None:
     await call("get_tool_sentiment", tool=TOOL.tool_id)
     key = (SENTIMENT_CACHE.name, TOOL.tool_id, entry_id(TOOL.tool_id, "DAY_7"))
     document = await watched.store.read(*key)
     assert document is not None
     await watched.store.upsert(SENTIMENT_CACHE.name, {**document, "total_mentions": "many"})
-    lacking = (await call("get_cache_health")).json["lacking"]
-    assert [(each["period"], each["state"]) for each in lacking] == [("DAY_7", "missing")]
     again = await call("get_tool_sentiment", "hours=168", tool=TOOL.tool_id)
     assert (again.status, again.headers["X-Cache"], again.json["total_mentions"]) == (200, "MISS", 3)
 
 
 async def test_a_generation_that_cannot_be_read_is_named_in_cache_health(watched: Container) -> None:
-    await watched.figures.refresh.tick()
-    assert "unreadable" not in (await call("get_cache_health")).json
     generation = {"id": generation_id(TOOL.tool_id), "entity_type": "CacheGeneration", "generation": "many"}
     await watched.store.upsert(SENTIMENT_CACHE.name, {**generation, "tool_id": TOOL.tool_id})
+    await watched.figures.refresh.tick()
     answer = await call("get_cache_health")
     assert (answer.status, answer.json["status"]) == (200, "degraded")
-    assert answer.json["unreadable"] == [generation_id(TOOL.tool_id)]
+    assert answer.json["failed_tools"][TOOL.tool_id].startswith("UnreadableDocument: CacheGeneration ")
     assert [each["state"] for each in answer.json["lacking"]] == ["missing"] * 4
+    assert (await call("get_tool_sentiment", tool=TOOL.tool_id)).status == 500
+    await watched.figures.counters.flush()
+    assert (await call("get_cache_health")).json["error_count_24h"] == 2, "the refresh of the tool, and the read"
 
 
 async def test_cache_health_lists_its_figures_and_the_stale_and_missing_entries(watched: Container) -> None:

@@ -192,7 +192,7 @@ class _NoCounts:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def count(self, *args: Any) -> int:
+    async def count(self, *args: Any, **more: Any) -> int:
         raise Unavailable("busy")
 
     def __getattr__(self, name: str) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from models.cache import CacheCounters
-from models.errors import Unavailable
+from models.errors import InvalidInput, NotFound, Unavailable, UnreadableDocument
 from services.figures.counters import Counters
 from services.ports import utc_now
 from services.store.containers import SENTIMENT_CACHE
@@ -64,7 +64,8 @@ async def test_two_processes_and_a_kill_are_off_by_one_flush_interval_at_most(tm
     await store.close()
 
 
-async def test_counts_are_of_the_current_hour_and_the_23_before_it(store: SqliteStore, watch: Watch) -> None:
+async def test_counts_are_of_the_last_24_hours_to_the_minute(store: SqliteStore, watch: Watch) -> None:
+    watch.now = watch.now.replace(minute=17, second=0)
     counters = Counters(store, watch)
     counters.read("HIT", 0.001)
     counters.read("STALE", 0.001)
@@ -76,11 +77,52 @@ async def test_counts_are_of_the_current_hour_and_the_23_before_it(store: Sqlite
     assert await counters.last_24_hours() == counted
     stored = await store.read(SENTIMENT_CACHE.name, "metadata", CacheCounters.at(watch.now).id)
     assert stored is not None
-    assert stored["cache_stale"] == 1
-    watch.advance(hours=23)
-    assert (await counters.last_24_hours())["cache_hits_24h"] == 2
-    watch.advance(hours=1)
+    assert {name: stored[name] for name in ("hits_17", "misses_17", "errors_17")} == {
+        "hits_17": 2, "misses_17": 1, "errors_17": 3,
+    }  # fmt: skip
+    watch.advance(hours=23, minutes=59, seconds=59)
+    assert await counters.last_24_hours() == counted
+    watch.advance(seconds=1)
     assert await counters.last_24_hours() == dict.fromkeys(counted, 0)
+    await counters.close()
+
+
+@pytest.mark.parametrize("minute", [0, 1, 30, 58, 59])
+async def test_every_minute_of_a_day_is_counted_once_and_the_minute_before_not(
+    store: SqliteStore, watch: Watch, minute: int
+) -> None:
+    watch.now = watch.now.replace(minute=minute, second=0)
+    counters = Counters(store, watch)
+    for _ in range(24 * 60 + 1):
+        counters.read("HIT", 0.001)
+        watch.advance(minutes=1)
+    watch.advance(seconds=-1)
+    await counters.flush()
+    assert (await counters.last_24_hours())["cache_hits_24h"] == 24 * 60
+    await counters.close()
+
+
+async def test_a_read_that_fails_is_an_error_but_a_wrong_request_is_none(store: SqliteStore, watch: Watch) -> None:
+    counters = Counters(store, watch)
+    for error in (Unavailable("busy"), UnreadableDocument("Tool", "key", "why"), KeyError("name")):
+        with pytest.raises(type(error)), counters.failures():
+            raise error
+    for wrong in (NotFound("tool"), InvalidInput("hours", "one of 1, 24")):
+        with pytest.raises(type(wrong)), counters.failures():
+            raise wrong
+    await counters.flush()
+    assert await counters.last_24_hours() == {"cache_hits_24h": 0, "cache_misses_24h": 0, "error_count_24h": 3}
+    await counters.close()
+
+
+async def test_a_batch_of_minutes_that_waited_is_added_in_several_increments(store: SqliteStore, watch: Watch) -> None:
+    counters = Counters(store, watch)
+    for _ in range(30):
+        counters.read("HIT", 0.001)
+        counters.read("MISS", 0.001)
+        watch.advance(minutes=1)
+    await counters.flush()
+    assert await counters.last_24_hours() == {"cache_hits_24h": 30, "cache_misses_24h": 30, "error_count_24h": 0}
     await counters.close()
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from models.cache import PERIODS, CacheCounters, CacheMetadata
+from models.cache import PERIODS, CacheCounters, CacheMetadata, LastRefresh
 from models.errors import Unavailable
 from models.run import Attempt, JobRun
 from models.tool import Tool
@@ -68,6 +69,12 @@ async def _metadata(store: SqliteStore) -> CacheMetadata:
     return CacheMetadata.from_document(document)
 
 
+async def _last(store: SqliteStore) -> LastRefresh:
+    document = await store.read(SENTIMENT_CACHE.name, "metadata", "last_refresh")
+    assert document is not None
+    return LastRefresh.from_document(document)
+
+
 async def test_up_to_fifty_tools_are_refreshed_without_messages(
     store: SqliteStore, process: Process, watch: Watch
 ) -> None:
@@ -79,7 +86,10 @@ async def test_up_to_fifty_tools_are_refreshed_without_messages(
     assert (run.run_id, run.status, run.progress) == (begun.run_id, "SUCCEEDED", 50)
     metadata = await _metadata(store)
     assert (metadata.total_entries, metadata.tools_refreshed_count) == (200, 50)
-    assert (metadata.last_refresh_status, metadata.last_refresh_run_id) == ("SUCCEEDED", run.run_id)
+    assert metadata.last_refresh_run_id == run.run_id
+    last = await _last(store)
+    assert (last.run_id, last.status, last.ended_at) == (run.run_id, "SUCCEEDED", watch.now)
+    assert (last.failed_tools, last.failed_tools_count, last.errors) == ({}, 0, ())
     await process.close()
 
 
@@ -117,19 +127,29 @@ async def test_a_run_whose_batches_do_not_end_is_closed_by_the_next_tick(
 ) -> None:
     await _tools(store, 120)
     begun = await process.cache.refresh.tick()
+    for message in begun.messages:
+        await process.cache.refresh.work(RefreshMessage.from_message(message))
+    succeeded_at = int(watch.now.timestamp())
+    watch.advance(minutes=15)
+    begun = await process.cache.refresh.tick()
     await process.cache.refresh.work(RefreshMessage.from_message(begun.messages[0]))
-    done_at = int(watch.now.timestamp())
+    partial_at = watch.now
     watch.advance(minutes=15)
     await process.cache.refresh.tick()
-    first, second = await _runs(store)
+    _, first, second = await _runs(store)
     assert (first.status, second.status) == ("PARTIAL", "RUNNING")
     assert first.errors == ("2 of 3 batches did not end in time",)
-    metadata = await _metadata(store)
-    assert (metadata.last_refresh_status, metadata.last_refresh_ts) == ("PARTIAL", done_at)
+    assert (await _metadata(store)).last_refresh_ts == succeeded_at, "a partial refresh is not a successful one"
+    last = await _last(store)
+    assert (last.run_id, last.status, last.ended_at, last.errors) == (
+        first.run_id, "PARTIAL", partial_at, first.errors,
+    )  # fmt: skip
     watch.advance(minutes=15)
     await process.cache.refresh.tick()
-    assert (await _runs(store))[1].status == "FAILED"
-    assert (await _metadata(store)).last_refresh_ts == done_at
+    assert (await _runs(store))[2].status == "FAILED"
+    assert (await _metadata(store)).last_refresh_ts == succeeded_at
+    last = await _last(store)
+    assert (last.run_id, last.status, last.ended_at) == (second.run_id, "FAILED", watch.now)
     await process.close()
 
 
@@ -146,7 +166,7 @@ async def test_a_run_that_cannot_be_read_stops_neither_its_own_messages_nor_the_
     await process.refresh()
     await store.delete(RUNS.name, broken.run_id, JobRun.ID)
     assert {run.run_id: run.status for run in await _runs(store)}[well.run_id] == "FAILED", "it was overdue, and closed"
-    assert (await _metadata(store)).last_refresh_status == "SUCCEEDED"
+    assert (await _last(store)).status == "SUCCEEDED"
 
 
 async def test_a_batch_that_cannot_be_read_counts_as_one_that_never_ended(
@@ -174,7 +194,8 @@ async def test_metadata_and_counters_that_cannot_be_read_do_not_stop_a_refresh(
     await process.refresh()
     await _break(store, SENTIMENT_CACHE.name, "metadata", "metadata", total_entries="many")
     counters = CacheCounters.at(watch.now)
-    await _break(store, SENTIMENT_CACHE.name, counters.partition, counters.id, cache_hits="many")
+    await _break(store, SENTIMENT_CACHE.name, counters.partition, counters.id, hits_17="many")
+    await _break(store, SENTIMENT_CACHE.name, "metadata", "last_refresh", status="fine")
     watch.advance(hours=1)
     process.cache.counters.errors(2)
     await process.refresh()
@@ -211,10 +232,15 @@ async def test_one_bad_tool_stops_no_other_and_is_counted(store: SqliteStore, pr
     await process.cache.refresh.tick()
     (run,) = await _runs(store)
     assert (run.status, run.progress) == ("PARTIAL", 2)
-    assert run.errors == tuple(f"{tools[n].tool_id}: not refreshed" for n in (1, 2))
-    metadata = await _metadata(store)
-    assert (metadata.error_count_24h, metadata.last_refresh_status) == (2, "PARTIAL")
-    assert metadata.tools_refreshed == (tools[0].tool_id, tools[3].tool_id)
+    reasons = dict(error.split(": ", 1) for error in run.errors)
+    assert sorted(reasons) == [tools[n].tool_id for n in (1, 2)]
+    assert all(reason.startswith(("ValueError: ", "TypeError: ", "KeyError: ")) for reason in reasons.values())
+    assert await store.read(SENTIMENT_CACHE.name, "metadata", "metadata") is None, "no refresh has succeeded yet"
+    last = await _last(store)
+    assert (last.status, last.failed_tools, last.failed_tools_count) == ("PARTIAL", reasons, 2)
+    await process.cache.counters.flush()
+    assert (await process.cache.counters.last_24_hours())["error_count_24h"] == 2
+    assert (await _attempts(store, run.run_id))[0].tool_ids == (tools[0].tool_id, tools[3].tool_id)
     entry = await stored_entry(store, tools[3].tool_id, "HOUR_24")
     assert entry is not None
     assert entry.total_mentions == 1
@@ -228,7 +254,8 @@ async def test_a_tool_that_cannot_be_read_at_all_stops_no_other(store: SqliteSto
     await store.upsert(CATALOG.name, {**tools[1].to_document(), "aliases": "none"})
     await process.cache.refresh.tick()
     (run,) = await _runs(store)
-    assert (run.status, run.progress, run.errors) == ("PARTIAL", 2, (f"{tools[0].tool_id}: not refreshed",))
+    assert (run.status, run.progress, len(run.errors)) == ("PARTIAL", 2, 1)
+    assert run.errors[0].startswith(f"{tools[0].tool_id}: UnreadableDocument: ")
     assert len(await _entries(store)) == 8
     await process.close()
 
@@ -264,9 +291,18 @@ async def test_the_duration_of_an_overdue_run_ends_with_its_last_batch(
     begun = await process.cache.refresh.tick()
     watch.advance(milliseconds=650)
     await process.cache.refresh.work(RefreshMessage.from_message(begun.messages[0]))
+    watch.advance(milliseconds=150)
+
+    class DyingAtTheEnd(DyingStore):
+        async def upsert(self, container: str, document: Mapping[str, Any]) -> Document:
+            raise Died
+
+    dying = Process(DyingAtTheEnd(store, 1_000_000, "before"), watch)
+    with pytest.raises(Died):
+        await dying.cache.refresh.work(RefreshMessage.from_message(begun.messages[1]))
     watch.advance(minutes=15)
     await process.cache.refresh.tick()
-    assert (await _metadata(store)).last_refresh_duration_ms == 650
+    assert (await _metadata(store)).last_refresh_duration_ms == 800
     await process.close()
 
 
@@ -395,7 +431,8 @@ async def test_a_worker_that_ends_after_its_run_was_closed_changes_nothing(
     await late
     assert await _tried(store, begun.run_id) == [("batch:0001", 1, "FAILED", "worker_died")]
     first, _ = await _runs(store)
-    assert (first.status, first.errors) == ("FAILED", ("2 of 2 batches did not end in time",))
+    assert (first.status, first.errors[0]) == ("FAILED", "2 of 2 batches did not end in time")
+    assert first.errors[1].startswith("batch:0001: no end was recorded")
     for each in (slow, process):
         await each.close()
 
@@ -433,3 +470,41 @@ async def test_a_run_that_was_under_way_when_attempts_were_introduced_is_closed_
     run = await runs.get(begun.run_id)
     assert (run.status, run.errors) == ("PARTIAL", ("1 of 2 batches did not end in time",))
     await process.close()
+
+
+async def test_a_refresh_in_which_every_tool_failed_has_failed_and_the_last_successful_one_stays(
+    store: SqliteStore, process: Process, watch: Watch
+) -> None:
+    (tool,) = await _tools(store, 1)
+    await process.refresh()
+    succeeded = await _metadata(store)
+    await store.upsert(CATALOG.name, {"id": "TIMELINE", "pk": tool.tool_id, "hours": "none"})
+    await process.analyse(tool.tool_id, "article", Judgement(NOW - timedelta(hours=2), "positive"))
+    watch.advance(minutes=15)
+    await process.refresh()
+    assert [run.status for run in await _runs(store)] == ["SUCCEEDED", "FAILED"]
+    assert await _metadata(store) == succeeded
+    last = await _last(store)
+    assert (last.status, list(last.failed_tools), last.ended_at) == ("FAILED", [tool.tool_id], watch.now)
+    await store.delete(CATALOG.name, tool.tool_id, "TIMELINE")
+    watch.advance(minutes=15)
+    await process.refresh()
+    metadata = await _metadata(store)
+    assert (metadata.last_refresh_ts, metadata.tools_refreshed) == (int(watch.now.timestamp()), (tool.tool_id,))
+    assert (await _last(store)).status == "SUCCEEDED"
+    await process.close()
+
+
+async def test_a_batch_that_fails_as_a_whole_counts_as_an_error_of_each_of_its_tools(
+    store: SqliteStore, watch: Watch
+) -> None:
+    tools = await _tools(store, 3)
+    failing = Process(CountingStore(store, fail_writes_from=1), watch)
+    with pytest.raises(Unavailable):
+        await failing.cache.refresh.refresh_tools([tool.tool_id for tool in tools])
+    well = Process(store, watch)
+    well.cache.counters.writer.register(failing.cache.counters._take)
+    await well.cache.counters.flush()
+    assert (await well.cache.counters.last_24_hours())["error_count_24h"] == 3
+    for each in (failing, well):
+        await each.close()

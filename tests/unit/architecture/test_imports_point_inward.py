@@ -41,6 +41,7 @@ GROUND_FLOOR = (
     "logs",
     "deadline",
     "telemetry",
+    "counting",
 )
 
 # What a module of the ground floor may import from a package: a news API's settings are part of its entry in the table.

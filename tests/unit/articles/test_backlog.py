@@ -39,12 +39,12 @@ class Slow:
         self.answer = asyncio.Event()
         self.counts = 0
 
-    async def count(self, *args: Any) -> int:
+    async def count(self, *args: Any, **more: Any) -> int:
         self.counts += 1
         if self._refuses:
             raise Unavailable("busy")
         await self.answer.wait()
-        return await self._store.count(*args)
+        return await self._store.count(*args, **more)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)

@@ -17,11 +17,12 @@ from models.operations import CacheTotals, IngestionTotals
 from models.run import CollisionMetrics
 from models.stored import StoredDocument
 from services import container
+from services.articles.backlog import BacklogReader
 from services.fetch.outcome import READABLE, FetchStatus
 from services.figures.completeness import Completeness
 from services.figures.counters import Counters
 from services.figures.reader import shown_entry
-from services.operations.health import CacheHealth
+from services.operations.cache_health import CacheHealth
 from services.operations.metrics import gauge, of_cache, of_feeds, of_ingestion
 from services.store.sqlite import SqliteStore
 from services.tools.catalog import Catalog
@@ -81,7 +82,9 @@ async def test_the_page_lists_the_fields_of_cache_health(tmp_path: Path) -> None
     try:
         catalog = Catalog(store, lambda: documents.NOW, lambda: documents.TOOL_ID)
         counters = Counters(store, lambda: documents.NOW)
-        report = await CacheHealth(store, catalog, counters, lambda: documents.NOW, documents.NOW).report()
+        backlog = BacklogReader(store)
+        health = CacheHealth(store, catalog, counters, backlog, lambda: documents.NOW, documents.NOW)
+        report = await health.report()
     finally:
         await store.close()
     assert listed_fields("cache_health") == without_common(report)

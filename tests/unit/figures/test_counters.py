@@ -1,4 +1,4 @@
-"""The counters: how often they are flushed, and the buckets of durations."""
+"""The buckets of the durations of reads."""
 
 from __future__ import annotations
 
@@ -7,15 +7,11 @@ from datetime import UTC, datetime
 import pytest
 
 from models.operations import CacheTotals
-from services.figures.counters import FLUSHED_EVERY_SECONDS, Counters
+from services.figures.counters import Counters
 from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
-
-
-def test_counters_are_flushed_every_ten_seconds() -> None:
-    assert FLUSHED_EVERY_SECONDS == 10.0
 
 
 @pytest.mark.parametrize(

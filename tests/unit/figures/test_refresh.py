@@ -10,13 +10,16 @@ import pytest
 from models.cache import FRESH_FOR, SentimentCacheEntry
 from models.errors import InvalidInput
 from models.run import Attempt
+from services.figures.metadata import LONGEST_REASON
 from services.figures.refresh import (
     MOST_TOOLS,
     OVERDUE,
     REWRITTEN_AT,
     RefreshMessage,
+    batch_errors,
     can_stay,
     done_batches,
+    reason_of,
     refresh_messages,
     status_of,
     summary,
@@ -86,6 +89,7 @@ def batch(name: str, number: int = 1, status: str = "SUCCEEDED", **fields: Any) 
 
 WELL = batch("0001", progress=2, counts={"entries_written": 8, "tools_failed": 0}, tool_ids=("a", "b"))
 ODD = batch("0002", progress=1, counts={"entries_written": 4, "tools_failed": 1}, errors=("c: not refreshed",))
+NONE = batch("0002", progress=0, counts={"tools_failed": 2}, errors=("d: ValueError: no", "e: ValueError: no"))
 DIED = batch("0002", status="FAILED")
 UNDER_WAY = batch("0002", status="STARTED")
 
@@ -106,6 +110,8 @@ def test_a_batch_is_done_when_one_of_its_attempts_succeeded() -> None:
         ([], 1, "FAILED"),
         ([DIED], 1, "FAILED"),
         ([UNDER_WAY], 1, "FAILED"),
+        ([NONE], 1, "FAILED"),
+        ([WELL, NONE], 2, "PARTIAL"),
     ],
 )
 def test_a_refresh_is_partial_if_a_batch_is_missing_or_a_tool_failed(
@@ -121,6 +127,20 @@ def test_a_run_adds_up_its_batches_and_names_what_is_missing() -> None:
         "metrics": {"entries_written": 12, "tools_failed": 1},
         "errors": ("1 of 3 batches did not end in time", "c: not refreshed"),
     }
+
+
+def test_a_batch_that_did_not_end_is_named_with_why_its_last_try_failed() -> None:
+    attempts = [batch("0002", status="FAILED"), batch("0003", status="FAILED"), batch("0003", 2), WELL, UNDER_WAY]
+    assert batch_errors(run(batches=4), attempts[:-1]) == [
+        "2 of 4 batches did not end in time",
+        "0002: worker_died",
+    ]
+    assert batch_errors(run(batches=1), [WELL]) == []
+
+
+def test_the_reason_of_a_failure_names_its_kind_and_is_short() -> None:
+    assert reason_of(ValueError("no number")) == "ValueError: no number"
+    assert len(reason_of(ValueError("x" * 1000))) == LONGEST_REASON == 200
 
 
 def test_fifty_errors_are_kept() -> None:

@@ -6,33 +6,35 @@ from typing import Any
 
 import pytest
 
-from models.cache import PERIODS, CacheMetadata, entry_id, generation_id
+from models.cache import CacheMetadata, LastRefresh
 from models.operations import Heartbeat
+from services.articles.backlog import UNKNOWN, Backlog, BacklogReader
+from services.mentions.dirty_hours import DirtyTools
 from services.operations.health import (
     CHECK_SECONDS,
-    MOST_LISTED,
     REPORT_SHARED_SECONDS,
+    CacheState,
     Check,
+    FeedCounts,
     Health,
     HealthReport,
-    Lack,
     Status,
-    generations_of,
+    judge_backlog,
     judge_cache,
-    judge_entries,
     judge_feeds,
     judge_last_fetch,
     judge_queues,
+    judge_store,
     judge_timers,
-    lacks_of,
 )
 from services.operations.heartbeats import Heartbeats
-from services.ports import Document, QueueDepth
+from services.operations.traffic import Load, StoreTraffic
+from services.ports import QueueDepth
 from services.store.containers import FEEDS, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
 from services.topology import TIMERS, Timer
 from tests.builders import NOON, MemoryQueues, Watch
-from tests.documents import NOW, TOOL_ID, cache_entry, cache_generation, cache_metadata, feed, tool
+from tests.documents import feed, last_refresh
 
 LONG_AGO = NOON - timedelta(days=3)
 TIMER = Timer("tick", "0 */5 * * * *", timedelta(minutes=5))
@@ -106,30 +108,57 @@ def metadata(minutes_ago: float) -> CacheMetadata:
     )
 
 
+def ended(status: str, failed: int = 0) -> LastRefresh:
+    tools = {f"tool-{number}": "UnreadableDocument" for number in range(failed)}
+    return last_refresh(status=status, failed_tools=tools, failed_tools_count=failed)
+
+
+CLEAN = DirtyTools(0, None)
+
+
+def state(minutes_ago: float | None = 1, last: LastRefresh | None = None, dirty: DirtyTools = CLEAN) -> CacheState:
+    return CacheState(None if minutes_ago is None else metadata(minutes_ago), last, dirty)
+
+
 @pytest.mark.parametrize(
-    ("minutes", "started", "status"),
+    ("found", "started", "status", "detail"),
     [
-        (30, LONG_AGO, "healthy"),
-        (30 + 1 / 60, LONG_AGO, "degraded"),
-        (60, NOON - timedelta(seconds=59), "healthy"),
-        (60, NOON - timedelta(seconds=60), "degraded"),
+        (state(30), LONG_AGO, "healthy", "refreshed in time"),
+        (state(30 + 1 / 60), LONG_AGO, "degraded", "overdue"),
+        (state(60), NOON - timedelta(seconds=59), "healthy", "refreshed in time"),
+        (state(60), NOON - timedelta(seconds=60), "degraded", "overdue"),
+        (state(None), NOON - timedelta(minutes=30), "healthy", "not refreshed yet"),
+        (state(None), NOON - timedelta(minutes=30, seconds=1), "degraded", "overdue"),
+        (state(1, ended("SUCCEEDED")), LONG_AGO, "healthy", "refreshed in time"),
+        (state(1, ended("PARTIAL", 2)), NOON, "degraded", "the last refresh was PARTIAL, 2 tools were not refreshed"),
+        (state(None, ended("FAILED")), NOON, "degraded", "the last refresh was FAILED, 0 tools"),
+        (state(1, None, DirtyTools(3, NOON - timedelta(minutes=2))), LONG_AGO, "healthy", "refreshed in time"),
+        (state(1, None, DirtyTools(3, NOON - timedelta(seconds=121))), LONG_AGO, "degraded", "3 tools have mentions"),
+        (state(1, None, DirtyTools(3, LONG_AGO)), NOON - timedelta(seconds=59), "healthy", "refreshed in time"),
     ],
 )
-def test_an_overdue_refresh_degrades_unless_the_worker_just_started(
-    minutes: float, started: datetime, status: Status
+def test_a_refresh_that_failed_or_is_overdue_and_tools_that_wait_degrade(
+    found: CacheState, started: datetime, status: Status, detail: str
 ) -> None:
-    assert judge_cache(metadata(minutes), started, NOON).status == status
-    assert judge_cache(None, started, NOON).status == "healthy"
+    check = judge_cache(found, started, NOON)
+    assert check.status == status
+    assert detail in check.detail
+
+
+def test_several_faults_of_the_cache_are_all_named() -> None:
+    detail = judge_cache(state(60, ended("PARTIAL", 2), DirtyTools(3, LONG_AGO)), LONG_AGO, NOON).detail
+    assert [each in detail for each in ("PARTIAL", "overdue", "3 tools have mentions")] == [True] * 3
 
 
 def test_checks_are_shown_with_their_figures() -> None:
-    assert judge_cache(metadata(1), LONG_AGO, NOON).shown() == {
-        "status": "healthy",
-        "detail": "refreshed in time",
+    assert judge_cache(state(1, ended("PARTIAL", 2), DirtyTools(3, NOON)), LONG_AGO, NOON).facts == {
         "last_refresh": "2026-02-21T11:59:00Z",
+        "last_refresh_status": "PARTIAL",
+        "failed_tools": 2,
         "entries": 4,
+        "dirty_tools": 3,
     }
-    assert judge_cache(None, LONG_AGO, NOON).shown()["last_refresh"] is None
+    assert judge_cache(state(None), NOON, NOON).shown()["last_refresh"] is None
     waiting = judge_last_fetch(True, None, NOON, NOON).shown()
     assert (waiting["detail"], waiting["last_success"]) == ("waiting for the first fetch", None)
     fetched = judge_last_fetch(True, NOON, LONG_AGO, NOON).shown()
@@ -152,8 +181,11 @@ def test_a_report_is_shared_for_a_second_and_a_check_may_take_five() -> None:
     assert (REPORT_SHARED_SECONDS, CHECK_SECONDS) == (1.0, 5.0)
 
 
-def health_of(store: SqliteStore, queues: MemoryQueues, watch: Watch, started: datetime = NOON) -> Health:
-    return Health(store, queues, Heartbeats(store, watch), watch, "1.2.3", started)
+def health_of(store: SqliteStore, queues: MemoryQueues, watch: Watch, started: datetime = NOON, **more: Any) -> Health:
+    traffic = StoreTraffic(store, watch, more.pop("counted", None))
+    return Health(
+        store, queues, Heartbeats(store, watch), BacklogReader(store, 0.0), traffic, watch, "1.2.3", started, **more
+    )
 
 
 async def test_a_fresh_app_is_healthy_and_reports_every_check_in_the_designed_shape(store: SqliteStore) -> None:
@@ -161,14 +193,14 @@ async def test_a_fresh_app_is_healthy_and_reports_every_check_in_the_designed_sh
     shown = report.shown()
     assert shown["status"] == "healthy"
     assert set(shown["checks"]) == {
-        "database", "scheduler", "feeds_active", "last_successful_fetch", "queues", "cache",
+        "database", "scheduler", "feeds_active", "last_successful_fetch", "queues", "analysis", "cache",
     }  # fmt: skip
     assert (shown["version"], shown["timestamp"]) == ("1.2.3", "2026-02-21T12:00:00Z")
 
 
 async def test_news_apis_without_a_token_are_named_and_do_not_degrade(store: SqliteStore) -> None:
     watch = Watch()
-    health = Health(store, MemoryQueues(), Heartbeats(store, watch), watch, "1.2.3", NOON, sources_off=("finnhub",))
+    health = health_of(store, MemoryQueues(), watch, sources_off=("finnhub",))
     shown = (await health.report()).shown()["checks"]["feeds_active"]
     assert (shown["status"], shown["sources_off"]) == ("healthy", ["finnhub"])
     assert shown["detail"].endswith("off, as they have no token: finnhub")
@@ -178,9 +210,88 @@ async def test_news_apis_without_a_token_are_named_and_do_not_degrade(store: Sql
 def test_a_news_api_that_cannot_become_a_feed_degrades_the_check_of_the_feeds(
     taken: tuple[str, ...], status: Status
 ) -> None:
-    check = judge_feeds(3, ("tiingo",), taken)
-    assert (check.status, check.facts) == (status, {"count": 3, "sources_off": ["tiingo"]})
-    assert check.detail.endswith("not polled, as another feed has their id: finnhub") == bool(taken)
+    check = judge_feeds(FeedCounts(3, 3, 1), ("tiingo",), taken)
+    assert (check.status, check.facts) == (status, {"count": 3, "failing": 1, "sources_off": ["tiingo"]})
+    assert ("not polled, as another feed has their id: finnhub" in check.detail) == bool(taken)
+
+
+@pytest.mark.parametrize(
+    ("counts", "status", "detail"),
+    [
+        (FeedCounts(0, 0, 0), "healthy", "no feeds yet"),
+        (FeedCounts(3, 3, 2), "healthy", "feeds that are fetched when due"),
+        (FeedCounts(3, 1, 0), "healthy", "feeds that are fetched when due"),
+        (FeedCounts(3, 3, 3), "degraded", "the last fetch of all 3 feeds failed"),
+        (FeedCounts(3, 0, 0), "degraded", "none of 3 feeds is enabled"),
+    ],
+)
+def test_feeds_that_all_fail_or_are_all_disabled_degrade(counts: FeedCounts, status: Status, detail: str) -> None:
+    check = judge_feeds(counts, (), ())
+    assert check.status == status
+    assert check.detail.startswith(detail)
+    assert (check.facts["count"], check.facts["failing"]) == (counts.active, counts.failing)
+
+
+@pytest.mark.parametrize(
+    ("changes", "detail"),
+    [
+        ({"enabled": False, "disabled_reason": "HTTP 410"}, "none of 1 feeds is enabled"),
+        ({"consecutive_errors": 1}, "the last fetch of all 1 feeds failed"),
+    ],
+)
+async def test_stored_feeds_that_fail_or_are_disabled_are_counted(
+    store: SqliteStore, changes: dict[str, Any], detail: str
+) -> None:
+    await store.create(FEEDS.name, feed(**changes).to_document())
+    await store.create(FEEDS.name, feed(feed_id="tiingo", kind="tiingo", **changes).to_document())
+    check = (await health_of(store, MemoryQueues(), Watch(), sources_off=("tiingo",)).report()).checks["feeds_active"]
+    assert check.status == "degraded"
+    assert check.detail.startswith(detail)
+
+
+@pytest.mark.parametrize(
+    ("backlog", "started", "status", "detail"),
+    [
+        (Backlog(0, 0), LONG_AGO, "healthy", "articles are analysed in time"),
+        (Backlog(9, 0, NOON - timedelta(seconds=120)), LONG_AGO, "healthy", "articles are analysed in time"),
+        (Backlog(9, 0, NOON - timedelta(seconds=121)), LONG_AGO, "degraded", "9 articles wait for their analysis"),
+        (Backlog(9, 0, LONG_AGO), NOON - timedelta(seconds=59), "healthy", "articles are analysed in time"),
+        (Backlog(9, 0, LONG_AGO), NOON - timedelta(seconds=60), "degraded", "the first for 259200 s"),
+        (Backlog(0, 2), NOON, "degraded", "2 articles could not be analysed"),
+        (UNKNOWN, LONG_AGO, "degraded", "could not be counted within 1 s"),
+    ],
+)
+def test_articles_that_are_not_analysed_degrade(
+    backlog: Backlog, started: datetime, status: Status, detail: str
+) -> None:
+    check = judge_backlog(backlog, started, NOON)
+    assert check.status == status
+    assert detail in check.detail
+    assert (check.facts["pending_articles"], check.facts["failed_articles"]) == (backlog.pending, backlog.failed)
+    assert check.facts["oldest_pending_seconds"] == backlog.oldest_seconds(NOON)
+
+
+def test_a_late_backlog_and_errors_are_both_named() -> None:
+    detail = judge_backlog(Backlog(9, 2, LONG_AGO), LONG_AGO, NOON).detail
+    assert "see analyze-articles in GET queues; 2 articles could not" in detail
+    assert detail.endswith("redrive analyze-articles")
+
+
+@pytest.mark.parametrize(
+    ("load", "status"),
+    [
+        (None, "healthy"),
+        (Load(100, 10, 1.0), "healthy"),
+        (Load(100, 11, 1.0), "degraded"),
+        (Load(10_000, 100, 1.0), "healthy"),
+        (Load(10_000, 101, 1.0), "degraded"),
+    ],
+)
+def test_a_store_that_refuses_a_share_of_the_requests_degrades(load: Load | None, status: Status) -> None:
+    check = judge_store(load)
+    assert check.status == status
+    assert ("throttled" in check.detail) == (status == "degraded")
+    assert ("refused" in check.facts) == (load is not None)
 
 
 @pytest.mark.parametrize(("kind", "status"), [("feed", "degraded"), ("tiingo", "healthy")])
@@ -189,18 +300,16 @@ async def test_a_feed_that_has_the_name_of_a_news_api_as_its_id_is_named(
 ) -> None:
     watch = Watch()
     await store.create(FEEDS.name, feed(feed_id="tiingo", kind=kind).to_document())
-    health = Health(
-        store, MemoryQueues(), Heartbeats(store, watch), watch, "1", NOON, ("finnhub", "tiingo"), ("newswire",)
-    )
+    health = health_of(store, MemoryQueues(), watch, sources_on=("finnhub", "tiingo"), sources_off=("newswire",))
     check = (await health.report()).checks["feeds_active"]
     assert (check.status, check.facts["count"]) == (status, 1)
-    assert check.detail.endswith("as another feed has their id: tiingo") == (status == "degraded")
+    assert ("as another feed has their id: tiingo" in check.detail) == (status == "degraded")
 
 
 async def test_a_feed_that_has_the_name_of_a_news_api_without_a_token_is_an_active_feed(store: SqliteStore) -> None:
     watch = Watch()
     await store.create(FEEDS.name, feed(feed_id="tiingo").to_document())
-    health = Health(store, MemoryQueues(), Heartbeats(store, watch), watch, "1", LONG_AGO, sources_off=("tiingo",))
+    health = health_of(store, MemoryQueues(), watch, LONG_AGO, sources_off=("tiingo",))
     checks = (await health.report()).checks
     assert (checks["feeds_active"].status, checks["feeds_active"].facts["count"]) == ("healthy", 1)
     assert checks["last_successful_fetch"].status == "degraded"
@@ -213,7 +322,7 @@ async def test_a_news_api_without_a_token_is_not_an_active_feed_and_its_fetch_is
     watch = Watch()
     for each in (feed(feed_id="tiingo", kind="tiingo"), *(feed(feed_id=other) for other in others)):
         await store.create(FEEDS.name, each.to_document())
-    health = Health(store, MemoryQueues(), Heartbeats(store, watch), watch, "1.2.3", LONG_AGO, sources_off=("tiingo",))
+    health = health_of(store, MemoryQueues(), watch, LONG_AGO, sources_off=("tiingo",))
     checks = (await health.report()).shown()["checks"]
     assert checks["feeds_active"]["count"] == len(others)
     assert checks["last_successful_fetch"]["status"] == status
@@ -269,71 +378,3 @@ async def test_a_cancelled_caller_does_not_cancel_the_report_of_the_others(store
     await asyncio.sleep(0)
     leaving.cancel()
     assert (await staying).status == "healthy"
-
-
-TOOL = tool(tool_id=TOOL_ID)
-
-
-def _entries(**changes: Any) -> dict[str, Document]:
-    entries = {}
-    for period, span in PERIODS.items():
-        fields = {"period": period, "period_start_ts": int((NOW - span).timestamp()), **changes}
-        entries[entry_id(TOOL_ID, period)] = cache_entry(**fields).to_document()
-    return entries
-
-
-def _lacks(documents: dict[str, Document], now: datetime = NOW) -> list[Lack]:
-    return lacks_of([TOOL], documents, generations_of(documents.values()), now)
-
-
-def test_fresh_entries_of_the_tools_generation_are_neither_stale_nor_missing() -> None:
-    assert _lacks(_entries()) == []
-    raised = {generation_id(TOOL_ID): cache_generation(generation=2).to_document()}
-    assert _lacks(_entries(generation=2) | raised) == []
-
-
-def test_entries_that_are_absent_unreadable_or_of_another_generation_are_missing() -> None:
-    raised = {generation_id(TOOL_ID): cache_generation(generation=2).to_document()}
-    unreadable = {key: {**entry, "total_mentions": 99} for key, entry in _entries().items()}
-    unknown = {generation_id(TOOL_ID): {**raised[generation_id(TOOL_ID)], "generation": "many"}}
-    for documents in ({}, unreadable, _entries(generation=1) | raised, _entries(generation=1), _entries() | unknown):
-        lacks = _lacks(documents)
-        assert [(lack["period"], lack["state"]) for lack in lacks] == [(period, "missing") for period in PERIODS]
-
-
-def test_entries_older_than_half_an_hour_are_stale() -> None:
-    assert _lacks(_entries(), NOW + timedelta(minutes=30)) == []
-    lacks = _lacks(_entries(), NOW + timedelta(minutes=30, seconds=1))
-    assert [lack["state"] for lack in lacks] == ["stale"] * 4
-    assert lacks[0] == Lack(tool_id=TOOL_ID, tool=TOOL.primary_name, period="HOUR_1", state="stale")
-
-
-@pytest.mark.parametrize(
-    ("changes", "stale", "status", "detail"),
-    [
-        ({}, 0, "healthy", "refreshed in time"),
-        ({}, 3, "degraded", "3 entries are stale"),
-        ({"last_refresh_status": "PARTIAL", "last_refresh_run_id": "r"}, 3, "degraded", "see its run r"),
-        ({"last_refresh_ts": 0}, 0, "degraded", "overdue"),
-    ],
-)
-def test_the_cache_is_degraded_by_a_late_or_partial_refresh_or_stale_entries(
-    changes: dict[str, Any], stale: int, status: str, detail: str
-) -> None:
-    metadata: CacheMetadata = cache_metadata(**changes)
-    check = judge_entries(metadata, stale, (), NOW - timedelta(days=1), NOW)
-    assert check.status == status
-    assert detail in check.detail
-
-
-def test_missing_entries_and_a_first_refresh_to_come_are_healthy() -> None:
-    assert judge_entries(None, 0, (), NOW, NOW).status == "healthy"
-
-
-def test_the_cache_is_degraded_by_generations_that_cannot_be_read_and_names_them() -> None:
-    check = judge_entries(None, 0, ("a:generation", "b:generation"), NOW, NOW)
-    assert (check.status, check.detail) == ("degraded", "cannot be read: a:generation, b:generation")
-
-
-def test_at_most_a_thousand_entries_are_listed() -> None:
-    assert MOST_LISTED == 1000

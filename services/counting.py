@@ -1,0 +1,91 @@
+"""Adds counts to stored documents every few seconds, by atomic increments. Nobody who counts waits for a write.
+
+A process that ends flushes first; a process that is killed loses the counts of at most one interval.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from models.errors import ToolpulseError
+from models.stored import StoredDocument
+from services import deadline
+from services.logs import log_event
+from services.ports import Store
+
+log = logging.getLogger("toolpulse.counts")
+
+FLUSHED_EVERY_SECONDS = 10.0
+AMOUNTS_AT_ONCE = 10
+"""The limit of an increment."""
+
+Counts = tuple[StoredDocument, Counter[str]]
+"""A document without counts, and what to add to its fields."""
+
+
+class CountWriter:
+    def __init__(self, store: Store, flushed_every: float = FLUSHED_EVERY_SECONDS) -> None:
+        self._store = store
+        self._flushed_every = flushed_every
+        self._sources: list[Callable[[], Iterable[Counts]]] = []
+        self._left: dict[tuple[str, str], Counts] = {}
+        self._is_wanted = False
+        self._flushing: asyncio.Task[None] | None = None
+
+    def register(self, take: Callable[[], Iterable[Counts]]) -> None:
+        """`take` returns what was counted since it was last called."""
+        self._sources.append(take)
+
+    def soon(self) -> None:
+        """Flushes within a few seconds. Without such a call there is no task, so that an idle worker has none."""
+        self._is_wanted = True
+        if self._flushing is None:
+            work = self._flush_while_wanted()
+            self._flushing = asyncio.get_running_loop().create_task(work, context=deadline.outside())
+
+    async def flush(self) -> None:
+        """Adds all counts to the stored ones. Raises Unavailable, and keeps the counts, if they cannot be stored."""
+        left, self._left = self._left, {}
+        for take in self._sources:
+            for seed, amounts in take():
+                left.setdefault((seed.partition, seed.id), (seed, Counter()))[1].update(amounts)
+        try:
+            for seed, amounts in left.values():
+                await self._add(seed, amounts)
+        finally:
+            for key, (seed, amounts) in left.items():
+                if amounts:
+                    self._left.setdefault(key, (seed, Counter()))[1].update(amounts)
+
+    async def close(self) -> None:
+        if self._flushing is not None:
+            self._flushing.cancel()
+            await asyncio.wait([self._flushing])
+        try:
+            await self.flush()
+        except ToolpulseError as error:
+            log_event(log, logging.WARNING, "counters_lost", error=type(error).__name__)
+
+    async def _add(self, seed: StoredDocument, amounts: Counter[str]) -> None:
+        """Takes from `amounts` what it has added."""
+        while amounts:
+            some = {name: amounts[name] for name in list(amounts)[:AMOUNTS_AT_ONCE]}
+            await self._store.increment(seed.CONTAINER, seed.to_document(), some)
+            for name in some:
+                del amounts[name]
+
+    async def _flush_while_wanted(self) -> None:
+        try:
+            while self._is_wanted:
+                self._is_wanted = False
+                await asyncio.sleep(self._flushed_every)
+                try:
+                    await self.flush()
+                except ToolpulseError as error:
+                    self._is_wanted = True
+                    log_event(log, logging.WARNING, "counters_not_flushed", error=type(error).__name__)
+        finally:
+            self._flushing = None

@@ -1,0 +1,102 @@
+"""CacheMetadata, which describes the last successful refresh of all tools, and how the last refresh ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Literal
+
+from models.cache import (
+    METADATA_PARTITION,
+    MOST_FAILED_LISTED,
+    MOST_TOOLS_LISTED,
+    PERIODS,
+    CacheMetadata,
+    LastRefresh,
+)
+from models.run import Attempt, JobRun
+from services.figures.counters import Counters
+from services.ports import Store, Where, readable
+from services.store.containers import SENTIMENT_CACHE
+
+LONGEST_REASON = 200
+ENTRIES = Where("period", "in", tuple(PERIODS))
+
+
+class Metadata:
+    def __init__(self, store: Store, counters: Counters) -> None:
+        self._store = store
+        self._counters = counters
+
+    async def refresh_ended(
+        self,
+        run: JobRun,
+        batches: Sequence[Attempt],
+        status: Literal["SUCCEEDED", "PARTIAL", "FAILED"],
+        errors: Sequence[str],
+        now: datetime,
+    ) -> None:
+        """`batches` are the attempts that succeeded, one for each batch. Does nothing for a refresh that ended before
+        the last one that was recorded."""
+        await self._counters.flush()
+        ended_ms = max((batch.ended_ms or 0 for batch in batches), default=0)
+        # A refresh without a batch that ended is closed by the next tick.
+        ended = datetime.fromtimestamp(ended_ms / 1000, UTC) if ended_ms else now
+        metadata, last = await last_refreshes(self._store)
+        if last is None or last.ended_at <= ended:
+            last = last_refresh(run, batches, status, errors, last, ended)
+            await self._store.upsert(SENTIMENT_CACHE.name, last.to_document())
+        if status == "SUCCEEDED" and (metadata is None or metadata.last_refresh_ts <= ended_ms // 1000):
+            await self._write(run, batches, metadata, ended_ms)
+
+    async def _write(
+        self, run: JobRun, batches: Sequence[Attempt], before: CacheMetadata | None, ended_ms: int
+    ) -> None:
+        """The times are those of the last batch: the run itself may only be closed by the next tick."""
+        ended = datetime.fromtimestamp(ended_ms / 1000, UTC)
+        tools = sorted(tool_id for batch in batches for tool_id in batch.tool_ids)
+        metadata = CacheMetadata(
+            created_at=before.created_at if before else ended,
+            updated_at=ended,
+            last_refresh_ts=ended_ms // 1000,
+            last_refresh_duration_ms=max(0, ended_ms - (run.began_ms or ended_ms)),
+            total_entries=await count_entries(self._store),
+            **await self._counters.last_24_hours(),
+            tools_refreshed=tuple(tools[:MOST_TOOLS_LISTED]),
+            tools_refreshed_count=len(tools),
+            last_refresh_run_id=run.run_id,
+        )
+        await self._store.upsert(SENTIMENT_CACHE.name, metadata.to_document())
+
+
+def last_refresh(
+    run: JobRun,
+    batches: Sequence[Attempt],
+    status: Literal["SUCCEEDED", "PARTIAL", "FAILED"],
+    errors: Sequence[str],
+    before: LastRefresh | None,
+    ended: datetime,
+) -> LastRefresh:
+    failed = dict(error.split(": ", 1) for batch in batches for error in batch.errors)
+    listed = {tool_id: failed[tool_id][:LONGEST_REASON] for tool_id in sorted(failed)[:MOST_FAILED_LISTED]}
+    return LastRefresh(
+        created_at=before.created_at if before else ended,
+        updated_at=ended,
+        run_id=run.run_id,
+        status=status,
+        ended_at=ended,
+        failed_tools=listed,
+        failed_tools_count=len(failed),
+        errors=tuple(error[:LONGEST_REASON] for error in errors[:MOST_FAILED_LISTED]),
+    )
+
+
+async def count_entries(store: Store) -> int:
+    return await store.count(SENTIMENT_CACHE.name, (ENTRIES,), may_be_stale=True)
+
+
+async def last_refreshes(store: Store) -> tuple[CacheMetadata | None, LastRefresh | None]:
+    """The last successful refresh, and the last one. None before the first, or if the document cannot be read."""
+    keys = [(METADATA_PARTITION, CacheMetadata.ID), (METADATA_PARTITION, LastRefresh.ID)]
+    metadata, last = await store.read_many(SENTIMENT_CACHE.name, keys)
+    return readable(metadata, CacheMetadata.from_document), readable(last, LastRefresh.from_document)

@@ -1,0 +1,166 @@
+"""The health of the cache in detail: CacheMetadata, the last refresh, stale and missing entries.
+
+Entries are counted by queries. Of stale entries only those are read that are listed, at most MOST_LISTED. If entries
+are missing, the entries of a bounded number of tools are searched for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Literal, TypedDict
+
+from models.cache import (
+    FRESH_FOR,
+    PERIODS,
+    CacheGeneration,
+    CacheMetadata,
+    Period,
+    SentimentCacheEntry,
+    entry_id,
+    hit_rate,
+)
+from models.errors import UnreadableDocument
+from models.tool import Tool
+from models.values import unix_seconds
+from services.articles.backlog import BacklogReader
+from services.figures.completeness import Completeness
+from services.figures.counters import Counters
+from services.figures.entries import Generations
+from services.figures.metadata import ENTRIES, count_entries, last_refreshes
+from services.mentions.dirty_hours import dirty_tools
+from services.operations.health import CacheState, Check, judge_cache
+from services.ports import Clock, Document, Query, Store, Where, readable
+from services.store.containers import CATALOG, SENTIMENT_CACHE
+from services.tools.catalog import Catalog
+
+MOST_LISTED = 100
+TOOLS_AT_ONCE = 100
+MOST_PAGES_SEARCHED = 10
+
+_ACTIVE_TOOLS = (Where("entity_type", "eq", "Tool"), Where("status", "eq", "ACTIVE"))
+
+
+class Lack(TypedDict):
+    """An entry of an active tool that is stale or missing."""
+
+    tool_id: str
+    tool: str
+    period: Period
+    state: Literal["stale", "missing"]
+
+
+def judge_entries(state: CacheState, stale: int, started: datetime, now: datetime) -> Check:
+    """As `judge_cache`, with the number of stale entries. Missing entries are computed when they are read."""
+    check = judge_cache(state, started, now)
+    if check.status == "healthy" and stale:
+        return Check("degraded", f"{stale} entries are stale")
+    return check
+
+
+def lacks_of(tool: Tool, entries: Sequence[Document | None], generation: Document | None) -> list[Lack]:
+    """The missing entries of a tool. `entries` are those of PERIODS. An entry of another generation than its tool's is
+    missing. So are an entry that cannot be read, and the entries of a tool whose generation cannot be read."""
+    try:
+        current = 0 if generation is None else CacheGeneration.from_document(generation).generation
+    except UnreadableDocument:
+        current = -1
+    missing: list[Lack] = []
+    for period, document in zip(PERIODS, entries, strict=True):
+        entry = readable(document, SentimentCacheEntry.from_document)
+        if entry is None or entry.generation != current:
+            missing.append(Lack(tool_id=tool.tool_id, tool=tool.primary_name, period=period, state="missing"))
+    return missing
+
+
+class CacheHealth:
+    """`started` is when this worker started."""
+
+    def __init__(
+        self,
+        store: Store,
+        catalog: Catalog,
+        counters: Counters,
+        backlog: BacklogReader,
+        clock: Clock,
+        started: datetime,
+    ) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._counters = counters
+        self._backlog = backlog
+        self._clock = clock
+        self._started = started
+
+    async def report(self) -> dict[str, Any]:
+        """CacheMetadata of the last successful refresh, its fields null before the first, with the counts and entries
+        of now."""
+        now = self._clock()
+        await self._counters.flush()
+        counted = await self._counters.last_24_hours()
+        metadata, last = await last_refreshes(self._store)
+        state = CacheState(metadata, last, await dirty_tools(self._store))
+        total = await count_entries(self._store)
+        stale, lacking = await self._stale(now)
+        missing = max(0, len(PERIODS) * await self._store.count(CATALOG.name, _ACTIVE_TOOLS, may_be_stale=True) - total)
+        lacking += await self._missing(min(missing, MOST_LISTED - len(lacking)))
+        check = judge_entries(state, stale, self._started, now)
+        fields = metadata.model_dump(mode="json") if metadata else dict.fromkeys(CacheMetadata.model_fields)
+        completeness = Completeness.of(await self._backlog.counted(), is_recounted=not state.dirty.tools)
+        return {
+            "status": check.status,
+            "detail": check.detail,
+            "id": CacheMetadata.ID,
+            "tool_id": CacheMetadata.PARTITION,
+            **fields,
+            "total_entries": total,
+            **counted,
+            "cache_hit_rate": hit_rate(counted["cache_hits_24h"], counted["cache_misses_24h"]),
+            "last_run_id": last.run_id if last else None,
+            "last_run_status": last.status if last else None,
+            "last_run_ended_ts": unix_seconds(last.ended_at) if last else None,
+            "last_run_errors": list(last.errors) if last else [],
+            "failed_tools": dict(last.failed_tools) if last else {},
+            "failed_tools_count": last.failed_tools_count if last else 0,
+            "dirty_tools_count": state.dirty.tools,
+            **completeness.shown(),
+            "stale_count": stale,
+            "missing_count": missing,
+            "lacking": lacking,
+        }
+
+    async def _stale(self, now: datetime) -> tuple[int, list[Lack]]:
+        where = (ENTRIES, Where("last_updated_ts", "lt", unix_seconds(now - FRESH_FOR)))
+        count = await self._store.count(SENTIMENT_CACHE.name, where, may_be_stale=True)
+        found = (
+            (await self._store.query(SENTIMENT_CACHE.name, Query(where, limit=MOST_LISTED, may_be_stale=True))).items
+            if count
+            else []
+        )
+        tools = await self._catalog.known(sorted({each["tool_id"] for each in found}))
+        names = {tool.tool_id: tool.primary_name for tool in tools.items}
+        return count, [
+            Lack(tool_id=each["tool_id"], tool=names[each["tool_id"]], period=each["period"], state="stale")
+            for each in found
+            if each["tool_id"] in names
+        ]
+
+    async def _missing(self, most: int) -> list[Lack]:
+        """Stops when it has found `most` missing entries."""
+        found: list[Lack] = []
+        after: str | None = None
+        for _ in range(MOST_PAGES_SEARCHED):
+            if len(found) >= most:
+                break
+            page = await self._catalog.page(TOOLS_AT_ONCE, after, ("ACTIVE",))
+            names = [(tool.tool_id, entry_id(tool.tool_id, period)) for tool in page.items for period in PERIODS]
+            keys = [*names, *(Generations.key(tool.tool_id) for tool in page.items)]
+            stored = await self._store.read_many(SENTIMENT_CACHE.name, keys)
+            entries, generations = stored[: len(names)], stored[len(names) :]
+            for number, tool in enumerate(page.items):
+                of_tool = entries[len(PERIODS) * number : len(PERIODS) * (number + 1)]
+                found += lacks_of(tool, of_tool, generations[number])
+            after = page.next
+            if after is None:
+                break
+        return found[:most]

@@ -26,7 +26,7 @@ async def ingest_feeds(services: Container, message: func.QueueMessage, context:
 async def analyze_articles(services: Container, message: func.QueueMessage) -> None:
     source_ids = source_ids_of(message.get_body().decode())
     handled = await services.analysis.handle(source_ids, message.dequeue_count or 1)
-    await services.queues.send(ANALYZE_ARTICLES, handled.alone)
+    await services.queues.send(ANALYZE_ARTICLES, (*handled.alone, *handled.left))
 
 
 @consumer(queues, REANALYZE_TOOLS)

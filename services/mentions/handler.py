@@ -3,10 +3,15 @@
 An article that fails beside others gets a message of its own. A message of one article that fails is delivered again by
 the queue; at the fifth delivery, the article becomes an error that can be seen. `clean_up` retries errors until
 MOST_ATTEMPTS are used up.
+
+The articles of a message are analysed in portions, of which a worker works on a few at once: the Functions host gives
+it 24 messages at once, which would slow each other down until none ends in time. What has no turn before the deadline
+is near is sent again.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Sequence
@@ -15,11 +20,12 @@ from datetime import datetime, timedelta
 from typing import cast
 
 from models.article import Article, ArticleDocument
-from models.errors import ChangedMeanwhile, InvalidInput, ToolpulseError
+from models.errors import ChangedMeanwhile, InvalidInput, ToolpulseError, Unavailable
 from models.values import format_time
+from services import deadline
 from services.logs import log_event
 from services.mentions.understanding import fingerprint
-from services.mentions.writing import MentionWriter
+from services.mentions.writing import MentionWriter, WriteReport
 from services.ports import Clock, Query, Replace, Store, Where
 from services.store.containers import ARTICLES
 from services.topology import LAST_DELIVERY
@@ -31,6 +37,9 @@ MOST_ARTICLES = 100
 SPLIT_AT_DELIVERY = 3
 """From this delivery on, a message of several articles is split, so that an article that kills the process does so
 alone."""
+PORTION = 50
+PORTIONS_AT_ONCE = 4
+"""Of all messages that a worker handles."""
 MOST_ATTEMPTS = 15
 ERRORS_RETRIED_AFTER = timedelta(hours=1)
 MOST_AT_ONCE = 500
@@ -63,10 +72,16 @@ class AnalysisFailed(ToolpulseError):
 
 @dataclass(frozen=True, slots=True)
 class Handled:
-    """How many articles were analysed, and the messages to send for articles that are tried again alone."""
+    """How many articles were analysed, and the messages to send: for articles that are tried again alone, and for
+    those that had no turn in time."""
 
     analyzed: int
     alone: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+def _handled(analyzed: int, again: Sequence[str], left: Sequence[str] = (), most: int = MOST_ARTICLES) -> Handled:
+    return Handled(analyzed, tuple(article_messages(again, 1)), tuple(article_messages(left, most)))
 
 
 class AnalysisHandler:
@@ -74,6 +89,7 @@ class AnalysisHandler:
         self._store = store
         self._writer = writer
         self._clock = clock
+        self._turns = asyncio.Semaphore(PORTIONS_AT_ONCE)
 
     async def handle(self, source_ids: Sequence[str], delivery: int = 1) -> Handled:
         """Raises AnalysisFailed if the article of a message with one article failed, and Unavailable if the store or
@@ -85,7 +101,31 @@ class AnalysisHandler:
         if delivery >= LAST_DELIVERY:
             await self._note_failure(source_ids[0], None, last=True)
             return Handled(0)
-        report = await self._writer.write(source_ids)
+        analyzed, again = 0, list[str]()
+        for start in range(0, len(source_ids), PORTION):
+            portion, rest = source_ids[start : start + PORTION], source_ids[start:]
+            try:
+                report = await self._analyzed(portion)
+            except Unavailable:
+                if not deadline.is_near() or len(source_ids) == 1:
+                    raise
+                # It was waiting for a busy store. In smaller messages it ends in time.
+                return _handled(analyzed, again, rest, most=max(1, len(portion) // 2))
+            if report is None:
+                return _handled(analyzed, again, rest)
+            analyzed += len(report.done)
+            again += [each for each in report.failed if each not in report.permanent]
+            if again and len(source_ids) == 1:
+                await self._note_failure(again[0], report.failed[again[0]], last=False)
+                raise AnalysisFailed(f"article {again[0]}: {report.failed[again[0]]}")
+        return _handled(analyzed, again)
+
+    async def _analyzed(self, portion: Sequence[str]) -> WriteReport | None:
+        """None if the deadline was near before the portion had its turn."""
+        async with self._turns:
+            if deadline.is_near():
+                return None
+            report = await self._writer.write(portion)
         log_event(
             log,
             logging.WARNING if report.failed else logging.INFO,
@@ -97,11 +137,7 @@ class AnalysisHandler:
         )
         for source_id in report.permanent:
             await self._note_failure(source_id, report.failed[source_id], last=True, permanent=True)
-        again = [each for each in report.failed if each not in report.permanent]
-        if again and len(source_ids) == 1:
-            await self._note_failure(again[0], report.failed[again[0]], last=False)
-            raise AnalysisFailed(f"article {again[0]}: {report.failed[again[0]]}")
-        return Handled(len(report.done), tuple(article_messages(again, 1)))
+        return report
 
     async def retry_errors(self, now: datetime) -> list[str]:
         """Makes articles pending that have been errors for ERRORS_RETRIED_AFTER and have attempts left.

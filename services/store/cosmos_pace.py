@@ -19,6 +19,8 @@ worker find out soon that it is alone."""
 LEAST_RATE = 10.0
 LOWERED_EVERY_SECONDS = 1.0
 """The refusals of a second are one sign."""
+SAVED_SECONDS = 0.25
+"""An idle worker saves up no more than the units of this time, so that workers do not exceed the limit together."""
 LEAST_WAIT_SECONDS = 0.001
 FIRST_ESTIMATE, NEWEST_SHARE = 10.0, 0.2
 """What a request probably costs: an average in which the newest request has this share."""
@@ -70,10 +72,10 @@ class Pace:
         self._left = min(self._left, 0.0)
 
     def _refill(self, now: float) -> None:
-        """Adds what the time that has passed permits, at most a second's units, and raises the limit."""
+        """Adds what the time that has passed permits, and raises the limit."""
         passed, self._at = now - self._at, now
         if self.rate < math.inf:
-            self._left = min(self.rate, self._left + passed * self.rate)
+            self._left = min(SAVED_SECONDS * self.rate, self._left + passed * self.rate)
             self.rate += passed * (RAISED_BY + RAISED_SHARE * self.rate)
 
     def _forget(self, now: float) -> None:

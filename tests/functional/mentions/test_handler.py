@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 from datetime import timedelta
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from models.errors import Unavailable
 from models.tool import Tool, ToolReference
+from services import deadline
 from services.articles.reading import Articles
-from services.mentions.handler import ERRORS_RETRIED_AFTER, MOST_ATTEMPTS, AnalysisFailed
+from services.mentions.handler import (
+    ERRORS_RETRIED_AFTER,
+    MOST_ATTEMPTS,
+    PORTIONS_AT_ONCE,
+    AnalysisFailed,
+    source_ids_of,
+)
+from services.ports import Store
 from services.runs.driver import TIME_PER_MESSAGE
 from services.store.containers import ARTICLES, CATALOG
 from services.tools.form import new_tool
@@ -317,3 +327,56 @@ async def test_scores_of_another_version_replace_those_of_the_last(world: World)
     assert (run.status, run.progress, run.metrics["rescored"]) == ("SUCCEEDED", 1, 1)
     assert (await world.mentions(quorvia))[one].analyzer_version == "2"
     assert isinstance(world.analyzer, Words)
+
+
+async def test_articles_that_have_no_turn_before_the_deadline_are_sent_again(world: World) -> None:
+    articles = [await world.article(number, f"Nothing of note {number}") for number in range(3)]
+    with deadline.within(0.0):
+        handled = await world.worker.analysis.handle(articles)
+    assert (handled.analyzed, handled.alone) == (0, ())
+    assert [source_ids_of(each) for each in handled.left] == [articles]
+    assert (await world.read(articles[0])).status == "pending"
+
+
+async def test_a_worker_analyses_a_few_portions_at_once(world: World) -> None:
+    """More messages wait for their turn, although the host gives them all at once."""
+    at_once, most = 0, 0
+
+    class Counting:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(world.store, name)
+
+        async def read_many(self, *args: Any) -> Any:
+            nonlocal at_once, most
+            at_once += 1
+            most = max(most, at_once)
+            await asyncio.sleep(0.01)
+            at_once -= 1
+            return await world.store.read_many(*args)
+
+    analysis = world.new_worker(cast("Store", Counting())).analysis
+    await asyncio.gather(*(analysis.handle(["dedup:" + f"{n:032x}"]) for n in range(20)))
+    assert most == PORTIONS_AT_ONCE
+
+
+async def test_a_message_that_waits_for_a_busy_store_until_the_deadline_is_sent_again_in_halves(world: World) -> None:
+    articles = [await world.article(number, f"Nothing of note {number}") for number in range(4)]
+
+    class Busy:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(world.store, name)
+
+        async def batch_many(self, *args: Any) -> Any:
+            await asyncio.sleep(0.25)
+            raise Unavailable("busy until the deadline")
+
+    busy = world.new_worker(cast("Store", Busy())).analysis
+    with deadline.within(0.3):
+        handled = await busy.handle(articles)
+    assert [source_ids_of(each) for each in handled.left] == [articles[:2], articles[2:]]
+    with deadline.within(0.3), pytest.raises(Unavailable):
+        await busy.handle(articles[:1])
+    with pytest.raises(Unavailable):
+        await busy.handle(articles)
+    await world.delivered(articles)
+    assert [(await world.read(each)).status for each in articles] == ["analyzed"] * 4

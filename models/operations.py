@@ -1,5 +1,5 @@
-"""The documents by which the app is watched: totals for `GET metrics`, heartbeats of timers, records of migrations, and
-the hours in which feeds were fetched."""
+"""The documents by which the app is watched: totals for `GET metrics`, heartbeats of timers, records of migrations,
+when overdue articles were announced, and the hours in which feeds were fetched."""
 
 from __future__ import annotations
 
@@ -153,6 +153,27 @@ class Heartbeat(StoredDocument):
     def last_beat_at(self) -> datetime:
         """When the last run ended, whether it succeeded or failed."""
         return self.updated_at
+
+
+class OverdueAnnouncement(StoredDocument):
+    """When overdue articles were last announced again: all that were due at or before `due_until`, at `announced_at` or
+    later."""
+
+    CONTAINER: ClassVar[str] = "catalog"
+    PARTITION: ClassVar[str] = "OVERDUE"
+    ID: ClassVar[str] = "articles"
+
+    entity_type: Literal["OverdueAnnouncement"] = "OverdueAnnouncement"
+    due_until: Time
+    announced_at: Time
+
+    @property
+    def partition(self) -> str:
+        return self.PARTITION
+
+    @property
+    def id(self) -> str:
+        return self.ID
 
 
 class MigrationRecord(StoredDocument):

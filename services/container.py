@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING
 
 from models.errors import WrongSettings
 from models.version import VERSION
-from services import logs, telemetry
+from services import deadline, logs, telemetry
 from services.articles.announcing import Announcements
 from services.articles.entries import EntryIngestion
 from services.articles.ingestion import Ingestion
 from services.articles.matching import DocumentCache
-from services.articles.overdue import OverdueIngestion
+from services.articles.overdue import OverdueArticles, OverdueIngestion
 from services.articles.poll import FeedPoller
 from services.articles.quarantine import Quarantine
 from services.articles.reading import Articles
@@ -134,11 +134,23 @@ async def _of_this_worker() -> AsyncGenerator[Container, None]:
     no other notice."""
     global _container  # noqa: PLW0603
     container = await build(os.environ)
+    # In the background, so that the first invocation does not wait. The worker before this one may have died.
+    starting = asyncio.create_task(_announce_overdue(container), context=deadline.outside())
     try:
         yield container
     finally:
         _container = None
+        starting.cancel()
+        await asyncio.wait([starting])
         await container.close()
+
+
+async def _announce_overdue(container: Container) -> None:
+    try:
+        await container.upkeep.announce_overdue()
+    except Exception as error:
+        # The next tick of the timer does it.
+        logs.log_event(log, logging.WARNING, "overdue_not_announced", error=type(error).__name__)
 
 
 async def close() -> None:
@@ -256,6 +268,7 @@ async def build(
                 queues,
                 store,
                 clock,
+                OverdueArticles(store, queues, announce),
                 OverdueIngestion(store, engine),
                 analysis.retry_errors,
                 workflows.overdue,

@@ -281,6 +281,11 @@ class Queues(Protocol):
         after Unavailable some may be sent. A message may be delivered more than once."""
         ...
 
+    async def oldest(self, name: str) -> datetime | None:
+        """When the oldest of the first messages that wait in the queue was sent; None if none waits. A message that is
+        delayed or being processed does not wait."""
+        ...
+
     async def depths(self, names: Sequence[str]) -> list[QueueDepth]:
         """The depth of each queue, in the order of `names`. A queue that does not exist has no messages."""
         ...

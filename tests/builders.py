@@ -28,12 +28,14 @@ class Watch:
 class MemoryQueues:
     """The Queues port over dictionaries; `down` makes it answer as a queue service that does not.
 
-    `sent` has the texts that were sent to each queue, which nobody receives; `messages` are the depths.
+    `sent` has the texts that were sent to each queue, which nobody receives; `messages` are the depths, `waiting_since`
+    is what `oldest` returns.
     """
 
     def __init__(self) -> None:
         self.messages: dict[str, int] = {}
         self.sent: dict[str, list[str]] = {}
+        self.waiting_since: dict[str, datetime] = {}
         self.poison: dict[str, list[str]] = {}
         self.down = False
         self.closed = False
@@ -42,6 +44,10 @@ class MemoryQueues:
         self._ask()
         self.sent.setdefault(name, []).extend(messages)
         self.messages[name] = self.messages.get(name, 0) + len(messages)
+
+    async def oldest(self, name: str) -> datetime | None:
+        self._ask()
+        return self.waiting_since.get(name)
 
     async def depths(self, names: Sequence[str]) -> list[QueueDepth]:
         self._ask()

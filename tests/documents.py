@@ -28,6 +28,7 @@ from models.operations import (
     Heartbeat,
     IngestionTotals,
     MigrationRecord,
+    OverdueAnnouncement,
     StoreLoad,
     StoreTotals,
 )
@@ -355,6 +356,10 @@ def quarantined(**changes: Any) -> QuarantineItem:
     return _of(QuarantineItem, fields, changes)
 
 
+def overdue_announcement(**changes: Any) -> OverdueAnnouncement:
+    return _of(OverdueAnnouncement, {"due_until": NOW, "announced_at": NOW}, changes)
+
+
 def heartbeat(**changes: Any) -> Heartbeat:
     return _of(Heartbeat, {"timer": "clean_up", "last_succeeded_at": NOW}, changes)
 
@@ -399,6 +404,7 @@ EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     file_object,
     quarantined,
     heartbeat,
+    overdue_announcement,
     host_state,
     migration,
 )

@@ -18,6 +18,7 @@ async def clean_up(services: Container, timer_request: func.TimerRequest) -> Non
 async def ingest_due_feeds(services: Container, timer_request: func.TimerRequest) -> None:
     claimed = await services.claims.claim_due(services.clock())
     await services.queues.send(INGEST_FEEDS, [batch.to_message() for batch in claimed])
+    await services.upkeep.announce_overdue()
 
 
 @timer(timers, REFRESH_SENTIMENT_CACHE)

@@ -42,7 +42,6 @@ from services.store.sqlite import SqliteStore
 from services.tools.catalog import Catalog, Watchlist
 from services.tools.form import ToolFields
 from services.workflows.changes import Deletion
-from tests.builders import MemoryQueues
 from tests.documents import mention
 from tests.functional.articles.world import Item, SettableClock, Worker, World
 
@@ -186,9 +185,10 @@ async def _ingestion(bench: Bench) -> None:
     worker = bench.worker()
     deletion = Deletion(Articles(bench.store, bench.clock), bench.writer)
     upkeep = Upkeep(
-        MemoryQueues(),
+        worker.queues,
         bench.store,
         bench.clock,
+        worker.overdue_articles,
         worker.overdue,
         AnalysisHandler(bench.store, bench.writer, bench.clock).retry_errors,
         Workflows(worker.engine, {DELETE: deletion}, bench.clock).overdue,

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from models.errors import ToolpulseError
@@ -32,6 +33,9 @@ class KeptMessages:
 
     async def send(self, name: str, messages: Sequence[str], *, delay_seconds: float = 0) -> None:
         self.waiting.extend((name, message) for message in messages)
+
+    async def oldest(self, name: str) -> datetime | None:
+        return None
 
     async def depths(self, names: Sequence[str]) -> list[QueueDepth]:
         return [QueueDepth(name, sum(queue == name for queue, _ in self.waiting), 0) for name in names]

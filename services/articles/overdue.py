@@ -1,34 +1,114 @@
 """Finds ingestion work whose message was lost: articles not analysed, released batches not ingested, runs not ended.
 
-Stored documents show what is overdue. Its message is sent again; for the same article at most once an hour, and at most
-MOST_RESENDS times.
+Stored documents show what is overdue, and its message is sent again.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from models.errors import ChangedMeanwhile
+from models.errors import ChangedMeanwhile, Conflict
 from models.feed import Feed
+from models.operations import OverdueAnnouncement
 from models.run import INGEST_FEEDS, Attempt, JobRun
 from models.values import format_time
+from services import deadline
 from services.articles.attempts import Correction, added_by, interrupted_record
+from services.articles.writing import Announce
 from services.feeds.claims import IngestMessage
-from services.ports import Document, Query, Replace, Store, Where
+from services.logs import log_event
+from services.ports import Document, Query, Queues, Store, Where, pages, readable
 from services.runs import rules
-from services.runs.engine import STUCK_AFTER, RunEngine
-from services.store.containers import ARTICLES, FEEDS
+from services.runs.engine import SENT_WITHIN, STUCK_AFTER, RunEngine
+from services.store.containers import ARTICLES, CATALOG, FEEDS
+from services.topology import ANALYZE_ARTICLES
 
-DUE_TOO_LONG = timedelta(minutes=5)
-NOT_AGAIN_WITHIN = timedelta(hours=1)
-MOST_RESENDS = 24
-MOST_AT_ONCE = 500
-MOST_PAGES = 10
-"""More than one page, since the first articles (those due for longest) may be those that must not be sent again."""
+log = logging.getLogger("toolpulse.upkeep")
+
+DUE_TOO_LONG = timedelta(minutes=1)
+"""An analysis that has been due for longer is overdue, unless its message waits in the queue."""
+_PAGE = 500
 
 LOST_MESSAGE = "its message was lost or given up; its feeds are claimed anew"
+
+
+def overdue_range(
+    now: datetime, oldest_waiting: datetime | None, last: OverdueAnnouncement | None
+) -> tuple[datetime | None, datetime] | None:
+    """The articles to announce again: those that are due since a time after the first (None: any) up to the second;
+    None for no article.
+
+    `oldest_waiting` is when the oldest message that waits in the queue was sent: the messages of articles that are due
+    since longer have left the queue. Articles that were announced again are left alone until the messages of `last`
+    have left the queue, but for a minute at least.
+    """
+    until = now - DUE_TOO_LONG
+    if oldest_waiting is not None:
+        until = min(until, oldest_waiting - SENT_WITHIN)
+    if last is None or last.announced_at <= until:
+        return None, until
+    return (last.due_until, until) if last.due_until < until else None
+
+
+class OverdueArticles:
+    """Announces the articles whose analysis is overdue. Several workers may call this at once: a document in the store
+    decides which of them announces."""
+
+    def __init__(self, store: Store, queues: Queues, announce: Announce) -> None:
+        self._store = store
+        self._queues = queues
+        self._announce = announce
+
+    async def announce(self, now: datetime) -> int:
+        """Announces every overdue article, and returns their number."""
+        key = OverdueAnnouncement.PARTITION, OverdueAnnouncement.ID
+        document = await self._store.read(CATALOG.name, *key)
+        last = readable(document, OverdueAnnouncement.from_document)
+        overdue = overdue_range(now, await self._queues.oldest(ANALYZE_ARTICLES), last)
+        if overdue is None:
+            return 0
+        after, until = overdue
+        where = [Where("analysis_due_since", "le", format_time(until)), Where("deleted_at", "missing")]
+        if after is not None:
+            where.append(Where("analysis_due_since", "gt", format_time(after)))
+        announced = 0
+        async for page in pages(self._store, ARTICLES.name, Query(tuple(where), order="by_analysis_due", limit=_PAGE)):
+            if not page.items:
+                break
+            if not announced and not await self._is_first(last, document, after, until, now):
+                return 0
+            await self._announce([each["source_id"] for each in page.items])
+            announced += len(page.items)
+            if deadline.is_near():
+                break  # the rest is announced once these messages have left the queue
+        if announced:
+            log_event(log, logging.WARNING, "overdue_articles_announced", articles=announced)
+        return announced
+
+    async def _is_first(
+        self,
+        last: OverdueAnnouncement | None,
+        document: Document | None,
+        after: datetime | None,
+        until: datetime,
+        now: datetime,
+    ) -> bool:
+        """Records the announcement; False if another worker recorded one meanwhile."""
+        # Articles that `last` covers are not announced again this time, and must not wait for longer.
+        at = last.announced_at if last is not None and after is not None else now
+        first = last or OverdueAnnouncement(created_at=now, updated_at=now, due_until=until, announced_at=at)
+        record = first.changed(now, due_until=until, announced_at=at).to_document()
+        try:
+            if document is None:
+                await self._store.create(CATALOG.name, record)
+            else:
+                await self._store.replace(CATALOG.name, record, document["_etag"])
+        except (Conflict, ChangedMeanwhile):
+            return False
+        return True
 
 
 class OverdueIngestion:
@@ -36,46 +116,17 @@ class OverdueIngestion:
         self._store = store
         self._engine = engine
 
-    async def articles(self, now: datetime) -> list[str]:
-        """The articles whose analysis is overdue, each recorded as sent again."""
-        found: list[Document] = []
-        where = (Where("analysis_due_since", "le", format_time(now - DUE_TOO_LONG)), Where("deleted_at", "missing"))
-        after = None
-        for _ in range(MOST_PAGES):
-            query = Query(where, order="by_analysis_due", limit=MOST_AT_ONCE, after=after)
-            page = await self._store.query(ARTICLES.name, query)
-            found += [each for each in page.items if may_be_sent_again(each, now)]
-            after = page.next
-            if after is None or len(found) >= MOST_AT_ONCE:
-                break
-        writes = [(each["source_id"], [Replace(sent_again(each, now), each["_etag"])]) for each in found[:MOST_AT_ONCE]]
-        results = await self._store.batch_many(ARTICLES.name, writes) if writes else []
-        # An article whose write failed was changed by another worker meanwhile.
-        return [source_id for (source_id, _), result in zip(writes, results, strict=True) if isinstance(result, list)]
-
-    async def runs(self, now: datetime, *, resend: bool = True) -> list[IngestMessage]:
-        """The messages of released batches that are to be sent again, if `resend`. Other runs that never ended are
-        closed."""
-        again: list[IngestMessage] = []
+    async def runs(self, now: datetime, oldest_waiting: datetime | None = None) -> list[IngestMessage]:
+        """The messages of released batches that the caller must send again; see RunEngine.may_send_again. Other runs
+        that never ended are closed."""
+        released = []
         for run in await self._engine.overdue([INGEST_FEEDS], now):
-            quarantine_id = run.parameters.get("held")
-            if isinstance(quarantine_id, str):
-                if resend and await self._postponed(run, now):
-                    again.append(IngestMessage(run.run_id, quarantine_id=quarantine_id))
+            if isinstance(run.parameters.get("held"), str):
+                released.append(run)
             elif run.updated_at <= now - STUCK_AFTER:
                 await self._close(run, now)
-        return again
-
-    async def _postponed(self, run: JobRun, now: datetime) -> bool:
-        """Whether this caller may send the run's message. Saving the run delays the time when it is overdue again, so
-        that the message has time for all its deliveries."""
-        if run.status == "QUEUED":
-            return True
-        try:
-            await self._engine.save(run.changed(now))
-        except ChangedMeanwhile:
-            return False
-        return True
+        again = await self._engine.may_send_again(released, now, oldest_waiting)
+        return [IngestMessage(run.run_id, quarantine_id=str(run.parameters["held"])) for run in again]
 
     async def _close(self, run: JobRun, now: datetime) -> None:
         """Closes the run with the articles of all its attempts, recorded or not. Other runs will claim its feeds."""
@@ -101,14 +152,3 @@ class OverdueIngestion:
                 added = await added_by(self._store, run.run_id, feed.feed_id, each.attempt_no)
                 found.append(interrupted_record(known, Correction(feed.feed_id, each, added), now))
         return found
-
-
-def may_be_sent_again(article: Document, now: datetime) -> bool:
-    if (article.get("resends") or 0) >= MOST_RESENDS:
-        return False
-    before = article.get("resent_at")
-    return before is None or before <= format_time(now - NOT_AGAIN_WITHIN)
-
-
-def sent_again(article: Document, now: datetime) -> Document:
-    return {**article, "resent_at": format_time(now), "resends": (article.get("resends") or 0) + 1}

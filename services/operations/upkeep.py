@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from models.values import unix_seconds
-from services.articles.overdue import OverdueIngestion
+from services.articles.overdue import OverdueArticles, OverdueIngestion
 from services.articles.quarantine import QuarantinedBatches
 from services.articles.writing import Announce
 from services.feeds.budget import Budget
@@ -21,19 +21,17 @@ from services.figures.metadata import last_refreshes
 from services.logs import log_event
 from services.ports import Clock, QueueDepth, Queues, Store
 from services.runs.driver import run_message
-from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, QUEUES, REANALYZE_TOOLS
+from services.topology import INGEST_FEEDS, QUEUES, REANALYZE_TOOLS
 
 log = logging.getLogger("toolpulse.upkeep")
-
-Found = Callable[[datetime], Awaitable[list[str]]]
 
 
 @dataclass(frozen=True, slots=True)
 class UpkeepReport:
-    """`articles`, `batches` and `runs` were sent to their queues again."""
+    """What was sent again: the number of articles, the messages of `batches`, the ids of `runs`."""
 
     depths: tuple[QueueDepth, ...]
-    articles: tuple[str, ...]
+    articles: int
     batches: tuple[IngestMessage, ...]
     runs: tuple[str, ...]
 
@@ -47,48 +45,49 @@ class Upkeep:
         queues: Queues,
         store: Store,
         clock: Clock,
-        overdue: OverdueIngestion,
-        retried_articles: Found,
-        overdue_runs: Found,
+        overdue_articles: OverdueArticles,
+        overdue_ingestion: OverdueIngestion,
+        retried_articles: Callable[[datetime], Awaitable[list[str]]],
+        overdue_runs: Callable[[datetime, datetime | None], Awaitable[list[str]]],
         announce: Announce,
         budget: Budget,
     ) -> None:
         self._queues = queues
         self._store = store
         self._clock = clock
-        self._overdue = overdue
+        self._overdue_articles = overdue_articles
+        self._overdue_ingestion = overdue_ingestion
         self._quarantined = QuarantinedBatches(store)
         self._retried_articles = retried_articles
         self._overdue_runs = overdue_runs
         self._announce = announce
         self._budget = budget
 
+    async def announce_overdue(self) -> int:
+        """Announces what is overdue, at every tick and at the start of a worker. Returns the number of articles."""
+        return await self._overdue_articles.announce(self._clock())
+
     async def run(self) -> UpkeepReport:
         depths = tuple(await self._queues.depths(QUEUES))
         now = self._clock()
-        waits = {depth.name: depth.messages for depth in depths}
         log_event(log, logging.INFO, "refresh_age", seconds=await self._refresh_age(now))
         await self._quarantined.clean_up()
         await self._budget.correct(now)
-        report = UpkeepReport(
-            depths,
-            (
-                *(await self._overdue.articles(now) if not waits[ANALYZE_ARTICLES] else ()),
-                *await self._retried_articles(now),
-            ),
-            tuple(await self._overdue.runs(now, resend=not waits[INGEST_FEEDS])),
-            tuple(await self._overdue_runs(now)) if not waits[REANALYZE_TOOLS] else (),
-        )
-        await self._announce(report.articles)
-        await self._queues.send(INGEST_FEEDS, [batch.to_message() for batch in report.batches])
-        await self._queues.send(REANALYZE_TOOLS, [run_message(run_id) for run_id in report.runs])
-        sent = {"articles": len(report.articles), "batches": len(report.batches), "runs": len(report.runs)}
+        articles = await self.announce_overdue()
+        while retried := await self._retried_articles(now):
+            await self._announce(retried)
+            articles += len(retried)
+        batches = await self._overdue_ingestion.runs(now, await self._queues.oldest(INGEST_FEEDS))
+        await self._queues.send(INGEST_FEEDS, [batch.to_message() for batch in batches])
+        runs = await self._overdue_runs(now, await self._queues.oldest(REANALYZE_TOOLS))
+        await self._queues.send(REANALYZE_TOOLS, [run_message(run_id) for run_id in runs])
+        sent = {"articles": articles, "batches": len(batches), "runs": len(runs)}
         if any(sent.values()):
             log_event(log, logging.WARNING, "sent_again", **sent)
-        for depth in report.depths:
+        for depth in depths:
             level = logging.ERROR if depth.poison else logging.INFO
             log_event(log, level, "queue_depth", queue=depth.name, messages=depth.messages, poison=depth.poison)
-        return report
+        return UpkeepReport(depths, articles, tuple(batches), tuple(runs))
 
     async def _refresh_age(self, now: datetime) -> int | None:
         """Seconds since the last successful refresh of all tools ended; None before the first."""

@@ -12,6 +12,7 @@ import binascii
 import contextlib
 import math
 from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -72,6 +73,14 @@ class StorageQueues:
         failures = [each for each in await asyncio.gather(*senders, return_exceptions=True) if each is not None]
         if failures:
             raise failures[0]
+
+    async def oldest(self, name: str) -> datetime | None:
+        async with self._service() as service:
+            with _missing_is_empty():
+                found = await service.get_queue_client(name).peek_messages(max_messages=_PAGE)
+                # A message that failed waits behind younger ones.
+                return min((each.inserted_on for each in found if each.inserted_on is not None), default=None)
+        return None
 
     async def depths(self, names: Sequence[str]) -> list[QueueDepth]:
         async with self._service() as service:

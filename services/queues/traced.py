@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from services import telemetry
 from services.ports import QueueDepth, Queues
@@ -24,6 +25,9 @@ class TracedQueues:
             traced = [telemetry.with_trace(message) for message in messages]
             await self._queues.send(name, traced, delay_seconds=delay_seconds)
         telemetry.record(telemetry.SENT, len(messages), queue=name)
+
+    async def oldest(self, name: str) -> datetime | None:
+        return await self._queues.oldest(name)
 
     async def depths(self, names: Sequence[str]) -> list[QueueDepth]:
         return await self._queues.depths(names)

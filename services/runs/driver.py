@@ -114,9 +114,10 @@ class Workflows:
         """Deletes a run whose message was not sent, since the change needs no run."""
         await self.engine.withdraw(run.run_id)
 
-    async def overdue(self, now: datetime) -> list[str]:
-        """The runs whose messages must be sent again."""
-        return [run.run_id for run in await self.engine.overdue(tuple(self.workflows), now)]
+    async def overdue(self, now: datetime, oldest_waiting: datetime | None = None) -> list[str]:
+        """The runs whose messages the caller must send again; see RunEngine.may_send_again."""
+        found = await self.engine.overdue(tuple(self.workflows), now)
+        return [run.run_id for run in await self.engine.may_send_again(found, now, oldest_waiting)]
 
     async def advance(self, run_id: str, delivery: int = 1, invocation_id: str | None = None) -> WorkResult:
         """Works on the run for TIME_PER_MESSAGE. For a run that is done, only returns its result again.

@@ -44,6 +44,8 @@ LOST_AFTER = timedelta(minutes=5)
 """A run that has been QUEUED for longer has lost its message."""
 STUCK_AFTER = timedelta(minutes=15)
 """A run that is RUNNING and has not been written for longer has lost its worker."""
+SENT_WITHIN = timedelta(seconds=30)
+"""A message is sent within this time after the document that it follows from was written."""
 LOOKED_BACK = timedelta(days=2)
 _MOST_OVERDUE = 500
 _PAGE = 500
@@ -301,6 +303,28 @@ class RunEngine:
         page = await self._store.query(RUNS.name, Query(where, order="by_start", limit=_MOST_OVERDUE))
         runs = listed(page, read_run, "run_id").items
         return [run for run in runs if run.status == "QUEUED" or run.updated_at <= now - stuck_after]
+
+    async def may_send_again(
+        self, runs: Iterable[JobRun], now: datetime, oldest_waiting: datetime | None
+    ) -> list[JobRun]:
+        """Those of these overdue runs whose messages this caller may send again.
+
+        `oldest_waiting` is when the oldest message that waits in their queue was sent: the message of a run that was
+        written later may wait. Each run is saved first, so that no other worker sends its message too, and so that the
+        message has time for all its deliveries.
+        """
+        since = now - LOST_AFTER
+        if oldest_waiting is not None:
+            since = min(since, oldest_waiting - SENT_WITHIN)
+        chosen = []
+        for run in runs:
+            if run.updated_at > since:
+                continue
+            try:
+                chosen.append(await self.save(run.changed(now)))
+            except ChangedMeanwhile:
+                continue
+        return chosen
 
     async def _create(self, run: JobRun) -> JobRun:
         return read_run(await self._store.create(RUNS.name, run.to_document()))

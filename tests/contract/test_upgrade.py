@@ -55,7 +55,8 @@ async def test_articles_of_dead_workers_are_counted_once_by_the_next_fetch(world
 
 async def test_every_article_whose_analysis_is_due_has_the_field(world: World) -> None:
     world.clock.forward(minutes=6)
-    due = set(await world.worker.overdue.articles(world.clock.now))
+    await world.worker.overdue_articles.announce(world.clock.now)
+    due = set(world.worker.announced)
     by_feed = {each["source_id"]: each["sources"] for each in await world.articles()}
     feeds = [source for name in due for source in by_feed[name]]
     assert sorted(set(feeds)) == ["edited", "flood", "interrupted", "lost", "pending"]

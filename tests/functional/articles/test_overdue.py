@@ -1,95 +1,109 @@
 """Messages that were lost after a write are sent again, within limits."""
 
-from datetime import datetime
+import asyncio
+from datetime import datetime, timedelta
 
 import pytest
 
 from models.errors import ChangedMeanwhile
-from services.articles.overdue import MOST_RESENDS
 from services.feeds.budget import Budget
 from services.feeds.schedule import Policy
 from services.operations.upkeep import Upkeep
-from services.ports import QueueDepth
-from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, QUEUES
+from services.store.containers import ARTICLES
+from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS
 from tests.functional.articles.test_floods import flooded, quarantine, quarantined_batch
-from tests.functional.articles.world import World, item
-
-
-class Depths:
-    """Queues that only have depths."""
-
-    def __init__(self) -> None:
-        self.messages: dict[str, int] = {}
-
-    async def send(self, name: str, messages: object, *, delay_seconds: float = 0) -> None:
-        """Sends nothing."""
-
-    async def depths(self, names: object) -> list[QueueDepth]:
-        return [QueueDepth(name, self.messages.get(name, 0), 0) for name in QUEUES]
-
-    async def peek_poison(self, name: str, limit: int) -> list[str]:
-        return []
-
-    async def redrive(self, name: str, limit: int) -> int:
-        return 0
-
-    async def close(self) -> None:
-        """Nothing to release."""
+from tests.functional.articles.world import World, analysed, item
 
 
 async def _none(now: datetime) -> list[str]:
     return []
 
 
-def upkeep_of(world: World, queues: Depths | None = None) -> Upkeep:
+async def _no_runs(now: datetime, oldest_waiting: datetime | None) -> list[str]:
+    return []
+
+
+def upkeep_of(world: World) -> Upkeep:
     """The upkeep of an app that only ingests."""
-    budget = Budget(world.store, Policy(), world.clock)
+    worker = world.worker
     return Upkeep(
-        queues or Depths(),
+        worker.queues,
         world.store,
         world.clock,
-        world.worker.overdue,
+        worker.overdue_articles,
+        worker.overdue,
         _none,
-        _none,
-        world.worker.announce,
-        budget,
+        _no_runs,
+        worker.announce,
+        Budget(world.store, Policy(), world.clock),
     )
 
 
-async def test_articles_that_stay_pending_are_sent_again_once_an_hour_and_not_for_ever(world: World) -> None:
-    queues = Depths()
-    upkeep = upkeep_of(world, queues)
+async def test_an_article_whose_message_was_lost_is_announced_within_two_minutes_and_until_it_is_analysed(
+    world: World,
+) -> None:
+    upkeep = upkeep_of(world)
     await world.add_feed("a", [item(1), item(2)])
-    sent = set((await world.poll("a")).article_ids)
-    assert (await upkeep.run()).articles == ()
-    world.clock.forward(minutes=6)
-    assert set((await upkeep.run()).articles) == sent
-    rounds = 0
-    for _ in range(40 * 12):
-        world.clock.forward(minutes=5)
-        rounds += bool((await upkeep.run()).articles)
-    assert rounds == MOST_RESENDS - 1
+    sent = sorted((await world.poll("a")).article_ids)
+    assert await upkeep.announce_overdue() == 0
+    rounds = []
+    for _ in range(8):
+        world.clock.forward(seconds=30)
+        world.worker.announced.clear()
+        await upkeep.announce_overdue()
+        rounds.append(sorted(world.worker.announced))
+    assert rounds == [[], sent, [], sent, [], sent, [], sent]
+    for article in await world.articles():
+        await world.store.replace(ARTICLES.name, analysed(article), article["_etag"])
+    world.clock.forward(hours=1)
+    assert await upkeep.announce_overdue() == 0
 
 
-async def test_nothing_is_sent_again_while_messages_wait(world: World) -> None:
-    queues = Depths()
+async def test_articles_whose_messages_may_wait_are_not_announced_again_but_older_ones_are(world: World) -> None:
+    """Also in a queue that is never empty."""
+    upkeep, waiting = upkeep_of(world), world.worker.queues.waiting_since
+    await world.add_feed("a", [item(1)])
+    await world.add_feed("b", [item(2)])
+    (lost,) = (await world.poll("a")).article_ids
+    world.clock.forward(minutes=5)
+    await world.poll("b")
+    world.worker.announced.clear()
+    waiting[ANALYZE_ARTICLES] = world.clock.now
+    world.clock.forward(minutes=10)
+    assert (await upkeep.announce_overdue(), world.worker.announced) == (1, [lost])
+    waiting[ANALYZE_ARTICLES] = world.clock.now
+    assert await upkeep.announce_overdue() == 1, "the message of the second is lost too; that of the first waits"
+    world.clock.forward(hours=1)
+    assert await upkeep.announce_overdue() == 0, "both wait"
+
+
+async def test_several_workers_announce_an_overdue_article_once(world: World) -> None:
+    await world.add_feed("a", [item(1), item(2)])
+    await world.poll("a")
+    world.clock.forward(minutes=5)
+    workers = [world.new_worker() for _ in range(5)]
+    for _ in range(2):
+        await asyncio.gather(*(each.overdue_articles.announce(world.clock.now) for each in workers))
+        assert sum(len(each.announced) for each in workers) == 2
+
+
+async def test_clean_up_announces_what_is_overdue_too(world: World) -> None:
     await world.add_feed("a", [item(1)])
     await world.poll("a")
-    world.clock.forward(hours=1)
-    queues.messages[ANALYZE_ARTICLES] = 1
-    assert (await upkeep_of(world, queues).run()).articles == ()
+    world.clock.forward(minutes=5)
+    assert (await upkeep_of(world).run()).articles == 1
 
 
 async def test_a_released_batch_whose_message_was_lost_is_queued_again(world: World) -> None:
-    queues = Depths()
-    upkeep = upkeep_of(world, queues)
+    upkeep = upkeep_of(world)
     quarantined = await flooded(world)
     lost = (await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED")).batch
     assert lost is not None
     world.clock.forward(minutes=6)
-    queues.messages[INGEST_FEEDS] = 1
+    waiting = world.worker.queues.waiting_since
+    waiting[INGEST_FEEDS] = world.clock.now - timedelta(minutes=6)
     assert (await upkeep.run()).batches == ()
-    queues.messages[INGEST_FEEDS] = 0
+    waiting[INGEST_FEEDS] = world.clock.now
     assert (await upkeep.run()).batches == (lost,)
     await world.worker.ingestion.ingest(lost)
     assert (await upkeep.run()).batches == ()

@@ -23,7 +23,7 @@ from models.run import read_run
 from services.articles.entries import EntryIngestion
 from services.articles.ingestion import Ingestion, IngestOutcome
 from services.articles.matching import DocumentCache
-from services.articles.overdue import OverdueIngestion
+from services.articles.overdue import OverdueArticles, OverdueIngestion
 from services.articles.poll import FeedPoller, Fetches
 from services.feeds.budget import Budget
 from services.feeds.claims import Claims, IngestMessage
@@ -37,6 +37,7 @@ from services.ports import Clock, Document, Query, Store, Where
 from services.runs.engine import RunEngine, in_run
 from services.settings import Settings
 from services.store.containers import ARTICLES, FEEDS, LOCATORS, RUNS
+from tests.builders import MemoryQueues
 
 START = datetime(2026, 2, 21, 20, 0, 0, tzinfo=UTC)
 
@@ -176,6 +177,8 @@ class Worker:
             self.announced += source_ids
 
         self.announce = announce
+        self.queues = MemoryQueues()
+        self.overdue_articles = OverdueArticles(store, self.queues, announce)
 
         apis = enabled_apis(settings)
         self.engine = RunEngine(store, clock, new_id)

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import time
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import pytest_asyncio
@@ -105,6 +106,28 @@ async def test_a_hidden_message_still_counts(service: QueueServiceClient, queues
     await filled(service, "one", "a")
     assert await service.get_queue_client("one").receive_message() is not None
     assert await queues.depths(["one"]) == [QueueDepth("one", 1, 0)]
+
+
+async def test_the_oldest_message_is_that_which_was_sent_first_of_those_that_wait(
+    service: QueueServiceClient, queues: Queues
+) -> None:
+    assert await queues.oldest("none") is None
+    await filled(service, "one", "a")
+    first = await queues.oldest("one")
+    assert first is not None
+    assert abs(first - datetime.now(UTC)) < timedelta(seconds=60)
+    await asyncio.sleep(1.1)
+    await service.get_queue_client("one").send_message("b")
+    assert await queues.oldest("one") == first
+    assert await service.get_queue_client("one").receive_message(visibility_timeout=2) is not None
+    second = await queues.oldest("one")
+    assert second is not None
+    assert second > first
+    await asyncio.sleep(2.1)
+    assert await queues.oldest("one") == first, "it waits behind the younger one"
+    await service.get_queue_client("one").clear_messages()
+    await queues.send("one", ["c"], delay_seconds=30)
+    assert await queues.oldest("one") is None
 
 
 async def test_a_peek_reads_what_the_functions_read_and_changes_nothing(

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from models.values import format_time
-from services.articles.overdue import MOST_RESENDS, OverdueIngestion, may_be_sent_again, sent_again
+from models.operations import OverdueAnnouncement
+from services.articles.overdue import OverdueArticles, OverdueIngestion, overdue_range
 from services.feeds.claims import IngestMessage
 from services.runs.engine import RunEngine
-from services.store.containers import ARTICLES
 from services.store.sqlite import SqliteStore
-from tests.builders import Watch
-from tests.documents import NOW, article
+from tests.builders import MemoryQueues, Watch
+from tests.documents import NOW, article, overdue_announcement
 from tests.unit.conftest import Put
 
-SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
+SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 
 
 @pytest.fixture
@@ -30,62 +30,52 @@ def overdue(store: SqliteStore, engine: RunEngine) -> OverdueIngestion:
     return OverdueIngestion(store, engine)
 
 
+def last(announced: timedelta, due_until: timedelta) -> OverdueAnnouncement:
+    return overdue_announcement(announced_at=NOW - announced, due_until=NOW - due_until)
+
+
 @pytest.mark.parametrize(
-    ("stored", "again"),
+    ("waiting", "before", "expected"),
     [
-        ({}, True),
-        ({"resends": MOST_RESENDS - 1}, True),
-        ({"resends": MOST_RESENDS}, False),
-        ({"resent_at": format_time(NOW - HOUR)}, True),
-        ({"resent_at": format_time(NOW - HOUR + SECOND)}, False),
+        (None, None, (None, MINUTE)),
+        (SECOND, None, (None, MINUTE)),
+        (30 * SECOND, None, (None, MINUTE)),
+        (31 * SECOND, None, (None, MINUTE + SECOND)),
+        (HOUR, None, (None, HOUR + 30 * SECOND)),
+        (None, last(MINUTE, 2 * MINUTE), (None, MINUTE)),
+        (None, last(MINUTE - SECOND, 2 * MINUTE), (2 * MINUTE, MINUTE)),
+        (None, last(SECOND, MINUTE), None),
+        (HOUR, last(HOUR, HOUR + MINUTE), (HOUR + MINUTE, HOUR + 30 * SECOND)),
+        (HOUR, last(HOUR + 30 * SECOND, 2 * HOUR), (None, HOUR + 30 * SECOND)),
+        (HOUR, last(MINUTE, 2 * MINUTE), None),
     ],
 )
-def test_an_article_is_sent_again_once_an_hour_and_24_times(stored: dict[str, Any], again: bool) -> None:
-    assert MOST_RESENDS == 24
-    assert may_be_sent_again(stored, NOW) is again
-
-
-def test_an_article_that_is_sent_again_is_marked() -> None:
-    once = sent_again({"headline": "x"}, NOW)
-    assert once == {"headline": "x", "resent_at": format_time(NOW), "resends": 1}
-    assert sent_again(once, NOW)["resends"] == 2
+def test_overdue_is_what_is_due_for_a_minute_and_longer_than_every_message_waits(
+    waiting: timedelta | None,
+    before: OverdueAnnouncement | None,
+    expected: tuple[timedelta | None, timedelta] | None,
+) -> None:
+    found = overdue_range(NOW, None if waiting is None else NOW - waiting, before)
+    ages = None if found is None else (None if found[0] is None else NOW - found[0], NOW - found[1])
+    assert ages == expected
 
 
 def due(number: int, since: timedelta, **changes: Any) -> Any:
     return article(dedup_key=f"{number:032x}", analysis_due_since=NOW - since, **changes)
 
 
-async def test_an_analysis_is_overdue_after_five_minutes(
-    overdue: OverdueIngestion, put: Put, store: SqliteStore
-) -> None:
-    late = due(1, timedelta(minutes=5))
-    await put(
-        late,
-        due(2, timedelta(minutes=5) - SECOND),
-        due(3, HOUR, deleted_at=NOW),
-        due(4, HOUR, resends=MOST_RESENDS),
-    )
-    assert await overdue.articles(NOW) == [late.source_id]
-    assert await overdue.articles(NOW) == []
-    stored = await store.read(ARTICLES.name, late.source_id, "article")
-    assert stored is not None
-    assert (stored["resends"], stored["resent_at"]) == (1, format_time(NOW))
-    assert await overdue.articles(NOW + HOUR) == [late.source_id, due(2, HOUR).source_id]
+async def test_all_pages_are_announced_and_nothing_that_is_deleted_or_young(store: SqliteStore, put: Put) -> None:
+    late = [due(number, HOUR) for number in range(501)]
+    await put(*late, due(1_000, MINUTE - SECOND), due(1_001, HOUR, deleted_at=NOW))
+    announced: list[str] = []
 
+    async def announce(source_ids: Iterable[str]) -> None:
+        announced.extend(source_ids)
 
-async def test_articles_that_may_not_be_sent_again_do_not_hide_those_that_may(
-    overdue: OverdueIngestion, put: Put
-) -> None:
-    await put(*(due(number, 2 * HOUR, resends=MOST_RESENDS) for number in range(501)))
-    late = due(1_000, HOUR)
-    await put(late)
-    assert await overdue.articles(NOW) == [late.source_id]
-
-
-async def test_at_most_500_articles_are_sent_at_once(overdue: OverdueIngestion, put: Put) -> None:
-    await put(*(due(number, HOUR) for number in range(501)))
-    assert len(await overdue.articles(NOW)) == 500
-    assert len(await overdue.articles(NOW)) == 1
+    overdue = OverdueArticles(store, MemoryQueues(), announce)
+    assert await overdue.announce(NOW) == 501
+    assert sorted(announced) == sorted(each.source_id for each in late)
+    assert await overdue.announce(NOW) == 0
 
 
 async def test_a_released_batch_is_sent_again_unless_messages_wait(
@@ -93,8 +83,8 @@ async def test_a_released_batch_is_sent_again_unless_messages_wait(
 ) -> None:
     await engine.accept("ingest_feeds", "a", {"held": "BATCH:x"})
     later = NOW + timedelta(minutes=6)
-    assert await overdue.runs(later, resend=False) == []
-    assert await overdue.runs(later) == [IngestMessage("run1", quarantine_id="BATCH:x")]
+    assert await overdue.runs(later, NOW - SECOND) == []
+    assert await overdue.runs(later, NOW + MINUTE) == [IngestMessage("run1", quarantine_id="BATCH:x")]
 
 
 async def test_a_run_without_an_end_is_closed_after_a_quarter_of_an_hour(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Sequence
+from datetime import datetime
 
 from services import telemetry
 from services.ports import QueueDepth, Queues
@@ -21,6 +22,9 @@ class Kept:
 
     async def send(self, name: str, messages: Sequence[str], *, delay_seconds: float = 0) -> None:
         self.sent.append((name, list(messages), delay_seconds))
+
+    async def oldest(self, name: str) -> datetime | None:
+        return None
 
     async def depths(self, names: Sequence[str]) -> list[QueueDepth]:
         return [QueueDepth(name, 1, 2) for name in names]

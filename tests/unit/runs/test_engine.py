@@ -407,6 +407,21 @@ async def test_runs_are_overdue_when_their_message_was_lost_or_their_worker_died
     assert (timedelta(minutes=5), timedelta(minutes=15)) == (LOST_AFTER, STUCK_AFTER)
 
 
+async def test_a_message_is_sent_again_by_one_worker_after_the_earlier_ones_have_left_the_queue(
+    engine: RunEngine, watch: Watch
+) -> None:
+    run = await engine.accept("merge_tool")
+    watch.advance(seconds=LOST_AFTER.total_seconds() - 1)
+    assert await engine.may_send_again([run], watch.now, None) == []
+    watch.advance(seconds=1)
+    assert await engine.may_send_again([run], watch.now, run.updated_at + timedelta(seconds=29)) == []
+    (sent,) = await engine.may_send_again([run], watch.now, run.updated_at + timedelta(seconds=30))
+    assert await engine.may_send_again([run], watch.now, None) == [], "another worker sent it"
+    assert await engine.may_send_again([sent], watch.now, None) == []
+    watch.advance(seconds=LOST_AFTER.total_seconds())
+    assert [each.run_id for each in await engine.may_send_again([sent], watch.now, None)] == [run.run_id]
+
+
 async def test_runs_are_listed_newest_first_without_their_attempts(engine: RunEngine, put: Put) -> None:
     for n in range(5):
         at = NOW + timedelta(minutes=n)

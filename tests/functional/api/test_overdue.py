@@ -1,0 +1,61 @@
+"""Articles whose message was lost are announced when a worker starts, and by the timer that claims feeds."""
+
+import asyncio
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from services import container
+from services.container import Container
+from services.ports import utc_now
+from services.store.sqlite import SqliteStore
+from tests.documents import article
+from tests.functional.api.conftest import FUNCTIONS
+from tests.queue_service import QueueService
+
+
+def due(minutes: float) -> dict[str, object]:
+    since = utc_now() - timedelta(minutes=minutes)
+    return article(created_at=since, updated_at=since, analysis_due_since=since).to_document()
+
+
+async def received(queues: QueueService) -> list[str]:
+    """The articles that are announced within a moment."""
+    async with asyncio.timeout(5):
+        while not (messages := queues.received("analyze-articles")):  # noqa: ASYNC110 (sent over a socket)
+            await asyncio.sleep(0.01)
+    return [source_id for message in messages for source_id in json.loads(message)["source_ids"]]
+
+
+async def test_a_worker_that_starts_announces_what_is_overdue(
+    environment: pytest.MonkeyPatch, tmp_path: Path, queue_server: QueueService
+) -> None:
+    store = SqliteStore(tmp_path / "toolpulse.db", utc_now)
+    await store.ensure_containers()
+    document = due(2)
+    await store.create("articles", document)
+    await store.close()
+    await container.get()
+    assert await received(queue_server) == [document["source_id"]]
+    await container.close()
+
+
+async def test_a_worker_starts_although_nothing_can_be_announced(
+    environment: pytest.MonkeyPatch, queue_server: QueueService
+) -> None:
+    queue_server.refuses = True
+    app = await container.get()
+    await app.store.create("articles", due(2))
+    await asyncio.sleep(0.2)
+    assert await container.get() is app
+    await container.close()
+
+
+async def test_every_tick_announces_what_is_overdue(app: Container, queue_server: QueueService) -> None:
+    await asyncio.sleep(0.2)  # the announcement at the start is over
+    document = due(2)
+    await app.store.create("articles", document)
+    await FUNCTIONS["ingest_due_feeds"](timer_request=None)
+    assert await received(queue_server) == [document["source_id"]]

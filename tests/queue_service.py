@@ -39,7 +39,7 @@ class QueueService:
 @contextlib.asynccontextmanager
 async def queue_service(folder: Path) -> AsyncIterator[QueueService]:
     with contextlib.closing(DataFolder(folder)) as data:
-        queues = Queues(data, time.time, lambda name: None)
+        queues = Queues(data, time.time, lambda name, seconds: None)
         rest, service = StorageRest(queues, time.time), QueueService("", queues)
 
         async def handle(request: web.BaseRequest) -> web.StreamResponse:

@@ -1,7 +1,8 @@
 """The trigger of one queue for one function, with the timing and the rules of the storage extension.
 
 It fetches up to batchSize messages as soon as at most newBatchThreshold are being processed. It polls an empty queue
-after 0.1 s, then after ever longer waits up to maxPollingInterval; a message sent through this host ends the wait.
+after 0.1 s, then after ever longer waits up to maxPollingInterval; a message sent through this host ends the
+wait as soon as it is visible.
 """
 
 from __future__ import annotations

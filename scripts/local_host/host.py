@@ -67,10 +67,13 @@ class Host:
             function, self._queues, self._invoker, self._options.queues, self._console, self._on_poison, self._on_fault
         )
 
-    def _wake(self, queue: str) -> None:
+    def _wake(self, queue: str, seconds: float) -> None:
         for consumer in self._consumers:
-            if consumer.queue == queue:
+            if consumer.queue == queue and seconds <= 0:
                 consumer.wake()
+            elif consumer.queue == queue:
+                # A little later, since a loop's timer may end early by its resolution.
+                asyncio.get_running_loop().call_later(seconds + 0.005, consumer.wake)
 
     def _on_poison(self) -> None:
         self._poisoned += 1

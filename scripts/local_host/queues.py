@@ -55,9 +55,12 @@ class Message:
 
 
 class Queues:
-    """All queues of one data folder. `on_arrival` is called with the name of a queue that has a new visible message."""
+    """All queues of one data folder. `on_arrival` is called with the name of a queue that has a new message, and with
+    the seconds until the message is visible."""
 
-    def __init__(self, folder: DataFolder, clock: Callable[[], float], on_arrival: Callable[[str], None]) -> None:
+    def __init__(
+        self, folder: DataFolder, clock: Callable[[], float], on_arrival: Callable[[str, float], None]
+    ) -> None:
         self._folder = folder
         self._clock = clock
         self._on_arrival = on_arrival
@@ -108,8 +111,7 @@ class Queues:
         self.metadata(queue)
         with self._folder.transaction():
             message = self._insert(queue, text, delay, lifetime)
-        if delay <= 0:
-            self._on_arrival(queue)
+        self._on_arrival(queue, delay)
         return message
 
     def send(self, messages: Sequence[tuple[str, str]]) -> None:
@@ -119,7 +121,7 @@ class Queues:
                 self.create(queue)
                 self._insert(queue, text, 0, WEEK)
         for queue in {queue for queue, _ in messages}:
-            self._on_arrival(queue)
+            self._on_arrival(queue, 0)
 
     def _insert(self, queue: str, text: str, delay: float, lifetime: float) -> Message:
         now = self._clock()
@@ -191,7 +193,7 @@ class Queues:
         sql = "UPDATE messages SET held = 0, visible = ? WHERE number = ?"
         self._rows(sql, self._clock() + delay, message.number)
         if delay <= 0:
-            self._on_arrival(message.queue)
+            self._on_arrival(message.queue, 0)
 
     def move(self, message: Message, queue: str) -> None:
         """Moves the text to another queue, as a new message."""
@@ -199,7 +201,7 @@ class Queues:
             self.create(queue)
             self._insert(queue, message.text, 0, WEEK)
             self.done(message)
-        self._on_arrival(queue)
+        self._on_arrival(queue, 0)
 
     def recover(self) -> int:
         """Frees the messages that an earlier host held, deletes expired ones, and returns how many were freed."""

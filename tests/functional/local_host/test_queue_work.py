@@ -8,6 +8,8 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from scripts.local_host.storage_rest import connection_string
+from services.queues.storage import StorageQueues
 from tests.functional.local_host.sample import Sample, recorded, running_sample
 
 
@@ -39,6 +41,21 @@ async def test_messages_go_from_function_to_function_at_once(tmp_path: Path) -> 
         shown = datetime.fromisoformat(entry["visible"]) - datetime.now(UTC)
         assert entry["count"] == 1
         assert timedelta(minutes=9) < shown <= timedelta(minutes=10)
+
+
+async def test_messages_that_a_service_sends_are_worked_on_as_soon_as_they_are_visible(tmp_path: Path) -> None:
+    slow_polling = {"AzureFunctionsJobHost__extensions__queues__maxPollingInterval": "00:00:30"}
+    async with running_sample(tmp_path, settings=slow_polling) as sample:
+        await asyncio.sleep(1.3)
+        queues = StorageQueues(connection_string(sample.host.url))
+        await queues.send("work", ["later"], delay_seconds=1)
+        await queues.send("work", ["at once"])
+        await queues.close()
+        sent = time.monotonic()
+        await sample.until(lambda: sample.recorded(text="at once"))
+        assert time.monotonic() - sent < 0.5
+        await sample.until(lambda: sample.recorded(text="later"))
+        assert 0.4 < time.monotonic() - sent < 2.5
 
 
 async def test_the_outputs_of_a_failed_function_are_not_sent(tmp_path: Path) -> None:

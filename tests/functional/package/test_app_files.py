@@ -50,7 +50,7 @@ def test_the_package_has_the_files_that_azure_needs(needed: str) -> None:
 def test_host_json_has_the_timing_and_limits_that_the_design_asks_for() -> None:
     options = read_host_json(ROOT / "host.json", {})
     queues = options.queues
-    assert (queues.visibility_timeout, queues.max_polling_interval, queues.max_dequeue_count) == (30, 5, 5)
+    assert (queues.visibility_timeout, queues.max_polling_interval, queues.max_dequeue_count) == (30, 2, 5)
     assert (queues.batch_size, queues.new_batch_threshold, queues.base64) == (16, 8, True)
     assert (options.route_prefix, options.function_timeout, options.has_bundle) == ("api", 300, True)
     assert options.headers["X-Content-Type-Options"] == "nosniff"

@@ -29,14 +29,17 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self.path = folder
         self.clock = Clock()
-        self.arrivals: list[str] = []
+        self.arrivals: list[tuple[str, float]] = []
         self.folder = DataFolder(folder)
-        self.queues = Queues(self.folder, self.clock, self.arrivals.append)
+        self.queues = Queues(self.folder, self.clock, self._arrived)
+
+    def _arrived(self, queue: str, seconds: float) -> None:
+        self.arrivals.append((queue, seconds))
 
     def reopen(self) -> Queues:
         self.folder.close()
         self.folder = DataFolder(self.path)
-        self.queues = Queues(self.folder, self.clock, self.arrivals.append)
+        self.queues = Queues(self.folder, self.clock, self._arrived)
         return self.queues
 
 
@@ -53,7 +56,7 @@ def test_each_message_is_taken_once_in_the_order_of_sending(bench: Bench) -> Non
     assert [each.text for each in queues.take("work", 3, 30)] == ["0", "1", "2"]
     assert [each.text for each in queues.take("work", 3, 30)] == ["3", "4"]
     assert queues.take("work", 3, 30) == []
-    assert bench.arrivals == ["work"]
+    assert bench.arrivals == [("work", 0)]
 
 
 def test_a_message_that_is_not_removed_in_time_is_delivered_again_with_another_receipt(bench: Bench) -> None:
@@ -124,10 +127,10 @@ def test_a_message_that_has_expired_is_gone(bench: Bench) -> None:
     assert bench.folder.connection.execute("SELECT count(*) FROM messages").fetchone() == (0,)
 
 
-def test_a_delayed_message_is_announced_to_no_consumer(bench: Bench) -> None:
+def test_a_delayed_message_is_announced_with_the_seconds_until_it_is_visible(bench: Bench) -> None:
     bench.queues.create("work")
     bench.queues.put("work", "a", delay=10)
-    assert (bench.arrivals, bench.queues.peek("work", 1)) == ([], [])
+    assert (bench.arrivals, bench.queues.peek("work", 1)) == ([("work", 10)], [])
     assert (bench.queues.count("work", bench.clock.now + 5), bench.queues.count("work")) == (0, 1)
     bench.clock.now += 10
     assert [each.text for each in bench.queues.peek("work", 1)] == ["a"]

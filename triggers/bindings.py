@@ -64,7 +64,8 @@ def endpoint(
             return await handler(services, req, *args, **kwargs)
 
         function = traced(with_problem_responses(with_container(checked)))
-        return blueprint.route(route=f"v1/{route}", methods=[method], auth_level=MANAGE if managed else READ)(function)
+        methods = [method, "HEAD"] if method == "GET" else [method]  # the host leaves out the body of a HEAD
+        return blueprint.route(route=f"v1/{route}", methods=methods, auth_level=MANAGE if managed else READ)(function)
 
     return declare
 

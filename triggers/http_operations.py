@@ -26,7 +26,7 @@ SAMPLES = 5
 MOST_REDRIVEN = 1000
 
 
-@operations_http.route(route="v1/health", methods=["GET"], auth_level=OPEN)
+@operations_http.route(route="v1/health", methods=["GET", "HEAD"], auth_level=OPEN)
 @with_problem_responses
 @with_container
 async def health(services: Container, req: func.HttpRequest) -> func.HttpResponse:

@@ -7,7 +7,6 @@ Counters are sums over all instances since the first deployment, so that only on
 from __future__ import annotations
 
 import os
-import resource
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
@@ -45,7 +44,7 @@ class Metrics:
         self._sources_off = sources_off
 
     async def text(self) -> str:
-        now = self._clock()
+        now, resident = self._clock(), resident_bytes()
         keys = [(kind.PARTITION, kind.ID) for kind in (IngestionTotals, CacheTotals)]
         ingested, cached = await self._store.read_many(CATALOG.name, keys)
         feeds = [feed for feed in await self._feeds.every() if feed.enabled and feed.kind not in self._sources_off]
@@ -54,7 +53,7 @@ class Metrics:
             *of_feeds(feeds, now),
             *of_cache(CacheTotals.from_document(cached) if cached else CacheTotals.at(now)),
             *gauge("database_connection_pool_size", "Connections to the store at most", [({}, self._connections)]),
-            *gauge("memory_usage_bytes", "Resident memory of the worker", [({}, resident_bytes())]),
+            *gauge("memory_usage_bytes", "Resident memory of the worker", [] if resident is None else [({}, resident)]),
         ]
         return "\n".join(lines) + "\n"
 
@@ -124,9 +123,13 @@ def labelled(labels: Labels) -> str:
     return "{" + ",".join(f'{name}="{value}"' for name, value in labels.items()) + "}" if labels else ""
 
 
-def resident_bytes() -> int:
-    """The resident memory of this process; on a system without /proc, its maximum so far."""
-    if _STATM.exists():
-        return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+def resident_bytes(statm: Path = _STATM) -> int | None:
+    """The resident memory of this process; on a system without /proc, its maximum so far; None on Windows."""
+    if statm.exists():
+        return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    try:
+        import resource
+    except ImportError:
+        return None
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024

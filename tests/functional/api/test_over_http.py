@@ -68,3 +68,12 @@ async def test_routes_paths_and_queues_work_as_they_are_written(web: aiohttp.Cli
         assert response.status == 204
     async with web.get(f"/api/v1/articles/{wanted}") as response:
         assert (response.status, response.content_type) == (404, "application/problem+json")
+
+
+async def test_head_answers_as_get_does_without_the_body_and_only_where_get_does(web: aiohttp.ClientSession) -> None:
+    for path in ("/api/v1/health", "/api/v1/feeds", "/api/v1/feeds/nobody"):
+        async with web.get(path) as got, web.head(path) as head:
+            assert (head.status, head.content_type, await head.read()) == (got.status, got.content_type, b"")
+    for path, method in (("/api/v1/health", "POST"), ("/api/v1/cache/refresh", "HEAD"), ("/api/v1/nothing", "HEAD")):
+        async with web.request(method, path) as response:
+            assert (response.status, await response.read()) == (404, b"")

@@ -131,7 +131,8 @@ async def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
         trigger: Any = function.get_trigger()
         if trigger.type != "httpTrigger" or trigger.route == "v1/health":
             continue
-        (method,) = trigger.methods
+        method, *head = trigger.methods
+        assert [each.value for each in head] == (["HEAD"] if method.value == "GET" else [])
         handler = function.get_user_function()
         given = dict.fromkeys(inspect.signature(handler).parameters)
         requests = [

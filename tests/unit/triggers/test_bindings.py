@@ -67,7 +67,7 @@ def test_an_endpoint_is_a_route(method: str, is_management: bool | None, level: 
     function, bindings = declared(blueprint)
     (route,) = (each for each in bindings if each["type"] == "httpTrigger")
     assert (route["route"], route["authLevel"].name) == ("v1/things/{id}", level)
-    assert [each.value for each in route["methods"]] == [method]
+    assert [each.value for each in route["methods"]] == ([method, "HEAD"] if method == "GET" else [method])
     assert {each["type"] for each in bindings} == {"httpTrigger", "http"}
     assert function.__name__ == "change_thing"
 

@@ -6,7 +6,7 @@ The rules are Microsoft's, from "Understand Request Units Consumption in Azure C
     a create adds 0.2 for each indexed term, and so does a delete;
     a replace is a delete and an insert of the document, and 0.4 for each indexed term that changes;
     a patch is a replace and 0.4 for each operation in it;
-    a read of many documents costs as much as reading each.
+    a read of many documents costs as much as reading each, if it is not a query.
 Reads cost twice as much under Strong consistency ("Optimize request cost in Azure Cosmos DB"), which the account has; a
 read that may be stale (`weak`) asks for a weaker one.
 Our own assumptions: a query costs QUERY_BASE for each physical partition, and a read of each document that it returns,

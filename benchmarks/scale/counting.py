@@ -15,6 +15,7 @@ from models.errors import ChangedMeanwhile, Conflict
 from services.ports import Create, Delete, Document, Page, Query, Store, Where
 from services.ports import Operation as Step
 from services.store.containers import CONTAINERS
+from services.store.cosmos import MANY, READ_AT_ONCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,13 @@ class CountingStore:
 
     async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
         found = await self._store.read_many(container, keys)
-        for (partition, _), document in zip(keys, found, strict=True):
-            self._note_read(container, partition, document)
+        if len(keys) < MANY:
+            for (partition, _), document in zip(keys, found, strict=True):
+                self._note_read(container, partition, document)
+            return found
+        for start in range(0, len(keys), READ_AT_ONCE):
+            sizes = [size_of(each) for each in found[start : start + READ_AT_ONCE] if each is not None]
+            self._note("query", container, "*", sum(sizes), charges.query(sizes))
         return found
 
     async def create(self, container: str, document: Mapping[str, Any]) -> Document:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
 
 PING_SECONDS = 3.0
+MANY = 16
+"""So many documents are read with one request. It costs a query more than single reads, and nothing for a document that
+does not exist; it takes a quarter of the CPU time."""
+READ_AT_ONCE = 100
 ROUNDS = 8  # tries of a write whose document changes before each try
 
 
@@ -85,7 +89,15 @@ class CosmosStore:
 
     async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
         rules.check_addresses(container, keys)
-        return await self._connection.in_parallel(lambda key: self.read(container, *key), keys)
+        if len(keys) < MANY:
+            return await self._connection.in_parallel(lambda key: self.read(container, *key), keys)
+        wanted = list(dict.fromkeys(keys))
+        portions = [wanted[start : start + READ_AT_ONCE] for start in range(0, len(wanted), READ_AT_ONCE)]
+        found = await self._connection.in_parallel(lambda each: self._connection.read_items(container, each), portions)
+        name, now = rules.container_named(container).partition_key, self._now()
+        stored = {(each[name], each["id"]): each for portion in found for each in portion}
+        alive = {key: each for key, each in stored.items() if not cosmos_items.expired(each, now)}
+        return [cosmos_items.document(alive[key]) if key in alive else None for key in keys]
 
     async def create(self, container: str, document: Mapping[str, Any]) -> Document:
         return await self._create(container, rules.prepare(rules.container_named(container), document))

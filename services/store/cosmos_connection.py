@@ -117,6 +117,11 @@ class Connection:
         response = await self.request(container, lambda proxy: proxy.read_item(id, partition))
         return dict(response.result) if response.status == 200 else None
 
+    async def read_items(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Item]:
+        """The stored items of these partitions and ids, in any order, expired or not."""
+        named: list[tuple[str, Any]] = [(name, partition) for partition, name in keys]
+        return list(result_of(await self.request(container, lambda proxy: proxy.read_items(named)), container))
+
     async def replace(self, container: str, id: str, item: dict[str, Any], etag: str) -> Response:
         from azure.core import MatchConditions
 

@@ -145,7 +145,7 @@ class LimitedProxy:
         status, headers, found = await self._forward(head, body)
         if head.startswith(b"GET / "):
             found = found.replace(b'"defaultConsistencyLevel":"Session"', b'"defaultConsistencyLevel":"Strong"')
-        return _response(status, headers, found, 1)
+        return _response(status, headers, found, 0)
 
     def _refusal(self, request: Request) -> bytes | None:
         if self.limit is None:

@@ -10,7 +10,7 @@ from benchmarks.scale import charges
 from benchmarks.scale.counting import CountingStore
 from models.errors import Unavailable
 from services.ports import Create, Delete, Query, Replace, Store, Upsert
-from services.store.cosmos import CosmosStore
+from services.store.cosmos import MANY, CosmosStore
 from services.store.cosmos_connection import Counters
 from services.store.sqlite import SqliteStore
 from tests.contract import limited_proxy
@@ -57,6 +57,8 @@ async def everything(store: Store, name: str) -> None:
     assert etags[0]
     await store.batch("signals", "t", [Replace(signal(c, 6), etags[0])])
     await store.read_many("signals", [("t", a), ("t", b), ("t", "none")])
+    keys = [("t", a), ("t", b), *((f"none-{n}", "a") for n in range(30))]
+    assert sum(each is not None for each in await store.read_many("signals", keys)) == 2
     await store.query("signals", Query(partition="t", order="by_time", limit=100))
     await store.query("signals", Query(order="by_time", limit=100))
     await store.count("signals")
@@ -114,3 +116,20 @@ async def test_a_refusal_says_how_long_to_wait_and_spends_nothing(store: CosmosS
         await store._connection.request("signals", lambda proxy: proxy.upsert_item(documents[1]), tries=1)
     assert limited.spent.total == before
     limited.limit = None
+
+
+async def test_many_documents_are_read_with_one_request(store: CosmosStore, limited: LimitedProxy) -> None:
+    """Each as a single read returns it, in the order of the keys; also one that is named twice."""
+    await store.write_many("signals", [{"id": "a", "tool_id": f"t-{n}", "n": n} for n in range(150)])
+    limited.spent = Spent()
+    keys = [(f"t-{n}", "a") for n in range(149, -1, -1)] + [("t-7", "a"), ("t-7", "b"), ("none", "a")]
+    found = await store.read_many("signals", keys)
+    assert [each and each["n"] for each in found] == [*range(149, -1, -1), 7, None, None]
+    assert found[-3] == await store.read("signals", "t-7", "a")
+    assert limited.spent.requests == {"signals query": 2, "signals read": 1}
+    limited.spent = Spent()
+    assert await store.read_many("signals", keys[:MANY]) == found[:MANY]
+    assert await store.read_many("signals", keys[: MANY - 1]) == found[: MANY - 1]
+    assert limited.spent.requests == {"signals query": 1, "signals read": MANY - 1}
+    in_one_partition = [("t-1", name) for name in "abcdefghijklmnopq"]
+    assert [each is not None for each in await store.read_many("signals", in_one_partition)] == [True] + [False] * 16

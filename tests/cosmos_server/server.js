@@ -71,6 +71,22 @@ batching.default = async (account, req, res, params) => {
   return results;
 };
 
+// The SDK reads many items with one query that names them all. Azure looks each up in its index; this server compares
+// every item of the container with all of them.
+const items = require("@vercel/cosmosdb-server/lib/account/items").default;
+const { query } = items.prototype;
+const READ_MANY = /^SELECT \* FROM c WHERE (?:\( \( c\.id = @param_id0 |c\.\w+ = @pk AND c\.id IN \()/;
+items.prototype.query = function(params, options) {
+  if (!READ_MANY.test(params.query) || !this._parent.read()) return query.call(this, params, options);
+  const value = Object.fromEntries(params.parameters.map(each => [each.name, each.value]));
+  const keys = "@pk" in value
+    ? Object.keys(value).filter(name => name !== "@pk").map(name => [value[name], value["@pk"]])
+    : Object.keys(value).filter(name => name.startsWith("@param_id"))
+      .map(name => [value[name], value[`@param_pk${name.slice("@param_id".length)}0`]]);
+  const found = keys.map(([id, partition]) => this._item("/id", id, partition).read());
+  return { result: found.filter(Boolean), continuation: null };
+};
+
 // This server parses a query's text twice for each time that it is asked, which is most of what it does.
 const cosmosdbQuery = require("@zeit/cosmosdb-query");
 const { default: parse } = cosmosdbQuery;

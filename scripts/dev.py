@@ -5,7 +5,7 @@
     python3 scripts/dev.py test [pytest args]  set up once, then run all tests; --fast: those that take half a minute
     python3 scripts/dev.py check               ruff and mypy (strict), then all tests
     python3 scripts/dev.py mutate [modules]    mutation tests of the modules that only decide; --list names them
-    python3 scripts/dev.py infra               check the infrastructure with checkov and azure-functions-doctor
+    python3 scripts/dev.py infra               check the Bicep: Azure's type schemas, checkov, azure-functions-doctor
     python3 scripts/dev.py package             build dist/toolpulse-<version>.zip (with the Python that Azure runs)
     python3 scripts/dev.py lock                resolve requirements*.in into requirements*.txt
 
@@ -233,7 +233,7 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     commands.add_parser("test", help="run all tests; --fast: those of half a minute", add_help=False)
     commands.add_parser("check", help="ruff, mypy, then all tests; other arguments go to pytest", add_help=False)
     commands.add_parser("mutate", help="run mutation tests: [--list] [--jobs N] [module ...]", add_help=False)
-    commands.add_parser("infra", help="check the infrastructure with checkov and azure-functions-doctor")
+    commands.add_parser("infra", help="check the Bicep: Azure's type schemas, checkov, azure-functions-doctor")
     commands.add_parser("package", help="build the zip that Azure runs; --output FOLDER", add_help=False)
     commands.add_parser("lock", help="resolve requirements*.in into requirements*.txt")
     arguments, rest = parser.parse_known_args(argv)

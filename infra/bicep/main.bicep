@@ -7,7 +7,42 @@ targetScope = 'subscription'
 @maxLength(20)
 param environmentName string
 
+// Where Flex Consumption is offered. `az functionapp list-flexconsumption-locations` has today's list, and with
+// `--zone-redundant` those that allow zoneRedundant.
 @description('The region of all resources.')
+@allowed([
+  'australiaeast'
+  'australiasoutheast'
+  'brazilsouth'
+  'canadacentral'
+  'centralindia'
+  'centralus'
+  'eastasia'
+  'eastus'
+  'eastus2'
+  'francecentral'
+  'germanywestcentral'
+  'italynorth'
+  'japaneast'
+  'koreacentral'
+  'northcentralus'
+  'northeurope'
+  'norwayeast'
+  'southafricanorth'
+  'southcentralus'
+  'southeastasia'
+  'southindia'
+  'spaincentral'
+  'swedencentral'
+  'uaenorth'
+  'uksouth'
+  'ukwest'
+  'westcentralus'
+  'westeurope'
+  'westus'
+  'westus2'
+  'westus3'
+])
 param location string
 
 @description('The value of X-Management-Key, which management requests need besides a function key. Kept in Key Vault.')
@@ -48,6 +83,12 @@ param cosmosAccountName string = ''
 @maxValue(1000000)
 param cosmosAutoscaleMaxThroughput int = 0
 
+@description('Request units per second of containers with a throughput of their own, such as { articles: 4000 }. Not with serverless.')
+param cosmosDedicatedMaxThroughput object = {}
+
+@description('Whether each request to the database is logged in the workspace. Costs about as much as the requests.')
+param cosmosRequestLogs bool = false
+
 @description('How far back the database can be restored. Seven days are free.')
 @allowed([
   'Continuous7Days'
@@ -68,7 +109,14 @@ param maximumInstanceCount int = 40
   2048
   4096
 ])
-param instanceMemoryMB int = 2048
+param instanceMemoryMB int = 512
+
+@description('How a publish replaces the instances: in batches, while the others work on, or all at once.')
+@allowed([
+  'Recreate'
+  'RollingUpdate'
+])
+param siteUpdateStrategy string = 'RollingUpdate'
 
 @description('Concurrent HTTP requests of one instance.')
 @minValue(1)
@@ -77,6 +125,18 @@ param httpPerInstanceConcurrency int = 32
 
 @description('Instances kept warm, as { name: http or function:<name>, instanceCount: n }. They cost even when idle.')
 param alwaysReady array = []
+
+@description('Part of the name of the vault. A deleted vault keeps its name: choose another to deploy again without a purge.')
+@maxLength(6)
+param vaultSuffix string = ''
+
+@description('Whether nobody can purge the vault before its time. Cannot be turned off later, and stops azd down --purge.')
+param vaultPurgeProtection bool = true
+
+@description('Days that a deleted vault or secret can be recovered. Cannot be changed later.')
+@minValue(7)
+@maxValue(90)
+param vaultRetentionDays int = 90
 
 @description('Days that logs are kept.')
 @minValue(30)
@@ -94,7 +154,7 @@ var tags = {
 }
 var databaseName = 'toolpulse'
 
-resource group 'Microsoft.Resources/resourceGroups@2024-11-01' = {
+resource group 'Microsoft.Resources/resourceGroups@2025-04-01' = {
   name: 'rg-toolpulse-${environmentName}'
   location: location
   tags: tags
@@ -155,10 +215,13 @@ module cosmos 'modules/cosmos.bicep' = {
     tags: tags
     databaseName: databaseName
     autoscaleMaxThroughput: cosmosAutoscaleMaxThroughput
+    dedicatedMaxThroughput: cosmosDedicatedMaxThroughput
+    requestLogs: cosmosRequestLogs
     backupTier: cosmosBackupTier
     zoneRedundant: zoneRedundant
     contributorPrincipalId: identity.outputs.principalId
     operatorPrincipalId: operatorPrincipalId
+    workspaceId: workspace.outputs.id
   }
 }
 
@@ -166,7 +229,7 @@ module vault 'modules/vault.bicep' = {
   name: 'vault'
   scope: group
   params: {
-    name: 'kv-${token}'
+    name: 'kv-${token}${vaultSuffix}'
     location: location
     tags: tags
     managementKey: managementKey
@@ -175,6 +238,8 @@ module vault 'modules/vault.bicep' = {
     readerPrincipalId: identity.outputs.principalId
     operatorPrincipalId: operatorPrincipalId
     operatorPrincipalType: operatorPrincipalType
+    purgeProtection: vaultPurgeProtection
+    retentionDays: vaultRetentionDays
     workspaceId: workspace.outputs.id
   }
 }
@@ -211,6 +276,7 @@ module functionApp 'modules/function_app.bicep' = {
     appSettings: appSettings
     maximumInstanceCount: maximumInstanceCount
     instanceMemoryMB: instanceMemoryMB
+    siteUpdateStrategy: siteUpdateStrategy
     httpPerInstanceConcurrency: httpPerInstanceConcurrency
     alwaysReady: alwaysReady
   }
@@ -227,6 +293,16 @@ module alerts 'modules/alerts.bicep' = {
     appUrl: functionApp.outputs.url
     insightsId: insights.outputs.id
     cosmosId: cosmos.outputs.id
+  }
+}
+
+module workbook 'modules/workbook.bicep' = {
+  name: 'workbook'
+  scope: group
+  params: {
+    location: location
+    tags: tags
+    insightsId: insights.outputs.id
   }
 }
 

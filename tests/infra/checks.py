@@ -15,14 +15,18 @@ from models.errors import WrongSettings
 from scripts import bicep_data
 from scripts.package import AZURE_PYTHON
 from services.settings import Settings, table
+from services.telemetry import METRICS
 from tests.infra.bicep import Bicep, Declaration, Expression
 
 HOST_SETTINGS = {
     "APPLICATIONINSIGHTS_AUTHENTICATION_STRING",
     "APPLICATIONINSIGHTS_CONNECTION_STRING",
+    "APPLICATIONINSIGHTS_OPENTELEMETRY_RESOURCE_METRIC_DISABLED",
+    "APPLICATIONINSIGHTS_SDKSTATS_DISABLED",
+    "APPLICATIONINSIGHTS_STATSBEAT_DISABLED_ALL",
     "AZURE_CLIENT_ID",
 }
-"""What the Functions host and azure-identity read, and our settings do not. Flex Consumption refuses many others."""
+"""What the Functions host, the telemetry exporter and azure-identity read. Flex Consumption refuses many others."""
 
 EXAMPLES = {
     "cosmosDatabase": "toolpulse",
@@ -83,7 +87,7 @@ CLOSED: dict[str, dict[str, Any]] = {
         "properties.scope": "${account.id}/dbs/${database.name}",
     },
     "Microsoft.KeyVault/vaults": {
-        "properties.enablePurgeProtection": True,
+        "properties.enablePurgeProtection": "purgeProtection ? true : null",
         "properties.enableRbacAuthorization": True,
     },
     "Microsoft.Insights/components": {"properties.DisableLocalAuth": True},
@@ -234,6 +238,37 @@ def _at(body: Any, path: str) -> Any:
     return body
 
 
+def production(root: Path) -> Iterator[str]:
+    """What production must not turn off, and what it must be given."""
+    defaults = {name: each.body for name, each in bicep_files(root)["main.bicep"].all("parameter").items()}
+    prod = json.loads((root / "infra" / "bicep" / "main.prod.parameters.json").read_text())["parameters"]
+    values = {**defaults, **{name: each["value"] for name, each in prod.items()}}
+    wanted = {"vaultPurgeProtection": True, "vaultRetentionDays": 90, "instanceMemoryMB": 2048, "zoneRedundant": True}
+    for name, value in wanted.items():
+        if values.get(name) != value:
+            yield f"production has {name} {values.get(name)!r}, not {value!r}"
+
+
+def workbook(root: Path) -> Iterator[str]:
+    """The workbook reads metrics and log events that the app has."""
+    items = json.loads((root / "infra" / "bicep" / "workbook.json").read_text())["items"]
+    queries = [each["content"]["query"] for each in items if each["type"] == _QUERY]
+    if len(queries) < 10:
+        yield "the workbook has hardly a query"
+    metrics = {metric.name for metric in METRICS}
+    source = "\n".join(path.read_text() for path in (root / "services").rglob("*.py"))
+    for query in queries:
+        for name in re.findall(r'name == "([^"]+)"', query):
+            if name not in metrics:
+                yield f"the workbook reads the metric {name}, which the app has not"
+        for event in re.findall(r"line\.event\) == '(\w+)'", query):
+            if f'"{event}"' not in source:
+                yield f"the workbook reads the event {event}, which the app does not log"
+
+
+_QUERY = 3
+
+
 def outputs(root: Path) -> Iterator[str]:
     """No output carries a secret: deployments keep outputs, and whoever may read deployments sees them."""
     for file in bicep_files(root).values():
@@ -269,4 +304,4 @@ def health_url(root: Path, health_route: str) -> Iterator[str]:
         yield f"the availability test asks {path}; health is at /{prefix}/{health_route}"
 
 
-CHECKS = (syntax, names, parameter_files, generated, settings, access, outputs, runtime)
+CHECKS = (syntax, names, parameter_files, generated, settings, access, production, workbook, outputs, runtime)

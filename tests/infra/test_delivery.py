@@ -94,9 +94,19 @@ def test_azd_finds_its_bicep_its_service_and_its_hook() -> None:
     outputs = Bicep(main).all("output")
     for hook in azure["hooks"]["postdeploy"].values():
         (call,) = scripts_in(hook["run"])
-        assert (ROOT / call[0]).is_file()
-        assert call[1].removeprefix("$env:").strip("$") in outputs
+        assert call[0] == "scripts/postdeploy.py"
+        given = [argument.removeprefix("$env:").strip("$") for argument in call[1:]]
+        assert given == ["FUNCTION_APP_URL", "COSMOS_ENDPOINT", "COSMOS_DATABASE"]
+        assert set(given) <= outputs.keys()
 
 
 def test_ci_runs_the_infrastructure_checks_too() -> None:
     assert "python3 scripts/dev.py infra" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_the_emulators_are_pinned_and_ci_has_the_same_cosmos_emulator() -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    for service in services.values():
+        assert re.search(r":(\d+\.\d+\.\d+|vnext-EN\d{8})$", service["image"])
+    assert services["cosmos"]["image"] == load("test")["jobs"]["cosmos"]["services"]["cosmos"]["image"]
+    assert "--skipApiVersionCheck" in services["azurite"]["command"]

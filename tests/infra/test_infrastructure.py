@@ -87,6 +87,11 @@ FAULTS: list[tuple[Check, str, str, str]] = [
     (checks.access, "modules/storage.bicep", "    allowSharedKeyAccess: false\n", ""),
     (checks.access, "modules/cosmos.bicep", "indexingPolicy: container.indexingPolicy", "indexingPolicy: {}"),
     (checks.access, "modules/function_app.bicep", "httpsOnly: true", "httpsOnly: false"),
+    (checks.access, "modules/vault.bicep", "purgeProtection ? true : null", "false"),
+    (checks.production, "main.prod.parameters.json", '"instanceMemoryMB"', '"maximumMemoryMB"'),
+    (checks.production, "main.bicep", "vaultPurgeProtection bool = true", "vaultPurgeProtection bool = false"),
+    (checks.workbook, "workbook.json", "toolpulse.cache.reads", "toolpulse.cache.read"),
+    (checks.workbook, "workbook.json", "== 'refresh_age'", "== 'refresh_ages'"),
     (checks.outputs, "modules/insights.bicep", "insights.name", "insights.properties.ConnectionString"),
     (checks.outputs, "modules/vault.bicep", "= vault.properties.vaultUri", "= managementKey"),
     (checks.runtime, "modules/function_app.bicep", "'3.13'", "'3.12'"),
@@ -99,6 +104,7 @@ FAULTS: list[tuple[Check, str, str, str]] = [
 def test_a_fault_is_found(check: Check, file: str, right: str, wrong: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "infra", tmp_path / "infra")
     shutil.copy(ROOT / "host.json", tmp_path)
+    (tmp_path / "services").symlink_to(ROOT / "services")
     faulty = tmp_path / "infra" / "bicep" / file
     text = faulty.read_text()
     assert right in text

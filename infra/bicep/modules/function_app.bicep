@@ -16,6 +16,7 @@ param hasFinnhubToken bool
 param appSettings object
 param maximumInstanceCount int
 param instanceMemoryMB int
+param siteUpdateStrategy string
 param httpPerInstanceConcurrency int
 param alwaysReady array
 
@@ -28,6 +29,10 @@ resource insights 'Microsoft.Insights/components@2020-02-02' existing = {
 var hostSettings = {
   APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'ClientId=${identityClientId};Authorization=AAD'
   APPLICATIONINSIGHTS_CONNECTION_STRING: insights.properties.ConnectionString
+  // Of the exporter: nothing about itself, neither to Microsoft nor into our workspace.
+  APPLICATIONINSIGHTS_OPENTELEMETRY_RESOURCE_METRIC_DISABLED: 'true'
+  APPLICATIONINSIGHTS_SDKSTATS_DISABLED: 'true'
+  APPLICATIONINSIGHTS_STATSBEAT_DISABLED_ALL: 'true'
   AZURE_CLIENT_ID: identityClientId
   AzureWebJobsStorage__accountName: storageName
   AzureWebJobsStorage__clientId: identityClientId
@@ -82,6 +87,11 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
             userAssignedIdentityResourceId: identityId
           }
         }
+      }
+      // Azure reads it from this version on, and documents it; the version's schema does not have it.
+      #disable-next-line BCP037
+      siteUpdateStrategy: {
+        type: siteUpdateStrategy
       }
       runtime: {
         name: 'python'

@@ -16,7 +16,7 @@ var roles = {
   storageTableDataContributor: '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3'
 }
 
-resource account 'Microsoft.Storage/storageAccounts@2025-06-01' = {
+resource account 'Microsoft.Storage/storageAccounts@2025-01-01' = {
   // checkov:skip=CKV_AZURE_35:no key opens it, only the app's identity; Flex Consumption has no address of its own to allow without a virtual network
   // checkov:skip=CKV_AZURE_59:as above; public access to blobs is off
   // checkov:skip=CKV_AZURE_206:one region by design: state is in Cosmos DB, packages are built again from a commit
@@ -43,7 +43,7 @@ resource account 'Microsoft.Storage/storageAccounts@2025-06-01' = {
   }
 }
 
-resource blobs 'Microsoft.Storage/storageAccounts/blobServices@2025-06-01' = {
+resource blobs 'Microsoft.Storage/storageAccounts/blobServices@2025-01-01' = {
   parent: account
   name: 'default'
   properties: {
@@ -58,7 +58,7 @@ resource blobs 'Microsoft.Storage/storageAccounts/blobServices@2025-06-01' = {
   }
 }
 
-resource packages 'Microsoft.Storage/storageAccounts/blobServices/containers@2025-06-01' = {
+resource packages 'Microsoft.Storage/storageAccounts/blobServices/containers@2025-01-01' = {
   parent: blobs
   name: packageContainer
   properties: {
@@ -66,17 +66,17 @@ resource packages 'Microsoft.Storage/storageAccounts/blobServices/containers@202
   }
 }
 
-resource queueService 'Microsoft.Storage/storageAccounts/queueServices@2025-06-01' = {
+resource queueService 'Microsoft.Storage/storageAccounts/queueServices@2025-01-01' = {
   parent: account
   name: 'default'
 }
 
-resource queues 'Microsoft.Storage/storageAccounts/queueServices/queues@2025-06-01' = [for queue in queueNames: {
+resource queues 'Microsoft.Storage/storageAccounts/queueServices/queues@2025-01-01' = [for queue in queueNames: {
   parent: queueService
   name: queue
 }]
 
-resource poisonQueues 'Microsoft.Storage/storageAccounts/queueServices/queues@2025-06-01' = [for queue in queueNames: {
+resource poisonQueues 'Microsoft.Storage/storageAccounts/queueServices/queues@2025-01-01' = [for queue in queueNames: {
   parent: queueService
   name: '${queue}-poison'
 }]

@@ -11,6 +11,8 @@ param finnhubToken string
 param readerPrincipalId string
 param operatorPrincipalId string
 param operatorPrincipalType string
+param purgeProtection bool
+param retentionDays int
 param workspaceId string
 
 var keyVaultSecretsUser = '4633458b-17de-408a-b874-0445c86b69e6'
@@ -19,6 +21,8 @@ var keyVaultSecretsOfficer = 'b86a8fe4-44ce-4948-aee5-eccb2c155cd7'
 resource vault 'Microsoft.KeyVault/vaults@2024-11-01' = {
   // checkov:skip=CKV_AZURE_109:only identities with a role read it; Flex Consumption has no address of its own to allow without a virtual network
   // checkov:skip=CKV_AZURE_189:as above
+  // checkov:skip=CKV_AZURE_110:by parameter, on in production; checkov cannot resolve it
+  // checkov:skip=CKV_AZURE_42:as above
   name: name
   location: location
   tags: tags
@@ -30,8 +34,9 @@ resource vault 'Microsoft.KeyVault/vaults@2024-11-01' = {
     }
     enableRbacAuthorization: true
     enableSoftDelete: true
-    enablePurgeProtection: true
-    softDeleteRetentionInDays: 90
+    // Azure refuses false: without protection, the property is left out.
+    enablePurgeProtection: purgeProtection ? true : null
+    softDeleteRetentionInDays: retentionDays
     publicNetworkAccess: 'Enabled'
     networkAcls: {
       bypass: 'AzureServices'

@@ -14,7 +14,6 @@ FAULTS = {
     "CKV_AZURE_14": ("function_app.bicep", "httpsOnly: true", "httpsOnly: false"),
     "CKV_AZURE_3": ("storage.bicep", "supportsHttpsTrafficOnly: true", "supportsHttpsTrafficOnly: false"),
     "CKV_AZURE_44": ("storage.bicep", "minimumTlsVersion: 'TLS1_2'", "minimumTlsVersion: 'TLS1_0'"),
-    "CKV_AZURE_110": ("vault.bicep", "enablePurgeProtection: true", "enablePurgeProtection: false"),
     "CKV_AZURE_140": ("cosmos.bicep", "disableLocalAuth: true", "disableLocalAuth: false"),
     "CKV_AZURE_101": ("cosmos.bicep", "// checkov:skip=CKV_AZURE_101:", "// "),
 }

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from typing import cast
 
 from models.article import Article, ArticleDocument, AttributionDocument, SourceAttribution
-from models.observation import ObservationDocument
+from models.observation import Observation, ObservationDocument
 from services.articles.attributions import further_attributions, observation_ids
-from services.ports import Document, Listed, Query, Store, Where, pages, query_all
+from services.ports import Document, Listed, Query, Store, Where, listed_documents, pages, query_all
 from services.store.containers import ARTICLES
 
 IS_OBSERVATION = (Where("entity_type", "eq", "Observation"), Where("deleted_at", "missing"))
@@ -46,13 +46,16 @@ async def first_observations(store: Store, source_id: str, most: int) -> list[Do
 
 
 async def further_sources(store: Store, articles: Iterable[Document]) -> dict[str, list[str]]:
-    """The sources that articles do not list themselves, by article; only articles that have such sources."""
+    """The sources that articles do not list themselves, by article; only articles that have such sources, and can be
+    read that far."""
     found: dict[str, list[str]] = {}
     for article in articles:
-        if article.get("has_further_sources") and not article.get("deleted_at"):
-            query = Query(further_in(article["timestamp"]), partition=article["source_id"], limit=_PAGE)
+        listed, timestamp = article.get("sources"), article.get("timestamp")
+        if not article.get("has_further_sources") or article.get("deleted_at"):
+            continue
+        if isinstance(listed, list) and isinstance(timestamp, str):
+            query = Query(further_in(timestamp), partition=article["source_id"], limit=_PAGE, may_be_stale=True)
             documents = await query_all(store, ARTICLES.name, query)
-            listed = set(article["sources"])
             found[article["source_id"]] = [each["source"] for each in documents if each["source"] not in listed]
     return found
 
@@ -83,8 +86,8 @@ async def with_further_sources(store: Store, article: Article, most: int = MOST_
     if not article.has_further_sources:
         return article
     document = cast(ArticleDocument, article.to_document())
-    canonical = article.canonical.source
-    further = further_attributions(document, await observations_of(store, article.source_id, canonical))
+    own = await observations_of(store, article.source_id, article.canonical.source)
+    further = further_attributions(document, _readable(own))
     room = max(most - len(article.sources), 0)
     for key, each in (await _first_further(store, document, room)).items():
         if len(further) < room:
@@ -95,11 +98,17 @@ async def with_further_sources(store: Store, article: Article, most: int = MOST_
     return counted.model_copy(update={"sources": sources, "source_attribution": known})
 
 
+def _readable(documents: Iterable[Document | ObservationDocument]) -> list[ObservationDocument]:
+    """The observations that can be read. The others are logged."""
+    found = listed_documents((dict(each) for each in documents), Observation.from_document, "id")
+    return [cast(ObservationDocument, each.to_document()) for each in found.items]
+
+
 async def _first_further(store: Store, article: ArticleDocument, most: int) -> dict[str, AttributionDocument]:
     """The attributions of at least `most` further sources, by the order of their ids, or of all."""
     read: list[ObservationDocument] = []
     async for page in pages(store, ARTICLES.name, _query(article["source_id"])):
-        read += cast("list[ObservationDocument]", page.items)
+        read += _readable(page.items)
         # The last source may have later observations on the next page.
         whole = [each for each in read if page.next is None or each["source"] != read[-1]["source"]]
         found = further_attributions(article, whole)

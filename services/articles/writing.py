@@ -185,16 +185,17 @@ class ArticleWriter:
             return {}
         keys = [(each, Article.ID) for each in wanted]
         found = cast("list[ArticleDocument | None]", await self.store.read_many(ARTICLES.name, keys))
-        return {name: await self._known(article) for name, article in zip(wanted, found, strict=True)}
-
-    async def _known(self, article: ArticleDocument | None) -> Known:
         source = self.attempt.source.key
-        if article is None or is_listed(article, source):
-            return Known(article, article["source_attribution"][source] if article is not None else None)
-        if not article.get("has_further_sources"):
-            return Known(article)
-        observations = await observations_of(self.store, article["source_id"], source)
-        return Known(article, attribution_of(observations) if observations else None, observations)
+        known: Articles = {}
+        for name, article in zip(wanted, found, strict=True):
+            own = article["source_attribution"].get(source) if article is not None else None
+            if own is None and article is not None and article.get("has_further_sources"):
+                observations = await observations_of(self.store, name, source)
+                own = attribution_of(observations) if observations else None
+                known[name] = Known(article, own, observations)
+            else:
+                known[name] = Known(article, own)
+        return known
 
     async def _claimed(self, groups: Groups) -> Groups:
         """The groups, every locator claimed. Where another worker claimed a locator first, its article is the match."""

@@ -111,6 +111,14 @@ async def test_a_response_is_bounded_and_has_the_source_of_the_canonical_reading
     assert most.source_count == 10
 
 
+async def test_an_observation_that_cannot_be_read_hides_no_other_source(small: World) -> None:
+    await published_by(small, *"abcd")
+    (broken,) = [each for each in await small.observations() if each["source"] == "c"]
+    await small.store.upsert(ARTICLES.name, {**broken, "url": 7})
+    article = await served(small)
+    assert (article.sources, article.source_count) == (("a", "b", "d"), 4)
+
+
 async def test_a_further_source_of_better_priority_gives_the_reading_and_the_text(small: World) -> None:
     await published_by(small, *"abc", source_priority=5)
     await published_by(small, "d", source_priority=2)

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from models.errors import InvalidInput
+from models.values import format_time
 from services.figures.details import History
 from services.figures.recount import Recount
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
@@ -46,8 +47,24 @@ async def test_a_single_day_over_the_limit_has_no_raw_layer(store: SqliteStore, 
         await History(store, Recount(store), watch, most_raw_mentions=1).raw(TOOL.tool_id, 1)
 
 
+async def test_an_article_counts_for_the_sources_that_it_does_not_list(store: SqliteStore, history: History) -> None:
+    time = format_time(NOW)
+    fields = {"sources": ["a"], "has_further_sources": True, "timestamp": time}
+    await store.upsert(ARTICLES.name, {"source_id": "article-0", "id": "article", **fields})
+    for source in ("a", "b", "c"):
+        document = {"source_id": "article-0", "id": f"obs:{source}:20260221", "source": source}
+        await store.upsert(ARTICLES.name, document | {"article_timestamp": time})
+    found = await history.raw(TOOL.tool_id, 1)
+    assert {(point.source, point.tally.total) for point in found.items} == {
+        *((source, 1) for source in "abc"),
+        ("reuters-world", 1),
+    }
+
+
 async def test_what_cannot_be_read_is_left_out_and_named(store: SqliteStore, history: History) -> None:
     await store.upsert(ARTICLES.name, {"source_id": "article-0", "id": "article", "sources": 7})
+    odd = {"source_id": "article-1", "id": "article", "sources": 7, "has_further_sources": True}
+    await store.upsert(ARTICLES.name, odd)
     broken = a_mention(TOOL.tool_id, "article-1", NOW).to_document()
     await store.upsert(MENTIONS.name, {**broken, "matches": "many"})
     found = await history.raw(TOOL.tool_id, 1)

@@ -5,15 +5,17 @@ from typing import Any
 
 import pytest
 
-from models.article import LOWEST_PRIORITY, Article, AttributionDocument
+from models.article import LISTED_SOURCES, Article, AttributionDocument
 from models.locator import LocatorAlias, SeenHash
 from models.observation import Observation, ObservationDocument
 from models.values import format_time
-from services.articles.attributions import chosen_source, observation_id, priority_of
+from services.articles.attributions import attribution_of
 from services.articles.identity import Candidate
 from services.articles.merge import (
     LONGEST_DATE,
     MOST_TAGS,
+    Further,
+    Merged,
     alias,
     analysed_alike,
     change_of,
@@ -358,39 +360,6 @@ def test_the_priority_of_one_source_is_changed_alone() -> None:
     assert both["source_attribution"]["a"]["source_priority"] == 5
 
 
-def test_an_attribution_without_priority_has_the_lowest() -> None:
-    assert priority_of({}) == priority_of({"source_priority": None}) == LOWEST_PRIORITY == 999
-    assert priority_of({"source_priority": 0}) == 0
-
-
-def attributions(**stored: tuple[int | None, str]) -> dict[str, AttributionDocument]:
-    return {
-        key: {"source_priority": priority, "scraped_at": scraped, "crawl_timestamp": "2026-02-20T00:00:00Z"}
-        for key, (priority, scraped) in stored.items()
-    }
-
-
-@pytest.mark.parametrize(
-    ("stored", "chosen"),
-    [
-        ({"a": (1, "2026-02-20T00:00:00Z"), "b": (2, "2026-02-21T00:00:00Z")}, "a"),
-        ({"a": (1, "2026-02-20T00:00:00Z"), "b": (1, "2026-02-20T00:00:01Z")}, "b"),
-        ({"a": (1, "2026-02-20T00:00:00Z"), "b": (1, "2026-02-20T00:00:00Z")}, "b"),
-        ({"b": (1, "2026-02-20T00:00:00Z"), "a": (1, "2026-02-20T00:00:00Z")}, "b"),
-        ({"a": (None, "2026-02-21T00:00:00Z"), "b": (998, "2026-02-20T00:00:00Z")}, "b"),
-        ({"a": (1, ""), "b": (1, "2026-02-19T23:59:59Z")}, "a"),
-    ],
-)
-def test_the_canonical_source_has_the_lowest_priority_then_the_latest_revision_then_the_highest_id(
-    stored: dict[str, tuple[int | None, str]], chosen: str
-) -> None:
-    assert chosen_source(attributions(**stored)) == chosen
-
-
-def test_an_observation_is_named_by_source_and_day() -> None:
-    assert observation_id("a", "2026-02-21T23:59:59Z") == "obs:a:20260221"
-
-
 @pytest.mark.parametrize(
     ("changed", "alike"),
     [
@@ -443,3 +412,102 @@ def test_locator_and_hash_are_read_by_their_models() -> None:
     assert (seen.to_document(), seen.source_id) == (stored_hash, each.source_id())
     assert (seen.source, seen.content_hash, seen.revision) == ("a", each.entry.content_hash, each.entry.form_hash)
     assert (seen.created_at, seen.updated_at, seen.ttl_timestamp) == (NOW, NOW, int(NOW.timestamp()) + 7 * 86_400)
+
+
+def joined_by(*keys: str, most_listed: int = 2, priority: int = 5) -> Merged:
+    """The article after each of these sources published it in turn."""
+    one = merged(None, attempt(source(keys[0], priority), NOW), candidate(of=source(keys[0])))
+    for number, key in enumerate(keys[1:], 1):
+        of = source(key, priority)
+        article = one.article or one.before
+        assert article is not None
+        each = match(candidate(of=of, article_id=f"{key}-1"), article["source_id"])
+        by = attempt(of, NOW + timedelta(minutes=number))
+        one = merge(article, None, [each], by, most_listed=most_listed)
+    return one
+
+
+def test_an_article_lists_twenty_sources() -> None:
+    assert LISTED_SOURCES == 20
+    full = joined_by(*(f"s{number:02}" for number in range(20)), most_listed=LISTED_SOURCES).article
+    assert full is not None
+    assert (len(full["sources"]), "has_further_sources" in full) == (20, False)
+    more = joined_by(*(f"s{number:02}" for number in range(21)), most_listed=LISTED_SOURCES).article
+    assert more is not None
+    assert (len(more["sources"]), len(more["source_attribution"]), more["has_further_sources"]) == (20, 20, True)
+    assert Article.from_document(more).canonical.source == "s20"
+
+
+def test_the_first_further_source_is_noted_in_the_article_and_named_in_its_observation() -> None:
+    one = joined_by("a", "b", "c")
+    assert one.article is not None
+    assert one.before is not None
+    assert (one.article["sources"], one.article["has_further_sources"]) == (["a", "b"], True)
+    assert observed(one)["article_timestamp"] == one.before["timestamp"]
+    assert (observed(one)["added_by_attempt"], observed(one)["created_article"]) == ("run-1:c:1", False)
+    assert (one.is_new_to_source, one.article["canonical"]["source"]) == (True, "c")
+    assert "article_timestamp" not in observed(joined_by("a", "b"))
+
+
+def test_a_further_source_that_changes_nothing_leaves_the_article() -> None:
+    article = joined_by("a", "b", "c").article
+    assert article is not None
+    worse = source("d", 6)
+    each = match(candidate(of=worse), article["source_id"])
+    one = merge(article, None, [each], attempt(worse, LATER), most_listed=2)
+    assert (one.article, one.is_new_to_source, observed(one)["source_priority"]) == (None, True, 6)
+    tagged = match(candidate(of=worse, tags=("t",)), article["source_id"])
+    after = merge(article, None, [tagged], attempt(worse, LATER), most_listed=2).article
+    assert after is not None
+    assert (after["tags"], after["canonical"]) == (["t"], article["canonical"])
+
+
+def test_a_further_source_is_compared_with_its_own_attribution() -> None:
+    one = joined_by("a", "b", "c")
+    article, first = one.article, observed(one)
+    assert article is not None
+    of = source("c", 5)
+    own = attribution_of([first])
+    same = match(candidate(of=of, article_id="c-1"), article["source_id"])
+    later = attempt(of, NOW + timedelta(hours=1))
+    unchanged = merge(article, first, [same], later, Further(own), 2)
+    assert (unchanged.article, unchanged.observation, unchanged.is_new_to_source) == (None, None, False)
+    reprioritized = merge(article, first, [same], attempt(source("c", 7), later.at), Further(own), 2)
+    assert observed(reprioritized) == {**first, "source_priority": 7, "updated_at": later.time}
+    edit = match(candidate(of=of, article_id="c-1", summary_html="Edited"), article["source_id"])
+    edited = merge(article, first, [edit], later, Further(own), 2)
+    assert observed(edited)["text"] == "Edited"
+    kept = ("added_by_attempt", "created_article", "article_timestamp", "created_at")
+    assert {name: observed(edited).get(name) for name in kept} == {name: first.get(name) for name in kept}
+    tomorrow = attempt(of, NOW + timedelta(days=1))
+    again = observed(merge(article, first, [edit], tomorrow, Further(own), 2))
+    assert (again["id"], "added_by_attempt" in again, "article_timestamp" in again) == ("obs:c:20260222", False, False)
+
+
+def test_a_stored_further_source_that_the_article_does_not_show_is_shown() -> None:
+    """Its canonical reading got worse while the source was added."""
+    one = joined_by("a", "b", "c")
+    article, first = one.article, observed(one)
+    assert article is not None
+    article["canonical"] = {**article["canonical"], "source": "b", "source_priority": 9}
+    article["source_attribution"]["a"]["source_priority"] = article["source_attribution"]["b"]["source_priority"] = 9
+    of = source("c", 5)
+    same = match(candidate(of=of, article_id="c-1"), article["source_id"])
+    shown = merge(article, first, [same], attempt(of, LATER), Further(attribution_of([first])), 2)
+    assert shown.article is not None
+    assert (shown.article["canonical"]["source"], shown.observation) == ("c", None)
+
+
+def test_a_reading_that_gets_worse_gives_way_to_any_other_source() -> None:
+    article = joined_by("a", "b").article
+    assert article is not None
+    article["has_further_sources"] = True
+    others = {"z": {**article["source_attribution"]["a"], "source_priority": 6}}
+    worse = source("b", 9)
+    each = match(candidate(of=worse, article_id="b-1"), article["source_id"])
+    article["source_attribution"]["a"]["source_priority"] = 8
+    one = merge(article, None, [each], attempt(worse, LATER), Further(None, others), 2)  # type: ignore[arg-type]
+    assert one.article is not None
+    assert (one.article["canonical"]["source"], one.text_in) == ("z", "obs:z:20260221")
+    again = merge(one.article, None, [each], attempt(worse, LATER), Further(None, others), 2)  # type: ignore[arg-type]
+    assert (again.article, again.observation) == (None, None)

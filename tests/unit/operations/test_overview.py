@@ -6,7 +6,7 @@ from services.feeds.registry import FeedRegistry
 from services.operations.overview import Overview, SourceYield
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
-from tests.documents import NOW, feed
+from tests.documents import NOW, feed, observation
 from tests.unit.articles.test_reading import carried_by, named
 from tests.unit.conftest import Put
 
@@ -37,7 +37,20 @@ async def test_sources_are_counted_over_the_last_day_by_name_with_their_average_
         named("Both carry this one", NOW - timedelta(hours=2), **carried_by("a", "b")),
         named("Only one has this", NOW - timedelta(hours=5), **carried_by("b")),
         named("An API had this", NOW - timedelta(minutes=30), **carried_by("tiingo")),
+        named("Many carry this one", NOW - timedelta(hours=1), **carried_by("a"), has_further_sources=True),
+        *(
+            observation(
+                source_id=named("Many carry this one", NOW - timedelta(hours=1)).source_id,
+                source=each,
+                article_timestamp=NOW - timedelta(hours=1),
+            )
+            for each in ("b", "finnhub")
+        ),
         named("Too old to count", NOW - timedelta(hours=24), **carried_by("a")),
         named("Deleted since then", NOW, **carried_by("a")).changed(NOW, deleted_at=NOW),
     )
-    assert await overview(store, watch).sources() == [SourceYield("Wire", 2, 3.5), SourceYield("tiingo", 1, 0.5)]
+    assert await overview(store, watch).sources() == [
+        SourceYield("Wire", 3, 2.67),
+        SourceYield("finnhub", 1, 1.0),
+        SourceYield("tiingo", 1, 0.5),
+    ]

@@ -1,0 +1,236 @@
+"""Workers that die, meet each other or a deletion while they write observations of further sources."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models.article import Article
+from models.values import format_time
+from services.articles.attributions import chosen_source
+from services.articles.observations import with_further_sources
+from services.articles.reading import Articles
+from services.ports import BatchOutcome, Operation
+from services.store.containers import ARTICLES
+from services.store.sqlite import SqliteStore
+from tests.functional.articles.dying import Died, DiesSavingFeeds, DyingStore, When
+from tests.functional.articles.test_popular import reprioritized, story
+from tests.functional.articles.turns import NEVER, Turns, TurnStore
+from tests.functional.articles.world import SettableClock, World, item
+
+LIVES = 30
+
+
+async def _world(folder: Path) -> World:
+    """Two feeds have published the story, which lists one source itself."""
+    clock = SettableClock()
+    store = SqliteStore(folder / "store.db", clock)
+    await store.ensure_containers()
+    world = World(store, clock, most_listed=1)
+    for feed in "ab":
+        await world.add_feed(feed, [story(feed, text=f"{feed} says so.")], source_priority=5)
+        await world.poll(feed)
+    return world
+
+
+async def _state(world: World) -> dict[str, Any]:
+    (document,) = [each for each in await world.articles() if len(each["tags"]) != 1 or each["tags"] != ["own"]]
+    article = await with_further_sources(world.store, Article.from_document(document))
+    priorities = {key: each.source_priority for key, each in article.source_attribution.items()}
+    return {
+        "sources": sorted(article.sources),
+        "priorities": priorities,
+        "reading": (article.canonical.source, article.canonical.revision, article.text_for_analysis),
+        "tags": sorted(article.tags),
+        "observations": sorted((each["id"], each.get("text")) for each in await world.observations()),
+        "totals": [(await world.feed(each)).total_articles_fetched for each in "abc"],
+    }
+
+
+async def _after_a_death(folder: Path, k: int, when: When, *, edited: bool) -> tuple[dict[str, Any], bool]:
+    """The state after feed `c` was polled by a worker that dies at its k-th operation, and again; and whether it
+    died."""
+    world = await _world(folder)
+    first = story("c", text="c says so.", tags=("new",))
+    await world.add_feed("c", [first], source_priority=2)
+    if edited:
+        await world.poll("c")
+        world.clock.forward(days=1)
+        world.publish("c", [story("c", text="c says it again.", tags=("new", "newer"))])
+    world.clock.forward(minutes=1)
+    (batch,) = await world.claimed("c")
+    dying = DyingStore(world.store, k, when)
+    with contextlib.suppress(Died):
+        await world.new_worker(dying).ingestion.ingest(batch)
+    world.clock.forward(seconds=30)
+    with contextlib.suppress(Died):
+        await world.new_worker().ingestion.ingest(batch, 2)
+    world.clock.forward(minutes=11)
+    await world.poll("c", world.new_worker())
+    state = await _state(world)
+    await world.store.close()
+    return state, dying.is_dead
+
+
+@pytest.mark.parametrize("when", ["before", "halfway", "after"])
+@pytest.mark.parametrize("edited", [False, True])
+async def test_a_death_at_any_operation_of_a_further_source_changes_nothing_in_the_end(
+    tmp_path: Path, when: When, edited: bool
+) -> None:
+    expected, _ = await _after_a_death(tmp_path / "expected", NEVER, when, edited=edited)
+    assert expected["reading"][0] == "c"
+    assert expected["totals"] == [1, 1, 1]
+    assert len(expected["observations"]) == 3 + edited
+    k, has_died = 0, True
+    while has_died:
+        k += 1
+        state, has_died = await _after_a_death(tmp_path / f"{k}", k, when, edited=edited)
+        assert state == expected, f"died {when} operation {k}"
+    assert k > 5
+
+
+@pytest.mark.parametrize("seed", range(LIVES))
+async def test_whatever_meets_a_deletion_no_text_is_left_and_all_is_counted(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    world = await _world(tmp_path)
+    name = (await world.article())["source_id"]
+    turns = Turns(chance)
+    feeds = "cde"
+    for feed in feeds:
+        await world.add_feed(feed, [story(feed, text=f"{feed} says so.")], source_priority=chance.randint(1, 9))
+    world.publish("b", [story("b", text="b has changed its mind.")])
+    batches = await world.claimed("b", *feeds)
+    work: list[Any] = [
+        world.new_worker(TurnStore(world.store, turns, number)).ingestion.ingest(batch)
+        for number, batch in enumerate(batches)
+    ]
+    work.append(Articles(TurnStore(world.store, turns, 9), world.clock).delete(name))
+    await turns.give_until_done(*map(asyncio.ensure_future, work))
+    left = await world.all(ARTICLES.name)
+    assert "says so" not in str(left)
+    assert "changed its mind" not in str(left)
+    assert await world.observations() == []
+    added = [each for each in left if "added_by_attempt" in each]
+    for feed in "ab" + feeds:
+        assert (await world.feed(feed)).total_articles_fetched == sum(each["source"] == feed for each in added)
+
+
+@pytest.mark.parametrize("seed", range(LIVES))
+async def test_whatever_order_sources_and_priorities_come_in_the_best_reading_is_canonical(
+    tmp_path: Path, seed: int
+) -> None:
+    chance = random.Random(seed)
+    world = await _world(tmp_path)
+    turns = Turns(chance)
+    feeds = "cdefg"
+    for feed in feeds:
+        await world.add_feed(feed, [story(feed, text=f"{feed} says so.")], source_priority=chance.randint(1, 9))
+    world.publish("b", [story("b", text="b has changed its mind.")])
+    batches = await world.claimed("b", *feeds)
+    work: list[Any] = [
+        world.new_worker(TurnStore(world.store, turns, number)).ingestion.ingest(batch)
+        for number, batch in enumerate(batches)
+    ]
+    slow = World(TurnStore(world.store, turns, 8), world.clock)
+    changed = chance.sample("ab" + feeds, 3)
+    present = {}
+    for number, feed in enumerate(changed):
+        present[feed] = chance.randint(1, 9)
+        slow = World(TurnStore(world.store, turns, 20 + number), world.clock)
+        work.append(reprioritized(slow, feed, present[feed]))
+    await turns.give_until_done(*map(asyncio.ensure_future, work))
+    article = await with_further_sources(world.store, Article.from_document(await world.article()))
+    assert sorted(article.sources) == sorted("ab" + feeds)
+    for feed in "ab" + feeds:
+        expected = (await world.feed(feed)).source_priority
+        assert article.source_attribution[feed].source_priority == expected
+        if feed in present:
+            assert expected == present[feed]
+    documents = {
+        key: {
+            "source_priority": each.source_priority,
+            "scraped_at": format_time(each.scraped_at) if each.scraped_at else "",
+            "crawl_timestamp": format_time(each.crawl_timestamp),
+        }
+        for key, each in article.source_attribution.items()
+    }
+    best = chosen_source(documents)  # type: ignore[arg-type]
+    assert article.canonical.source == best
+    own = [each for each in await world.observations() if each["source"] == best]
+    assert article.text_for_analysis == own[-1]["text"]
+
+
+async def test_an_article_that_is_deleted_before_its_feed_is_saved_is_counted(tmp_path: Path) -> None:
+    world = await _world(tmp_path)
+    await world.add_feed("c", [item(7), item(8), story("c")])
+    (batch,) = await world.claimed("c")
+    with contextlib.suppress(Died):
+        await world.new_worker(DiesSavingFeeds(world.store)).ingestion.ingest(batch)
+    for each in await world.articles():
+        await Articles(world.store, world.clock).delete(each["source_id"])
+    world.clock.forward(seconds=30)
+    await world.new_worker().ingestion.ingest(batch, 2)
+    feed = await world.feed("c")
+    assert feed.total_articles_fetched == 3
+    runs = [each["metrics"] for each in await world.runs() if each["run_id"] == batch.run_id]
+    assert [(each["articles_stored"], each["collisions_detected"]) for each in runs] == [(2, 1)]
+
+
+class Before(DyingStore):
+    """A store in which something happens just before the first articles are written."""
+
+    def __init__(self, world: World, act: Callable[[], Awaitable[Any]]) -> None:
+        super().__init__(world.store, NEVER, "before")
+        self._act: Callable[[], Awaitable[Any]] | None = act
+
+    async def batch_many(
+        self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
+    ) -> list[BatchOutcome]:
+        if container == ARTICLES.name and self._act is not None:
+            act, self._act = self._act, None
+            await act()
+        return await super().batch_many(container, batches)
+
+
+@pytest.fixture
+async def led_by_b(tmp_path: Path) -> World:
+    """A world in which `b` gives the canonical reading, and `d` with the next priority has not been polled yet."""
+    world = await _world(tmp_path)
+    await reprioritized(world, "b", 1)
+    await world.add_feed("d", [story("d", text="d says so.")], source_priority=2)
+    return world
+
+
+async def test_a_reading_that_gets_worse_while_another_source_is_added_gives_way_to_it(led_by_b: World) -> None:
+    worse = Before(led_by_b, lambda: reprioritized(led_by_b, "b", 9))
+    await led_by_b.poll("d", led_by_b.new_worker(worse))
+    article = await led_by_b.article()
+    assert (article["canonical"]["source"], article["text_for_analysis"]) == ("d", "d says so.")
+
+
+async def test_a_source_that_is_added_while_the_priority_of_the_reading_gets_worse_gives_the_reading(
+    led_by_b: World,
+) -> None:
+    added = Before(led_by_b, lambda: led_by_b.poll("d"))
+    await reprioritized(World(added, led_by_b.clock), "b", 9)
+    article = await led_by_b.article()
+    assert (article["canonical"]["source"], article["text_for_analysis"]) == ("d", "d says so.")
+
+
+async def test_a_source_that_is_added_while_the_reading_is_edited_with_a_worse_priority_gives_the_reading(
+    led_by_b: World,
+) -> None:
+    feed = await led_by_b.feed("b")
+    worse = feed.changed(led_by_b.clock.now, source_priority=9)
+    await led_by_b.store.upsert("feeds", worse.to_document())
+    led_by_b.publish("b", [story("b", text="b has changed its mind.")])
+    added = Before(led_by_b, lambda: led_by_b.poll("d"))
+    await led_by_b.poll("b", led_by_b.new_worker(added))
+    article = await led_by_b.article()
+    assert (article["canonical"]["source"], article["text_for_analysis"]) == ("d", "d says so.")

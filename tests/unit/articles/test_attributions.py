@@ -1,0 +1,148 @@
+"""What is known of each source of an article, and whose reading is canonical."""
+
+from typing import Any
+
+import pytest
+
+from models.article import LOWEST_PRIORITY, ArticleDocument, AttributionDocument
+from models.observation import ObservationDocument
+from services.articles.attributions import (
+    attribution_of,
+    chosen_reading,
+    chosen_source,
+    further_attributions,
+    has_worse_priority,
+    is_listed,
+    observation_id,
+    observation_ids,
+    priority_of,
+    reading,
+)
+from tests.unit.articles.builders import article_after, attempt, candidate, source
+
+
+def test_an_attribution_without_priority_has_the_lowest() -> None:
+    assert priority_of({}) == priority_of({"source_priority": None}) == LOWEST_PRIORITY == 999
+    assert priority_of({"source_priority": 0}) == 0
+
+
+def attributions(**stored: tuple[int | None, str]) -> dict[str, AttributionDocument]:
+    return {
+        key: {"source_priority": priority, "scraped_at": scraped, "crawl_timestamp": "2026-02-20T00:00:00Z"}
+        for key, (priority, scraped) in stored.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("stored", "chosen"),
+    [
+        ({"a": (1, "2026-02-20T00:00:00Z"), "b": (2, "2026-02-21T00:00:00Z")}, "a"),
+        ({"a": (1, "2026-02-20T00:00:00Z"), "b": (1, "2026-02-20T00:00:01Z")}, "b"),
+        ({"a": (1, "2026-02-20T00:00:00Z"), "b": (1, "2026-02-20T00:00:00Z")}, "b"),
+        ({"b": (1, "2026-02-20T00:00:00Z"), "a": (1, "2026-02-20T00:00:00Z")}, "b"),
+        ({"a": (None, "2026-02-21T00:00:00Z"), "b": (998, "2026-02-20T00:00:00Z")}, "b"),
+        ({"a": (1, ""), "b": (1, "2026-02-19T23:59:59Z")}, "a"),
+    ],
+)
+def test_the_canonical_source_has_the_lowest_priority_then_the_latest_revision_then_the_highest_id(
+    stored: dict[str, tuple[int | None, str]], chosen: str
+) -> None:
+    assert chosen_source(attributions(**stored)) == chosen
+
+
+def test_an_observation_is_named_by_source_and_day() -> None:
+    assert observation_id("a", "2026-02-21T23:59:59Z") == "obs:a:20260221"
+
+
+def test_the_observations_of_a_source_have_neighbouring_ids() -> None:
+    first, end = observation_ids("a")
+    assert first <= observation_id("a", "2026-02-21T23:59:59Z") < end
+    assert not first <= observation_id("a-b", "2026-02-21T23:59:59Z") < end
+    assert not first <= observation_id("ab", "2026-02-21T23:59:59Z") < end
+
+
+def observed(source: str = "c", day: int = 21, **fields: Any) -> ObservationDocument:
+    time = f"2026-02-{day}T20:00:00Z"
+    document: ObservationDocument = {
+        "id": observation_id(source, time),
+        "source": source,
+        "created_at": time,
+        "source_priority": 5,
+        "scraped_at": time,
+        "article_id": f"{source}-1",
+        "url": f"https://{source}.example/1",
+        "headline": "A headline",
+        "published_at": "2026-02-21T19:00:00Z",
+        "revision": f"r{day}",
+    }
+    return document | fields  # type: ignore[return-value]
+
+
+def test_an_attribution_is_made_from_the_first_and_the_last_observation() -> None:
+    first = observed(added_by_attempt="run:1:c:2", publisher="Reuters")
+    assert attribution_of([first]) == {
+        "article_id": "c-1",
+        "url": "https://c.example/1",
+        "crawl_timestamp": "2026-02-21T20:00:00Z",
+        "original_headline": "A headline",
+        "source_name": "Reuters",
+        "source_priority": 5,
+        "published_at": "2026-02-21T19:00:00Z",
+        "scraped_at": "2026-02-21T20:00:00Z",
+        "revision": "r21",
+        "added_by_run": "run:1",
+    }
+    last = attribution_of([first, observed(day=22), observed(day=23, source_priority=7, headline="Another")])
+    assert (last["crawl_timestamp"], last["scraped_at"]) == ("2026-02-21T20:00:00Z", "2026-02-23T20:00:00Z")
+    assert (last["source_priority"], last["original_headline"], last["revision"]) == (7, "Another", "r23")
+    assert (last["added_by_run"], "source_name" in last) == ("run:1", False)
+    assert "added_by_run" not in attribution_of([observed()])
+
+
+def stored(**canonical: Any) -> ArticleDocument:
+    article = article_after(attempt(source("a", 5)), candidate(of=source("a", 5)))
+    article["canonical"] = {**article["canonical"], **canonical}  # type: ignore[typeddict-item]
+    return article
+
+
+def test_further_sources_are_those_that_the_article_does_not_list() -> None:
+    assert is_listed(stored(), "a")
+    assert not is_listed(stored(), "c")
+    found = further_attributions(stored(), [observed("a"), observed("b"), observed("b", 22), observed("c")])
+    assert {key: each["revision"] for key, each in found.items()} == {"b": "r22", "c": "r21"}
+
+
+@pytest.mark.parametrize(
+    ("canonical", "chosen"),
+    [
+        ({}, "a"),
+        ({"source": "z", "source_priority": 4}, "z"),
+        ({"source": "z", "source_priority": 6}, "a"),
+        ({"source": "z", "scraped_at": "2026-02-21T19:59:59Z"}, "a"),
+        ({"source": "z", "scraped_at": "2026-02-21T20:00:01Z"}, "z"),
+        ({"source": "z", "observation_id": "obs:z:20260221"}, "z"),
+    ],
+)
+def test_the_present_reading_stays_while_no_known_source_has_a_better_one(
+    canonical: dict[str, Any], chosen: str
+) -> None:
+    article = stored(**canonical)
+    assert chosen_reading(article, article["source_attribution"])["source"] == chosen
+
+
+def test_a_reading_names_the_entry_of_its_source() -> None:
+    article = stored()
+    own = article["source_attribution"]["a"]
+    assert reading("a", own) == article["canonical"]
+    assert reading("a", own)["article_id"] == "guid-1"
+    assert "publisher" not in reading("a", own)
+    assert reading("a", {**own, "source_name": "Reuters"})["publisher"] == "Reuters"
+
+
+@pytest.mark.parametrize(
+    ("key", "priority", "is_worse"), [("a", 6, True), ("a", 5, False), ("a", 4, False), ("b", 999, False)]
+)
+def test_another_reading_may_be_better_if_that_of_the_canonical_source_gets_worse(
+    key: str, priority: int, is_worse: bool
+) -> None:
+    assert has_worse_priority(stored(), key, priority) == is_worse

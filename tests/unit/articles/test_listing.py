@@ -1,0 +1,113 @@
+"""Lists of articles by source are merged from two queries."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from models.errors import InvalidInput
+from services.articles.listing import CONDITIONS, MOST_PAGES, NOT_DELETED, article_filter, articles_page, meets
+from services.ports import Where
+from services.store.sqlite import SqliteStore
+from tests.documents import NOW, observation
+from tests.unit.articles.test_reading import carried_by, named
+from tests.unit.conftest import Put
+
+ARTICLE = {"sentiment": "positive", "tags": ["x"], "timestamp": "2026-02-21T20:00:00Z", "headline": "Ägypten RISES"}
+
+
+@pytest.mark.parametrize(
+    ("where", "is_met"),
+    [
+        (NOT_DELETED, True),
+        (Where("sentiment", "missing"), False),
+        (Where("sentiment", "eq", "positive"), True),
+        (Where("sentiment", "eq", "negative"), False),
+        (Where("status", "eq", "pending"), False),
+        (Where("tags", "contains", "x"), True),
+        (Where("tags", "contains", "y"), False),
+        (Where("status", "contains", "y"), False),
+        (Where("timestamp", "ge", "2026-02-21T20:00:00Z"), True),
+        (Where("timestamp", "ge", "2026-02-21T20:00:01Z"), False),
+        (Where("timestamp", "lt", "2026-02-21T20:00:00Z"), False),
+        (Where("timestamp", "lt", "2026-02-21T20:00:01Z"), True),
+        (Where("headline", "text", "rises"), True),
+        (Where("headline", "text", "ägypten"), False),
+        (Where("headline", "text", "falls"), False),
+    ],
+)
+def test_a_condition_means_the_same_as_in_the_store(where: Where, is_met: bool) -> None:
+    assert meets(ARTICLE, where) == is_met
+
+
+def test_every_filter_of_articles_can_be_checked() -> None:
+    assert {operator for _, operator in CONDITIONS.values()} == {"eq", "contains", "ge", "lt", "text"}
+    with pytest.raises(ValueError, match="not filtered by in"):
+        meets(ARTICLE, Where("sentiment", "in", ("positive",)))
+
+
+async def put_many(put: Put, count: int) -> list[str]:
+    """Articles that another feed lists, each with an observation of `further`, newest first."""
+    headlines = []
+    for number in range(count):
+        at = NOW - timedelta(hours=number // 2)
+        fields: dict[str, Any] = {"tags": ("odd",) if number % 2 else (), "has_further_sources": True}
+        each = named(f"Story number {number} is new", at, **carried_by("tiingo"), **fields)
+        await put(each, observation(source_id=each.source_id, source="further", article_timestamp=at))
+        headlines.append(each.headline)
+    return headlines
+
+
+async def listed(store: SqliteStore, limit: int, **given: str) -> list[list[str]]:
+    """The headlines of each page."""
+    pages: list[list[str]] = []
+    after: str | None = None
+    while True:
+        page = await articles_page(store, article_filter({"source": "further", **given}, NOW), limit, after)
+        pages.append([each.headline for each in page.items])
+        after = page.next
+        if after is None:
+            return pages
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 8])
+async def test_pages_have_every_article_once_newest_first(store: SqliteStore, put: Put, limit: int) -> None:
+    expected = await put_many(put, 7)
+    both = named("Both a list and an observation", NOW - timedelta(hours=1), **carried_by("further"))
+    await put(both, observation(source_id=both.source_id, source="further", article_timestamp=both.timestamp))
+    await put(named("Another feed alone", NOW, **carried_by("tiingo")))
+    pages = await listed(store, limit)
+    found = [headline for page in pages for headline in page]
+    assert sorted(found) == sorted([*expected, both.headline])
+    times = [int(each.split()[2]) // 2 if each.startswith("Story") else 1 for each in found]
+    assert times == sorted(times)
+    assert all(len(page) == limit for page in pages[:-1])
+
+
+async def test_a_list_that_finds_little_reads_on(store: SqliteStore, put: Put) -> None:
+    await put_many(put, 9)
+    assert MOST_PAGES == 20
+    assert await listed(store, 1, tag="even") == [[]]
+    pages = await listed(store, 2, tag="odd")
+    assert sum(map(len, pages)) == 4
+
+
+async def test_a_cursor_belongs_to_its_query(store: SqliteStore, put: Put) -> None:
+    await put_many(put, 3)
+    where = article_filter({"source": "further"}, NOW)
+    cursor = (await articles_page(store, where, 1, None)).next
+    assert cursor is not None
+    for other in ({"source": "another"}, {"source": "further", "tag": "odd"}, {}):
+        with pytest.raises(InvalidInput, match="cursor"):
+            await articles_page(store, article_filter(other, NOW), 1, cursor)
+    with pytest.raises(InvalidInput, match="cursor"):
+        await articles_page(store, where, 1, "odd")
+
+
+async def test_a_list_that_reads_twenty_pages_ends_early(store: SqliteStore, put: Put) -> None:
+    await put_many(put, 25)
+    where = article_filter({"source": "further", "tag": "nothing"}, NOW)
+    first = await articles_page(store, where, 1, None)
+    assert (first.items, first.next is None) == ([], False)
+    second = await articles_page(store, where, 1, first.next)
+    assert (second.items, second.next) == ([], None)

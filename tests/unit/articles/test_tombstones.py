@@ -1,0 +1,62 @@
+"""What is left of a deleted article and of its observations."""
+
+from datetime import timedelta
+
+from models.article import Article
+from models.observation import Observation
+from models.values import format_time
+from services.articles.tombstones import (
+    REDACTED,
+    TOMBSTONE_KEPT,
+    bare_tombstone,
+    observation_tombstone,
+    tombstone,
+)
+from tests.documents import NOW, article, attribution, observation, reading
+
+SECRET = "Zanzibar leaks everything"
+
+
+def test_the_tombstone_of_an_article_has_its_ids_and_no_text() -> None:
+    full = article(
+        headline=SECRET,
+        tags=(SECRET,),
+        text_for_analysis=SECRET,
+        source_attribution={"tiingo": attribution(original_headline=SECRET)},
+        canonical=reading(headline=SECRET),
+        has_further_sources=True,
+    )
+    left = tombstone(full, NOW)
+    assert SECRET not in str(left.to_document())
+    assert (left.source_id, left.deleted_at, left.headline) == (full.source_id, NOW, "[deleted]")
+    assert left.has_further_sources
+    assert timedelta(days=365) == TOMBSTONE_KEPT
+    assert left.ttl_timestamp == int((NOW + timedelta(days=365)).timestamp())
+
+
+def test_the_tombstone_of_an_article_that_cannot_be_read_may_have_further_sources() -> None:
+    left = bare_tombstone("dedup:" + "0" * 32, ["b", "a", "b"], NOW)
+    assert Article.from_document(left.to_document()) == left
+    assert (left.tool_ids_ever_detected, left.has_further_sources) == (("a", "b"), True)
+
+
+def test_the_tombstone_of_an_observation_counts_for_its_attempt_and_has_no_text() -> None:
+    full = observation(
+        headline=SECRET,
+        text=SECRET,
+        tags=(SECRET,),
+        tickers=(SECRET,),
+        publisher=SECRET,
+        raw_value=SECRET,
+        parse_warnings=(SECRET,),
+        added_by_attempt="run:tiingo:1",
+        created_article=True,
+        article_timestamp=NOW,
+    ).to_document()
+    left = observation_tombstone({**full, "_etag": "1"}, format_time(NOW))
+    assert SECRET not in str(left)
+    assert (left["headline"], left["deleted_at"]) == (REDACTED, format_time(NOW))
+    assert (left["added_by_attempt"], left["created_article"]) == ("run:tiingo:1", True)
+    assert not {"article_timestamp", "_etag"} & left.keys()
+    assert Observation.from_document(left).source_id == full["source_id"]
+    assert observation_tombstone({"id": "obs:a:1", "source_id": "x"}, "now")["deleted_at"] == "now"

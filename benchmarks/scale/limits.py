@@ -54,7 +54,11 @@ def _needs(model: Model, scenario: Scenario) -> list[tuple[str, float, float]]:
         ("feeds that a tick looks at", SCANNED_PAGES * FEEDS_IN_PAGE, due),
         ("instances of `ingest_feeds` at the peak", INSTANCES, load.busy_instances["ingest_feeds"] * a.peak),
         ("GB of instances at the peak, of a region's quota", REGION_GB, month.instances * a.peak * a.instance_gb),
-        ("RU/s of the busiest container, serverless", SERVERLESS_CONTAINER, month.hottest_container_units),
+        (
+            "RU/s of the busiest container in its busiest second, serverless",
+            SERVERLESS_CONTAINER,
+            month.hottest_container_units * a.peak * a.peak_second,
+        ),
         (
             "RU/s of `sentiment_cache` while all is refreshed within a minute, serverless",
             SERVERLESS_CONTAINER,

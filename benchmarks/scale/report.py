@@ -67,7 +67,7 @@ def _scenarios(model: Model) -> Iterator[Sequence[str]]:
     yield ("**RU/s on average**", *(_shown(month.units_average) for month in months))
     for name in loads[0].units_of:
         yield (f"of which {name}", *(_shown(load.units_of[name]) for load in loads))
-    yield ("RU/s at the peak", *(_shown(month.units_peak) for month in months))
+    yield ("RU/s in the busiest second", *(_shown(month.units_peak) for month in months))
     busiest = [f"{month.hottest_container}, {_shown(month.hottest_container_units)}" for month in months]
     yield ("busiest container, its RU/s", *busiest)
     yield ("million executions a month", *(_shown(month.executions / 1e6) for month in months))
@@ -77,6 +77,7 @@ def _scenarios(model: Model) -> Iterator[Sequence[str]]:
     yield ("GB logged a month", *(_shown(month.logged_gb) for month in months))
     yield ("$ a month: Cosmos DB serverless", *(_shown(month.serverless) for month in months))
     yield ("$ a month: or autoscale", *(_shown(month.autoscale) for month in months))
+    yield ("$ a month: or autoscale, hot containers apart", *(_shown(month.dedicated) for month in months))
     yield ("$ a month: Functions", *(_shown(month.functions) for month in months))
     yield ("$ a month: storage, queues, logs", *(_shown(month.other) for month in months))
     cheapest = [min(m.serverless, m.autoscale) + m.functions + m.other for m in months]

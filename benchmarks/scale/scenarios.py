@@ -31,9 +31,13 @@ class Assumptions:
     million_units: float = 0.25
     """Cosmos DB serverless."""
     autoscale_100_units_hour: float = 0.012
-    autoscale_hourly_high: float = 1.5
-    """Autoscale bills the highest second of each hour: so many times the average, at least a tenth of the maximum."""
+    peak_second: float = 3.0
+    """The busiest second of an hour, as a multiple of the hour's average: benchmarks/flow.py measures it, and a test
+    allows no more. Autoscale bills this second for each hour, and at least a tenth of the maximum."""
     autoscale_least_maximum: float = 1_000
+    """Of the database, and of a container with a maximum of its own."""
+    hot_share: float = 0.25
+    """A container with at least this share of the load is hot: it gets a maximum of its own."""
     stored_gb_month: float = 0.25
     million_executions: float = 0.40
     gb_second: float = 0.000026
@@ -66,7 +70,12 @@ class Assumptions:
     tools_per_instance_second: float = 50.0
     reads_per_instance_second: float = 200.0
     shortest_execution: float = 1.0
-    instance_gb: float = 2.0
+    instance_gb: float = 0.5
+    """The smallest instance of Flex Consumption."""
+    queue_polling_seconds: float = 2.0
+    """The maxPollingInterval of host.json."""
+    refreshed_after_seconds: float = 2.0
+    """How long a tool with new mentions waits for its refresh: mentions of this time are counted together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,14 +192,18 @@ class Model:
         ends_read = self.completions_read(scenario) * charges.read(int(batch.stored["runs"])) * each
         load.units_of["refresh"] += ends_read
         load.units_at["runs"] += ends_read
-        waiting = mentions * REFRESH_SECONDS / scenario.tools
-        recounted = scenario.tools * (1 - math.exp(-waiting))
+        load.refresh_units = (load.units - before) * REFRESH_SECONDS
+        waiting = mentions * a.refreshed_after_seconds / scenario.tools
+        recounted = scenario.tools * (1 - math.exp(-waiting)) / a.refreshed_after_seconds
         in_hour = mentions * 3600 / scenario.tools
         recount, tables = self.recount(in_hour), m[_RECOUNT].units_at["catalog"]
-        load.units_of["recounts"] = recounted * recount * each
-        load.units_at["catalog"] += recounted * tables * each
-        load.units_at["mentions"] += recounted * (recount - tables) * each
-        load.refresh_units = (load.units - before) * REFRESH_SECONDS
+        entries = batch.units_at["sentiment_cache"] / steps.TOOLS
+        load.units_of["recounts"] = recounted * (recount + entries)
+        load.units_at["catalog"] += recounted * tables
+        load.units_at["mentions"] += recounted * (recount - tables)
+        load.units_at["sentiment_cache"] += recounted * entries
+        load.messages += recounted
+        self._run(load, "refresh_tools", recounted, 1 / a.tools_per_instance_second)
         if batches > 1:
             load.messages += batches * each
         self._run(load, "refresh", batches * each, steps.TOOLS / a.tools_per_instance_second)
@@ -252,23 +265,25 @@ class Month:
     logged_gb: float
     serverless: float
     autoscale: float
+    dedicated: float
     functions: float
     other: float
 
     @classmethod
     def of(cls, model: Model, scenario: Scenario) -> Month:
         a, load = model.assumed, model.load(scenario)
-        units_peak = (load.units - load.units_of["refresh"] - load.units_of["recounts"]) * a.peak
-        units_peak += load.refresh_units / 60
-        billed = max(load.units * a.autoscale_hourly_high, max(units_peak, a.autoscale_least_maximum) / 10)
+        steady = load.units - load.units_of["refresh"]
+        units_peak = steady * a.peak * a.peak_second + load.refresh_units / 60
         containers = {name: units for name, units in load.units_at.items() if "/" not in name}
+        hot = [units for units in containers.values() if units >= a.hot_share * load.units]
+        shares = [*hot, load.units - sum(hot)]
         hottest = max(containers, key=containers.__getitem__)
         stored = sum(load.bytes_stored.values()) * (1 + a.index_share) / GB
         executions = load.executions * SECONDS
         instances = sum(load.busy_instances.values())
         gb_seconds = instances * a.instance_gb * SECONDS
-        # Each message is sent, received and deleted; each queue is polled at least every five seconds.
-        transactions = (3 * load.messages + len(QUEUES) / 5) * SECONDS
+        # Each message is sent, received and deleted; an idle queue is polled all the time.
+        transactions = (3 * load.messages + len(QUEUES) / a.queue_polling_seconds) * SECONDS
         logged = load.log_bytes * SECONDS / GB
         paid = max(0.0, executions - a.free_executions) / 1e6 * a.million_executions
         paid += max(0.0, gb_seconds - a.free_gb_seconds) * a.gb_second
@@ -285,7 +300,15 @@ class Month:
             queue_transactions=transactions,
             logged_gb=logged,
             serverless=load.units * SECONDS / 1e6 * a.million_units,
-            autoscale=billed / 100 * a.autoscale_100_units_hour * SECONDS / 3600,
+            autoscale=_autoscale(a, load.units),
+            dedicated=sum(_autoscale(a, units) for units in shares),
             functions=paid,
             other=other,
         )
+
+
+def _autoscale(assumed: Assumptions, units: float) -> float:
+    """The price of a month of autoscale for so many RU/s on average. The maximum is that of the busiest second."""
+    maximum = max(units * assumed.peak * assumed.peak_second, assumed.autoscale_least_maximum)
+    billed = max(units * assumed.peak_second, maximum / 10)
+    return billed / 100 * assumed.autoscale_100_units_hour * SECONDS / 3600

@@ -9,11 +9,12 @@ from __future__ import annotations
 import itertools
 import logging
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Protocol
 
 from benchmarks.scale.counting import CountingStore, Operation
 from models.cache import METADATA_PARTITION
@@ -86,10 +87,17 @@ class _Logged(logging.Handler):
         self.lines.append(record.getMessage())
 
 
+class RecordingStore(Store, Protocol):
+    """A store that lists what it was asked for."""
+
+    @property
+    def operations(self) -> list[Operation]: ...
+
+
 class Bench:
-    def __init__(self, store: Store, clock: SettableClock) -> None:
+    def __init__(self, store: RecordingStore, clock: SettableClock) -> None:
         self.clock = clock
-        self.store = CountingStore(store)
+        self.store = store
         self.world = World(self.store, self.clock)
         self.ids = (f"{n:028x}" for n in itertools.count(1))
         self.catalog = Catalog(self.store, self.clock, self.new_uuid)
@@ -159,9 +167,9 @@ def _average(operations: list[Operation], lines: list[str], per: int) -> Step:
     )
 
 
-async def measured(folder: Path) -> dict[str, Step]:
-    """Every step, by its name."""
-    async with _bench(folder) as bench:
+async def measured(folder: Path, store: Callable[[SettableClock], RecordingStore] | None = None) -> dict[str, Step]:
+    """Every step, by its name: as the model counts it on SQLite, or as the given store records it."""
+    async with _bench(store or (lambda clock: CountingStore(SqliteStore(folder / "store.db", clock)))) as bench:
         await _ingestion(bench)
         await _analysis(bench)
         await _cache(bench)
@@ -169,10 +177,10 @@ async def measured(folder: Path) -> dict[str, Step]:
 
 
 @asynccontextmanager
-async def _bench(folder: Path) -> AsyncIterator[Bench]:
+async def _bench(new_store: Callable[[SettableClock], RecordingStore]) -> AsyncIterator[Bench]:
     logs.configure("INFO", structured=True)
     clock = SettableClock()
-    store = SqliteStore(folder / "store.db", clock)
+    store = new_store(clock)
     bench = Bench(store, clock)
     try:
         yield bench

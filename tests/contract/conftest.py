@@ -18,7 +18,14 @@ from tests.contract import cosmos_server, faulty_proxy
 from tests.contract.cosmos_server import CosmosServer
 from tests.contract.faulty_proxy import FaultyProxy
 
-OF_COSMOS = ("cosmos_faults", "cosmos_batch_faults", "cosmos_throttling", "ingestion_faults", "limited_proxy")
+OF_COSMOS = (
+    "cosmos_faults",
+    "cosmos_batch_faults",
+    "cosmos_throttling",
+    "ingestion_faults",
+    "limited_proxy",
+    "scale_on_the_wire",
+)
 collect_ignore = [] if cosmos_server.available() else [f"test_{name}.py" for name in OF_COSMOS]
 KINDS = ("sqlite", "cosmos") if cosmos_server.available() else ("sqlite",)
 

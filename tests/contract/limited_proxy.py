@@ -18,7 +18,7 @@ import contextlib
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -90,6 +90,8 @@ class LimitedProxy:
     latency: float = 0.0
     port: int = 0
     spent: Spent = field(default_factory=Spent)
+    observe: Callable[[Request, float], None] = lambda request, units: None
+    """Called with every request that was charged."""
     _charges: Charges = field(default_factory=Charges)
     _budgets: dict[str, _Budget] = field(default_factory=dict)
     _idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = field(default_factory=list)
@@ -126,6 +128,7 @@ class LimitedProxy:
         answered = orjson.loads(found) if found else None
         units = self._charges.of(request, (status, answered))
         self.spent.add(request, units)
+        self.observe(request, units)
         if request.container in self._budgets:
             self._budgets[request.container].left -= units
         if self.latency:

@@ -55,6 +55,12 @@ def is_near() -> bool:
     return deadline is not None and remaining() < STOP_SHARE * deadline.seconds
 
 
+def until_near() -> float | None:
+    """Seconds until it is near, never negative; None without a deadline."""
+    deadline = _deadline.get()
+    return None if deadline is None else max(0.0, remaining() - STOP_SHARE * deadline.seconds)
+
+
 def retry_seconds() -> float | None:
     """For how long background work may try again what a busy service refused: never negative. None without a deadline
     and for the request of a person, which have short budgets of their own."""

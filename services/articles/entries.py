@@ -66,6 +66,10 @@ class Ingested:
         """Whether the next poll is to go on with the same feed document."""
         return OVER_BUDGET in self.skipped
 
+    def without_hashes(self) -> Ingested:
+        """What is still needed once the feed is saved, in much less memory."""
+        return replace(self, seen=None, form_hashes=(), written=replace(self.written, published=()))
+
 
 @dataclass(frozen=True, slots=True)
 class _Portion:

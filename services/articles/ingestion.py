@@ -120,16 +120,16 @@ class Ingestion:
         feed_ids = {each.feed_id for each in message.feeds}
         found_due = await self._announce_due(feed_ids, begun.run.started_at) if delivery > 1 else ()
         if message.quarantine_id is not None:
-            work = [asyncio.ensure_future(self._release(message, message.quarantine_id, delivery))]
+            work = {asyncio.create_task(self._release(message, message.quarantine_id, delivery))}
         else:
             keys = [(each.feed_id, Feed.ID) for each in message.feeds]
             documents = await self._store.read_many(FEEDS.name, keys)
             pairs = zip(message.feeds, documents, strict=True)
-            work = [asyncio.ensure_future(self._fetch(claim, document, delivery)) for claim, document in pairs]
-        run, saved, errors = await self._save_all(begun.run, work)
+            work = {asyncio.create_task(self._fetch(claim, document, delivery)) for claim, document in pairs}
+        run, saved, at_work, errors = await self._save_all(begun.run, work)
         if errors:
             raise _worst_of(errors)
-        await self._close(replace(begun, run=run), [each.result() for each in work], saved)
+        await self._close(replace(begun, run=run), at_work, saved)
         due = [name for each in saved for name in (*sorted(each.ingested.written.due), *each.found_due)]
         return IngestOutcome(tuple(dict.fromkeys((*due, *found_due))))
 
@@ -156,9 +156,11 @@ class Ingestion:
             try:
                 found_due = await self._announce_interrupted(lease, delivery)
                 ingested = Ingested()
-                async with self._poller.polled(lease.feed, lease.started_at) as polled:
-                    if polled.document is not None:
-                        ingested = await self._entries.ingest(lease, polled.document)
+                async with self._poller.polled(lease.feed, lease.started_at) as whole:
+                    if whole.document is not None:
+                        ingested = await self._entries.ingest(lease, whole.document)
+                    polled = whole.without_items()
+                    del whole  # what follows waits for the store, and counts in no budget of memory
                 failure = failure_of(polled)
                 if failure is not None:
                     worked = await self._failed(lease, failure, ingested)
@@ -239,26 +241,28 @@ class Ingestion:
         return added, replace(interrupted, new=added.new), corrections
 
     async def _save_all(
-        self, run: JobRun, work: Sequence[asyncio.Future[_Result]]
-    ) -> tuple[JobRun, list[_Worked], list[BaseException]]:
-        """The run with its attempts, the feeds that were saved, each soon after its work was done, and the errors of
-        the others."""
+        self, run: JobRun, pending: set[asyncio.Task[_Result]]
+    ) -> tuple[JobRun, list[_Worked], list[AtWork], list[BaseException]]:
+        """The run with its attempts, the feeds that were saved, each soon after its work was done, those that another
+        delivery works on, and the errors of the others. Removes what is done from `pending`, which frees its memory."""
         saved: list[_Worked] = []
+        at_work: list[AtWork] = []
         errors: list[BaseException] = []
-        pending = set(work)
         try:
             while pending:
-                done, pending = await asyncio.wait(pending, timeout=SAVED_EVERY_SECONDS)
+                done, _ = await asyncio.wait(pending, timeout=SAVED_EVERY_SECONDS)
+                pending -= done
                 errors += [error for each in done if (error := each.exception()) is not None]
                 results = [each.result() for each in done if each.exception() is None]
                 run, some, failed = await self._save(run, [each for each in results if isinstance(each, _Worked)])
-                saved += some
+                saved += [replace(each, ingested=each.ingested.without_hashes()) for each in some]
+                at_work += [each for each in results if isinstance(each, AtWork)]
                 errors += failed
         finally:
             for each in pending:
                 each.cancel()
             await asyncio.gather(*pending, return_exceptions=True)
-        return run, saved, errors
+        return run, saved, at_work, errors
 
     async def _save(self, run: JobRun, worked: Sequence[_Worked]) -> tuple[JobRun, list[_Worked], list[BaseException]]:
         """The run, the feeds that were saved, and the errors of others. A feed that was lost to another attempt is in
@@ -292,11 +296,10 @@ class Ingestion:
         except ToolpulseError as error:
             log_event(log, logging.WARNING, "attempts_not_noted", error=type(error).__name__)
 
-    async def _close(self, begun: Begun, results: Sequence[_Result], saved: Sequence[_Worked]) -> None:
+    async def _close(self, begun: Begun, at_work: Sequence[AtWork], saved: Sequence[_Worked]) -> None:
         """Closes the run, unless another delivery still works on some of its feeds and will close it."""
-        at_work = [(each.feed_id, Feed.ID) for each in results if isinstance(each, AtWork)]
         if at_work:
-            feeds = await self._store.read_many(FEEDS.name, at_work)
+            feeds = await self._store.read_many(FEEDS.name, [(each.feed_id, Feed.ID) for each in at_work])
             if any(feed is not None and feed.get("claim_id") == begun.run.run_id for feed in feeds):
                 return
         records = [each.record for each in saved]

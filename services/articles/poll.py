@@ -16,6 +16,7 @@ from typing import Protocol
 from models.errors import InvalidInput
 from models.feed import Feed
 from models.raw_item import ParsedDocument
+from services import deadline
 from services.feeds.news_apis import EnabledApi, combined_document, combined_result, is_refused_alone, without_requests
 from services.feeds.outcome import PollResult
 from services.fetch.addresses import checked_url
@@ -29,6 +30,11 @@ CHECKED_EVERY = 24
 """One fetch of a feed in so many is unconditional: validators may be wrong, and only the body shows it."""
 
 _DUPLICATE = "duplicate"
+
+PATIENCE_SECONDS = 60.0
+"""For how long a body waits to be parsed. With the fetch before it and the writing after it, less than the lease."""
+POSTPONED_SECONDS = 60.0
+"""After so long, a feed that was postponed is due again."""
 
 IN_THREAD_BYTES = 150_000
 """A larger body may take more than two milliseconds to parse, or a hundred if feedparser must parse it. A thread lets
@@ -67,6 +73,7 @@ class FeedPoller:
         credentials: Callable[[str], Credential],
         watched: Callable[[], Awaitable[Sequence[str]]] = _no_tickers,
         registered: Callable[[str], Awaitable[str | None]] = _not_registered,
+        patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
         self._fetcher = fetcher
         self._apis = apis
@@ -75,6 +82,7 @@ class FeedPoller:
         self._parsing = ParsingBudget()
         self._bodies = BodyBudget()
         self._registered = registered
+        self._patience_seconds = patience_seconds
 
     @asynccontextmanager
     async def polled(self, feed: Feed, now: datetime) -> AsyncIterator[PollResult]:
@@ -138,11 +146,18 @@ class FeedPoller:
         return replace(api, tickers=tuple(dict.fromkeys((*api.tickers, *await self._watched()))))
 
     async def _fetch_and_parse(self, request: FetchRequest, budgets: AsyncExitStack) -> PollResult:
-        reservation = budgets.enter_context(self._bodies.reservation())
-        result = await self._fetcher.fetch(replace(request, reservation=reservation))
-        if result.status is not FetchStatus.FETCHED or result.body is None:
-            return PollResult(result)
-        await budgets.enter_async_context(self._parsing.reserve(len(result.body)))
+        """Large bodies wait for memory. Near the deadline, what still waits is postponed: its feed is fetched again."""
+        try:
+            async with asyncio.timeout(deadline.until_near()):
+                reservation = budgets.enter_context(self._bodies.reservation())
+                result = await self._fetcher.fetch(replace(request, reservation=reservation))
+            if result.status is not FetchStatus.FETCHED or result.body is None:
+                return PollResult(result)
+            left = deadline.until_near()
+            async with asyncio.timeout(self._patience_seconds if left is None else min(left, self._patience_seconds)):
+                await budgets.enter_async_context(self._parsing.reserve(len(result.body)))
+        except TimeoutError:
+            return PollResult(_postponed(request))
         try:
             if len(result.body) > IN_THREAD_BYTES:
                 document = await asyncio.to_thread(parse, result.body, result.url, result.content_type)
@@ -215,6 +230,19 @@ def moved_to(feed: Feed, polled: PollResult) -> str | None:
         return feed.redirect_url if polled.ok and is_checked(feed) else None
     url = checked_url(named)  # spelled as the registry stores it
     return str(url) if not isinstance(url, str) and str(url) != feed.redirect_url else None
+
+
+def _postponed(request: FetchRequest) -> FetchResult:
+    return FetchResult(
+        FetchStatus.POSTPONED,
+        request.url,
+        etag=request.etag,
+        last_modified=request.last_modified,
+        body_hash=request.body_hash,
+        retry_after=POSTPONED_SECONDS,
+        error="the worker had no time left for it",
+        fingerprint="postponed",
+    )
 
 
 def may_be_page(feed: Feed) -> bool:

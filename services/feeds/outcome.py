@@ -6,7 +6,7 @@ A feed is saved once, after everything from the fetched document has been stored
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,7 +16,7 @@ from services.feeds.leases import RELEASED
 from services.feeds.schedule import Hints, Policy, next_fetch, observe, rhythm_of
 from services.feeds.volume import volume_of
 from services.fetch.addresses import checked_url
-from services.fetch.outcome import PERMANENT, FetchResult, FetchStatus
+from services.fetch.outcome import NOT_TRIED, PERMANENT, FetchResult, FetchStatus
 from services.parse.collected import Unreadable
 
 MOST_ERRORS = 10
@@ -49,11 +49,15 @@ class PollResult:
     def ok(self) -> bool:
         return self.result.ok and self.problem is None
 
+    def without_items(self) -> PollResult:
+        """The result once its items are ingested, in much less memory."""
+        return self if self.document is None else replace(self, document=replace(self.document, items=()))
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why a poll failed. `kind` is a class of failures, for counting; `tries` is how often the request was sent.
-    `counts` is false if no request was sent: such a failure is no error of the feed."""
+    `counts` is false if the feed was not tried: such a failure is no error of the feed."""
 
     kind: str
     error: str
@@ -94,7 +98,7 @@ def failure_of(polled: PollResult) -> Failure | None:
         tries=result.attempts,
         retry_after=result.retry_after,
         permanent=result.status in PERMANENT,
-        counts=result.status is not FetchStatus.BREAKER_OPEN,
+        counts=result.status not in NOT_TRIED,
     )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+import ctypes
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 
-MOST_BODY_BYTES = 64_000_000
+MOST_BODY_BYTES = 40_000_000
 FREE_BYTES = 256 * 1024
 """The bytes of each body that do not count. Smaller bodies never wait: the number of fetches limits them."""
 STEP_BYTES = 1024 * 1024
@@ -54,6 +55,23 @@ class HostLimits:
             host.requests -= 1
             if not host.requests:
                 del self._hosts[name]
+
+
+def give_back_memory() -> None:
+    """Returns freed memory to the system. The C library of Linux keeps it otherwise; that of other systems does not."""
+    if _TRIM is not None:
+        _TRIM(0)
+
+
+def _trim() -> Callable[[int], int] | None:
+    try:
+        found: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    except (OSError, TypeError):  # no such library: musl, macOS, Windows
+        return None
+    return found
+
+
+_TRIM = _trim()
 
 
 class BodyBudget:
@@ -123,18 +141,26 @@ class ParsingBudget:
     """The bytes of bodies that are parsed and ingested at once. This work takes about twenty times the memory of the
     body.
 
-    First come, first served. A body larger than the budget is parsed alone.
+    First come, first served. Bodies larger than the budget are parsed one at a time, beside the others.
     """
 
     def __init__(self, most_bytes: int = MOST_PARSED_BYTES, batch_seconds: float = BATCH_SECONDS) -> None:
         self._most = self._free = most_bytes
         self._batch_seconds = batch_seconds
         self._first = asyncio.Lock()
+        self._large = asyncio.Lock()
         self._released = asyncio.Event()
 
     @asynccontextmanager
     async def reserve(self, body_bytes: int) -> AsyncIterator[None]:
         """Waits until a body of that size may be parsed."""
+        if body_bytes > self._most:
+            async with self._large:
+                try:
+                    yield
+                finally:
+                    give_back_memory()
+            return
         reserved = min(max(body_bytes, LEAST_PARSED_BYTES), self._most)
         async with self._first:
             if self._free < reserved:

@@ -39,9 +39,12 @@ class FetchStatus(StrEnum):
     INVALID_URL = "invalid_url"
     DUPLICATE = "duplicate"  # the page or a redirect of the feed leads to another registered feed: disables
     BREAKER_OPEN = "breaker_open"  # no request was sent, because the host keeps failing
+    POSTPONED = "postponed"  # the worker had no time left for a large body
 
 
 READABLE = frozenset({FetchStatus.FETCHED, FetchStatus.UNCHANGED, FetchStatus.NOT_MODIFIED})
+NOT_TRIED = frozenset({FetchStatus.BREAKER_OPEN, FetchStatus.POSTPONED})
+"""No failures of the feed."""
 PERMANENT = frozenset({FetchStatus.GONE, FetchStatus.NOT_FOUND, FetchStatus.DUPLICATE})
 
 CREDENTIAL_NAME = re.compile(r"FEED_CREDENTIAL_[A-Z0-9_]{1,80}")

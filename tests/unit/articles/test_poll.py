@@ -1,14 +1,26 @@
 """How a feed is asked, and where it may have moved."""
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from models.raw_item import ParsedDocument
-from services.articles.poll import CHECKED_EVERY, is_checked, may_be_page, moved_to, request_for
-from services.feeds.outcome import PollResult
-from services.fetch.outcome import FetchResult, FetchStatus
+from services import deadline
+from services.articles.poll import (
+    CHECKED_EVERY,
+    PATIENCE_SECONDS,
+    POSTPONED_SECONDS,
+    FeedPoller,
+    is_checked,
+    may_be_page,
+    moved_to,
+    request_for,
+)
+from services.feeds.outcome import PollResult, failure_of
+from services.fetch.limits import MOST_PARSED_BYTES
+from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus, credentials_in
 from tests.documents import NOW, feed
 
 VALIDATORS = {"etag": '"1"', "last_modified": "yesterday", "body_hash": "0" * 64}
@@ -62,3 +74,48 @@ def test_a_page_is_searched_for_its_feed_only_where_no_feed_has_been() -> None:
     succeeded = feed(last_successful_fetch=NOW - timedelta(days=1))
     assert not may_be_page(succeeded)
     assert may_be_page(succeeded.changed(NOW, last_error_fingerprint="duplicate"))
+
+
+class Bodies:
+    """A fetcher of one body. `seconds` is how long a fetch takes."""
+
+    def __init__(self, size: int, seconds: float = 0.0) -> None:
+        self._body = b"<rss version='2.0'><channel><title>T</title></channel></rss>".ljust(size)
+        self._seconds = seconds
+
+    async def fetch(self, request: FetchRequest) -> FetchResult:
+        await asyncio.sleep(self._seconds)
+        return FetchResult(FetchStatus.FETCHED, request.url, body=self._body, body_hash="1" * 64, etag='"2"')
+
+
+def poller(fetcher: Bodies, patience_seconds: float = PATIENCE_SECONDS) -> FeedPoller:
+    return FeedPoller(fetcher, {}, credentials_in({}), patience_seconds=patience_seconds)
+
+
+def test_how_long_a_body_waits_and_when_its_feed_is_due_again() -> None:
+    assert (PATIENCE_SECONDS, POSTPONED_SECONDS) == (60, 60)
+
+
+async def test_a_large_body_that_waits_too_long_for_another_is_postponed() -> None:
+    polling = poller(Bodies(MOST_PARSED_BYTES + 1), patience_seconds=0.01)
+    async with polling.polled(feed(), NOW) as first:
+        async with polling.polled(feed(**VALIDATORS), NOW) as second:
+            assert first.document is not None
+            assert (second.result.status, second.result.retry_after) == (FetchStatus.POSTPONED, 60)
+            assert (second.result.etag, second.result.body_hash) == ('"1"', "0" * 64), "those of the request"
+        failure = failure_of(second)
+        assert failure is not None
+        assert (failure.counts, failure.permanent) == (False, False)
+    async with polling.polled(feed(), NOW) as third:
+        assert third.document is not None
+
+
+async def test_near_the_deadline_neither_a_fetch_nor_a_body_waits_any_longer() -> None:
+    polling = poller(Bodies(MOST_PARSED_BYTES + 1))
+    async with polling.polled(feed(), NOW):
+        with deadline.within(0.05):
+            async with polling.polled(feed(), NOW) as second:
+                assert second.result.status is FetchStatus.POSTPONED
+    with deadline.within(0.05):
+        async with poller(Bodies(100, seconds=5.0)).polled(feed(), NOW) as slow:
+            assert slow.result.status is FetchStatus.POSTPONED

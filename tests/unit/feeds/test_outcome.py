@@ -118,9 +118,9 @@ def test_404_410_and_duplicates_are_permanent(status: FetchStatus) -> None:
 
 
 @pytest.mark.parametrize("status", FetchStatus)
-def test_a_host_that_was_not_asked_counts_as_no_error(status: FetchStatus) -> None:
+def test_a_feed_that_was_not_tried_has_no_error(status: FetchStatus) -> None:
     failure = failure_of(PollResult(fetched(status=status)))
-    assert failure is None or failure.counts == (status is not FetchStatus.BREAKER_OPEN)
+    assert failure is None or failure.counts == (status not in (FetchStatus.BREAKER_OPEN, FetchStatus.POSTPONED))
 
 
 def test_a_failure_and_a_result_have_no_other_fields_by_default() -> None:

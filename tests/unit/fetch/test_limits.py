@@ -9,11 +9,14 @@ import pytest
 from services.fetch.limits import (
     FREE_BYTES,
     LEAST_PARSED_BYTES,
+    MOST_BODY_BYTES,
+    MOST_PARSED_BYTES,
     STEP_BYTES,
     BodyBudget,
     BodyReservation,
     HostLimits,
     ParsingBudget,
+    give_back_memory,
 )
 
 MEGABYTE = STEP_BYTES
@@ -197,16 +200,34 @@ async def test_however_long_it_takes_no_body_begins_for_which_there_are_no_bytes
     assert bodies.parsed == [2, 3, 4, 5]
 
 
-async def test_a_large_body_goes_before_small_ones_that_came_later_and_is_parsed_alone() -> None:
+async def test_large_bodies_are_parsed_one_at_a_time_and_keep_no_small_one_waiting() -> None:
     bodies = Bodies(ParsingBudget(10 * LEAST_PARSED_BYTES))
-    await bodies.arrives(1)
-    await bodies.arrives(99 * LEAST_PARSED_BYTES)
-    await bodies.arrives(2)
-    assert bodies.parsed == [1]
-    await bodies.is_done(1)
-    assert bodies.parsed == [99 * LEAST_PARSED_BYTES]
-    await bodies.is_done(99 * LEAST_PARSED_BYTES)
-    assert bodies.parsed == [2]
+    large, larger = 11 * LEAST_PARSED_BYTES, 99 * LEAST_PARSED_BYTES
+    for size in (1, large, larger, 2):
+        await bodies.arrives(size)
+    assert bodies.parsed == [1, large, 2]
+    await bodies.is_done(large)
+    assert bodies.parsed == [1, 2, larger]
+
+
+async def test_a_large_body_that_gives_up_waiting_blocks_no_other() -> None:
+    bodies = Bodies(ParsingBudget(LEAST_PARSED_BYTES))
+    first, second, third = (LEAST_PARSED_BYTES + number for number in (1, 2, 3))
+    await bodies.arrives(first)
+    waiting = await bodies.arrives(second)
+    await bodies.arrives(third)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    await bodies.is_done(first)
+    assert bodies.parsed == [third]
+
+
+def test_memory_is_given_back_wherever_the_app_runs() -> None:
+    give_back_memory()
+
+
+def test_the_limits() -> None:
+    assert (MOST_BODY_BYTES, MOST_PARSED_BYTES) == (40_000_000, 1_500_000)
 
 
 async def test_a_body_that_leaves_the_queue_blocks_no_other() -> None:

@@ -27,6 +27,7 @@ def test_outside_of_an_invocation_there_is_no_deadline() -> None:
     assert deadline.remaining() == math.inf
     assert not deadline.is_near()
     assert deadline.retry_seconds() is None
+    assert deadline.until_near() is None
     assert not deadline.in_background()
 
 
@@ -41,6 +42,7 @@ def test_the_last_quarter_takes_no_new_work_and_the_last_twentieth_retries_nothi
         assert deadline.remaining() == 300 - elapsed
         assert deadline.is_near() is is_near
         assert deadline.retry_seconds() == retried
+        assert deadline.until_near() == max(0, 225 - elapsed)
     assert not deadline.is_near()
 
 

@@ -29,7 +29,7 @@ from typing import Any, cast
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from models.cache import PERIODS  # noqa: E402
+from models.cache import PERIODS, window_end  # noqa: E402
 from models.timeline import Tally  # noqa: E402
 from models.values import format_time  # noqa: E402
 from services.mentions.dirty_hours import mark_dirty  # noqa: E402
@@ -364,7 +364,7 @@ async def one_tool(scale: float) -> None:
 
 async def brute_force(store: Store, tool_id: str) -> Tally:
     """As the specification's flow has it: query the period's mentions, count them in Python."""
-    end = NOW.replace(second=0)
+    end = window_end(NOW)
     where = (
         Where("published_at", "ge", format_time(end - PERIODS["DAY_30"])),
         Where("published_at", "lt", format_time(end)),

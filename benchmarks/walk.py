@@ -183,9 +183,9 @@ async def _walk(app: App, profile: Profile, url: str, folder: str, connection: s
         with profile.stage("ingest"):
             _, articles = await app.call("ingest_feeds", message=message(claimed[0]))
         with profile.stage("analyse"):
-            await app.call("analyze_articles", message=message(articles[0]))
+            _, announced = await app.call("analyze_articles", message=message(articles[0]))
         with profile.stage("refresh"):
-            await app.call("refresh_sentiment_cache", timer_request=None)
+            await app.call("refresh_tools", message=message(announced[0]))
         with profile.stage("serve"):
             response, _ = await app.call(
                 "get_tool_sentiment", req=request("GET", f"{sentiment}?period=DAY_30", tool=TOOL)

@@ -64,6 +64,12 @@ def period_named(hours: str | None, period: str | None) -> Period:
     return PERIOD_BY_HOURS[hours]
 
 
+def window_end(now: datetime) -> datetime:
+    """The end of all windows at `now`: the end of its minute, so that a mention counts in the minute in which it is
+    published."""
+    return now.replace(second=0, microsecond=0) + timedelta(minutes=1)
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """The time from `start` up to, but without, `end`; both are whole minutes."""
@@ -73,8 +79,8 @@ class Window:
 
     @classmethod
     def at(cls, period: Period, now: datetime) -> Window:
-        """The period's window that ends with the minute of `now`."""
-        return cls.ending(period, now.replace(second=0, microsecond=0))
+        """The period's window at `now`."""
+        return cls.ending(period, window_end(now))
 
     @classmethod
     def ending(cls, period: Period, end: datetime) -> Window:
@@ -92,6 +98,10 @@ def entry_id(tool_id: str, period: Period) -> str:
 
 def generation_id(tool_id: str) -> str:
     return f"{tool_id}:generation"
+
+
+def announced_id(tool_id: str) -> str:
+    return f"{tool_id}:announced"
 
 
 def percentages(positive: int, negative: int, neutral: int) -> tuple[float, float, float]:
@@ -124,7 +134,7 @@ class _Cached(StoredDocument):
 
 class SentimentCacheEntry(_Cached):
     """The aggregate of one tool over one period: of the mentions published from `period_start_ts` up to, but without,
-    `period_end_ts`. Both are whole minutes; `period_end_ts` is the minute in which the entry was computed.
+    `period_end_ts`. Both are whole minutes; `period_end_ts` is the end of the minute in which the entry was computed.
 
     * `average_sentiment`: the mean polarity of these mentions, -1 (negative) to 1 (positive), four decimals. 0 means
       that they balance out or are neutral, or that there are none: then `total_mentions` is 0.
@@ -335,13 +345,13 @@ class CacheCounters(_Cached):
         return sum(counts.get(minute_field(kind, minute), 0) for minute in minutes)
 
 
-class RefreshAsked(_Cached):
-    """A request for the refresh of a stale tool: the process that creates this document sends the message.
+class AnnouncedRefresh(_Cached):
+    """A message of `refresh-tools` for the tool waits or is worked on: nobody needs to send another.
 
-    It expires after a minute, so that at most one message a minute is sent for a tool.
+    services/mentions/announcing.py has the rules. If the message was lost, this document expires after a minute.
     """
 
-    entity_type: Literal["RefreshAsked"] = "RefreshAsked"
+    entity_type: Literal["AnnouncedRefresh"] = "AnnouncedRefresh"
     ttl_timestamp: UnixSeconds | None = lives(minutes=1)
     tool_id: IdPart
 
@@ -351,4 +361,4 @@ class RefreshAsked(_Cached):
 
     @property
     def id(self) -> str:
-        return f"{self.tool_id}:asked"
+        return announced_id(self.tool_id)

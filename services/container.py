@@ -39,6 +39,7 @@ from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Policy
 from services.fetch.outcome import credentials_in
 from services.figures.figures import Figures
+from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.handler import AnalysisHandler, article_messages
 from services.mentions.writing import MentionWriter
 from services.operations.cache_health import CacheHealth
@@ -147,7 +148,7 @@ async def _of_this_worker() -> AsyncGenerator[Container, None]:
 
 async def _announce_overdue(container: Container) -> None:
     try:
-        await container.upkeep.announce_overdue()
+        await container.upkeep.announce_overdue(at_start=True)
     except Exception as error:
         # The next tick of the timer does it.
         logs.log_event(log, logging.WARNING, "overdue_not_announced", error=type(error).__name__)
@@ -207,24 +208,25 @@ async def build(
         heartbeats = Heartbeats(store, clock)
         feeds = FeedRegistry(store, clock)
         catalog = Catalog(store, clock, _new_uuid)
-        figures = Figures.build(store, catalog, clock, _new_id, settings.cache_memory_seconds)
+        announcer = RefreshAnnouncer(store, queues, clock)
+        figures = Figures.build(store, catalog, announcer, clock, _new_id, settings.cache_memory_seconds)
         resources.push_async_callback(figures.close)
         traffic = StoreTraffic(store, clock, _request_counters(adapter))
         figures.counters.writer.register(traffic.take)
         watchlist = Watchlist(catalog, clock)
         analyzer = _analyzer(settings, credential)
         resources.push_async_callback(analyzer.close)
-        writer = MentionWriter(store, catalog, watchlist, analyzer, clock)
+        writer = MentionWriter(store, catalog, watchlist, analyzer, announcer, clock)
         analysis = AnalysisHandler(store, writer, clock)
         articles = Articles(store, clock)
         workflows = Workflows(
             engine,
             {
-                DELETE: Deletion(articles, writer),
-                PRIORITIZE: Priorities(store, writer, clock),
+                DELETE: Deletion(articles, writer, figures.generations),
+                PRIORITIZE: Priorities(store, writer, figures.generations, clock),
                 BACKFILL: Backfill(store, catalog, writer, watchlist, figures.generations),
                 REANALYZE: Reanalysis(store, catalog, writer, figures.recount, figures.generations, clock),
-                MERGE: Merging(store, catalog, writer, figures.recount, figures.generations, clock),
+                MERGE: Merging(store, catalog, writer, announcer, figures.recount, figures.generations, clock),
             },
             clock,
         )
@@ -273,6 +275,7 @@ async def build(
                 analysis.retry_errors,
                 workflows.overdue,
                 announce,
+                announcer,
                 budget,
             ),
             feeds=feeds,

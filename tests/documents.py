@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 from models.article import Article, CanonicalReading, SourceAttribution
 from models.cache import (
+    AnnouncedRefresh,
     CacheCounters,
     CacheGeneration,
     CacheMetadata,
     LastRefresh,
-    RefreshAsked,
     SentimentCacheEntry,
 )
 from models.document import CreatedBy, DocumentProduct, FileObject, Locator
@@ -153,8 +153,8 @@ def cache_counters(**changes: Any) -> CacheCounters:
     return _of(CacheCounters, {"hour": "2026022120", "hits_07": 5}, changes)
 
 
-def refresh_asked(**changes: Any) -> RefreshAsked:
-    return _of(RefreshAsked, {"tool_id": TOOL_ID}, changes)
+def announced_refresh(**changes: Any) -> AnnouncedRefresh:
+    return _of(AnnouncedRefresh, {"tool_id": TOOL_ID}, changes)
 
 
 def covered_hour(**changes: Any) -> CoveredHour:
@@ -380,7 +380,7 @@ EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     cache_generation,
     cache_metadata,
     cache_counters,
-    refresh_asked,
+    announced_refresh,
     covered_hour,
     cache_totals,
     ingestion_totals,

@@ -16,6 +16,8 @@ from scripts.local_host.data import DataFolder
 from scripts.local_host.queues import Queues
 from scripts.local_host.storage_rest import StorageRest, connection_string
 
+_LONGEST_DELAY_SECONDS = 3600.0
+
 
 @dataclass
 class QueueService:
@@ -24,22 +26,26 @@ class QueueService:
     connection: str
     _queues: Queues
     refuses: bool = False
+    ahead_seconds: float = 0.0
 
     def received(self, *names: str) -> list[str]:
-        """The texts of all messages in these queues (default: in all), which are then gone."""
+        """The texts of all messages in these queues (default: in all), also of those that are still delayed. They are
+        gone then."""
         found = []
+        self.ahead_seconds = _LONGEST_DELAY_SECONDS
         for name in names or self._queues.names():
             while messages := self._queues.take(name, 32, 0) if name in self._queues.names() else []:
                 found += [base64.b64decode(each.text).decode() for each in messages]
                 for each in messages:
                     self._queues.done(each)
+        self.ahead_seconds = 0.0
         return found
 
 
 @contextlib.asynccontextmanager
 async def queue_service(folder: Path) -> AsyncIterator[QueueService]:
     with contextlib.closing(DataFolder(folder)) as data:
-        queues = Queues(data, time.time, lambda name, seconds: None)
+        queues = Queues(data, lambda: time.time() + service.ahead_seconds, lambda name, seconds: None)
         rest, service = StorageRest(queues, time.time), QueueService("", queues)
 
         async def handle(request: web.BaseRequest) -> web.StreamResponse:

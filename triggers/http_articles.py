@@ -46,7 +46,9 @@ async def get_article(services: Container, req: func.HttpRequest) -> func.HttpRe
 
 @endpoint(articles_http, "DELETE", "articles/{article_id}")
 async def delete_article(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    await changes.delete_article(services.articles, services.workflows, req.route_params["article_id"])
+    await changes.delete_article(
+        services.articles, services.workflows, services.figures.generations, req.route_params["article_id"]
+    )
     return no_content()
 
 

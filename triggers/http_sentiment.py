@@ -1,19 +1,14 @@
 """Sentiment over HTTP: aggregates from the cache, the mentions behind them, their history, and the cache itself."""
 
-import logging
 import re
-from collections.abc import Sequence
 
 import azure.functions as func
 
 from models.cache import Period, period_named
-from models.errors import Unavailable
 from services.articles.reading import LAYERS
 from services.container import Container
 from services.figures.details import DEFAULT_DAYS, MOST_DAYS
 from services.figures.reader import Served, shown_entry
-from services.figures.refresh import refresh_messages
-from services.logs import log_event
 from services.topology import REFRESH_TOOLS
 from triggers.bindings import endpoint
 from triggers.http_codec import (
@@ -29,8 +24,6 @@ from triggers.http_codec import (
 )
 
 sentiment_http = func.Blueprint()
-
-log = logging.getLogger("toolpulse.http")
 
 
 @endpoint(sentiment_http, "GET", "tools/{tool}/sentiment", "hours", "period")
@@ -52,8 +45,6 @@ async def list_latest_sentiment(services: Container, req: func.HttpRequest) -> f
     period = _period(req)
     page = await services.tools.page(*page_of(req), ("ACTIVE",))
     rows = await services.figures.reader.read_all(page.items, period)
-    stale = [row.aggregate.entry.tool_id for row in rows.items if row.refresh]
-    await _request_refresh(services, stale)
     now = services.clock()
     aggregates = [row.aggregate for row in rows.items]
     shown_rows = [shown_entry(each.entry, each.name, each.completeness, now) for each in aggregates]
@@ -75,6 +66,7 @@ async def get_tool_history(services: Container, req: func.HttpRequest) -> func.H
 async def delete_tool_cache(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool = await services.tools.get(req.route_params["tool"])
     await services.figures.generations.raise_(tool.tool_id)
+    await services.figures.generations.known_everywhere()
     return no_content()
 
 
@@ -96,19 +88,8 @@ def _period(req: func.HttpRequest) -> Period:
 
 
 async def _read(services: Container, req: func.HttpRequest) -> Served:
-    """The aggregate that the request names. Asks for its refresh if one is due."""
-    served = await services.figures.reader.read(req.route_params["tool"], _period(req))
-    if served.refresh:
-        await _request_refresh(services, [served.aggregate.entry.tool_id])
-    return served
-
-
-async def _request_refresh(services: Container, tool_ids: Sequence[str]) -> None:
-    """The read is answered even if the message cannot be sent: the timer refreshes every tool."""
-    try:
-        await services.queues.send(REFRESH_TOOLS, refresh_messages(tool_ids))
-    except Unavailable as error:
-        log_event(log, logging.WARNING, "refresh_not_requested", tools=len(tool_ids), error=str(error))
+    """The aggregate that the request names."""
+    return await services.figures.reader.read(req.route_params["tool"], _period(req))
 
 
 _TAG = re.compile(r'(?:W/)?("[^"]*")')

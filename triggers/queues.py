@@ -7,7 +7,7 @@ import azure.functions as func
 
 from services.container import Container
 from services.feeds.claims import IngestMessage
-from services.figures.refresh import RefreshMessage
+from services.mentions.announcing import RefreshMessage
 from services.mentions.handler import source_ids_of
 from services.runs.driver import completed_message, completed_tool_of, run_id_of, run_message
 from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, REANALYSIS_COMPLETED, REANALYZE_TOOLS, REFRESH_TOOLS

@@ -194,16 +194,13 @@ class Model:
         load.units_at["runs"] += ends_read
         load.refresh_units = (load.units - before) * REFRESH_SECONDS
         waiting = mentions * a.refreshed_after_seconds / scenario.tools
-        recounted = scenario.tools * (1 - math.exp(-waiting)) / a.refreshed_after_seconds
-        in_hour = mentions * 3600 / scenario.tools
-        recount, tables = self.recount(in_hour), m[_RECOUNT].units_at["catalog"]
-        entries = batch.units_at["sentiment_cache"] / steps.TOOLS
-        load.units_of["recounts"] = recounted * (recount + entries)
-        load.units_at["catalog"] += recounted * tables
-        load.units_at["mentions"] += recounted * (recount - tables)
-        load.units_at["sentiment_cache"] += recounted * entries
-        load.messages += recounted
-        self._run(load, "refresh_tools", recounted, 1 / a.tools_per_instance_second)
+        refreshes = scenario.tools * (1 - math.exp(-waiting)) / a.refreshed_after_seconds
+        self._add(load, "recounts", m[steps.ANNOUNCED], refreshes)
+        more = refreshes * (self.recount(mentions * 3600 / scenario.tools) - m[_RECOUNT].units)
+        load.units_of["recounts"] += more
+        load.units_at["mentions"] += more
+        load.messages += refreshes
+        self._run(load, "refresh_tools", refreshes, 1 / a.tools_per_instance_second)
         if batches > 1:
             load.messages += batches * each
         self._run(load, "refresh", batches * each, steps.TOOLS / a.tools_per_instance_second)

@@ -28,8 +28,8 @@ from services.feeds.budget import Budget
 from services.feeds.schedule import Policy
 from services.figures.counts import timeline_document
 from services.figures.figures import Figures
-from services.figures.refresh import RefreshMessage
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
+from services.mentions.announcing import RefreshAnnouncer, RefreshMessage
 from services.mentions.dirty_hours import mark_dirty
 from services.mentions.handler import AnalysisHandler
 from services.mentions.writing import MentionWriter
@@ -43,6 +43,7 @@ from services.store.sqlite import SqliteStore
 from services.tools.catalog import Catalog, Watchlist
 from services.tools.form import ToolFields
 from services.workflows.changes import Deletion
+from tests.builders import MemoryQueues
 from tests.documents import mention
 from tests.functional.articles.world import Item, SettableClock, Worker, World
 
@@ -51,6 +52,7 @@ TOOLS = 50
 ARTICLES = 20
 RECOUNTED = ((24, 20), (768, 20), (768, 220))
 """The hours in the tool's timeline, and the mentions in the hour that is recounted."""
+ANNOUNCED = "refresh a tool that was announced"
 GATHERED = f"gather a tool's windows in a new hour, after {RECOUNTED[1][0]} hours"
 HOT = {METADATA_PARTITION, IngestionTotals.PARTITION}
 """Partitions that every instance writes to."""
@@ -102,8 +104,11 @@ class Bench:
         self.ids = (f"{n:028x}" for n in itertools.count(1))
         self.catalog = Catalog(self.store, self.clock, self.new_uuid)
         self.watchlist = Watchlist(self.catalog, self.clock)
-        self.writer = MentionWriter(self.store, self.catalog, self.watchlist, EmbeddedAnalyzer(), self.clock)
-        self.figures = Figures.build(self.store, self.catalog, self.clock, lambda: next(self.ids), 2.0)
+        self.announcer = RefreshAnnouncer(self.store, MemoryQueues(), self.clock)
+        self.writer = MentionWriter(
+            self.store, self.catalog, self.watchlist, EmbeddedAnalyzer(), self.announcer, self.clock
+        )
+        self.figures = Figures.build(self.store, self.catalog, self.announcer, self.clock, lambda: next(self.ids), 2.0)
         self.steps: dict[str, Step] = {}
         self._uuids = itertools.count(1)
         self._titles = itertools.count(1)
@@ -191,7 +196,7 @@ async def _bench(new_store: Callable[[SettableClock], RecordingStore]) -> AsyncI
 
 async def _ingestion(bench: Bench) -> None:
     worker = bench.worker()
-    deletion = Deletion(Articles(bench.store, bench.clock), bench.writer)
+    deletion = Deletion(Articles(bench.store, bench.clock), bench.writer, bench.figures.generations)
     upkeep = Upkeep(
         worker.queues,
         bench.store,
@@ -201,6 +206,7 @@ async def _ingestion(bench: Bench) -> None:
         AnalysisHandler(bench.store, bench.writer, bench.clock).retry_errors,
         Workflows(worker.engine, {DELETE: deletion}, bench.clock).overdue,
         worker.announce,
+        bench.announcer,
         Budget(bench.store, Policy(), bench.clock),
     )
     await upkeep.run()  # the first run creates the price of a fetch
@@ -285,6 +291,11 @@ async def _cache(bench: Bench) -> None:
             await figures.recount.recount_tool(tool_id, clock.now)
     await _with_dirty_hour(bench, tools[1].tool_id, *RECOUNTED[1])
     await figures.recount.recount_tool(tools[1].tool_id, clock.now)
+    announced = tools[2].tool_id
+    await _with_dirty_hour(bench, announced, *RECOUNTED[1])
+    await bench.announcer.announce([announced])
+    with bench.step(ANNOUNCED):
+        await figures.refresh.work(RefreshMessage((announced,)))
     clock.forward(hours=1)
     with bench.step(GATHERED):
         await figures.recount.windows_of([tools[1].tool_id], clock.now, {})

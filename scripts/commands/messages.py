@@ -14,7 +14,7 @@ from scripts.commands.printed import say
 from scripts.local_host.data import origin_of_running_host
 from scripts.local_host.storage_rest import connection_string
 from services.container import Container
-from services.figures.refresh import RefreshMessage
+from services.mentions.announcing import RefreshMessage
 from services.mentions.handler import source_ids_of
 from services.ports import QueueDepth
 from services.topology import ANALYZE_ARTICLES, LAST_DELIVERY, REFRESH_TOOLS

@@ -153,9 +153,9 @@ class Windows:
         except (AttributeError, KeyError, ValueError, TypeError):
             return None
 
-    def tallies(self, now: datetime) -> dict[Period, Tally]:
-        """The counts of the windows that end with the minute of `now`, a time within the hour `edges.last`."""
-        minute = f"{now.minute:02}"
+    def tallies(self, end: datetime) -> dict[Period, Tally]:
+        """The counts of the windows that end at `end`, a whole minute within the hour `edges.last`."""
+        minute = f"{end.minute:02}"
         last = [numbers for at, numbers in self.minutes.get(self.edges.last, {}).items() if at < minute]
         return {
             period: total(

@@ -7,7 +7,7 @@ generation, and so never serves an entry of a computation that began before an i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from models.cache import (
@@ -19,6 +19,7 @@ from models.cache import (
     entry_id,
     generation_id,
     percentages,
+    window_end,
 )
 from models.errors import ChangedMeanwhile, Conflict, Unavailable
 from models.operations import CoveredHour
@@ -37,16 +38,25 @@ _HOUR = timedelta(hours=1)
 
 _COMPUTED_TRIES = 20
 _RAISED_TRIES = 50  # each try may lose to one other worker that raises the same generation
+_RAISED_AT_ONCE = 8
 _TOOLS_PER_TURN = 8
 
 
 class Generations:
     """The generations of tools. `known` is the highest that this process has read: it serves no entry of a lower
-    one."""
+    one. Every process keeps aggregates in memory for `memory_seconds`."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        memory_seconds: float = 0.0,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
         self._store = store
         self._clock = clock
+        self._memory_seconds = memory_seconds
+        self._sleep = sleep
         self._known: dict[str, int] = {}
 
     def known(self, tool_id: str) -> int:
@@ -71,6 +81,23 @@ class Generations:
         When this returns the new generation, this process no longer serves an entry of an older one.
         """
         return await self._delete_entries(tool_id, raised_by=1)
+
+    async def raise_all(self, tool_ids: Collection[str]) -> None:
+        """`raise_` for each of these tools."""
+        waiting = iter(sorted(tool_ids))
+
+        async def raise_next() -> None:
+            for tool_id in waiting:
+                await self.raise_(tool_id)
+
+        at_once = (raise_next() for _ in range(min(_RAISED_AT_ONCE, len(tool_ids))))
+        for result in await asyncio.gather(*at_once, return_exceptions=True):
+            if result is not None:
+                raise result
+
+    async def known_everywhere(self) -> None:
+        """Returns when no process serves an entry of a generation older than those raised before this call."""
+        await self._sleep(self._memory_seconds)
 
     async def invalidate_tool_cache(self, tool_id: str) -> None:
         """Deletes the entries that were written since the tool's generation was raised, maybe by another process."""
@@ -169,6 +196,11 @@ class Entries:
         self._generations = generations
         self._coverage = coverage
         self._clock = clock
+        self._recounts: dict[str, int] = {}
+
+    def is_outdated(self, entry: SentimentCacheEntry) -> bool:
+        """Whether this process has stored entries of the tool since that count mentions which this one may lack."""
+        return entry.recounts < self._recounts.get(entry.tool_id, 0)
 
     async def computed(self, tool: Tool) -> ToolEntries:
         """The tool's entries as of now, stored. Their generation was still the tool's after they were stored.
@@ -209,6 +241,7 @@ class Entries:
         batches = [(tool_id, [Upsert(each.to_document()) for each in of_tool]) for tool_id, of_tool in entries.items()]
         if batches := [batch for batch in batches if batch[1]]:
             await self._store.batch_many(SENTIMENT_CACHE.name, batches)
+        self._recounts |= {tool_id: of_tool[0].recounts for tool_id, of_tool in entries.items() if of_tool}
 
 
 def entries_of(
@@ -216,7 +249,7 @@ def entries_of(
 ) -> ToolEntries:
     entries: ToolEntries = {}
     updated_ts = unix_seconds(now)
-    for period, tally in windows.tallies(now).items():
+    for period, tally in windows.tallies(window_end(now)).items():
         positive, negative, neutral = percentages(tally.positive, tally.negative, tally.neutral)
         start, end = shares.seconds[period]
         entries[period] = SentimentCacheEntry(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from services.articles.backlog import KEPT_SECONDS, BacklogReader
@@ -13,6 +14,7 @@ from services.figures.entries import Coverage, Entries, Generations
 from services.figures.reader import Reader
 from services.figures.recount import Recount
 from services.figures.refresh import Refresh
+from services.mentions.announcing import RefreshAnnouncer
 from services.ports import Clock, Store
 from services.tools.catalog import Catalog
 
@@ -33,17 +35,27 @@ class Figures:
 
     @classmethod
     def build(
-        cls, store: Store, catalog: Catalog, clock: Clock, new_id: Callable[[], str], memory_seconds: float
+        cls,
+        store: Store,
+        catalog: Catalog,
+        announcer: RefreshAnnouncer,
+        clock: Clock,
+        new_id: Callable[[], str],
+        memory_seconds: float,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> Figures:
-        generations, recount, counters = Generations(store, clock), Recount(store), Counters(store, clock)
+        generations = Generations(store, clock, memory_seconds, sleep)
+        recount, counters = Recount(store), Counters(store, clock)
         backlog = BacklogReader(store, min(KEPT_SECONDS, memory_seconds))
         completeness = CompletenessReader(store, backlog)
         entries = Entries(store, recount, generations, Coverage(store), clock)
         return cls(
             generations=generations,
             recount=recount,
-            reader=Reader(store, catalog, entries, generations, counters, completeness, clock, memory_seconds),
-            refresh=Refresh(store, catalog, recount, entries, generations, counters, clock, new_id),
+            reader=Reader(
+                store, catalog, entries, generations, counters, completeness, announcer, clock, memory_seconds
+            ),
+            refresh=Refresh(store, catalog, recount, entries, generations, counters, announcer, clock, new_id),
             counters=counters,
             backlog=backlog,
             completeness=completeness,

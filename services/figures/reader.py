@@ -1,7 +1,7 @@
 """Reads the aggregate of a tool from this process's memory or from the store, or computes it.
 
 Never serves an entry of an older generation than this process knows, or than the store had when it was read.
-Concurrent misses of a tool share one computation. A stale entry is served at once; the caller queues its refresh.
+Concurrent misses of a tool share one computation. A stale entry is served at once, and its tool is announced.
 """
 
 from __future__ import annotations
@@ -11,25 +11,26 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from models.cache import Period, RefreshAsked, SentimentCacheEntry, entry_id
-from models.errors import Conflict, Unavailable
+from models.cache import Period, SentimentCacheEntry, entry_id
+from models.errors import Unavailable
 from models.tool import Tool
 from services.figures.completeness import Completeness, CompletenessReader
 from services.figures.counters import Counters, State
 from services.figures.entries import Entries, Generations, ToolEntries
 from services.figures.recount import UNREADABLE
+from services.logs import log_event
+from services.mentions.announcing import RefreshAnnouncer
 from services.ports import Clock, Document, Listed, Store, readable
 from services.store.containers import SENTIMENT_CACHE
 from services.tools.catalog import Catalog
 
 log = logging.getLogger("toolpulse.cache")
 
-REFRESH_ASKED_EVERY = timedelta(minutes=1)
 MOST_KEPT = 20_000
 _TRIES = 20
 _COMPUTED_AT_ONCE = 8
@@ -53,41 +54,44 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The entry of a tool for one read, and whether the caller must send a message for the refresh of the tool."""
+    """The entry of a tool for one read."""
 
     tool: Tool
     entry: SentimentCacheEntry
     state: State
-    refresh: bool
 
     def served(self, completeness: Completeness, now: datetime) -> Served:
         aggregate = aggregate_of(self.entry, self.tool.primary_name, completeness, now)
-        return Served(aggregate, self.state, self.entry.age_seconds(now), self.refresh)
+        return Served(aggregate, self.state, self.entry.age_seconds(now))
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """The aggregate for one read. If `refresh`, the caller must send a message for the refresh of the tool."""
+    """The aggregate for one read."""
 
     aggregate: Aggregate
     state: State
     age_seconds: int
-    refresh: bool = False
 
 
 class RecentAggregates:
     """The aggregates that this process read from the store within the last `seconds`; 0 keeps none.
 
     Their key is the text by which the caller named the tool, so that a hit needs no read of the catalog.
+    `is_outdated`: whether this process has refreshed the tool of an entry since.
     """
 
-    def __init__(self, generations: Generations, seconds: float) -> None:
+    def __init__(
+        self, generations: Generations, seconds: float, is_outdated: Callable[[SentimentCacheEntry], bool]
+    ) -> None:
         self._generations = generations
+        self._is_outdated = is_outdated
         self._lifetime = timedelta(seconds=seconds)
         self._kept: dict[tuple[str, Period], tuple[datetime, Aggregate]] = {}
 
     def get(self, text: str, period: Period, now: datetime) -> Aggregate | None:
-        """None if no aggregate is kept, or if it has become stale or this process knows a later generation."""
+        """None if no aggregate is kept, or if it has become stale, or this process knows a later generation or has
+        refreshed the tool since."""
         read_at, aggregate = self._kept.get((text, period), (now, None))
         if aggregate is None:
             return None
@@ -105,28 +109,8 @@ class RecentAggregates:
         self._kept[text, aggregate.entry.period] = (read_at, aggregate)
 
     def _is_servable(self, entry: SentimentCacheEntry, now: datetime) -> bool:
-        return entry.generation == self._generations.known(entry.tool_id) and not entry.is_stale(now)
-
-
-class RefreshRequests:
-    """Requests for the refresh of stale tools: at most one message a minute for a tool, from all processes together."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._asked: dict[str, datetime] = {}
-
-    async def request(self, tool_id: str, now: datetime) -> bool:
-        """Whether the caller must send the message. Writes to the store at most once a minute for a tool."""
-        last = self._asked.get(tool_id)
-        if last is not None and timedelta(0) <= now - last < REFRESH_ASKED_EVERY:
-            return False
-        self._asked[tool_id] = now
-        asked = RefreshAsked(tool_id=tool_id, created_at=now, updated_at=now)
-        try:
-            await self._store.create(SENTIMENT_CACHE.name, asked.to_document())
-        except Conflict:
-            return False
-        return True
+        is_current = entry.generation == self._generations.known(entry.tool_id) and not self._is_outdated(entry)
+        return is_current and not entry.is_stale(now)
 
 
 class Reader:
@@ -138,6 +122,7 @@ class Reader:
         generations: Generations,
         counters: Counters,
         completeness: CompletenessReader,
+        announcer: RefreshAnnouncer,
         clock: Clock,
         memory_seconds: float,
     ) -> None:
@@ -148,8 +133,8 @@ class Reader:
         self._counters = counters
         self._completeness = completeness
         self._clock = clock
-        self._recent = RecentAggregates(generations, memory_seconds)
-        self._requests = RefreshRequests(store)
+        self._recent = RecentAggregates(generations, memory_seconds, entries.is_outdated)
+        self._announcer = announcer
         self._computed_at_once = asyncio.Semaphore(_COMPUTED_AT_ONCE)
         self._computing: dict[str, asyncio.Task[ToolEntries]] = {}
 
@@ -169,6 +154,7 @@ class Reader:
             tool = await self._catalog.get(text)
             stored = await self._store.read_many(SENTIMENT_CACHE.name, _keys(tool.tool_id, period))
             found = await self._found(tool, period, now, *stored)
+            await self._announce_stale([found])
             (served,) = await self._with_completeness([found], now)
             if self._is_current(served):
                 self._recent.put(text, served.aggregate, now)
@@ -207,7 +193,9 @@ class Reader:
 
         found = await asyncio.gather(*map(one, tools, stored[::2], stored[1::2]))
         unreadable = tuple(tool.tool_id for tool, each in zip(tools, found, strict=True) if each is None)
-        served = await self._with_completeness([each for each in found if each is not None], now)
+        well = [each for each in found if each is not None]
+        await self._announce_stale(well)
+        served = await self._with_completeness(well, now)
         return Listed(served, unreadable=unreadable)
 
     async def _with_completeness(self, found: Sequence[Found], now: datetime) -> list[Served]:
@@ -236,8 +224,16 @@ class Reader:
             entry, state = (await asyncio.shield(computing))[period], "MISS"
         else:
             state = "STALE" if entry.is_stale(now) else "HIT"
-        refresh = state == "STALE" and await self._requests.request(tool.tool_id, now)
-        return Found(tool, entry, state, refresh)
+        return Found(tool, entry, state)
+
+    async def _announce_stale(self, found: Iterable[Found]) -> None:
+        """A stale entry is served also if its tool cannot be announced: the refresh of all tools comes in any case."""
+        stale = [each.tool.tool_id for each in found if each.state == "STALE"]
+        try:
+            if stale:
+                await self._announcer.announce(stale)
+        except Unavailable as error:
+            log_event(log, logging.WARNING, "refresh_not_announced", tools=len(stale), error=str(error))
 
     def _begin_computing(self, tool: Tool) -> asyncio.Task[ToolEntries]:
         """A separate task, so that a cancelled caller does not cancel the computation for the others."""

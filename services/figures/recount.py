@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from itertools import groupby, islice
 from typing import Any, cast
 
+from models.cache import window_end
 from models.errors import ChangedMeanwhile
 from models.timeline import DirtyHourDocument, HourDocument, Timeline, TimelineDocument, WindowsDocument, WindowTables
 from models.tool import Tool
@@ -113,7 +114,7 @@ class Recount:
         outdated: list[ToolCounts] = []
         for tool_id, document in zip(tool_ids, stored, strict=True):
             of_tool = dirty_hours.get(tool_id, ())
-            windows = None if of_tool else Windows.stored(document, edges_of(recounted.now))
+            windows = None if of_tool else Windows.stored(document, edges_of(window_end(recounted.now)))
             if windows is not None:
                 recounted.windows[tool_id] = windows
             else:
@@ -142,7 +143,7 @@ class Recount:
 
     async def _recount(self, some: Sequence[ToolCounts], recounted: Recounted) -> list[str]:
         """Returns the ids of the tools whose counts another recount has written meanwhile."""
-        edges, failed = edges_of(recounted.now), recounted.failed
+        edges, failed = edges_of(window_end(recounted.now)), recounted.failed
         await self._count(some, recounted)
         applied: list[ToolCounts] = []
         for counts in some:

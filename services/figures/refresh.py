@@ -9,16 +9,15 @@ read, its batches are done all the same.
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from models.cache import FRESH_FOR, PERIODS, SentimentCacheEntry
-from models.errors import InvalidInput, ToolpulseError, UnreadableDocument
+from models.errors import ToolpulseError, UnreadableDocument
 from models.run import MOST_ERRORS_KEPT, Attempt, JobRun
 from models.timeline import Tally
 from models.values import unix_seconds
@@ -27,6 +26,7 @@ from services.figures.entries import Entries, Generations
 from services.figures.metadata import LONGEST_REASON, Metadata
 from services.figures.recount import UNREADABLE, Recount
 from services.logs import log_event, log_unreadable
+from services.mentions.announcing import RefreshAnnouncer, RefreshMessage, batches_of
 from services.mentions.dirty_hours import dirty_hours_of_tools, tools_with_dirty_hours
 from services.ports import Clock, Document, Query, Store, Where, query_all, readable
 from services.runs import rules
@@ -46,48 +46,9 @@ REWRITTEN_AT = FRESH_FOR - REFRESH_SENTIMENT_CACHE.every - timedelta(minutes=1)
 """The age from which an entry is written again although its figures are the same: the next refresh might come after it
 has become stale."""
 
-MOST_TOOLS = 50
-"""The most tools in one batch, which is one message."""
-
 _FIGURES = (*Tally().figures(), "coverage")
 _ENTRIES = Where("period", "in", tuple(PERIODS))
 _PAGE = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class RefreshMessage:
-    """A message of `refresh-tools`: the tools to refresh, either as a batch of a run or because they were stale."""
-
-    tool_ids: tuple[str, ...]
-    run_id: str | None = None
-    batch: str | None = None
-
-    def to_message(self) -> str:
-        of_run = {} if self.run_id is None else {"run_id": self.run_id, "batch": self.batch}
-        return json.dumps({"tool_ids": self.tool_ids, **of_run}, separators=(",", ":"))
-
-    @classmethod
-    def from_message(cls, text: str) -> Self:
-        """Raises InvalidInput for a text that `to_message` never writes."""
-        try:
-            message = json.loads(text)
-            tool_ids, of_run = message["tool_ids"], [message.get("run_id"), message.get("batch")]
-        except (ValueError, TypeError, KeyError) as error:
-            raise InvalidInput("message", "must be a JSON object with tool_ids") from error
-        if not isinstance(tool_ids, list) or not all(isinstance(each, str) and each for each in tool_ids):
-            raise InvalidInput("message", "must have tool_ids, a list of ids")
-        if of_run != [None, None] and not all(isinstance(each, str) for each in of_run):
-            raise InvalidInput("message", "must name run_id and batch together, or neither")
-        return cls(tuple(tool_ids), *of_run)
-
-
-def batches_of(tool_ids: Sequence[str]) -> list[tuple[str, ...]]:
-    return [tuple(tool_ids[start : start + MOST_TOOLS]) for start in range(0, len(tool_ids), MOST_TOOLS)]
-
-
-def refresh_messages(tool_ids: Sequence[str]) -> list[str]:
-    """The messages for tools that were served stale."""
-    return [RefreshMessage(batch).to_message() for batch in batches_of(tool_ids)]
 
 
 @dataclass(slots=True)
@@ -118,6 +79,7 @@ class Refresh:
         entries: Entries,
         generations: Generations,
         counters: Counters,
+        announcer: RefreshAnnouncer,
         clock: Clock,
         new_id: Callable[[], str],
         seconds: Callable[[], float] = time.perf_counter,
@@ -129,6 +91,7 @@ class Refresh:
         self._generations = generations
         self._counters = counters
         self._metadata = Metadata(store, counters)
+        self._announcer = announcer
         self._clock = clock
         self._engine = RunEngine(store, clock, new_id)
         self._seconds = seconds
@@ -175,7 +138,7 @@ class Refresh:
         except UnreadableDocument as error:
             log_unreadable(error)
         if run is None:
-            await self.refresh_tools(message.tool_ids)
+            await self._refresh_announced(message.tool_ids)
             return
         attempt = await self._engine.start(run.run_id, TASK, f"batch:{message.batch}")
         if attempt is not None:
@@ -183,6 +146,13 @@ class Refresh:
         attempts = await self._engine.attempts(run.run_id)
         if len(done_batches(attempts)) == run.batches:
             await self._close(run, attempts)
+
+    async def _refresh_announced(self, tool_ids: Sequence[str]) -> None:
+        began = self._seconds()
+        refreshed = await self.refresh_tools(tool_ids)
+        well = [tool_id for tool_id in tool_ids if tool_id not in refreshed.failed]
+        await self._announcer.refreshed(well, self._seconds() - began)
+        await self._announcer.failed(list(refreshed.failed))
 
     async def refresh_tools(self, tool_ids: Sequence[str]) -> Refreshed:
         refreshed = Refreshed()

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import cast
 
 from models.timeline import DirtyHour, DirtyHourDocument
-from models.values import hour_key, parse_time
+from models.values import format_time, hour_key, parse_time
 from services.ports import Operation, Query, Store, Upsert, Where, query_all
 from services.store.containers import CATALOG
 
@@ -43,9 +43,12 @@ async def dirty_hours_of(store: Store, tool_id: str) -> list[DirtyHourDocument]:
     return await _read(store, Query(_ONLY_DIRTY_HOURS, partition=tool_id, limit=_PAGE))
 
 
-async def tools_with_dirty_hours(store: Store) -> list[str]:
-    """The ids of all tools with dirty hours."""
-    return list(dict.fromkeys(each["pk"] for each in await _read(store, Query(order="by_dirty_hour", limit=_PAGE))))
+async def tools_with_dirty_hours(store: Store, until: datetime | None = None) -> list[str]:
+    """The ids of all tools with dirty hours; with `until`, with hours that were marked dirty last at or before it."""
+    query = Query(order="by_dirty_hour", limit=_PAGE, may_be_stale=until is not None)
+    found = await _read(store, query)
+    since = "" if until is None else format_time(until)
+    return list(dict.fromkeys(each["pk"] for each in found if not since or each["updated_at"] <= since))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ The order of writes lets the next analysis repair a crash, and never lets an out
        next analysis finds a mention that a crash left behind;
     2. mentions are read, then the article is checked to be unchanged, then mentions are written by their ETags;
     3. the hours of all these mentions are marked dirty, also of mentions that were right already: an earlier analysis
-       may have crashed before this step;
+       may have crashed before this step. Then the cache entries of their tools are invalidated, if the caller wants
+       that, and the tools are announced;
     4. tools are read again, also if nothing was written: one may have been merged meanwhile;
     5. the article is replaced by its ETag, or read again if nothing of it changes.
 An article that another writer changed in between is analysed again.
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
@@ -25,6 +26,7 @@ from models.errors import Unavailable
 from models.mention import SentimentScore
 from models.tool import Tool
 from services.mentions.analyzers.port import Analyzer, NotJudged
+from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.dirty_hours import mark_dirty_by_tool
 from services.mentions.scoring import conclude
 from services.mentions.understanding import (
@@ -55,6 +57,10 @@ INLINE = 8
 """Up to so many articles are understood on the event loop, in a millisecond or two; more in a thread."""
 
 
+Invalidate = Callable[[Collection[str]], Awaitable[None]]
+"""Invalidates the cache entries of these tools."""
+
+
 @dataclass(slots=True)
 class WriteReport:
     """The results by article. `failed` has the fingerprint of each failure; the articles in `permanent` would fail at
@@ -71,11 +77,20 @@ class WriteReport:
 
 
 class MentionWriter:
-    def __init__(self, store: Store, catalog: Catalog, watchlist: Watchlist, analyzer: Analyzer, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        catalog: Catalog,
+        watchlist: Watchlist,
+        analyzer: Analyzer,
+        announcer: RefreshAnnouncer,
+        clock: Clock,
+    ) -> None:
         self._store = store
         self._catalog = catalog
         self._watchlist = watchlist
         self._analyzer = analyzer
+        self._announcer = announcer
         self._clock = clock
 
     @property
@@ -87,9 +102,13 @@ class MentionWriter:
     def _version(self) -> Version:
         return self._analyzer.name, self._analyzer.version
 
-    async def write(self, source_ids: Sequence[str], only: frozenset[str] | None = None) -> WriteReport:
+    async def write(
+        self, source_ids: Sequence[str], only: frozenset[str] | None = None, invalidate: Invalidate | None = None
+    ) -> WriteReport:
         """Analyses the articles; with `only`, nothing but their mentions of these tools, or of tools they merged into.
 
+        `invalidate` is called with all tools that these articles mention or mentioned, before the articles are stored
+        as analysed: after a crash in between, the next try calls it again.
         An article that cannot be understood or judged fails alone. Raises Unavailable if the store or the analyzer does
         not answer, or if articles keep changing.
         """
@@ -104,7 +123,7 @@ class MentionWriter:
             analyses = report.not_failed(analyses)
             outdated = no_longer_active(analyses, tools)
             if not outdated:
-                await self._round(analyses, tools, report, whole=only is None)
+                await self._round(analyses, tools, report, invalidate, whole=only is None)
             waiting = [each for each in waiting if each not in report.done and each not in report.failed]
             if not waiting:
                 return report
@@ -155,7 +174,13 @@ class MentionWriter:
             only = more
 
     async def _round(
-        self, analyses: list[ArticleAnalysis], tools: dict[str, Tool], report: WriteReport, *, whole: bool
+        self,
+        analyses: list[ArticleAnalysis],
+        tools: dict[str, Tool],
+        report: WriteReport,
+        invalidate: Invalidate | None,
+        *,
+        whole: bool,
     ) -> None:
         """Each step returns the articles for the next one. An article that another writer changed meanwhile is left
         out: after the round it is neither done nor failed."""
@@ -167,7 +192,10 @@ class MentionWriter:
         for each in analyses:
             each.wanted = wanted_mentions(each, tools, self._version, now)
         analyses = await self._with_mentions_written(analyses, report)
-        await self._mark_dirty(analyses, now)
+        dirty = await self._mark_dirty(analyses, now)
+        if invalidate is not None:
+            await invalidate(frozenset().union(*(each.tool_ids for each in analyses)))
+        await self._announcer.announce(dirty)
         analyses = await self._with_active_tools(analyses, report)
         after = [(each, finished(each, self._version, now, whole=whole)) for each in analyses]
         report.done |= {each.source_id for each in await self._stored(after)}
@@ -240,12 +268,14 @@ class MentionWriter:
                 lost |= {mention.source_id for mention in portion}
         return [each for each in analyses if each.source_id not in lost]
 
-    async def _mark_dirty(self, analyses: Sequence[ArticleAnalysis], now: datetime) -> None:
+    async def _mark_dirty(self, analyses: Sequence[ArticleAnalysis], now: datetime) -> Collection[str]:
+        """The tools whose hours were marked."""
         moments: dict[str, list[datetime]] = {}
         for each in analyses:
             for mention in each.wanted.values():
                 moments.setdefault(mention.tool_id, []).append(mention.published_at)
         await mark_dirty_by_tool(self._store, moments, now)
+        return moments
 
     async def _with_active_tools(self, analyses: list[ArticleAnalysis], report: WriteReport) -> list[ArticleAnalysis]:
         """Leaves out the articles with a tool that is no longer active. A tool that was merged after it was read may

@@ -19,6 +19,7 @@ from services.feeds.budget import Budget
 from services.feeds.claims import IngestMessage
 from services.figures.metadata import last_refreshes
 from services.logs import log_event
+from services.mentions.announcing import RefreshAnnouncer
 from services.ports import Clock, QueueDepth, Queues, Store
 from services.runs.driver import run_message
 from services.topology import INGEST_FEEDS, QUEUES, REANALYZE_TOOLS
@@ -50,6 +51,7 @@ class Upkeep:
         retried_articles: Callable[[datetime], Awaitable[list[str]]],
         overdue_runs: Callable[[datetime, datetime | None], Awaitable[list[str]]],
         announce: Announce,
+        announcer: RefreshAnnouncer,
         budget: Budget,
     ) -> None:
         self._queues = queues
@@ -61,11 +63,16 @@ class Upkeep:
         self._retried_articles = retried_articles
         self._overdue_runs = overdue_runs
         self._announce = announce
+        self._announcer = announcer
         self._budget = budget
 
-    async def announce_overdue(self) -> int:
+    async def announce_overdue(self, *, at_start: bool = False) -> int:
         """Announces what is overdue, at every tick and at the start of a worker. Returns the number of articles."""
-        return await self._overdue_articles.announce(self._clock())
+        articles = await self._overdue_articles.announce(self._clock())
+        tools = await (self._announcer.announce_all() if at_start else self._announcer.announce_overdue())
+        if tools:
+            log_event(log, logging.WARNING, "overdue_tools_announced", tools=len(tools))
+        return articles
 
     async def run(self) -> UpkeepReport:
         depths = tuple(await self._queues.depths(QUEUES))

@@ -49,13 +49,12 @@ class Backfill:
         articles = await self.store.query(ARTICLES.name, query)
         detector = await self.watchlist.detector()
         concerned = await asyncio.to_thread(_concerned, articles.items, detector, tools)
-        report = await self.writer.write(concerned, only=tools)
+        report = await self.writer.write(concerned, only=tools, invalidate=self.generations.raise_all)
         progress = len(articles.items)
         counts = {"articles": progress, "mentions": report.written, "removed": report.removed}
         if articles.next is not None:
             return PageResult({**checkpoint, "after": articles.next}, progress, counts, report.failed)
-        for tool_id in sorted(tools):
-            await self.generations.raise_(tool_id)
+        await self.generations.raise_all(tools)
         return PageResult(None, progress, counts, report.failed, tuple(sorted(tools)))
 
 

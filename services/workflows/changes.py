@@ -16,6 +16,7 @@ from models.run import JobRun
 from models.tool import Tool
 from services.articles.reading import Articles
 from services.feeds.registry import FeedRegistry
+from services.figures.entries import Generations
 from services.mentions.handler import AnalysisFailed
 from services.mentions.writing import MentionWriter
 from services.runs.driver import BACKFILL, DELETE, MERGE, PRIORITIZE, REANALYZE, PageResult, Workflows
@@ -83,6 +84,7 @@ class Deletion:
 
     articles: Articles
     writer: MentionWriter
+    generations: Generations
 
     async def page(self, run: JobRun) -> PageResult:
         source_id = run.subject or ""
@@ -90,15 +92,16 @@ class Deletion:
             await self.articles.delete(source_id)
         except NotFound:
             return PageResult(None, 1)  # the article has expired since
-        written = await self.writer.write([source_id])
+        written = await self.writer.write([source_id], invalidate=self.generations.raise_all)
         for reason in written.failed.values():
             # While a mention is left, a figure still counts the article: the deletion is not done.
             raise AnalysisFailed(f"article {source_id}: {reason}")
         return PageResult(None, 1, {"removed": written.removed})
 
 
-async def delete_article(articles: Articles, workflows: Workflows, article_id: str) -> None:
-    """Deletes the article while the caller waits. Afterwards its mentions and its text are gone. Deleting again changes
-    nothing. Raises NotFound if the article never existed."""
+async def delete_article(articles: Articles, workflows: Workflows, generations: Generations, article_id: str) -> None:
+    """Deletes the article while the caller waits. Afterwards its mentions and its text are gone, and no process serves
+    a figure that counts it. Deleting again changes nothing. Raises NotFound if the article never existed."""
     run = await workflows.accept(DELETE, await articles.source_id_of(article_id))
     await workflows.advance(run.run_id)
+    await generations.known_everywhere()

@@ -22,6 +22,7 @@ from models.run import JobRun
 from models.tool import Tool, ToolReference, normalize_name
 from services.figures.entries import Generations
 from services.figures.recount import Recount
+from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.dirty_hours import mark_dirty
 from services.mentions.understanding import removed
 from services.mentions.writing import UNREADABLE_MENTION, MentionWriter, operation_of
@@ -59,6 +60,7 @@ class Merging:
     store: Store
     catalog: Catalog
     writer: MentionWriter
+    announcer: RefreshAnnouncer
     recount: Recount
     generations: Generations
     clock: Clock
@@ -147,7 +149,8 @@ class Merging:
         """Moves the mentions by these articles. Returns the articles whose mentions stayed, with the reasons."""
         found = await self.store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
         stored = [each for each, article in zip(source_ids, found, strict=True) if article is not None]
-        failed = (await self.writer.write(stored, only=frozenset({source_id, target.tool_id}))).failed
+        tools = frozenset({source_id, target.tool_id})
+        failed = (await self.writer.write(stored, only=tools, invalidate=self.generations.raise_all)).failed
         expired = [each for each, article in zip(source_ids, found, strict=True) if article is None]
         for _ in range(ROUNDS):
             if not expired:
@@ -171,6 +174,8 @@ class Merging:
         tombstones = [removed(each, now) for key, each in of_source.items() if key not in raced]
         raced |= await self._write([each for each in tombstones if each is not of_source[each.source_id]])
         await mark_dirty(self.store, source_id, [each.published_at for each in of_source.values()], now)
+        await self.generations.raise_all([source_id, target.tool_id])
+        await self.announcer.announce([source_id, target.tool_id])
         return sorted(raced)
 
     async def _mentions(self, tool_id: str, ids: Sequence[str], failed: dict[str, str]) -> dict[str, SentimentScore]:

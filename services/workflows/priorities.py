@@ -22,6 +22,7 @@ from services.articles.attributions import further_attributions, is_listed, prio
 from services.articles.contention import ROUNDS, wait_seconds
 from services.articles.merge import with_priority
 from services.articles.observations import observations_of
+from services.figures.entries import Generations
 from services.mentions.understanding import fingerprint
 from services.mentions.writing import MentionWriter
 from services.ports import Clock, Document, Operation, Page, Query, Replace, Store, Where
@@ -42,6 +43,7 @@ class Priorities:
 
     store: Store
     writer: MentionWriter
+    generations: Generations
     clock: Clock
     chance: Callable[[], float] = random.random
 
@@ -63,7 +65,7 @@ class Priorities:
         articles, failed = await self._rewritten(cast("list[ArticleDocument]", found), feed_id, priority)
         # An earlier try may have rewritten articles and died before their analysis: these are found here too.
         outdated = [each["source_id"] for each in articles if has_outdated_figures(each)]
-        report = await self.writer.write(outdated)
+        report = await self.writer.write(outdated, invalidate=self.generations.raise_all)
         counts = {"articles": len(found), "analyzed": len(report.done)}
         is_last = is_further and page.next is None and await self._priority_of(feed_id) in (priority, None)
         following = {"priority": priority, "after": page.next, "of_further_source": is_further}

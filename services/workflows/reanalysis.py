@@ -38,7 +38,7 @@ class Reanalysis:
         query = Query(partition=tool_id, limit=PAGE, after=page_after(run))
         mentions = await self.store.query(MENTIONS.name, query)
         source_ids = [each["source_id"] for each in mentions.items]
-        report = await self.writer.write(source_ids, only=frozenset({tool_id}))
+        report = await self.writer.write(source_ids, only=frozenset({tool_id}), invalidate=self.generations.raise_all)
         counts = {"rescored": report.written, "removed": report.removed}
         if mentions.next is not None:
             return PageResult({"after": mentions.next}, len(source_ids), counts, report.failed)

@@ -9,7 +9,9 @@ import pytest
 
 from services.articles.attributions import chosen_source
 from services.feeds.registry import FeedRegistry
+from services.figures.entries import Generations
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
+from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.handler import AnalysisHandler
 from services.mentions.writing import MentionWriter
 from services.ports import Store
@@ -18,6 +20,7 @@ from services.runs.engine import RunEngine
 from services.tools.catalog import Catalog, Watchlist
 from services.workflows.changes import FeedChanges
 from services.workflows.priorities import Priorities
+from tests.builders import MemoryQueues
 from tests.failing_stores import hesitant
 from tests.functional.articles.world import SettableClock, World, item
 
@@ -34,10 +37,11 @@ async def test_copies_of_a_priority_readings_and_scores_agree(
         await world.add_feed(feed, [item(n, text=f"{feed} says so") for n in range(4)], source_priority=5 + number)
     slow = hesitant(another(), seed)
     catalog = Catalog(slow, clock, lambda: "no tools here")
-    writer = MentionWriter(slow, catalog, Watchlist(catalog, clock), EmbeddedAnalyzer(), clock)
+    announcer = RefreshAnnouncer(slow, MemoryQueues(), clock)
+    writer = MentionWriter(slow, catalog, Watchlist(catalog, clock), EmbeddedAnalyzer(), announcer, clock)
     runs = (f"priority-{number}" for number in itertools.count())
     engine = RunEngine(slow, clock, lambda: next(runs))
-    workflows = Workflows(engine, {PRIORITIZE: Priorities(slow, writer, clock)}, clock)
+    workflows = Workflows(engine, {PRIORITIZE: Priorities(slow, writer, Generations(slow, clock), clock)}, clock)
     changes = FeedChanges(FeedRegistry(slow, clock), workflows)
 
     async def ingested(feed: str) -> None:

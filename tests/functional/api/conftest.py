@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import inspect
 import json
@@ -101,8 +102,10 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, queue_server: Q
 
 @pytest.fixture
 async def app(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
-    """The container that the functions use."""
-    yield await container.get()
+    """The container that the functions use, once it has announced what was left when its worker started."""
+    app = await container.get()
+    await asyncio.gather(*(task for task in asyncio.all_tasks() if "_announce_overdue" in repr(task.get_coro())))
+    yield app
     await container.close()
 
 

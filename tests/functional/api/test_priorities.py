@@ -19,12 +19,15 @@ from services import container
 from services.container import Container
 from services.feeds.lists import apply_yaml
 from services.feeds.registry import FeedRegistry
+from services.figures.entries import Generations
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
+from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.writing import MentionWriter
 from services.runs.driver import PRIORITIZE, Workflows
 from services.runs.engine import RunEngine
 from services.workflows.changes import FeedChanges
 from services.workflows.priorities import Priorities
+from tests.builders import MemoryQueues
 from tests.failing_stores import Crash, mortal, unheard
 from tests.functional.api.conftest import Answer, call
 
@@ -122,8 +125,9 @@ async def test_a_change_that_is_refused_leaves_no_run(ingested: Container) -> No
 async def change_and_die(app: Container, priority: int, writes: int) -> bool:
     """Whether it lived through the change of `bad` and its run."""
     dying = mortal(app.store, writes)
-    writer = MentionWriter(dying, app.tools, app.watchlist, EmbeddedAnalyzer(), app.clock)
-    steps = {PRIORITIZE: Priorities(dying, writer, app.clock)}
+    announcer = RefreshAnnouncer(dying, MemoryQueues(), app.clock)
+    writer = MentionWriter(dying, app.tools, app.watchlist, EmbeddedAnalyzer(), announcer, app.clock)
+    steps = {PRIORITIZE: Priorities(dying, writer, Generations(dying, app.clock), app.clock)}
     workflows = Workflows(RunEngine(dying, app.clock, lambda: uuid.uuid4().hex), steps, app.clock)
     with contextlib.suppress(Crash):
         _, run = await FeedChanges(FeedRegistry(dying, app.clock), workflows).change(

@@ -8,9 +8,11 @@ import pytest
 from models.errors import ChangedMeanwhile
 from services.feeds.budget import Budget
 from services.feeds.schedule import Policy
+from services.mentions.announcing import RefreshAnnouncer, RefreshMessage
+from services.mentions.dirty_hours import mark_dirty
 from services.operations.upkeep import Upkeep
 from services.store.containers import ARTICLES
-from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS
+from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, REFRESH_TOOLS
 from tests.functional.articles.test_floods import flooded, quarantine, quarantined_batch
 from tests.functional.articles.world import World, analysed, item
 
@@ -35,8 +37,25 @@ def upkeep_of(world: World) -> Upkeep:
         _none,
         _no_runs,
         worker.announce,
+        RefreshAnnouncer(world.store, worker.queues, world.clock),
         Budget(world.store, Policy(), world.clock),
     )
+
+
+async def test_tools_whose_refresh_was_lost_are_announced_after_a_minute_or_when_a_worker_starts(world: World) -> None:
+    upkeep, queues = upkeep_of(world), world.worker.queues
+    await mark_dirty(world.store, "a-tool", [world.clock.now], world.clock.now)
+
+    async def announced(*, at_start: bool = False) -> list[str]:
+        await upkeep.announce_overdue(at_start=at_start)
+        return queues.sent.pop(REFRESH_TOOLS, [])
+
+    message = RefreshMessage(("a-tool",)).to_message()
+    assert [await announced(), await announced(at_start=True)] == [[], [message]]
+    world.clock.forward(seconds=59)
+    assert await announced() == []
+    world.clock.forward(seconds=1)
+    assert [await announced(), await announced()] == [[message], []]
 
 
 async def test_an_article_whose_message_was_lost_is_announced_within_two_minutes_and_until_it_is_analysed(

@@ -13,7 +13,9 @@ from services.articles import observations as observations_module
 from services.articles.attempts import due_since
 from services.articles.listing import article_filter
 from services.articles.reading import Articles
+from services.figures.entries import Generations
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
+from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.writing import MentionWriter
 from services.ports import Where
 from services.runs.driver import PRIORITIZE, page_after
@@ -21,6 +23,7 @@ from services.runs.rules import queued
 from services.store.containers import ARTICLES
 from services.tools.catalog import Catalog, Watchlist
 from services.workflows.priorities import Priorities
+from tests.builders import MemoryQueues
 from tests.functional.articles.dying import DyingStore
 from tests.functional.articles.turns import NEVER
 from tests.functional.articles.world import Item, World, item
@@ -279,8 +282,9 @@ async def test_articles_of_earlier_versions_with_more_sources_stay_as_they_are(w
 
 def prioritized(world: World) -> Priorities:
     catalog = Catalog(world.store, world.clock, lambda: "a tool")
-    writer = MentionWriter(world.store, catalog, Watchlist(catalog, world.clock), EmbeddedAnalyzer(), world.clock)
-    return Priorities(world.store, writer, world.clock, lambda: 0.0)
+    watchlist, announcer = Watchlist(catalog, world.clock), RefreshAnnouncer(world.store, MemoryQueues(), world.clock)
+    writer = MentionWriter(world.store, catalog, watchlist, EmbeddedAnalyzer(), announcer, world.clock)
+    return Priorities(world.store, writer, Generations(world.store, world.clock), world.clock, lambda: 0.0)
 
 
 async def reprioritized(world: World, feed_id: str, priority: int) -> None:

@@ -13,9 +13,11 @@ from models.errors import NotFound
 from models.tool import Tool
 from services.figures.entries import Generations
 from services.figures.reader import RecentAggregates, Served
+from services.mentions.announcing import RefreshMessage
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
-from tests.builders import Watch
+from services.topology import REFRESH_TOOLS
+from tests.builders import MemoryQueues, Watch
 from tests.functional.articles.counting import CountingStore
 from tests.functional.figures.conftest import NOW
 from tests.functional.figures.meanwhile import Meanwhile
@@ -40,7 +42,7 @@ async def test_a_miss_computes_saves_all_four_and_the_next_read_is_a_hit(
 ) -> None:
     process = Process(store, watch)
     missed = await process.cache.reader.read(tool.primary_name, "HOUR_24")
-    assert (missed.state, missed.age_seconds, missed.refresh) == ("MISS", 0, False)
+    assert (missed.state, missed.age_seconds) == ("MISS", 0)
     watch.advance(minutes=5)
     totals = {}
     for period in PERIODS:
@@ -107,6 +109,36 @@ async def test_no_older_generation_is_served_by_the_process_that_raised_it_nor_b
         await process.close()
 
 
+async def test_once_a_generation_is_known_everywhere_no_process_serves_an_older_one(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        watch.advance(seconds=seconds)
+
+    here, elsewhere = (Process(store, watch, memory_seconds=2.0, sleep=sleep) for _ in range(2))
+    await elsewhere.cache.reader.read(tool.tool_id, "DAY_7")
+    await here.cache.generations.raise_(tool.tool_id)
+    await here.cache.generations.known_everywhere()
+    served = await elsewhere.cache.reader.read(tool.tool_id, "DAY_7")
+    assert (served.state, served.aggregate.entry.generation, waited) == ("MISS", 1, [2.0])
+    for process in (here, elsewhere):
+        await process.close()
+
+
+async def test_a_process_that_refreshes_a_tool_serves_its_new_figures_at_once(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    process = Process(store, watch, memory_seconds=2.0)
+    assert (await process.cache.reader.read(tool.tool_id, "DAY_7")).aggregate.entry.total_mentions == 2
+    await process.analyse(tool.tool_id, "article-3", Judgement(NOW - timedelta(hours=5), "neutral"))
+    await process.cache.refresh.work(RefreshMessage((tool.tool_id,)))
+    assert (await process.cache.reader.read(tool.tool_id, "DAY_7")).aggregate.entry.total_mentions == 3
+    await process.close()
+
+
 async def test_invalidating_deletes_the_entries_and_keeps_the_generation(
     store: SqliteStore, watch: Watch, tool: Tool
 ) -> None:
@@ -145,24 +177,25 @@ async def test_a_cancelled_reader_does_not_cancel_the_others(store: SqliteStore,
     await process.close()
 
 
-async def test_a_stale_entry_is_served_at_once_and_one_message_a_minute_asks_for_its_refresh(
+async def test_a_stale_entry_is_served_at_once_and_its_tool_is_announced_once_a_minute_by_all_processes(
     store: SqliteStore, watch: Watch, tool: Tool
 ) -> None:
-    here, elsewhere = (Process(store, watch, memory_seconds=2.0) for _ in range(2))
+    queues = MemoryQueues()
+    here, elsewhere = (Process(store, watch, memory_seconds=2.0, queues=queues) for _ in range(2))
     await here.cache.refresh.refresh_tools([tool.tool_id])
     watch.advance(minutes=30)
     fresh = await here.cache.reader.read(tool.tool_id, "DAY_7")
     assert (fresh.state, json.loads(fresh.aggregate.body)["is_stale"]) == ("HIT", False)
     watch.advance(seconds=1)
-    asked = []
+    announced = []
     for seconds in (0, 1, 30, 30, 30):
         watch.advance(seconds=seconds)
         for process in (here, elsewhere):
             served = await process.cache.reader.read(tool.tool_id, "DAY_7")
             assert served.state == "STALE"
             assert json.loads(served.aggregate.body)["is_stale"] is True
-            asked.append(served.refresh)
-    assert asked == [True, False, False, False, False, False, True, False, False, False]
+            announced.append(len(queues.sent[REFRESH_TOOLS]))
+    assert announced == [1, 1, 1, 1, 1, 1, 2, 2, 2, 2]
     await here.cache.refresh.refresh_tools([tool.tool_id])
     again = await here.cache.reader.read(tool.tool_id, "DAY_7")
     assert (again.state, json.loads(again.aggregate.body)["is_stale"]) == ("HIT", False)
@@ -200,7 +233,7 @@ async def test_no_entry_of_an_older_generation_is_kept_in_memory(store: SqliteSt
     process = Process(store, watch)
     old = (await process.cache.reader.read(tool.tool_id, "DAY_7")).aggregate
     generations = Generations(store, watch)
-    memory = RecentAggregates(generations, 2.0)
+    memory = RecentAggregates(generations, 2.0, lambda entry: False)
     memory.put("x", old, NOW)
     assert memory.get("x", "DAY_7", NOW) is old
     await generations.raise_(tool.tool_id)
@@ -247,7 +280,7 @@ async def test_a_stale_entry_is_not_served_if_the_generation_was_raised_as_it_wa
     store: SqliteStore, watch: Watch, tool: Tool
 ) -> None:
     meanwhile = Meanwhile(
-        store, "create", SENTIMENT_CACHE.name, 1, lambda: process.cache.generations.raise_(tool.tool_id)
+        store, "write_many", SENTIMENT_CACHE.name, 1, lambda: process.cache.generations.raise_(tool.tool_id)
     )
     process = Process(meanwhile, watch)
     await process.cache.refresh.refresh_tools([tool.tool_id])

@@ -159,7 +159,7 @@ async def test_mentions_leave_the_windows_as_time_passes_though_only_the_windows
         for period in PERIODS:
             entry = await stored_entry(store, tool.tool_id, period)
             assert entry is not None
-            assert entry.period_end_ts == int(watch.now.timestamp()) // 60 * 60
+            assert entry.period_end_ts == int(watch.now.timestamp()) // 60 * 60 + 60
             await check_entry(store, entry, watch.now)
     await process.close()
 

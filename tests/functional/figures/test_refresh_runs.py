@@ -16,7 +16,8 @@ from models.errors import Unavailable
 from models.run import Attempt, JobRun
 from models.tool import Tool
 from services.figures.entries import Generations
-from services.figures.refresh import Refresh, RefreshMessage
+from services.figures.refresh import Refresh
+from services.mentions.announcing import RefreshMessage
 from services.ports import Document, Query, Where
 from services.runs.engine import RunEngine
 from services.store.containers import CATALOG, MENTIONS, RUNS, SENTIMENT_CACHE

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import itertools
 import uuid
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-from models.cache import PERIODS, CacheGeneration, Period, SentimentCacheEntry, entry_id, percentages
+from models.cache import PERIODS, CacheGeneration, Period, SentimentCacheEntry, entry_id, percentages, window_end
 from models.mention import SentimentScore
 from models.timeline import HourDocument, Tally, WindowsDocument, by_hour, total
 from models.tool import Tool
 from models.values import Sentiment, hour_key
 from services.figures.counts import Windows, edges_of, minutes_of
 from services.figures.figures import Figures
-from services.figures.refresh import RefreshMessage
+from services.mentions.announcing import RefreshAnnouncer, RefreshMessage
 from services.mentions.dirty_hours import dirty_hours_of, mark_dirty
 from services.ports import Clock, Document, Query, Store
 from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE
 from services.tools.catalog import Catalog
+from tests.builders import MemoryQueues
 from tests.functional.articles.dying import Died
 
 POLARITY: dict[Sentiment, float] = {"positive": 0.75, "negative": -0.5, "neutral": 0.03}
@@ -67,13 +69,23 @@ class Judgement:
 class Process:
     """One process of the app on a store, with a memory of its own."""
 
-    def __init__(self, store: Store, clock: Clock, memory_seconds: float = 0.0) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        memory_seconds: float = 0.0,
+        queues: MemoryQueues | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
         numbers = itertools.count()
         start = uuid.uuid4().hex[:12]
         self.store = store
         self.clock = clock
         self.catalog = Catalog(store, clock, lambda: str(uuid.uuid4()))
-        self.cache = Figures.build(store, self.catalog, clock, lambda: f"{start}-{next(numbers)}", memory_seconds)
+        self.queues = queues or MemoryQueues()
+        self.announcer = RefreshAnnouncer(store, self.queues, clock)
+        new_id = lambda: f"{start}-{next(numbers)}"  # noqa: E731
+        self.cache = Figures.build(store, self.catalog, self.announcer, clock, new_id, memory_seconds, sleep)
 
     async def close(self) -> None:
         """Also closes a process that died, which cannot flush any more."""
@@ -178,7 +190,7 @@ async def check_entry(store: Store, entry: SentimentCacheEntry, now: datetime) -
     """Its figures are what its window's mentions say, and its window is the period's."""
     end = entry.period_end_ts
     assert end % 60 == 0
-    assert 0 <= entry.last_updated_ts - end < 60
+    assert 0 < end - entry.last_updated_ts <= 60
     assert entry.last_updated_ts <= now.timestamp()
     assert end - entry.period_start_ts == PERIODS[entry.period].total_seconds()
     until = now + timedelta(seconds=end - now.timestamp())
@@ -213,10 +225,10 @@ async def check_tables(store: Store, tool_id: str, now: datetime) -> None:
         if hour >= since:
             minutes = minutes_of(cast("HourDocument | None", documents.get(f"HOUR:{hour}")))
             assert {at: Tally(*each) for at, each in minutes.items()} == by_minute.get(hour, {}), hour
-    windows = Windows.stored(cast("WindowsDocument | None", documents.get("WINDOWS")), edges_of(now))
+    windows = Windows.stored(cast("WindowsDocument | None", documents.get("WINDOWS")), edges_of(window_end(now)))
     if windows is not None:
         for ended in range(60):
-            end = now.replace(minute=ended, second=0, microsecond=0)
+            end = window_end(now).replace(minute=ended)
             counted = {period: brute_force(mentions, end - span, end) for period, span in PERIODS.items()}
             assert windows.tallies(end) == counted, end
 

@@ -19,6 +19,7 @@ from services.articles.reading import Articles
 from services.figures.entries import Generations
 from services.figures.recount import Recount
 from services.mentions.analyzers.port import Judgement, NotJudged
+from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.handler import AnalysisFailed, AnalysisHandler, source_ids_of
 from services.mentions.writing import MentionWriter
 from services.ports import Query, Store, Where
@@ -31,6 +32,7 @@ from services.workflows.backfill import Backfill
 from services.workflows.changes import Deletion, ToolChanges, delete_article
 from services.workflows.merging import Merging
 from services.workflows.reanalysis import Reanalysis
+from tests.builders import MemoryQueues
 from tests.documents import article, reading
 from tests.failing_stores import Crash, mortal
 
@@ -73,9 +75,10 @@ class Worker:
     changes: ToolChanges
     recount: Recount
     articles: Articles
+    generations: Generations
 
     async def delete(self, source_id: str) -> None:
-        await delete_article(self.articles, self.workflows, source_id)
+        await delete_article(self.articles, self.workflows, self.generations, source_id)
 
 
 class World:
@@ -86,6 +89,7 @@ class World:
         self.store = store
         self.watch = watch
         self.analyzer = Words()
+        self.queues = MemoryQueues()
         self._ids = itertools.count(1)
         self.worker = self.new_worker()
 
@@ -93,22 +97,23 @@ class World:
         store = store or self.store
         catalog = Catalog(store, self.watch, lambda: f"00000000-0000-4000-8000-{next(self._ids):012d}")
         watchlist = Watchlist(catalog, self.watch)
-        writer = MentionWriter(store, catalog, watchlist, self.analyzer, self.watch)
+        announcer = RefreshAnnouncer(store, self.queues, self.watch)
+        writer = MentionWriter(store, catalog, watchlist, self.analyzer, announcer, self.watch)
         recount, generations = Recount(store), Generations(store, self.watch)
         articles = Articles(store, self.watch)
         workflows = Workflows(
             RunEngine(store, self.watch, lambda: f"run-{next(self._ids)}"),
             {
-                DELETE: Deletion(articles, writer),
+                DELETE: Deletion(articles, writer, generations),
                 BACKFILL: Backfill(store, catalog, writer, watchlist, generations),
                 REANALYZE: Reanalysis(store, catalog, writer, recount, generations, self.watch),
-                MERGE: Merging(store, catalog, writer, recount, generations, self.watch),
+                MERGE: Merging(store, catalog, writer, announcer, recount, generations, self.watch),
             },
             self.watch,
         )
         analysis = AnalysisHandler(store, writer, self.watch)
         changes = ToolChanges(catalog, workflows, writer)
-        return Worker(catalog, watchlist, analysis, writer, workflows, changes, recount, articles)
+        return Worker(catalog, watchlist, analysis, writer, workflows, changes, recount, articles, generations)
 
     async def tool(self, name: str, *aliases: str, **fields: Any) -> Tool:
         return await self.worker.catalog.add(new_tool({"name": name, "aliases": list(aliases), **fields}))

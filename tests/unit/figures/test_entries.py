@@ -21,7 +21,7 @@ MADE = NOW - timedelta(days=40)
 
 def test_entries_have_the_counts_of_their_windows_with_generation_and_recounts() -> None:
     hours = TimelineHours(by_day({"2026022110": [2, 1, 0, 900_000], "2026021510": [0, 0, 1, 0]}))
-    minutes = {"2026022120": {"16": [1, 0, 0, 500_000], "17": [1, 0, 0, 500_000]}}
+    minutes = {"2026022120": {"17": [1, 0, 0, 500_000], "18": [1, 0, 0, 500_000]}}
     windows = Windows.summed(edges_of(NOW), hours, minutes, MADE, 9)
     covered = frozenset(f"20260221{hour:02}" for hour in range(24))
     entries = entries_of("vscode", MADE, 3, windows, Shares(covered, NOW), NOW)
@@ -32,15 +32,15 @@ def test_entries_have_the_counts_of_their_windows_with_generation_and_recounts()
     assert (day.positive_percentage, day.negative_percentage, day.neutral_percentage) == (75.0, 25.0, 0.0)
     assert day.average_sentiment == 0.35
     assert (day.tool_id, day.generation, day.recounts) == ("vscode", 3, 9)
-    assert (day.period_start_ts, day.period_end_ts, day.last_updated_ts) == (1771618620, 1771705020, 1771705051)
-    assert day.coverage == round((20 + 17 / 60) / 24, 4)
+    assert (day.period_start_ts, day.period_end_ts, day.last_updated_ts) == (1771618680, 1771705080, 1771705051)
+    assert day.coverage == round((20 + 18 / 60) / 24, 4)
     assert {entry.created_at for entry in entries.values()} == {NOW}
 
 
 def test_the_coverage_of_an_entry_begins_when_its_tool_was_created() -> None:
     windows = Windows.summed(edges_of(NOW), TimelineHours({}), {}, MADE, 0)
     shares = Shares(frozenset({"2026022119", "2026022120"}), NOW)
-    made = NOW.replace(minute=47, second=0) - timedelta(hours=1)
+    made = NOW.replace(minute=48, second=0) - timedelta(hours=1)
     assert entries_of("vscode", made, 0, windows, shares, NOW)["HOUR_1"].coverage == 0.5
     assert entries_of("vscode", MADE, 0, windows, shares, NOW)["HOUR_1"].coverage == 1.0
 
@@ -83,12 +83,12 @@ def test_a_share_has_four_decimals() -> None:
 
 def test_the_shares_of_all_periods_are_of_their_windows_at_one_time() -> None:
     shares = Shares(frozenset({"2026022119", "2026022120"}), NOW)
-    assert shares.seconds["HOUR_1"] == (1771701420, 1771705020)
-    assert [shares.of("HOUR_1", MADE), shares.of("HOUR_24", MADE)] == [1.0, round(77 / 1440, 4)]
-    assert [shares.of("DAY_7", MADE), shares.of("DAY_30", MADE)] == [round(77 / 10_080, 4), round(77 / 43_200, 4)]
+    assert shares.seconds["HOUR_1"] == (1771701480, 1771705080)
+    assert [shares.of("HOUR_1", MADE), shares.of("HOUR_24", MADE)] == [1.0, round(78 / 1440, 4)]
+    assert [shares.of("DAY_7", MADE), shares.of("DAY_30", MADE)] == [round(78 / 10_080, 4), round(78 / 43_200, 4)]
     # A tool that was created within one window only.
-    assert shares.of("HOUR_24", NOW - timedelta(hours=2)) == round(77 / 1440, 4)
-    assert shares.of("HOUR_1", NOW.replace(minute=2, second=0)) == 0.25
+    assert shares.of("HOUR_24", NOW - timedelta(hours=2)) == round(78 / 1440, 4)
+    assert shares.of("HOUR_1", NOW.replace(minute=3, second=0)) == 0.25
     assert shares.of("HOUR_1", MADE) == 1.0
 
 
@@ -99,13 +99,13 @@ async def test_an_hour_is_noted_once_and_counts_from_the_next_read(store: Sqlite
         await noting.note(NOW - timedelta(minutes=60) + timedelta(minutes=minutes))
     assert await store.count(CATALOG.name, partition=CoveredHour.PARTITION) == 1
     shares = await reading.shares(NOW)
-    assert shares.of("HOUR_1", MADE) == round(43 / 60, 4)
+    assert shares.of("HOUR_1", MADE) == round(42 / 60, 4)
     await noting.note(NOW)
     assert (await reading.shares(NOW + timedelta(seconds=59))).of("HOUR_1", MADE) < 1
     later = await reading.shares(NOW + timedelta(seconds=60))
     assert later.of("HOUR_1", MADE) == 1.0
     assert later.of("HOUR_1", NOW) < 0.05
-    assert later.of("HOUR_24", MADE) == round((60 + 18) / 1440, 4)
+    assert later.of("HOUR_24", MADE) == round((60 + 19) / 1440, 4)
 
 
 async def test_hours_that_were_noted_since_the_last_read_count_however_long_ago_that_was(store: SqliteStore) -> None:
@@ -129,7 +129,7 @@ async def test_coverage_is_read_again_when_the_clock_was_set_back(store: SqliteS
     assert (await reading.shares(NOW)).of("HOUR_1", MADE) == 0.0
     before = NOW - timedelta(minutes=2)
     await noting.note(before)
-    assert (await reading.shares(before)).of("HOUR_1", MADE) == round(15 / 60, 4)
+    assert (await reading.shares(before)).of("HOUR_1", MADE) == round(16 / 60, 4)
 
 
 def test_a_covered_hour_is_kept_a_day_longer_than_the_longest_window_needs() -> None:

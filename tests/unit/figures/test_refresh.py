@@ -1,4 +1,4 @@
-"""When a stored entry need not be written again, how a run adds up its batches, and the messages of `refresh-tools`."""
+"""When a stored entry need not be written again, and how a run adds up its batches."""
 
 from __future__ import annotations
 
@@ -8,19 +8,15 @@ from typing import Any
 import pytest
 
 from models.cache import FRESH_FOR, SentimentCacheEntry
-from models.errors import InvalidInput
 from models.run import Attempt
 from services.figures.metadata import LONGEST_REASON
 from services.figures.refresh import (
-    MOST_TOOLS,
     OVERDUE,
     REWRITTEN_AT,
-    RefreshMessage,
     batch_errors,
     can_stay,
     done_batches,
     reason_of,
-    refresh_messages,
     status_of,
     summary,
 )
@@ -151,13 +147,3 @@ def test_fifty_errors_are_kept() -> None:
 
 def test_a_tick_finds_the_run_of_the_tick_before_overdue_though_timers_are_not_exact() -> None:
     assert OVERDUE.total_seconds() == 14 * 60
-
-
-def test_messages_are_read_as_they_are_written_and_nothing_else_is() -> None:
-    for message in (RefreshMessage(("a", "b")), RefreshMessage(("a",), "run", "0001"), RefreshMessage(())):
-        assert RefreshMessage.from_message(message.to_message()) == message
-    assert MOST_TOOLS == 50
-    assert [len(RefreshMessage.from_message(each).tool_ids) for each in refresh_messages(["x"] * 120)] == [50, 50, 20]
-    for text in ("", "[]", "{}", '{"tool_ids": "a"}', '{"tool_ids": [1]}', '{"tool_ids": [], "run_id": "r"}'):
-        with pytest.raises(InvalidInput):
-            RefreshMessage.from_message(text)

@@ -15,12 +15,12 @@ from models.cache import (
     MOST_TOOLS_LISTED,
     PERIOD_BY_HOURS,
     PERIODS,
+    AnnouncedRefresh,
     CacheCounters,
     CacheGeneration,
     CacheMetadata,
     LastRefresh,
     Period,
-    RefreshAsked,
     SentimentCacheEntry,
     Window,
     entry_id,
@@ -91,19 +91,19 @@ def test_another_period_is_refused_with_what_is_allowed(hours: str | None, perio
 @pytest.mark.parametrize(
     ("period", "start"),
     [
-        ("HOUR_1", datetime(2026, 2, 21, 19, 17, tzinfo=UTC)),
-        ("HOUR_24", datetime(2026, 2, 20, 20, 17, tzinfo=UTC)),
-        ("DAY_7", datetime(2026, 2, 14, 20, 17, tzinfo=UTC)),
-        ("DAY_30", datetime(2026, 1, 22, 20, 17, tzinfo=UTC)),
+        ("HOUR_1", datetime(2026, 2, 21, 19, 18, tzinfo=UTC)),
+        ("HOUR_24", datetime(2026, 2, 20, 20, 18, tzinfo=UTC)),
+        ("DAY_7", datetime(2026, 2, 14, 20, 18, tzinfo=UTC)),
+        ("DAY_30", datetime(2026, 1, 22, 20, 18, tzinfo=UTC)),
     ],
 )
-def test_a_window_ends_with_the_minute_and_is_as_long_as_its_period(period: Period, start: datetime) -> None:
-    end = datetime(2026, 2, 21, 20, 17, tzinfo=UTC)
+def test_a_window_ends_at_the_end_of_the_minute_and_is_as_long_as_its_period(period: Period, start: datetime) -> None:
+    end = datetime(2026, 2, 21, 20, 18, tzinfo=UTC)
     assert Window.at(period, NOW) == Window.ending(period, end) == Window(start, end)
 
 
 def test_a_window_in_unix_seconds() -> None:
-    assert Window.at("HOUR_1", NOW).seconds == (1771701420, 1771705020)
+    assert Window.at("HOUR_1", NOW).seconds == (1771701480, 1771705080)
 
 
 def test_an_entry_and_a_generation_are_named_for_their_tool() -> None:
@@ -174,9 +174,9 @@ def test_an_entry_must_not_claim_to_be_of_the_future() -> None:
         entry.require_not_after(NOW - timedelta(seconds=1))
 
 
-def test_a_claim_on_asking_for_a_refresh_expires_after_a_minute() -> None:
-    claim = RefreshAsked(tool_id=TOOL_ID, created_at=NOW, updated_at=NOW)
-    assert (claim.id, claim.ttl_timestamp) == (f"{TOOL_ID}:asked", int(NOW.timestamp()) + 60)
+def test_an_announced_refresh_expires_after_a_minute() -> None:
+    marker = AnnouncedRefresh(tool_id=TOOL_ID, created_at=NOW, updated_at=NOW)
+    assert (marker.id, marker.ttl_timestamp) == (f"{TOOL_ID}:announced", int(NOW.timestamp()) + 60)
 
 
 def test_the_counters_of_an_hour_are_kept_for_two_days() -> None:
@@ -269,9 +269,9 @@ def test_a_minute_must_have_a_count(value: object) -> None:
         CacheCounters.from_document({**CacheCounters.at(NOW).to_document(), "hits_07": value})
 
 
-def test_a_claim_on_a_refresh_is_stored_with_its_tool() -> None:
-    claim = RefreshAsked(tool_id=TOOL_ID, created_at=NOW, updated_at=NOW)
-    assert (claim.entity_type, claim.partition) == ("RefreshAsked", TOOL_ID)
+def test_an_announced_refresh_is_stored_with_its_tool() -> None:
+    marker = AnnouncedRefresh(tool_id=TOOL_ID, created_at=NOW, updated_at=NOW)
+    assert (marker.entity_type, marker.partition) == ("AnnouncedRefresh", TOOL_ID)
 
 
 def test_hours_name_the_periods_too() -> None:

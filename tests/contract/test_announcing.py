@@ -1,0 +1,248 @@
+"""Every change of mentions is counted by the messages that follow from it, on both stores, however senders and
+refreshers interleave, and wherever they die.
+
+Where a test does not move the clock, no marker expires and nothing becomes overdue: the messages alone must do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import random
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import Literal
+
+import pytest
+
+from models.cache import PERIODS, announced_id
+from models.errors import Unavailable
+from models.tool import Tool
+from services.mentions.announcing import FAILED_FOR, OVERDUE, RefreshMessage
+from services.mentions.dirty_hours import dirty_hours_of
+from services.ports import Store
+from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE
+from services.topology import REFRESH_TOOLS
+from tests.builders import MemoryQueues
+from tests.contract.conftest import SettableClock
+from tests.failing_stores import Interrupted
+from tests.functional.articles.dying import Died, DyingStore
+from tests.functional.figures.slow import far
+from tests.functional.figures.world import Judgement, Process, a_tool, check_entry, stored_entry
+
+SEEDS = {"sqlite": 60, "cosmos": 12}
+
+
+class World:
+    """Tools whose mentions change, in any number of processes with one queue."""
+
+    def __init__(self, store: Store, clock: SettableClock) -> None:
+        self.store = store
+        self.clock = clock
+        self.queues = MemoryQueues()
+        self.process = self.new_process(store)
+        self._numbers = itertools.count(1)
+
+    def new_process(self, store: Store) -> Process:
+        return Process(store, self.clock, queues=self.queues)
+
+    async def tool(self) -> Tool:
+        tool = a_tool(next(self._numbers), self.clock.now - timedelta(days=40))
+        await self.store.create(CATALOG.name, tool.to_document())
+        return tool
+
+    async def say(self, process: Process, tool: Tool, published_at: datetime | None = None) -> None:
+        """One more mention of the tool, written as the analysis does it."""
+        judgement = Judgement(published_at or self.clock.now - timedelta(minutes=5), "positive")
+        await process.analyse(tool.tool_id, f"article-{next(self._numbers)}", judgement)
+        await process.announcer.announce([tool.tool_id])
+
+    @property
+    def waiting(self) -> list[str]:
+        return self.queues.sent.setdefault(REFRESH_TOOLS, [])
+
+    async def deliver(self, process: Process | None = None) -> int:
+        """Works on the messages until none waits. How many there were."""
+        number = 0
+        while self.waiting:
+            message = RefreshMessage.from_message(self.waiting.pop(0))
+            await (process or self.process).cache.refresh.work(message)
+            number += 1
+        return number
+
+    async def is_complete(self, tool: Tool) -> None:
+        """The stored entries count every mention, and the next mention would be announced."""
+        assert await dirty_hours_of(self.store, tool.tool_id) == []
+        for period in PERIODS:
+            entry = await stored_entry(self.store, tool.tool_id, period)
+            assert entry is not None
+            await check_entry(self.store, entry, self.clock.now)
+        assert not await self.is_marked(tool)
+
+    async def is_marked(self, tool: Tool) -> bool:
+        marker = await self.store.read(SENTIMENT_CACHE.name, tool.tool_id, announced_id(tool.tool_id))
+        return marker is not None
+
+
+@pytest.fixture
+async def world(store: Store, clock: SettableClock) -> World:
+    return World(store, clock)
+
+
+async def test_one_message_waits_for_a_tool_however_many_mentions_are_written(world: World) -> None:
+    tools = [await world.tool() for _ in range(3)]
+    elsewhere = world.new_process(world.store)
+    for _ in range(3):
+        for tool in tools:
+            await world.say(world.process, tool)
+            await world.say(elsewhere, tool)
+    assert len(world.waiting) == 3
+    assert await world.deliver() == 3
+    for tool in tools:
+        await world.is_complete(tool)
+
+
+async def test_a_mention_that_is_written_at_any_operation_of_a_refresh_is_counted(world: World) -> None:
+    for k in itertools.count():
+        tool = await world.tool()
+        await world.say(world.process, tool)
+        (message,) = world.waiting
+        world.waiting.clear()
+        interrupted = Interrupted(world.store, k, lambda tool=tool: world.say(world.process, tool))  # type: ignore[misc]
+        await world.new_process(interrupted).cache.refresh.work(RefreshMessage.from_message(message))  # type: ignore[arg-type]
+        assert len(world.waiting) <= 2
+        await world.deliver()
+        await world.is_complete(tool)
+        if not interrupted.has_acted:
+            break
+    assert k > 10
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_sender_that_dies_at_any_operation_leaves_a_message_or_an_overdue_tool(
+    world: World, when: Literal["before", "after"]
+) -> None:
+    for k in itertools.count(1):
+        tool = await world.tool()
+        dying = DyingStore(world.store, k, when)
+        with contextlib.suppress(Died):
+            await world.say(world.new_process(dying), tool)
+        is_dirty = bool(await dirty_hours_of(world.store, tool.tool_id))
+        await world.deliver()
+        if await dirty_hours_of(world.store, tool.tool_id):
+            world.clock.forward(int(OVERDUE.total_seconds()))
+            assert await world.process.announcer.announce_overdue() == [tool.tool_id]
+            await world.deliver()
+        if is_dirty:
+            await world.is_complete(tool)
+        if not dying.is_dead:
+            break
+    assert k > 4
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_refresh_that_dies_at_any_operation_is_completed_by_its_message(
+    world: World, when: Literal["before", "after"]
+) -> None:
+    for k in itertools.count(1):
+        tool = await world.tool()
+        await world.say(world.process, tool)
+        (message,) = world.waiting
+        dying = DyingStore(world.store, k, when)
+        try:
+            await world.new_process(dying).cache.refresh.work(RefreshMessage.from_message(message))
+        except Died:
+            await world.say(world.process, tool)
+        await world.deliver()
+        await world.is_complete(tool)
+        if not dying.is_dead:
+            break
+    assert k > 10
+
+
+async def test_a_lost_message_is_sent_again_after_a_minute_or_by_a_worker_that_starts(world: World) -> None:
+    tool, other = await world.tool(), await world.tool()
+    for each in (tool, other):
+        await world.say(world.process, each)
+    world.waiting.clear()
+    await world.say(world.process, tool)
+    assert world.waiting == [], "the marker says that a message waits"
+    assert sorted(await world.new_process(world.store).announcer.announce_all()) == [tool.tool_id, other.tool_id]
+    world.waiting.clear()
+    world.clock.forward(int(OVERDUE.total_seconds()))
+    assert await world.process.announcer.announce_overdue() == [tool.tool_id, other.tool_id]
+    await world.deliver()
+    for each in (tool, other):
+        await world.is_complete(each)
+
+
+async def test_a_message_that_became_poison_is_replaced(world: World) -> None:
+    class Down(DyingStore):
+        async def _do(self, name: str, *arguments: object, half: object = None) -> object:
+            raise Unavailable("the store did not answer")
+
+    tool = await world.tool()
+    await world.say(world.process, tool)
+    message = RefreshMessage.from_message(world.waiting.pop())
+    for _ in range(5):
+        with pytest.raises(Unavailable):
+            await world.new_process(Down(world.store, 1, "before")).cache.refresh.work(message)
+    world.clock.forward(int(OVERDUE.total_seconds()))
+    await world.say(world.process, tool)
+    assert await world.deliver() == 1
+    await world.is_complete(tool)
+
+
+async def test_a_tool_that_cannot_be_refreshed_holds_up_no_other_and_is_left_alone_for_five_minutes(
+    world: World,
+) -> None:
+    bad, good = await world.tool(), await world.tool()
+    await world.store.upsert(CATALOG.name, {"id": "TIMELINE", "pk": bad.tool_id, "hours": "none"})
+    for tool in (bad, good):
+        await world.process.analyse(tool.tool_id, "article", Judgement(world.clock.now, "positive"))
+    await world.process.announcer.announce([bad.tool_id, good.tool_id])
+    await world.say(world.process, bad)
+    assert await world.deliver() == 1, "it does not go round and round"
+    await world.is_complete(good)
+    world.clock.forward(int(FAILED_FOR.total_seconds()) - 1)
+    await world.say(world.process, bad)
+    assert (await world.process.announcer.announce_overdue(), world.waiting) == ([], [])
+    await world.store.delete(CATALOG.name, bad.tool_id, "TIMELINE")
+    world.clock.forward(1)
+    await world.say(world.process, bad)
+    await world.deliver()
+    await world.is_complete(bad)
+
+
+async def test_whatever_senders_and_refreshers_do_at_once_all_mentions_are_counted_in_the_end(
+    kind: str, world: World
+) -> None:
+    """Two workers refresh, three write mentions of two tools. Now and then a message is delivered twice."""
+    for seed in range(SEEDS[kind]):
+        chance = random.Random(seed)
+        tools = [await world.tool() for _ in range(2)]
+
+        async def some_time(work: Callable[[], Awaitable[object]], chance: random.Random = chance) -> None:
+            await asyncio.sleep(chance.uniform(0, 0.02))
+            await work()
+
+        async def refresh(chance: random.Random = chance) -> None:
+            process = world.new_process(far(world.store, chance))
+            for _ in range(6):
+                await asyncio.sleep(chance.uniform(0, 0.01))
+                if world.waiting:
+                    message = world.waiting[0] if chance.random() < 0.2 else world.waiting.pop(0)
+                    await process.cache.refresh.work(RefreshMessage.from_message(message))
+
+        async def send(tools: list[Tool] = tools, chance: random.Random = chance) -> None:
+            process = world.new_process(far(world.store, chance))
+            for _ in range(4):
+                await asyncio.sleep(chance.uniform(0, 0.01))
+                await world.say(process, chance.choice(tools))
+
+        await asyncio.gather(*(some_time(refresh) for _ in range(2)), *(some_time(send) for _ in range(3)))
+        await world.deliver()
+        for tool in tools:
+            if await world.store.count(MENTIONS.name, (), tool.tool_id):
+                await world.is_complete(tool)

@@ -27,7 +27,10 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-COSMOS_SERVER = ROOT / "tests" / "cosmos_server"
+SERVERS = {
+    ROOT / "tests" / "cosmos_server": "the Cosmos-compatible test server",
+    ROOT / "tests" / "azurite": "Azurite, the emulator of Azure Storage",
+}
 FLOOR = (3, 11)
 ALL_CORES = ["--numprocesses=auto", "--dist=worksteal"]
 FAST = ["tests/unit", "tests/properties", "tests/infra", "--ignore=tests/infra/tools", "-m", "not slow"]
@@ -127,17 +130,17 @@ def install(folder: Path, requirements: Path) -> None:
         )
 
 
-def set_up_cosmos_server() -> None:
-    """Installs the Cosmos-compatible test server if there is Node. Without Node the contract suite reports it."""
+def set_up_servers() -> None:
+    """Installs the servers of the contract tests if there is Node. Without Node the contract suite reports it."""
     npm = shutil.which("npm")
-    lock = COSMOS_SERVER / "package-lock.json"
-    stamp = COSMOS_SERVER / "node_modules" / ".installed"
-    if npm is None or is_current(stamp, fingerprint(lock)):
-        return
-    say("Installing the Cosmos-compatible test server ...")
-    if subprocess.run([npm, "ci", "--no-audit", "--no-fund"], cwd=COSMOS_SERVER, check=False).returncode:
-        raise SystemExit("npm ci failed: see its output above.")
-    stamp.write_text(fingerprint(lock))
+    for folder, name in SERVERS.items():
+        lock, stamp = folder / "package-lock.json", folder / "node_modules" / ".installed"
+        if npm is None or is_current(stamp, fingerprint(lock)):
+            continue
+        say(f"Installing {name} ...")
+        if subprocess.run([npm, "ci", "--no-audit", "--no-fund"], cwd=folder, check=False).returncode:
+            raise SystemExit("npm ci failed: see its output above.")
+        stamp.write_text(fingerprint(lock))
 
 
 def become(command: list[str]) -> None:
@@ -169,7 +172,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def test(arguments: list[str]) -> None:
     python = set_up(development=True)
-    set_up_cosmos_server()
+    set_up_servers()
     options = [each for each in arguments if each != "--fast"]
     if options != arguments:
         options = [*FAST, *ALL_CORES, *options]

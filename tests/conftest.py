@@ -11,7 +11,7 @@ from hypothesis import settings
 
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
-from tests.contract import cosmos_server
+from tests.contract import azurite, cosmos_server
 from tests.documents import NOW
 
 
@@ -32,8 +32,8 @@ def _stay_on_this_machine(event: str, arguments: tuple[Any, ...]) -> None:
 sys.addaudithook(_stay_on_this_machine)
 
 
-def pytest_report_header() -> str:
-    return cosmos_server.notice()
+def pytest_report_header() -> list[str]:
+    return [cosmos_server.notice(), azurite.notice()]
 
 
 # A run finds what the run before found, on every machine. To look for more: --hypothesis-profile=search

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
     from azure.storage.queue.aio import QueueClient, QueueServiceClient
 
+API_VERSION = "2024-11-04"
+"""Of Storage's REST interface. The SDK would send its newest, which Azurite refuses until it knows that version."""
 _POISON = "-poison"
 _PAGE = 32
 # Longer than the redrive of one page, so that no other reader gets a message in between.
@@ -137,6 +139,7 @@ class StorageQueues:
         from azure.storage.queue.aio import QueueServiceClient
 
         options: dict[str, Any] = {
+            "api_version": API_VERSION,
             **{"retry_total": 2, "initial_backoff": 1, "increment_base": 1, "random_jitter_range": 1},
             **{"connection_timeout": self._timeout_seconds, "read_timeout": self._timeout_seconds},
         }

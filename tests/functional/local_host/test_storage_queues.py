@@ -1,10 +1,8 @@
 """The Queues port over the wire: the adapter and Microsoft's own client, against the local host's Storage interface."""
 
 import asyncio
-import base64
 import time
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
 
 import pytest
 import pytest_asyncio
@@ -15,7 +13,7 @@ from azure.storage.queue.aio import QueueServiceClient
 
 from models.errors import InvalidInput, Unavailable
 from scripts.local_host.storage_rest import connection_string
-from services.ports import QueueDepth, Queues
+from services.ports import Queues
 from services.queues.storage import StorageQueues
 from tests.functional.local_host.sample import Sample
 
@@ -42,114 +40,9 @@ async def queues(sample: Sample) -> AsyncIterator[Queues]:
     await queues.close()
 
 
-async def filled(service: QueueServiceClient, name: str, *texts: str) -> None:
-    queue = await service.create_queue(name)
-    for text in texts:
-        await queue.send_message(text)
-
-
-async def test_a_message_is_sent_as_the_functions_read_it_and_creates_a_missing_queue(
-    service: QueueServiceClient, queues: Queues
-) -> None:
-    for _ in range(2):
-        await queues.send("one", ["\r\n" + TRICKY])
-    received = [each.content async for each in service.get_queue_client("one").receive_messages()]
-    assert [base64.b64decode(each).decode() for each in received] == ["\r\n" + TRICKY] * 2
-
-
-async def test_every_one_of_many_messages_is_sent_once(service: QueueServiceClient, queues: Queues) -> None:
-    texts = [f"message {n}" for n in range(70)]
-    await queues.send("one", texts)
-    received = [each.content async for each in service.get_queue_client("one").receive_messages(messages_per_page=32)]
-    assert sorted(base64.b64decode(each).decode() for each in received) == sorted(texts)
-    await queues.send("two", [])
-    assert await queues.depths(["two"]) == [QueueDepth("two", 0, 0)]
-
-
-async def test_a_delayed_message_is_hidden_until_whole_seconds_have_passed(
-    service: QueueServiceClient, queues: Queues
-) -> None:
-    await queues.send("one", ["late"], delay_seconds=0.2)
-    assert await queues.depths(["one"]) == [QueueDepth("one", 1, 0)]
-    assert await service.get_queue_client("one").receive_message() is None
-    await asyncio.sleep(1.1)
-    assert await service.get_queue_client("one").receive_message() is not None
-
-
 async def test_a_sent_message_is_worked_on(sample: Sample, queues: Queues) -> None:
     await queues.send("work", ["record sent by a service"])
     await sample.until(lambda: sample.recorded(text="record sent by a service"))
-
-
-@pytest.mark.parametrize(("text", "delay"), [("x" * (48 * 1024 + 1), 0), ("x", -1), ("x", 7 * 24 * 3600 + 1)])
-async def test_what_no_queue_takes_is_refused_before_anything_is_sent(queues: Queues, text: str, delay: float) -> None:
-    with pytest.raises(InvalidInput):
-        await queues.send("one", ["x", text], delay_seconds=delay)
-    assert await queues.depths(["one"]) == [QueueDepth("one", 0, 0)]
-
-
-async def test_depths_come_in_the_order_asked_and_a_missing_queue_is_empty(
-    service: QueueServiceClient, queues: Queues
-) -> None:
-    await filled(service, "one", "a", "b", "c")
-    await filled(service, "one-poison", "d")
-    await filled(service, "two-poison", "e", "f")
-    assert await queues.depths(["two", "one", "none"]) == [
-        QueueDepth("two", 0, 2),
-        QueueDepth("one", 3, 1),
-        QueueDepth("none", 0, 0),
-    ]
-    assert await queues.depths([]) == []
-
-
-async def test_a_hidden_message_still_counts(service: QueueServiceClient, queues: Queues) -> None:
-    await filled(service, "one", "a")
-    assert await service.get_queue_client("one").receive_message() is not None
-    assert await queues.depths(["one"]) == [QueueDepth("one", 1, 0)]
-
-
-async def test_the_oldest_message_is_that_which_was_sent_first_of_those_that_wait(
-    service: QueueServiceClient, queues: Queues
-) -> None:
-    assert await queues.oldest("none") is None
-    await filled(service, "one", "a")
-    first = await queues.oldest("one")
-    assert first is not None
-    assert abs(first - datetime.now(UTC)) < timedelta(seconds=60)
-    await asyncio.sleep(1.1)
-    await service.get_queue_client("one").send_message("b")
-    assert await queues.oldest("one") == first
-    assert await service.get_queue_client("one").receive_message(visibility_timeout=2) is not None
-    second = await queues.oldest("one")
-    assert second is not None
-    assert second > first
-    await asyncio.sleep(2.1)
-    assert await queues.oldest("one") == first, "it waits behind the younger one"
-    await service.get_queue_client("one").clear_messages()
-    await queues.send("one", ["c"], delay_seconds=30)
-    assert await queues.oldest("one") is None
-
-
-async def test_a_peek_reads_what_the_functions_read_and_changes_nothing(
-    service: QueueServiceClient, queues: Queues
-) -> None:
-    await filled(service, "one-poison", base64.b64encode(b"\r\n" + TRICKY.encode()).decode(), "not base64!", TRICKY)
-    for _ in range(2):
-        assert await queues.peek_poison("one", 32) == ["\r\n" + TRICKY, "not base64!", TRICKY]
-    assert await queues.peek_poison("one", 1) == ["\r\n" + TRICKY]
-    assert await queues.peek_poison("none", 32) == []
-
-
-async def test_redrive_moves_messages_as_they_are_up_to_the_limit(service: QueueServiceClient, queues: Queues) -> None:
-    texts = [TRICKY, *(f"message {n}" for n in range(69))]
-    await filled(service, "one-poison", *texts)
-    assert await queues.redrive("one", 40) == 40
-    assert await queues.depths(["one"]) == [QueueDepth("one", 40, 30)]
-    assert await queues.redrive("one", 1000) == 30
-    assert await queues.redrive("one", 1000) == 0
-    assert await queues.redrive("none", 5) == 0
-    received = [each.content async for each in service.get_queue_client("one").receive_messages(messages_per_page=32)]
-    assert received == texts
 
 
 async def test_a_redriven_message_is_worked_on_again(sample: Sample, queues: Queues) -> None:
@@ -159,14 +52,6 @@ async def test_a_redriven_message_is_worked_on_again(sample: Sample, queues: Que
     assert await queues.redrive("work", 1) == 1
     await sample.until_count("work-poison", 1)
     assert [each["count"] for each in sample.recorded(text="fail redriven")] == [1, 2, 3, 4, 5] * 2
-
-
-@pytest.mark.parametrize("limit", [0, 33])
-async def test_limits_are_checked(queues: Queues, limit: int) -> None:
-    with pytest.raises(InvalidInput):
-        await queues.peek_poison("one", limit)
-    with pytest.raises(InvalidInput):
-        await queues.redrive("one", 0)
 
 
 async def test_no_response_differs_from_no_messages(unused_tcp_port: int) -> None:

@@ -1,0 +1,65 @@
+"""Azurite, Microsoft's emulator of Azure Storage: its queue service, started here.
+
+Without it, its half of the contract of the queues is not collected, as pytest's header says;
+TOOLPULSE_REQUIRE_AZURITE=1 makes that an error.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from scripts.local_host.storage_rest import connection_string
+
+FOLDER = Path(__file__).resolve().parents[1] / "azurite"
+_QUEUES = FOLDER / "node_modules" / "azurite" / "dist" / "src" / "queue" / "main.js"
+PUBLISHED_PORT = 10001
+"""The port that UseDevelopmentStorage=true means."""
+_READY = "successfully listens on "
+
+
+def available() -> bool:
+    there = shutil.which("node") is not None and _QUEUES.is_file()
+    if not there and os.environ.get("TOOLPULSE_REQUIRE_AZURITE") == "1":
+        raise RuntimeError("TOOLPULSE_REQUIRE_AZURITE=1, but there is no Azurite: run `npm ci` in tests/azurite")
+    return there
+
+
+def notice() -> str:
+    return "queues: npm azurite" if available() else "queues: no Azurite (`npm ci` in tests/azurite brings it)"
+
+
+@contextmanager
+def running(port: int = 0) -> Iterator[str]:
+    """The connection string of a running Azurite; of one that was started by others if it has the port."""
+    if port and _is_served(port):
+        yield connection_string(f"http://127.0.0.1:{port}")
+        return
+    node = shutil.which("node")
+    assert node is not None
+    arguments = ["--queuePort", str(port), "--inMemoryPersistence", "--silent", "--disableTelemetry"]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(
+            [node, str(_QUEUES), *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        ) as process,
+    ):
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                if _READY in line:
+                    yield connection_string(line.partition(_READY)[2].strip())
+                    return
+            raise RuntimeError(f"Azurite ended with {process.wait()}")
+        finally:
+            process.terminate()
+            process.wait(10)
+
+
+def _is_served(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -41,13 +41,18 @@ REQUEST_UNITS: Final = Metric("toolpulse.store.request_units", "counter", "{RU}"
 OPERATIONS: Final = Metric("toolpulse.store.operations", "counter", "{operation}", "Operations, by container")
 RETRIES: Final = Metric("toolpulse.store.retries", "counter", "{retry}", "Requests tried again, by container")
 THROTTLES: Final = Metric("toolpulse.store.throttles", "counter", "{response}", "Responses 429, by container")
+WAITED: Final = Metric("toolpulse.store.waited", "counter", "s", "Waits for a busy store, by container")
 QUEUE_MESSAGES: Final = Metric("toolpulse.queue.messages", "gauge", "{message}", "Messages waiting, by queue")
 QUEUE_POISON: Final = Metric("toolpulse.queue.poison", "gauge", "{message}", "Poison messages, by queue")
+PENDING: Final = Metric("toolpulse.articles.pending", "gauge", "{article}", "Articles whose analysis is due")
+FAILED: Final = Metric("toolpulse.articles.failed", "gauge", "{article}", "Articles whose analysis was given up")
 SENT: Final = Metric("toolpulse.queue.sent", "counter", "{message}", "Messages sent, by queue")
 REFRESH_AGE: Final = Metric("toolpulse.refresh.age", "gauge", "s", "Time since the last refresh of all tools ended")
 CACHE_READS: Final = Metric("toolpulse.cache.reads", "counter", "{read}", "Reads of aggregates, by result")
+CACHE_ERRORS: Final = Metric("toolpulse.cache.errors", "counter", "{error}", "Reads and refreshes of tools that failed")
 FETCHES: Final = Metric("toolpulse.feed.fetches", "counter", "{fetch}", "Fetches of feeds, by outcome")
 FETCH_DURATION: Final = Metric("toolpulse.feed.fetch_duration", "histogram", "ms", "Time to fetch a feed")
+HOSTS_COOLING: Final = Metric("toolpulse.hosts.cooling", "gauge", "{host}", "Failing hosts, whose feeds are left out")
 ARTICLES: Final = Metric("toolpulse.articles.ingested", "counter", "{article}", "New articles stored")
 INVOCATIONS: Final = Metric("toolpulse.invocations", "histogram", "ms", "Time of invocations, by function and outcome")
 
@@ -56,13 +61,18 @@ METRICS: Final = (
     OPERATIONS,
     RETRIES,
     THROTTLES,
+    WAITED,
     QUEUE_MESSAGES,
     QUEUE_POISON,
+    PENDING,
+    FAILED,
     SENT,
     REFRESH_AGE,
     CACHE_READS,
+    CACHE_ERRORS,
     FETCHES,
     FETCH_DURATION,
+    HOSTS_COOLING,
     ARTICLES,
     INVOCATIONS,
 )
@@ -71,6 +81,7 @@ OF_THE_STORE: Final = {
     OPERATIONS: "operations",
     RETRIES: "retries",
     THROTTLES: "throttles",
+    WAITED: "waited_seconds",
 }
 """The metrics that are read from the counters of the store on Cosmos DB, with the names of the counters."""
 PREFIX: Final = "toolpulse."

@@ -6,7 +6,12 @@ The stored `analysis_due_since` of an article is the truth; a message that is lo
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+from services.logs import log_event
+
+log = logging.getLogger("toolpulse.ingestion")
 
 Send = Callable[[Sequence[str]], Awaitable[None]]
 
@@ -39,6 +44,7 @@ class Announcements:
         source_ids, self._waiting = self._waiting, {}
         self._under_way, self._next = self._next, None
         await self._send(list(source_ids))
+        log_event(log, logging.DEBUG, "articles_announced", articles=len(source_ids))
 
 
 def _no_report(task: asyncio.Task[None]) -> None:

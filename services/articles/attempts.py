@@ -18,6 +18,7 @@ from models.observation import attempt_key
 from models.operations import CoveredHour, IngestionTotals, within
 from models.run import FETCH_FEED, Attempt, attempt_id
 from models.values import format_time, hour_key
+from services import telemetry
 from services.articles.entries import Ingested
 from services.feeds.leases import Lease
 from services.feeds.outcome import Counted, Failure
@@ -174,6 +175,10 @@ def log_outcome(before: Feed, feed: Feed, attempt: Attempt, ingested: Ingested, 
         log_event(log, level, name, feed_id=feed.feed_id, **fields)
 
     took = attempt.duration_ms or 0
+    if attempt.task_name == FETCH_FEED:
+        telemetry.record(telemetry.FETCHES, outcome=attempt.error_type or "succeeded")
+        telemetry.record(telemetry.FETCH_DURATION, took)
+    telemetry.record(telemetry.ARTICLES, attempt.articles_new or 0)
     if attempt.status == "SUCCEEDED":
         found, new = attempt.articles_found, attempt.articles_new
         status = attempt.status_code

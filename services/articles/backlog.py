@@ -14,7 +14,7 @@ from datetime import datetime
 
 from models.errors import ToolpulseError
 from models.values import parse_time
-from services import deadline
+from services import deadline, telemetry
 from services.ports import Query, Store, Where
 from services.store.containers import ARTICLES
 
@@ -89,6 +89,8 @@ class BacklogReader:
         failed = await self._store.count(ARTICLES.name, _FAILED)
         oldest = (await self._store.query(ARTICLES.name, Query(order="by_analysis_due", limit=1))).items
         since = parse_time(oldest[0]["analysis_due_since"]) if oldest else None
+        telemetry.record(telemetry.PENDING, max(pending, len(oldest)))
+        telemetry.record(telemetry.FAILED, failed)
         return Backlog(max(pending, len(oldest)), failed, since)
 
     async def _read_and_keep(self) -> Backlog:

@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from models.errors import ChangedMeanwhile, Conflict
 from models.host import HostState, host_id
 from models.values import unix_seconds
+from services import telemetry
 from services.fetch.addresses import checked_url, host_key
 from services.fetch.hosts import HostReport
 from services.ports import Query, Store, listed_documents, query_all, readable
@@ -88,6 +89,7 @@ class HostStates:
         """One query within one partition."""
         states = [each for each in await self._all() if each.open_until is not None]
         closed = frozenset(each.host for each in states if is_cooling(each, now))
+        telemetry.record(telemetry.HOSTS_COOLING, len(closed))
         return Cooling(closed, frozenset(each.host for each in states) - closed)
 
     async def note(self, now: datetime) -> None:

@@ -86,9 +86,13 @@ class Leases:
         for _ in range(TRIES):
             now = self._clock()
             if document is None or document.get("claim_id") != run_id:
+                log_event(log, logging.DEBUG, "feed_skipped", run_id=run_id, reason="gone, or of another run")
                 return None
             feed = cast(FeedDocument, document)
             if _is_at_work(feed, run_id, attempt_no, now):
+                log_event(
+                    log, logging.DEBUG, "feed_skipped", feed_id=feed["feed_id"], reason="another delivery works on it"
+                )
                 return AtWork(feed["feed_id"])
             wanted = even_disabled or feed["enabled"]
             after = _acquired(feed, run_id, attempt_no, task_name, now) if wanted else _released(feed, now)

@@ -20,6 +20,7 @@ from dataclasses import replace
 import httpx
 from yarl import URL
 
+from services import telemetry
 from services.fetch.addresses import (
     checked_url,
     host_key,
@@ -99,6 +100,17 @@ class Fetcher:
 
     async def fetch(self, request: FetchRequest) -> FetchResult:
         """The outcome after all tries. A cancelled call releases its connection and its slot."""
+        with telemetry.span("fetch", kind="client") as span:
+            url = checked_url(request.url)
+            span.set("server.address", url.raw_host or "" if isinstance(url, URL) else "")
+            result = await self._fetch(request)
+            span.set("toolpulse.fetch.status", result.status.value)
+            span.set("toolpulse.fetch.attempts", result.attempts)
+            if result.status_code is not None:
+                span.set("http.response.status_code", result.status_code)
+            return result
+
+    async def _fetch(self, request: FetchRequest) -> FetchResult:
         agent = next(self._agents)
         spent, attempt = 0.0, 0
         failed: FetchResult | None = None

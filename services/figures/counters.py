@@ -12,6 +12,7 @@ from typing import Literal, TypedDict
 from models.cache import COUNTER_KINDS, METADATA_PARTITION, CacheCounters, CounterKind, minute_field
 from models.errors import InvalidInput, NotFound
 from models.operations import CacheTotals
+from services import telemetry
 from services.counting import FLUSHED_EVERY_SECONDS, Counts, CountWriter
 from services.ports import Clock, Store, readable
 from services.store.containers import SENTIMENT_CACHE
@@ -51,12 +52,14 @@ class Counters:
             self._totals["cache_stale"] += 1
         self._totals["read_microseconds"] += int(seconds * 1_000_000)
         self._by_shortest_bound[bisect_left(_BOUNDS_SECONDS, seconds)] += 1
+        telemetry.record(telemetry.CACHE_READS, result=state)
 
     def errors(self, number: int) -> None:
         """Counts reads that failed, or failed attempts to refresh a tool."""
         if number:
             self._count("errors", number)
             self._totals["error_count"] += number
+            telemetry.record(telemetry.CACHE_ERRORS, number)
 
     @contextmanager
     def failures(self) -> Iterator[None]:

@@ -148,7 +148,7 @@ class Reader:
         recent = self._recent.get(text, period, now)
         if recent is not None:
             aggregate = recent.with_completeness(await self._completeness.of_all(), now)
-            self._counters.read("HIT", time.perf_counter() - started)
+            self._note(aggregate.entry, "HIT", time.perf_counter() - started)
             return Served(aggregate, "HIT", aggregate.entry.age_seconds(now))
         for _ in range(_TRIES):
             tool = await self._catalog.get(text)
@@ -158,7 +158,7 @@ class Reader:
             (served,) = await self._with_completeness([found], now)
             if self._is_current(served):
                 self._recent.put(text, served.aggregate, now)
-                self._counters.read(served.state, time.perf_counter() - started)
+                self._note(served.aggregate.entry, served.state, time.perf_counter() - started)
                 return served
         raise Unavailable(f"the figures of {text} keep changing", retry_after=1.0)
 
@@ -176,9 +176,13 @@ class Reader:
             served = await self._read_all(tools, period, now)
             if all(map(self._is_current, served.items)):
                 for each in served.items:
-                    self._counters.read(each.state, (time.perf_counter() - started) / len(tools))
+                    self._note(each.aggregate.entry, each.state, (time.perf_counter() - started) / len(tools))
                 return served
         raise Unavailable("the figures of some tool keep changing", retry_after=1.0)
+
+    def _note(self, entry: SentimentCacheEntry, state: State, seconds: float) -> None:
+        self._counters.read(state, seconds)
+        log_event(log, logging.DEBUG, "cache_read", tool_id=entry.tool_id, period=entry.period, state=state)
 
     async def _read_all(self, tools: Sequence[Tool], period: Period, now: datetime) -> Listed[Served]:
         keys = [key for tool in tools for key in _keys(tool.tool_id, period)]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from models.values import unix_seconds
+from services import telemetry
 from services.articles.overdue import OverdueArticles, OverdueIngestion
 from services.articles.quarantine import QuarantinedBatches
 from services.articles.writing import Announce
@@ -77,7 +78,10 @@ class Upkeep:
     async def run(self) -> UpkeepReport:
         depths = tuple(await self._queues.depths(QUEUES))
         now = self._clock()
-        log_event(log, logging.INFO, "refresh_age", seconds=await self._refresh_age(now))
+        age = await self._refresh_age(now)
+        log_event(log, logging.INFO, "refresh_age", seconds=age)
+        if age is not None:
+            telemetry.record(telemetry.REFRESH_AGE, age)
         await self._quarantined.clean_up()
         await self._budget.correct(now)
         articles = await self.announce_overdue()
@@ -94,6 +98,8 @@ class Upkeep:
         for depth in depths:
             level = logging.ERROR if depth.poison else logging.INFO
             log_event(log, level, "queue_depth", queue=depth.name, messages=depth.messages, poison=depth.poison)
+            telemetry.record(telemetry.QUEUE_MESSAGES, depth.messages, queue=depth.name)
+            telemetry.record(telemetry.QUEUE_POISON, depth.poison, queue=depth.name)
         return UpkeepReport(depths, articles, tuple(batches), tuple(runs))
 
     async def _refresh_age(self, now: datetime) -> int | None:

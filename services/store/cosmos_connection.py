@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from models.errors import InvalidInput, Unavailable
 from services import deadline, telemetry
+from services.logs import log_event
 from services.store.containers import CONTAINERS
 from services.store.cosmos_errors import NOT_DONE, of_batch, passes, status_of, unavailable, wait_after
 from services.store.cosmos_items import Item, Sql
@@ -40,7 +42,10 @@ CONNECT_SECONDS, RESPONSE_SECONDS = 5, 10
 MOST_CONNECTIONS = 100  # of aiohttp's pool; the SDK does not change it
 BULK_REQUESTS = 80  # in flight for bulk calls and background work, so that a person's request finds a connection
 PARALLEL = 16  # of one bulk call
+WAIT_WORTH_A_LINE_SECONDS = 0.1
 ASKED_AGAIN_SECONDS = 1.0  # how soon a change of the pace is seen
+
+log = logging.getLogger("toolpulse.store")
 
 _CONTAINER_IN_URL = re.compile(r"/colls/([^/?]+)")
 
@@ -248,6 +253,8 @@ class Connection:
                 unsure = unsure or status not in NOT_DONE
             counters.retries += 1
             counters.waited_seconds += wait
+            fields = {"container": container, "status": status, "attempt": attempt, "wait_ms": round(wait * 1000)}
+            log_event(log, logging.DEBUG, "store_request_retried", **fields)
             if is_refused and patience is not None:
                 ends += wait
             await asyncio.sleep(wait)
@@ -271,6 +278,8 @@ class Connection:
                 raise Unavailable(f"{container}: Cosmos DB is busy until the deadline", retry_after=1.0) from error
         waited = clock() - began
         self.counters[container].waited_seconds += waited
+        if waited >= WAIT_WORTH_A_LINE_SECONDS:
+            log_event(log, logging.DEBUG, "store_turn_awaited", container=container, wait_ms=round(waited * 1000))
         reserved = pace.reserve()
         try:
             yield waited

@@ -2,12 +2,54 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
+from aiohttp import web
 
+from services.telemetry import METRICS, OF_THE_STORE
 from tests.functional.telemetry.ingestion_endpoint import Endpoint, ingestion_endpoint
 from tests.hosting import running_host
+
+FEED = """<?xml version="1.0"?><rss version="2.0"><channel><title>News</title>
+<item><guid>1</guid><title>Moorlight is a great and wonderful tool for everybody</title>
+<link>https://news.example/1</link></item></channel></rss>"""
+
+THROUGH_THE_APP = {
+    *("ingest_due_feeds", "send ingest-feeds", "ingest_feeds", "fetch", "send analyze-articles", "analyze_articles"),
+    *("create_many locators", "batch_many articles", "batch_many mentions"),
+}
+"""What follows from one tick, over two queues."""
+
+DECISIONS = {"feed_parsed", "articles_announced", "cache_read"}
+"""Lines at DEBUG."""
+
+LOCAL = {metric.name for metric in METRICS if metric not in OF_THE_STORE}
+"""All but the metrics of Cosmos DB."""
+
+
+@asynccontextmanager
+async def feed_server() -> AsyncIterator[str]:
+    async def serve(request: web.Request) -> web.Response:
+        return web.Response(text=FEED, content_type="application/rss+xml")
+
+    app = web.Application()
+    app.router.add_get("/feed.xml", serve)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/feed.xml"
+    finally:
+        await runner.cleanup()
+
+
+async def post(session: aiohttp.ClientSession, path: str, body: object) -> None:
+    async with session.post(path, json=body) as answer:
+        assert answer.status < 300, await answer.text()
 
 
 def names_of_the_trace(endpoint: Endpoint, function: str) -> set[str]:
@@ -28,7 +70,9 @@ async def test_an_invocation_and_its_calls_of_the_store_are_one_trace(tmp_path: 
             async with session.post("/admin/functions/ingest_due_feeds?wait=1", json={}) as answer:
                 assert answer.status == 200
             await host.stop()
-            assert "azure.monitor" not in host.printed()
+            printed = host.printed()
+        assert "azure.monitor" not in printed
+        assert not [event for event in DECISIONS if event in printed]
         spans = {each["name"]: each for each in endpoint.spans()}
         assert "query feeds" in names_of_the_trace(endpoint, "list_feeds")
         assert "query feeds" in names_of_the_trace(endpoint, "ingest_due_feeds")
@@ -41,3 +85,29 @@ async def test_an_invocation_and_its_calls_of_the_store_are_one_trace(tmp_path: 
             "get_feed",
             "ingest_due_feeds",
         }
+
+
+async def test_one_trace_goes_from_a_timer_through_the_queues_to_the_mentions_and_all_metrics_are_sent(
+    tmp_path: Path,
+) -> None:
+    async with ingestion_endpoint() as endpoint, feed_server() as feed_url:
+        settings = {**endpoint.settings, "DATA_DIR": str(tmp_path), "ALLOW_PRIVATE_ADDRESSES": "true"}
+        settings["LOG_LEVEL"] = "DEBUG"
+        async with running_host(data=tmp_path, settings=settings) as host, aiohttp.ClientSession(host.url) as session:
+            await post(session, "/api/v1/tools", {"name": "Moorlight"})
+            await post(session, "/api/v1/feeds", {"url": feed_url, "source_name": "News"})
+            await post(session, "/admin/functions/ingest_due_feeds?wait=1", {})
+            async with asyncio.timeout(30):
+                while "articles_analyzed" not in host.printed():  # noqa: ASYNC110 - another process writes it
+                    await asyncio.sleep(0.1)
+            for name in ("refresh_sentiment_cache", "clean_up"):
+                await post(session, f"/admin/functions/{name}?wait=1", {})
+            for path in ("tools/Moorlight/sentiment", "tools/none/sentiment", "health"):
+                async with session.get(f"/api/v1/{path}") as answer:
+                    await answer.read()
+            await host.stop()
+            printed = host.printed()
+        assert {event for event in DECISIONS if f'"event": "{event}"' in printed} == DECISIONS
+        assert names_of_the_trace(endpoint, "ingest_due_feeds") >= THROUGH_THE_APP
+        sent = {each["name"] for each in endpoint.metrics()}
+        assert sent >= LOCAL - {"toolpulse.cache.errors", "toolpulse.hosts.cooling"}

@@ -67,17 +67,15 @@ class StoreTotals(_Totals):
 
 
 class AnalysisTotals(_Totals):
-    """Articles that were analysed for the first time. `seconds_from_seen` is the sum of the times from the first sight
-    of an article to the end of its analysis, `seconds_from_published` from its publication; `within_5_s` counts the
-    articles that were analysed within 5 s after they were first seen."""
+    """Articles that were analysed because they were new or edited. `seconds` is the sum of the times from the sight of
+    an article or edit to the end of its analysis; `within_5_s` counts the articles for which it was 5 s at most."""
 
     ID: ClassVar[str] = "analysis"
     BOUNDS_SECONDS: ClassVar[tuple[int, ...]] = (1, 5, 15, 60, 300)
 
     entity_type: Literal["AnalysisTotals"] = "AnalysisTotals"
     articles: Count = 0
-    seconds_from_seen: Count = 0
-    seconds_from_published: Count = 0
+    seconds: Count = 0
     within_1_s: Count = 0
     within_5_s: Count = 0
     within_15_s: Count = 0

@@ -287,7 +287,7 @@ async def build(
             workflows=workflows,
             figures=figures,
             cache_health=CacheHealth(store, catalog, figures.counters, figures.backlog, clock, clock()),
-            metrics=Metrics(store, feeds, clock, adapter.connections, sources_off),
+            metrics=Metrics(store, figures.backlog, clock, adapter.connections, sources_off),
             claims=Claims(store, engine, settings, enabled, _new_id),
             ingestion=ingestion,
             articles=articles,

@@ -287,9 +287,10 @@ class Health:
         feeds = await self._store.read_many(FEEDS.name, [(name, Feed.ID) for name in names])
         off = [each for each in feeds if each is not None and each.get("kind") in self._sources_off]
         taken = names_taken(self._sources_on, feeds[: len(self._sources_on)])
-        stored = await self._store.count(FEEDS.name, _FEEDS, may_be_stale=True) - len(off)
         enabled = await self._store.count(FEEDS.name, (_ENABLED,), may_be_stale=True)
         enabled -= sum(each["enabled"] for each in off)
+        # If one is enabled, nothing else depends on the number of those that are not.
+        stored = enabled or await self._store.count(FEEDS.name, _FEEDS, may_be_stale=True) - len(off)
         failing = await self._store.count(FEEDS.name, (_ENABLED, _FAILING), may_be_stale=True)
         failing -= sum(each["enabled"] and bool(each.get("consecutive_errors")) for each in off)
         return judge_feeds(FeedCounts(stored, enabled, failing), self._sources_off, taken)

@@ -175,10 +175,11 @@ FEEDS = Container(
     orders={
         "by_priority": (("priority_score", DESCENDING), ("next_fetch_time", ASCENDING)),
         "by_last_success": _ascending("last_successful_fetch"),
+        "by_velocity": (("articles_per_hour", DESCENDING),),
     },
     # A feed is written at each poll.
     indexed_only=("entity_type", "enabled", "redirect_url", "claimed_until", "consecutive_errors"),
-    numbers=("priority_score",),
+    numbers=("priority_score", "articles_per_hour"),
 )
 RUNS = Container(
     "runs",

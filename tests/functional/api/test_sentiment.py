@@ -304,10 +304,12 @@ async def test_metrics_are_prometheus_text_of_stored_counters(watched: Container
     answer = await call("get_metrics")
     assert (answer.status, answer.mimetype) == (200, "text/plain; version=0.0.4")
     lines = answer.body.decode().splitlines()
-    assert "cache_hits_total 2" in lines
-    assert "cache_misses_total 1" in lines
-    assert "cache_read_duration_seconds_count 3" in lines
-    names = {line.split()[2] for line in lines if line.startswith("# TYPE")}
+    assert "toolpulse_cache_hits_total 2" in lines
+    assert "toolpulse_cache_misses_total 1" in lines
+    assert "toolpulse_cache_read_duration_seconds_count 3" in lines
+    full = {line.split()[2] for line in lines if line.startswith("# TYPE")}
+    names = {name.removeprefix("toolpulse_") for name in full}
+    assert full.isdisjoint(names), "every name has the prefix"
     assert names >= {
         "feed_fetch_duration_seconds",
         "articles_parsed_total",
@@ -328,7 +330,7 @@ async def test_a_news_api_without_a_token_is_not_pending(watched: Container) -> 
         document = feed(feed_id=name, kind="tiingo" if name == "tiingo" else "feed", next_fetch_time=NOW)
         await watched.store.create(FEEDS.name, document.to_document())
     lines = (await call("get_metrics")).body.decode().splitlines()
-    assert "queue_size 1" in lines
+    assert "toolpulse_queue_size 1" in lines
     assert not any("tiingo" in line for line in lines)
 
 

@@ -102,7 +102,7 @@ async def test_from_mentions_in_dirty_hours_to_cached_aggregates(web: aiohttp.Cl
     assert health["cache_misses_24h"] == 1
     async with web.get("/api/v1/metrics") as response:
         assert (response.status, response.content_type) == (200, "text/plain")
-        assert "cache_misses_total 1" in await response.text()
+        assert "toolpulse_cache_misses_total 1" in await response.text()
 
 
 async def test_what_is_not_there_is_refused(web: aiohttp.ClientSession) -> None:

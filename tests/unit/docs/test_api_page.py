@@ -13,17 +13,17 @@ import pytest
 from models.article import CanonicalReading, SourceAttribution
 from models.feed import FeedAttempt
 from models.mention import Match
-from models.operations import CacheTotals, IngestionTotals
+from models.operations import AnalysisTotals, CacheTotals, IngestionTotals, StoreTotals
 from models.run import CollisionMetrics
 from models.stored import StoredDocument
 from services import container
-from services.articles.backlog import BacklogReader
+from services.articles.backlog import Backlog, BacklogReader
 from services.fetch.outcome import READABLE, FetchStatus
 from services.figures.completeness import Completeness
 from services.figures.counters import Counters
 from services.figures.reader import shown_entry
 from services.operations.cache_health import CacheHealth
-from services.operations.metrics import gauge, of_cache, of_feeds, of_ingestion
+from services.operations.metrics import PREFIX, gauge, of_analysis, of_cache, of_feeds, of_ingestion, of_store
 from services.store.sqlite import SqliteStore
 from services.tools.catalog import Catalog
 from tests import documents
@@ -95,12 +95,15 @@ def test_the_page_lists_every_metric_with_its_kind() -> None:
     documented = {name: row.split("|")[2].strip() for row in table.splitlines() for name in names(row)}
     lines = [
         *of_ingestion(IngestionTotals.at(documents.NOW)),
-        *of_feeds([], documents.NOW),
-        *of_cache(CacheTotals.at(documents.NOW)),
+        *of_feeds(0, [], 0),
+        *of_analysis(AnalysisTotals.at(documents.NOW), Backlog(0, 0), documents.NOW),
+        *of_cache(CacheTotals.at(documents.NOW), None),
+        *of_store(StoreTotals.at(documents.NOW)),
         *gauge("database_connection_pool_size", "", []),
         *gauge("memory_usage_bytes", "", []),
     ]
-    served = dict(line.split(" ")[2:4] for line in lines if line.startswith("# TYPE "))
+    served = dict(line.removeprefix(f"# TYPE {PREFIX}").split(" ") for line in lines if line.startswith("# TYPE "))
+    assert f"`{PREFIX}`" in PAGE
     assert documented == served
 
 

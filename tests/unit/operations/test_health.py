@@ -2,10 +2,11 @@
 
 import asyncio
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from benchmarks.scale.counting import CountingStore
 from models.cache import CacheMetadata, LastRefresh
 from models.operations import Heartbeat
 from services.articles.backlog import UNKNOWN, Backlog, BacklogReader
@@ -378,3 +379,19 @@ async def test_a_cancelled_caller_does_not_cancel_the_report_of_the_others(store
     await asyncio.sleep(0)
     leaving.cancel()
     assert (await staying).status == "healthy"
+
+
+async def test_health_needs_the_same_operations_for_ten_feeds_and_a_thousand(store: SqliteStore) -> None:
+    counting = CountingStore(store)
+    operations, units = [], []
+    for start, end in ((0, 10), (10, 1000)):
+        feeds = [feed(feed_id=f"feed-{n:05}", last_successful_fetch=NOON) for n in range(start, end)]
+        await store.write_many(FEEDS.name, [each.to_document() for each in feeds])
+        counting.operations.clear()
+        report = await health_of(cast("SqliteStore", counting), MemoryQueues(), Watch()).report()
+        assert report.checks["feeds_active"].facts["count"] == end
+        operations.append(sorted((each.kind, each.container) for each in counting.operations))
+        units.append(sum(each.units for each in counting.operations))
+    assert operations[0] == operations[1]
+    assert units[1] - units[0] < 50, "nothing but the feeds that are counted, at a fraction of a unit each"
+    assert units[1] < 150

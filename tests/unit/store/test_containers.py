@@ -37,7 +37,9 @@ def test_payload_cannot_be_filtered_by() -> None:
 
 
 def test_the_sort_fields_are_those_of_all_orders() -> None:
-    assert FEEDS.sort_fields == {"priority_score", "next_fetch_time", "last_successful_fetch"}
+    assert FEEDS.sort_fields == {
+        "priority_score", "next_fetch_time", "last_successful_fetch", "articles_per_hour",
+    }  # fmt: skip
 
 
 def test_every_container_stands_under_its_name() -> None:
@@ -111,7 +113,7 @@ def test_each_order_has_its_name() -> None:
         "documents": ["by_eligibility"],
         "mentions": ["by_published"],
         "catalog": ["by_dirty_hour", "by_name"],
-        "feeds": ["by_last_success", "by_priority"],
+        "feeds": ["by_last_success", "by_priority", "by_velocity"],
         "runs": ["by_start", "by_subject"],
         "quarantine": ["by_created"],
         "stories": ["by_time"],

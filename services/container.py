@@ -276,6 +276,7 @@ async def build(
                 workflows.overdue,
                 announce,
                 announcer,
+                figures.backlog,
                 budget,
             ),
             feeds=feeds,

@@ -23,6 +23,7 @@ from models.timeline import by_day
 from models.tool import Tool
 from models.values import hour_key
 from services import logs
+from services.articles.backlog import BacklogReader
 from services.articles.reading import Articles
 from services.feeds.budget import Budget
 from services.feeds.schedule import Policy
@@ -207,6 +208,7 @@ async def _ingestion(bench: Bench) -> None:
         Workflows(worker.engine, {DELETE: deletion}, bench.clock).overdue,
         worker.announce,
         bench.announcer,
+        BacklogReader(bench.store),
         Budget(bench.store, Policy(), bench.clock),
     )
     await upkeep.run()  # the first run creates the price of a fetch

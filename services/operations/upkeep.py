@@ -1,5 +1,5 @@
-"""The work of `clean_up`, every five minutes: logs the age of the last refresh and the depths of the queues, and sends
-overdue work again.
+"""The work of `clean_up`, every five minutes: logs the age of the last refresh, the depths of the queues and the
+backlog, and sends overdue work again.
 
 The lines are logged even if all queues are empty, so that missing lines can raise an alert.
 """
@@ -13,6 +13,7 @@ from datetime import datetime
 
 from models.values import unix_seconds
 from services import telemetry
+from services.articles.backlog import BacklogReader
 from services.articles.overdue import OverdueArticles, OverdueIngestion
 from services.articles.quarantine import QuarantinedBatches
 from services.articles.writing import Announce
@@ -53,6 +54,7 @@ class Upkeep:
         overdue_runs: Callable[[datetime, datetime | None], Awaitable[list[str]]],
         announce: Announce,
         announcer: RefreshAnnouncer,
+        backlog: BacklogReader,
         budget: Budget,
     ) -> None:
         self._queues = queues
@@ -65,6 +67,7 @@ class Upkeep:
         self._overdue_runs = overdue_runs
         self._announce = announce
         self._announcer = announcer
+        self._backlog = backlog
         self._budget = budget
 
     async def announce_overdue(self, *, at_start: bool = False) -> int:
@@ -100,7 +103,14 @@ class Upkeep:
             log_event(log, level, "queue_depth", queue=depth.name, messages=depth.messages, poison=depth.poison)
             telemetry.record(telemetry.QUEUE_MESSAGES, depth.messages, queue=depth.name)
             telemetry.record(telemetry.QUEUE_POISON, depth.poison, queue=depth.name)
+        await self._log_backlog(now)
         return UpkeepReport(depths, articles, tuple(batches), tuple(runs))
+
+    async def _log_backlog(self, now: datetime) -> None:
+        """Last, since the articles that were sent again count."""
+        backlog = await self._backlog.read()
+        fields = {"pending": backlog.pending, "failed": backlog.failed, "oldest_seconds": backlog.oldest_seconds(now)}
+        log_event(log, logging.INFO, "backlog", **fields)
 
     async def _refresh_age(self, now: datetime) -> int | None:
         """Seconds since the last successful refresh of all tools ended; None before the first."""

@@ -53,7 +53,13 @@ async def test_the_queue_query_reads_the_line_that_clean_up_writes(alerts: Bicep
 
 @pytest.mark.parametrize(
     ("name", "lines"),
-    [("poison-messages", "queueDepths"), ("queue-depths-unknown", "queueDepths"), ("aggregates-old", "refreshAges")],
+    [
+        ("poison-messages", "queueDepths"),
+        ("queue-depths-unknown", "queueDepths"),
+        ("aggregates-old", "refreshAges"),
+        ("backlog-old", "backlogs"),
+        ("articles-failed", "backlogs"),
+    ],
 )
 def test_alerts_on_the_log_of_clean_up_look_back_over_two_of_its_runs(alerts: Bicep, name: str, lines: str) -> None:
     assert timedelta(minutes=minutes(rule(alerts, name)["window"])) >= 2 * CLEAN_UP.every
@@ -74,6 +80,32 @@ async def test_the_refresh_query_reads_the_age_that_clean_up_writes(alerts: Bice
     query = alerts.all("variable")["refreshAges"].body
     assert f"== '{after['event']}'" in query
     assert set(re.findall(r"line\.(\w+)", query)) <= after.keys()
+
+
+async def test_the_queries_of_the_backlog_and_of_refreshes_read_what_the_app_logs(
+    alerts: Bicep, tmp_path: Path
+) -> None:
+    async with running_host(data=tmp_path, settings={"DATA_DIR": str(tmp_path)}) as host:
+        async with aiohttp.ClientSession(host.url) as session:
+            for timer in (CLEAN_UP, REFRESH_SENTIMENT_CACHE):
+                async with session.post(f"/admin/functions/{timer.name}?wait=1", json={}) as answer:
+                    assert answer.status == 200
+        await host.stop()
+        printed = host.printed()
+    for variable, event in (("backlogs", "backlog"), ("refreshes", "cache_refreshed")):
+        line = json.loads(re.findall(rf"\{{[^{{}}]*\"event\": \"{event}\"[^{{}}]*\}}", printed)[-1])
+        query = alerts.all("variable")[variable].body
+        assert f"== '{event}'" in query
+        assert set(re.findall(r"line\.(\w+)", query)) <= line.keys()
+    assert line["status"] == "SUCCEEDED"
+    assert 'status != "SUCCEEDED"' in rule(alerts, "refresh-failed")["query"]
+    assert timedelta(minutes=minutes(rule(alerts, "refresh-failed")["window"])) >= 2 * REFRESH_SENTIMENT_CACHE.every
+
+
+@pytest.mark.parametrize("name", ["backlog-old", "articles-failed"])
+def test_alerts_of_the_backlog_filter_as_their_threshold_says(alerts: Bicep, name: str) -> None:
+    found = rule(alerts, name)
+    assert found["query"].endswith(f"{found['column']} > {found['threshold']}")
 
 
 async def test_the_query_for_disabled_feeds_reads_the_line_that_ingestion_writes(

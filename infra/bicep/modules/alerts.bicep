@@ -32,6 +32,24 @@ traces
 | project timestamp, seconds = toint(line.seconds)
 '''
 
+// And backlog: the articles whose analysis is due or was given up. Figures lack both.
+var backlogs = '''
+traces
+| where message has 'backlog'
+| extend line = parse_json(message)
+| where tostring(line.event) == 'backlog'
+| project timestamp, seconds = toint(line.oldest_seconds), failed = toint(line.failed)
+'''
+
+// Each refresh of all tools logs cache_refreshed when it ends.
+var refreshes = '''
+traces
+| where message has 'cache_refreshed'
+| extend line = parse_json(message)
+| where tostring(line.event) == 'cache_refreshed'
+| project timestamp, status = tostring(line.status), failed = toint(line.failed)
+'''
+
 // Ingestion logs feed_disabled for a feed that is gone or failed ten times in a row. The app does not fetch it again.
 var disabledFeeds = '''
 traces
@@ -86,6 +104,42 @@ var ownRules = [
     aggregation: 'Maximum'
     operator: 'GreaterThan'
     threshold: 2700
+    dimensions: []
+  }
+  {
+    name: 'backlog-old'
+    description: 'An article has waited for its analysis for five minutes: the figures lack it, and say so.'
+    severity: 2
+    window: 'PT15M'
+    query: '${backlogs}| where seconds > 300'
+    column: 'seconds'
+    aggregation: 'Maximum'
+    operator: 'GreaterThan'
+    threshold: 300
+    dimensions: []
+  }
+  {
+    name: 'articles-failed'
+    description: 'The analysis of articles was given up: the figures lack them until somebody acts.'
+    severity: 3
+    window: 'PT15M'
+    query: '${backlogs}| where failed > 0'
+    column: 'failed'
+    aggregation: 'Maximum'
+    operator: 'GreaterThan'
+    threshold: 0
+    dimensions: []
+  }
+  {
+    name: 'refresh-failed'
+    description: 'A refresh of all tools ended without some of them: their figures grow old.'
+    severity: 2
+    window: 'PT30M'
+    query: '${refreshes}| where status != "SUCCEEDED" | summarize refreshes = count()'
+    column: 'refreshes'
+    aggregation: 'Total'
+    operator: 'GreaterThan'
+    threshold: 0
     dimensions: []
   }
   {

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from models.errors import ChangedMeanwhile
+from services.articles.backlog import BacklogReader
 from services.feeds.budget import Budget
 from services.feeds.schedule import Policy
 from services.mentions.announcing import RefreshAnnouncer, RefreshMessage
@@ -38,6 +39,7 @@ def upkeep_of(world: World) -> Upkeep:
         _no_runs,
         worker.announce,
         RefreshAnnouncer(world.store, worker.queues, world.clock),
+        BacklogReader(world.store),
         Budget(world.store, Policy(), world.clock),
     )
 

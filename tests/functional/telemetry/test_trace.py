@@ -21,8 +21,9 @@ FEED = """<?xml version="1.0"?><rss version="2.0"><channel><title>News</title>
 THROUGH_THE_APP = {
     *("ingest_due_feeds", "send ingest-feeds", "ingest_feeds", "fetch", "send analyze-articles", "analyze_articles"),
     *("create_many locators", "batch_many articles", "batch_many mentions"),
+    *("send refresh-tools", "refresh_tools", "batch_many sentiment_cache"),
 }
-"""What follows from one tick, over two queues."""
+"""What follows from one tick, over three queues, to the entries of the cache."""
 
 DECISIONS = {"feed_parsed", "articles_announced", "cache_read"}
 """Lines at DEBUG."""
@@ -87,7 +88,7 @@ async def test_an_invocation_and_its_calls_of_the_store_are_one_trace(tmp_path: 
         }
 
 
-async def test_one_trace_goes_from_a_timer_through_the_queues_to_the_mentions_and_all_metrics_are_sent(
+async def test_one_trace_goes_from_a_timer_through_the_queues_to_the_cache_and_all_metrics_are_sent(
     tmp_path: Path,
 ) -> None:
     async with ingestion_endpoint() as endpoint, feed_server() as feed_url:
@@ -98,7 +99,7 @@ async def test_one_trace_goes_from_a_timer_through_the_queues_to_the_mentions_an
             await post(session, "/api/v1/feeds", {"url": feed_url, "source_name": "News"})
             await post(session, "/admin/functions/ingest_due_feeds?wait=1", {})
             async with asyncio.timeout(30):
-                while "articles_analyzed" not in host.printed():  # noqa: ASYNC110 - another process writes it
+                while "Executed 'Functions.refresh_tools'" not in host.printed():  # noqa: ASYNC110 - another process writes it
                     await asyncio.sleep(0.1)
             for name in ("refresh_sentiment_cache", "clean_up"):
                 await post(session, f"/admin/functions/{name}?wait=1", {})

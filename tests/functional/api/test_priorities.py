@@ -39,6 +39,7 @@ TEXTS = {"good": "A great success, excellent and wonderful.", "bad": "A terrible
 async def ingested(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
     """An article of two sources, the first of which says good things and counts, and one of the first alone."""
     environment.setenv("ALLOW_PRIVATE_ADDRESSES", "true")
+    environment.setenv("CACHE_MEMORY_SECONDS", "0")
 
     async def feed(request: web.Request) -> web.Response:
         name = request.match_info["name"]
@@ -84,9 +85,17 @@ async def mentions(app: Container) -> set[str]:
     return {each["mention"]["sentiment"] for each in (await call("list_tool_articles", tool="Quorvia")).json["items"]}
 
 
+async def negative_mentions() -> int:
+    """As an aggregate serves them, from the cache if it can."""
+    served: int = (await call("get_tool_sentiment", "period=DAY_30", tool="Quorvia")).json["negative_count"]
+    return served
+
+
 async def test_the_best_source_is_read_and_scored_as_soon_as_it_is_the_best(ingested: Container) -> None:
     assert ((await shared())["canonical"]["source"], await mentions(ingested)) == ("good", {"positive"})
+    assert await negative_mentions() == 0
     answer = await patched(ingested, source_priority=1)
+    assert await negative_mentions() == 1
     article = await shared()
     assert (article["canonical"]["source"], article["canonical"]["source_priority"]) == ("bad", 1)
     assert {key: each["source_priority"] for key, each in article["source_attribution"].items()} == {
@@ -159,6 +168,7 @@ async def test_what_died_on_the_way_is_finished_by_the_run_that_was_stored_first
     """At every write of the change and of its run."""
     for writes in range(100):
         priority, best = (1, "bad") if (await shared())["canonical"]["source"] == "good" else (999, "good")
+        before = await negative_mentions()
         lived = await change_and_die(ingested, priority, writes)
         for each in (await call("list_runs")).json["items"]:  # as clean_up does
             await ingested.workflows.advance(each["run_id"])
@@ -167,6 +177,7 @@ async def test_what_died_on_the_way_is_finished_by_the_run_that_was_stored_first
             assert article["canonical"]["source"] == best
             assert article["analyzed_revision"] == article["canonical"]["revision"]
             assert TEXTS[best] in article["text_for_analysis"]
+            assert (await negative_mentions(), before) == ((1, 0) if best == "bad" else (0, 1))
         if lived:
             assert writes > 5
             return

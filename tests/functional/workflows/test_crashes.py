@@ -12,6 +12,7 @@ from models.run import JobRun
 from models.tool import Tool
 from services.runs.engine import RunEngine
 from tests.functional.articles.dying import Died, DyingStore, When
+from tests.functional.figures.world import Process
 from tests.functional.mentions.world import World
 from tests.functional.workflows.counting_pages import check_attempts
 
@@ -43,11 +44,12 @@ async def deletion(world: World, tool: Tool, other: Tool, articles: list[str]) -
 async def test_a_worker_that_dies_anywhere_leaves_exact_figures_and_an_attempt(
     world: World, accept: Accept, pages: int, counted: tuple[int, int], when: When
 ) -> None:
-    numbers = itertools.count(1)
+    numbers, elsewhere = itertools.count(1), Process(world.store, world.watch)
     for k in itertools.count(1):
         tool, other = await world.tool(f"Hexwharf{k}"), await world.tool(f"Pebblegrid{k}")
         articles = [await world.article(next(numbers), f"Hexwharf{k} is good") for _ in range(3)]
         await world.delivered(articles)
+        await elsewhere.cache.refresh.refresh_tools([tool.tool_id, other.tool_id])
         world.analyzer.version = str(k)
         run = await accept(world, tool, other, articles)
         dying = DyingStore(world.store, k, when)
@@ -63,12 +65,16 @@ async def test_a_worker_that_dies_anywhere_leaves_exact_figures_and_an_attempt(
         assert len({each.subject for each in attempts}) == pages
         assert after.progress == sum(each.progress or 0 for each in attempts if each.status == "SUCCEEDED")
         assert (len(await world.mentions(tool)), len(await world.mentions(other))) == counted
+        # Not a cached figure from before, though nothing has refreshed the tools.
+        served = [await elsewhere.cache.reader.read(each.tool_id, "DAY_30") for each in (tool, other)]
+        assert [each.aggregate.entry.total_mentions for each in served] == [max(counted), counted[1]]
         for each in (tool, other):
             await world.is_counted(each)
         assert await world.worker.workflows.advance(run.run_id, 3) == result
         assert await engine.find(run.run_id) == after
         if not dying.is_dead:
             assert k > 8
+            await elsewhere.close()
             return
         for article in articles:
             await world.store.delete("articles", article, "article")

@@ -19,7 +19,7 @@ from models.raw_item import ParsedDocument
 from services import deadline
 from services.feeds.news_apis import EnabledApi, combined_document, combined_result, is_refused_alone, without_requests
 from services.feeds.outcome import PollResult
-from services.fetch.addresses import checked_url
+from services.fetch.addresses import checked_url, same_origin
 from services.fetch.limits import BodyBudget, ParsingBudget
 from services.fetch.outcome import Credential, FetchRequest, FetchResult, FetchStatus
 from services.parse.collected import Unreadable
@@ -28,6 +28,9 @@ from services.parse.page_links import discover
 
 CHECKED_EVERY = 24
 """One fetch of a feed in so many is unconditional: validators may be wrong, and only the body shows it."""
+
+ERRORS_OF_MOVED = 3
+"""After so many errors in a row, a feed that has moved is tried at its own URL, too."""
 
 _DUPLICATE = "duplicate"
 
@@ -82,6 +85,7 @@ class FeedPoller:
         self._parsing = ParsingBudget()
         self._bodies = BodyBudget()
         self._registered = registered
+        self._checking_moves = asyncio.Lock()
         self._patience_seconds = patience_seconds
 
     @asynccontextmanager
@@ -101,13 +105,17 @@ class FeedPoller:
         except InvalidInput as error:
             return _refused(feed, FetchStatus.UNAUTHORIZED, str(error), "credential")
         request = request_for(feed, credential)
-        polled = await self._fetch_and_parse(request, budgets)
+        polled = await self._poll_own_url(feed, credential, budgets) if tries_own_url(feed) else None
+        if polled is None:
+            polled = await self._fetch_and_parse(request, budgets)
         if polled.problem is not None and polled.problem.kind == "html" and may_be_page(feed):
             links = await asyncio.to_thread(discover, polled.result.body or b"", polled.result.url)
             polled = replace(polled, result=replace(polled.result, body=None))
             if links:
                 await budgets.aclose()
                 polled = await self._poll_feed_of_page(feed, polled, replace(request, url=links[0].url), budgets)
+        if (named := named_by_document(feed, polled)) is not None:
+            polled = await self._with_checked_move(feed, polled, named, credential)
         moved = moved_to(feed, polled)
         if moved and (duplicate := await self._duplicate(feed, moved, "it has moved to a feed that")):
             return duplicate
@@ -158,6 +166,12 @@ class FeedPoller:
                 await budgets.enter_async_context(self._parsing.reserve(len(result.body)))
         except TimeoutError:
             return PollResult(_postponed(request))
+        return await self._parsed(result)
+
+    async def _parsed(self, result: FetchResult) -> PollResult:
+        """The result with the feed document in its body, if it has one."""
+        if result.body is None:
+            return PollResult(result)
         try:
             if len(result.body) > IN_THREAD_BYTES:
                 document = await asyncio.to_thread(parse, result.body, result.url, result.content_type)
@@ -182,6 +196,37 @@ class FeedPoller:
             return page
         found_at = polled.result.moved_to or request.url
         return await self._duplicate(feed, found_at, of_page) or replace(polled, found_at=found_at)
+
+    async def _poll_own_url(
+        self, feed: Feed, credential: Credential | None, budgets: AsyncExitStack
+    ) -> PollResult | None:
+        """The result for the feed's own URL if there is a feed; then the feed is fetched there again."""
+        polled = await self._fetch_and_parse(FetchRequest(feed.feed_url, credential=credential), budgets)
+        if polled.document is not None:
+            return replace(polled, at_own_url=True)
+        await budgets.aclose()
+        return None
+
+    async def _with_checked_move(
+        self, feed: Feed, polled: PollResult, named: str, credential: Credential | None
+    ) -> PollResult:
+        """The result without the move that the feed document names, unless there is a feed at the new URL.
+
+        The URL of another registered feed must have an entry of this feed, too: its feed is disabled as a duplicate.
+        One check at a time, without the budgets: this feed has its share of them, and must not wait for another.
+        """
+        assert polled.document is not None
+        request = FetchRequest(named, credential=credential_for(feed, named, credential))
+        async with self._checking_moves:
+            there = await self._parsed(await self._fetcher.fetch(request))
+        other = await self._registered(named)
+        is_right = there.document is not None
+        if there.document is not None and other not in (None, feed.feed_id):
+            is_right = have_entry_in_common(polled.document, there.document)
+        if is_right:
+            return polled
+        warnings = {**polled.document.warnings, "move_refused": 1}
+        return replace(polled, document=replace(polled.document, moved_to=None, warnings=warnings))
 
     async def _duplicate(self, feed: Feed, url: str, which: str) -> PollResult | None:
         """The failure of a feed whose `url` is that of another registered feed; None for any other URL."""
@@ -208,8 +253,35 @@ def request_for(feed: Feed, credential: Credential | None = None) -> FetchReques
         etag=feed.etag if conditional else None,
         last_modified=feed.last_modified if conditional else None,
         body_hash=feed.body_hash,
-        credential=credential,
+        credential=credential_for(feed, feed.fetch_url, credential),
     )
+
+
+def credential_for(feed: Feed, url: str, credential: Credential | None) -> Credential | None:
+    """The credential, for URLs of the origin that the feed was registered with; None for any other: a feed that moves
+    must not take its secret along."""
+    own, there = checked_url(feed.feed_url), checked_url(url)
+    known = not isinstance(own, str) and not isinstance(there, str) and same_origin(own, there)
+    return credential if known else None
+
+
+def tries_own_url(feed: Feed) -> bool:
+    """Whether a feed that has moved is fetched at its own URL first: after several errors, and while no body is known,
+    as after a person has enabled the feed or posted its URL again."""
+    return feed.redirect_url is not None and (feed.consecutive_errors >= ERRORS_OF_MOVED or feed.body_hash is None)
+
+
+def named_by_document(feed: Feed, polled: PollResult) -> str | None:
+    """The URL that the feed document names as its new one, if the feed is not fetched there already."""
+    named = checked_url((polled.document.moved_to if polled.document else None) or "")
+    known = (feed.redirect_url, feed.feed_url, polled.result.url, polled.found_at)
+    return str(named) if not isinstance(named, str) and str(named) not in known else None
+
+
+def have_entry_in_common(one: ParsedDocument, other: ParsedDocument) -> bool:
+    """Whether an entry of one document has the id, URL or headline of an entry of the other."""
+    marks = {mark for item in one.items for mark in (item.article_id, item.url, item.headline)} - {None}
+    return any(not marks.isdisjoint((item.article_id, item.url, item.headline)) for item in other.items)
 
 
 def is_checked(feed: Feed) -> bool:

@@ -16,6 +16,7 @@ from models.errors import InvalidInput
 from models.feed import Feed, feed_id_of
 from models.values import is_web_url
 from services.feeds.leases import RELEASED
+from services.feeds.outcome import UNCONDITIONAL
 from services.fetch import addresses
 from services.fetch.outcome import CREDENTIAL_NAME
 from services.parse.news_apis import NEWS_APIS
@@ -93,7 +94,11 @@ def feed_change(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def changed_feed(feed: Feed, change: Mapping[str, Any], now: datetime) -> Feed:
-    """`feed` with a change that `feed_change` returned. Enabling a disabled feed clears its errors and makes it due."""
+    """`feed` with a change that `feed_change` returned. Enabling a disabled feed clears its errors and makes it due.
+
+    So does the URL of a feed that has moved. The next fetch of a feed that has moved tries its own URL first, since
+    its body is not known any more.
+    """
     if feed.is_of_news_api and {"url", "credential"} & change.keys():
         raise InvalidInput("url", f"of {feed.feed_id} comes from the settings, and so does its token")
     wanted = {STORED_AS[name]: value for name, value in change.items()}
@@ -101,8 +106,9 @@ def changed_feed(feed: Feed, change: Mapping[str, Any], now: datetime) -> Feed:
     enabled = change.get("enabled", feed.enabled)
     if has_moved:
         wanted |= _NEW_URL
-    if enabled and (has_moved or not feed.enabled):
-        wanted |= {"next_fetch_time": now, **_NEW_START}
+    moves_back = "feed_url" in wanted and feed.redirect_url is not None
+    if enabled and (has_moved or moves_back or not feed.enabled):
+        wanted |= {"next_fetch_time": now, **_NEW_START, **(UNCONDITIONAL if feed.redirect_url is not None else {})}
         if feed.current_attempt is not None:
             wanted["interrupted_attempts"] = (*feed.interrupted_attempts, feed.current_attempt)
             wanted["recheck_entries"] = True

@@ -35,7 +35,8 @@ class PollResult:
     both if only some of several requests to a news API failed.
 
     `found_at` is the URL of the feed that a web page named. `lied`: the server's validators call a changed body
-    unmodified. `unconditional`: the request had no validators.
+    unmodified. `unconditional`: the request had no validators. `at_own_url`: the feed had moved, and its own URL has
+    a feed again.
     """
 
     result: FetchResult
@@ -44,6 +45,7 @@ class PollResult:
     found_at: str | None = None
     lied: bool = False
     unconditional: bool = False
+    at_own_url: bool = False
 
     @property
     def ok(self) -> bool:
@@ -163,7 +165,15 @@ def _document_changes(feed: Feed, polled: PollResult) -> dict[str, Any]:
         changes["max_age_seconds"] = None if result.max_age is None else max(0, int(result.max_age))
     moved = checked_url(polled.found_at or (document.moved_to if document else None) or result.moved_to or "")
     if not isinstance(moved, str):
-        changes["redirect_url"] = str(moved)
+        changes["redirect_url"] = str(moved) if str(moved) != feed.feed_url else None
+    elif polled.at_own_url:
+        changes["redirect_url"] = None
+    if (
+        document is not None
+        and document.moved_to
+        and changes.get("redirect_url", feed.redirect_url) != feed.redirect_url
+    ):
+        changes |= UNCONDITIONAL  # the next response comes from another server
     if document is not None:
         freshness = document.freshness
         changes |= {

@@ -10,6 +10,7 @@ from models.raw_item import ParsedDocument
 from services import deadline
 from services.articles.poll import (
     CHECKED_EVERY,
+    ERRORS_OF_MOVED,
     PATIENCE_SECONDS,
     POSTPONED_SECONDS,
     FeedPoller,
@@ -17,10 +18,11 @@ from services.articles.poll import (
     may_be_page,
     moved_to,
     request_for,
+    tries_own_url,
 )
 from services.feeds.outcome import PollResult, failure_of
 from services.fetch.limits import MOST_PARSED_BYTES
-from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus, credentials_in
+from services.fetch.outcome import BasicCredential, FetchRequest, FetchResult, FetchStatus, credentials_in
 from tests.documents import NOW, feed
 
 VALIDATORS = {"etag": '"1"', "last_modified": "yesterday", "body_hash": "0" * 64}
@@ -36,6 +38,31 @@ def test_a_request_has_the_feeds_validators_and_the_hash_of_its_last_body() -> N
 def test_a_request_has_no_validators_if_they_are_not_trusted_or_are_checked(changes: dict[str, Any]) -> None:
     request = request_for(feed(**VALIDATORS, **changes))
     assert (request.etag, request.last_modified, request.body_hash) == (None, None, "0" * 64)
+
+
+def test_a_credential_goes_to_the_origin_that_the_feed_was_registered_with_only() -> None:
+    secret = BasicCredential("u", "p")
+    assert request_for(feed(), secret).credential is secret
+    origin = "https://www.reuters.com"
+    assert request_for(feed(redirect_url=f"{origin}/other"), secret).credential is secret
+    for elsewhere in ("https://evil.example/feed", "http://www.reuters.com/feed", "https://www.reuters.com:444/"):
+        assert request_for(feed(redirect_url=elsewhere), secret).credential is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "tried"),
+    [
+        ({"body_hash": "0" * 64, "consecutive_errors": 2}, False),
+        ({"body_hash": "0" * 64, "consecutive_errors": 3}, True),
+        ({}, True),
+        ({"redirect_url": None, "consecutive_errors": 9}, False),
+    ],
+)
+def test_a_feed_that_moved_is_tried_at_its_own_url_after_three_errors_or_without_a_known_body(
+    changes: dict[str, Any], tried: bool
+) -> None:
+    assert ERRORS_OF_MOVED == 3
+    assert tries_own_url(feed(**{"redirect_url": "https://b.example/"} | changes)) is tried
 
 
 def test_one_fetch_in_24_is_checked() -> None:

@@ -323,8 +323,21 @@ def test_another_url_of_a_disabled_feed_keeps_it_disabled_with_its_errors() -> N
 def test_enabling_a_feed_keeps_what_belongs_to_its_url() -> None:
     before = feed(**LEARNED, **FAILED, **CLAIMED, enabled=False, disabled_reason="410", disabled_at=NOW)
     after = changed_feed(before, {"enabled": True}, LATER)
-    assert values_of(after, LEARNED) == LEARNED
     assert values_of(after, FAILED | CLAIMED) == values_of(feed(), FAILED | CLAIMED)
+    whole = {"etag": None, "last_modified": None, "body_hash": None}
+    assert values_of(after, LEARNED) == LEARNED | whole, "the body of its own URL is not known"
+    own = LEARNED | {"redirect_url": None}
+    unmoved = changed_feed(before.changed(NOW, redirect_url=None), {"enabled": True}, LATER)
+    assert values_of(unmoved, LEARNED) == own
+
+
+def test_the_url_of_a_feed_that_has_moved_makes_the_feed_due_with_no_known_body() -> None:
+    before = feed(**LEARNED, **FAILED, **CLAIMED)
+    after = changed_feed(before, {"url": before.feed_url}, LATER)
+    assert values_of(after, FAILED | CLAIMED) == values_of(feed(), FAILED | CLAIMED)
+    assert (after.body_hash, after.redirect_url, after.next_fetch_time) == (None, "https://b.example/", LATER)
+    unmoved = feed(etag='"1"', **FAILED)
+    assert changed_feed(unmoved, {"url": unmoved.feed_url}, LATER) is unmoved
 
 
 def test_an_attempt_that_a_change_releases_is_interrupted() -> None:

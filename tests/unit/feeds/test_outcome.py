@@ -261,6 +261,23 @@ def test_a_feed_that_moved_is_fetched_there_from_then_on(
     assert succeeded(feed(redirect_url="https://known.example/"), polled).redirect_url == expected
 
 
+def test_a_feed_that_is_back_at_its_own_url_has_not_moved() -> None:
+    moved = feed(redirect_url="https://known.example/")
+    back = PollResult(fetched(), document(), at_own_url=True)
+    assert succeeded(moved, back).redirect_url is None
+    onwards = PollResult(fetched(moved_to="https://c.example/"), document(), at_own_url=True)
+    assert succeeded(moved, onwards).redirect_url == "https://c.example/"
+    assert succeeded(moved, PollResult(fetched(), document(moved_to=moved.feed_url))).redirect_url is None
+
+
+def test_after_a_move_that_the_document_named_the_next_fetch_has_no_validators() -> None:
+    known = {"etag": '"1"', "last_modified": "x", "body_hash": "a" * 64}
+    after = succeeded(polled=PollResult(fetched(**known), document(moved_to="https://c.example/")))
+    assert (after.redirect_url, after.etag, after.body_hash) == ("https://c.example/", None, None)
+    stays = succeeded(feed(redirect_url="https://c.example/"), PollResult(fetched(**known), document()))
+    assert (stays.etag, stays.body_hash) == ('"1"', "a" * 64)
+
+
 def test_a_redirect_of_a_304_is_followed_without_a_document() -> None:
     polled = PollResult(fetched(status=FetchStatus.NOT_MODIFIED, moved_to="https://c.example/"))
     assert succeeded(polled=polled).redirect_url == "https://c.example/"

@@ -104,7 +104,7 @@ async def _done(app: Container, queue: str, message: str) -> int:
 async def _work(app: Container, queue: str, message: str, delivery: int) -> int:
     if queue == ANALYZE_ARTICLES:
         handled = await app.analysis.handle(source_ids_of(message), delivery)
-        await app.queues.send(ANALYZE_ARTICLES, handled.alone)
+        await app.queues.send(ANALYZE_ARTICLES, (*handled.alone, *handled.left))
         return handled.analyzed
     if queue == REFRESH_TOOLS:
         await app.figures.refresh.work(RefreshMessage.from_message(message))

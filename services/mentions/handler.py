@@ -17,6 +17,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import isqrt
 from typing import cast
 
 from models.article import Article, ArticleDocument
@@ -35,8 +36,9 @@ log = logging.getLogger("toolpulse.analysis")
 MOST_ARTICLES = 100
 """The most articles in one message."""
 SPLIT_AT_DELIVERY = 3
-"""From this delivery on, a message of several articles is split, so that an article that kills the process does so
-alone."""
+"""From this delivery on, a message of several articles is split into about as many messages as each of them then has
+articles; after a second time, an article that kills the process does so alone. The messages of a host that was killed
+are split too, so they must not become too many."""
 PORTION = 50
 PORTIONS_AT_ONCE = 4
 """Of all messages that a worker handles."""
@@ -97,7 +99,7 @@ class AnalysisHandler:
         if not source_ids:
             return Handled(0)
         if len(source_ids) > 1 and delivery >= SPLIT_AT_DELIVERY:
-            return Handled(0, tuple(article_messages(source_ids, 1)))
+            return Handled(0, tuple(article_messages(source_ids, isqrt(len(source_ids)))))
         if delivery >= LAST_DELIVERY:
             await self._note_failure(source_ids[0], None, last=True)
             return Handled(0)
@@ -125,7 +127,7 @@ class AnalysisHandler:
         async with self._turns:
             if deadline.is_near():
                 return None
-            report = await self._writer.write(portion)
+            report = await self._writer.write(portion, only_due=True)
         log_event(
             log,
             logging.WARNING if report.failed else logging.INFO,

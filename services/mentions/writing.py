@@ -40,7 +40,7 @@ from services.mentions.understanding import (
     wanted_mentions,
     with_tools_listed,
 )
-from services.ports import Clock, Create, Operation, Replace, Store, Upsert, listed_documents
+from services.ports import Clock, Create, Document, Operation, Replace, Store, Upsert, listed_documents
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.tools.catalog import Catalog, Watchlist
 from services.tools.detector import Detector
@@ -103,10 +103,16 @@ class MentionWriter:
         return self._analyzer.name, self._analyzer.version
 
     async def write(
-        self, source_ids: Sequence[str], only: frozenset[str] | None = None, invalidate: Invalidate | None = None
+        self,
+        source_ids: Sequence[str],
+        only: frozenset[str] | None = None,
+        invalidate: Invalidate | None = None,
+        *,
+        only_due: bool = False,
     ) -> WriteReport:
         """Analyses the articles; with `only`, nothing but their mentions of these tools, or of tools they merged into.
 
+        With `only_due`, an article that is analysed already is done: its message was sent twice.
         `invalidate` is called with all tools that these articles mention or mentioned, before the articles are stored
         as analysed: after a crash in between, the next try calls it again.
         An article that cannot be understood or judged fails alone. Raises Unavailable if the store or the analyzer does
@@ -118,7 +124,7 @@ class MentionWriter:
         for _ in range(ROUNDS):
             if only is not None:
                 only = await self._with_merge_targets(only)
-            analyses = await self._understood(waiting, detector, only, report)
+            analyses = await self._understood(waiting, detector, only, report, only_due=only_due)
             tools = await self._tools(analyses, report)
             analyses = report.not_failed(analyses)
             outdated = no_longer_active(analyses, tools)
@@ -131,12 +137,20 @@ class MentionWriter:
         raise Unavailable(f"{len(waiting)} articles keep changing", retry_after=1.0)
 
     async def _understood(
-        self, source_ids: Sequence[str], detector: Detector, only: frozenset[str] | None, report: WriteReport
+        self,
+        source_ids: Sequence[str],
+        detector: Detector,
+        only: frozenset[str] | None,
+        report: WriteReport,
+        *,
+        only_due: bool,
     ) -> list[ArticleAnalysis]:
         """An article that is gone is done; one that cannot be understood has failed."""
         found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
-        report.done |= {source_id for source_id, document in zip(source_ids, found, strict=True) if document is None}
-        documents = [document for document in found if document is not None]
+        documents = [
+            document for document in found if document is not None and not (only_due and _is_analysed(document))
+        ]
+        report.done |= set(source_ids) - {document["source_id"] for document in documents}
 
         def understood() -> list[ArticleAnalysis]:
             analyses: list[ArticleAnalysis] = []
@@ -303,6 +317,11 @@ class MentionWriter:
             if document is None or document["_etag"] != each.article.stored_etag:
                 overtaken.add(each.source_id)
         return [each for each, _ in articles if each.source_id not in overtaken]
+
+
+def _is_analysed(document: Document) -> bool:
+    due = document.get("analysis_due_since") is not None or document.get("deleted_at") is not None
+    return document.get("status") == "analyzed" and not due
 
 
 def operation_of(document: Article | SentimentScore) -> Operation:

@@ -140,7 +140,8 @@ async def test_an_article_fails_alone_while_a_tool_of_its_own_cannot_be_read_and
 
     await world.store.upsert(CATALOG.name, {**stored, "updated_at": stored["updated_at"]})
     await world.worker.catalog.announce()
-    await world.delivered([of_both, of_other])
+    await world.delivered([of_both])
+    await world.run(await world.worker.changes.backfill([one.tool_id]))  # of_other was analysed without the tool
     for tool in (one, other):
         assert {key: each.sentiment for key, each in (await world.mentions(tool)).items()} == {
             of_both: "positive",

@@ -15,6 +15,7 @@ from models.errors import Unavailable
 from models.tool import Tool, ToolReference
 from services import deadline
 from services.articles.reading import Articles
+from services.mentions.dirty_hours import dirty_hours_of
 from services.mentions.handler import (
     ERRORS_RETRIED_AFTER,
     MOST_ATTEMPTS,
@@ -242,6 +243,29 @@ async def test_a_message_that_keeps_killing_its_worker_is_split(world: World) ->
     await world.worker.analysis.handle([articles[0]], LAST_DELIVERY)
     assert (await world.read(articles[0])).status == "error"
     assert (await world.worker.analysis.handle(articles[1:], 2)).analyzed == 2, "a second delivery is handled whole"
+
+
+async def test_a_large_message_is_split_twice_before_its_articles_are_alone(world: World) -> None:
+    """The messages of a host that is killed are split too: into 50 each, they would keep the next host busy."""
+    articles = [f"dedup:{number:032x}" for number in range(50)]
+    split = await world.worker.analysis.handle(articles, 3)
+    sizes = [len(source_ids_of(each)) for each in split.alone]
+    assert sizes == [7] * 7 + [1]
+    again = await world.worker.analysis.handle(articles[:7], 3)
+    assert [len(source_ids_of(each)) for each in again.alone] == [2, 2, 2, 1]
+
+
+async def test_a_message_that_was_sent_twice_is_done_once_unless_the_article_was_edited(world: World) -> None:
+    tool = await world.tool("Quorvia")
+    one = await world.article(1, "Quorvia is good")
+    first = await world.worker.analysis.handle([one])
+    for each in await dirty_hours_of(world.store, tool.tool_id):
+        await world.store.delete(CATALOG.name, tool.tool_id, each["id"])
+    assert (first.analyzed, await world.worker.analysis.handle([one])) == (1, first)
+    assert await dirty_hours_of(world.store, tool.tool_id) == []
+    await world.edit(one, "Quorvia is bad")
+    await world.worker.analysis.handle([one])
+    assert (await world.read(one)).sentiment == "negative"
 
 
 async def test_while_the_analyzer_does_not_answer_nothing_is_written_and_the_message_fails(

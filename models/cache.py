@@ -145,6 +145,9 @@ class SentimentCacheEntry(_Cached):
       backfill, a merge, or DELETE of its cache). An entry of another generation than the tool's is never served.
     * `recounts`: how often the tool's mentions had been recounted when this entry was computed. A tool is recounted
       after mentions were added, changed or removed: if its number is higher now, this entry may be out of date.
+    * `oldest_mention_ts`: in HOUR_1, the minute of the oldest mention that is counted; null without mentions, and for
+      the other periods. Once that minute has left the window, the entry is computed again when it is read: up to 30
+      minutes are half of an hour, and little of a day.
     * `is_stale`, computed: `last_updated_ts` is more than 30 minutes ago. A stale entry is served, and refreshed soon.
     """
 
@@ -165,6 +168,7 @@ class SentimentCacheEntry(_Cached):
     generation: Count = 0
     recounts: Count = 0
     coverage: Share | None = None
+    oldest_mention_ts: UnixSeconds | None = None
 
     @property
     def partition(self) -> str:
@@ -201,6 +205,10 @@ class SentimentCacheEntry(_Cached):
 
     def is_stale(self, now: datetime) -> bool:
         return self.age_seconds(now) > FRESH_FOR.total_seconds()
+
+    def counts_too_many(self, now: datetime) -> bool:
+        """Whether a mention of this HOUR_1 is over an hour old by now."""
+        return self.oldest_mention_ts is not None and self.oldest_mention_ts < Window.at(self.period, now).seconds[0]
 
     def state(self, now: datetime, generation: int) -> CacheState:
         """The entry's state, given the tool's present generation."""

@@ -29,7 +29,7 @@ from models.timeline import (
     WindowTables,
     total,
 )
-from models.values import hour_key, hour_start, parse_time
+from models.values import hour_key, hour_start, parse_time, unix_seconds
 from services.ports import BatchOutcome, Create, Delete, Document, Operation, Replace, Upsert
 from services.store.rules import MAXIMUM_OPERATIONS
 
@@ -167,6 +167,17 @@ class Windows:
             )
             for period, first in self.edges.first.items()
         }
+
+    def oldest_of_hour(self, end: datetime) -> int | None:
+        """The first counted minute of the HOUR_1 that ends at `end`, in Unix seconds; None without mentions."""
+        minute = f"{end.minute:02}"
+        first, last = self.edges.first["HOUR_1"], self.edges.last
+        counted = [(first, at) for at in self.minutes.get(first, {}) if at >= minute]
+        counted += [(last, at) for at in self.minutes.get(last, {}) if at < minute]
+        if not counted:
+            return None
+        hour, at = min(counted)
+        return unix_seconds(hour_start(hour)) + 60 * int(at)
 
     def to_document(self, tool_id: str, now: datetime) -> WindowsDocument:
         tables = WindowTables(

@@ -267,5 +267,6 @@ def entries_of(
             generation=generation,
             recounts=windows.recounts,
             coverage=shares.of(period, made_at),
+            oldest_mention_ts=windows.oldest_of_hour(window_end(now)) if period == "HOUR_1" else None,
         )
     return entries

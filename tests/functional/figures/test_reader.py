@@ -21,7 +21,7 @@ from tests.builders import MemoryQueues, Watch
 from tests.functional.articles.counting import CountingStore
 from tests.functional.figures.conftest import NOW
 from tests.functional.figures.meanwhile import Meanwhile
-from tests.functional.figures.world import Judgement, Process, a_tool, stored_entry
+from tests.functional.figures.world import Judgement, Process, a_tool, check_entry, stored_entry
 
 TOOL = a_tool(0, NOW - timedelta(days=40), aliases=("C#",))
 
@@ -201,6 +201,26 @@ async def test_a_stale_entry_is_served_at_once_and_its_tool_is_announced_once_a_
     assert (again.state, json.loads(again.aggregate.body)["is_stale"]) == ("HIT", False)
     for process in (here, elsewhere):
         await process.close()
+
+
+async def test_the_last_hour_is_computed_again_once_a_mention_has_left_it(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    process = Process(store, watch, memory_seconds=3600.0)
+    for source, minutes in (("article-3", 20), ("article-4", 10)):
+        await process.analyse(tool.tool_id, source, Judgement(NOW - timedelta(minutes=minutes), "neutral"))
+    await process.cache.refresh.refresh_tools([tool.tool_id])
+    read = []
+    for _ in range(52):
+        hour, day = [(await process.cache.reader.read(tool.tool_id, period)) for period in ("HOUR_1", "HOUR_24")]
+        assert day.state in ("HIT", "STALE")
+        if hour.state != "STALE":
+            await check_entry(store, hour.aggregate.entry, watch.now)
+            read.append((hour.state, hour.aggregate.entry.total_mentions))
+        watch.advance(minutes=1)
+    assert [*dict.fromkeys(read)] == [("HIT", 2), ("MISS", 1), ("HIT", 1), ("MISS", 0), ("HIT", 0)]
+    assert read.count(("MISS", 1)) == read.count(("MISS", 0)) == 1
+    await process.close()
 
 
 async def test_an_entry_that_cannot_be_read_is_a_miss(store: SqliteStore, watch: Watch, tool: Tool) -> None:

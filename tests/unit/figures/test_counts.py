@@ -461,6 +461,21 @@ def test_windows_are_the_sums_of_the_minutes_within_them(by_age: dict[int, int],
     }
 
 
+def test_the_oldest_minute_of_the_last_hour_is_within_its_window() -> None:
+    minutes = {"2026022119": {"16": ONE, "17": ONE, "59": ONE}, "2026022120": {"03": ONE, "17": ONE}}
+
+    def oldest(end: datetime) -> datetime | None:
+        found = _windows({}, minutes).oldest_of_hour(end)
+        return None if found is None else datetime.fromtimestamp(found, UTC)
+
+    hour = NOW.replace(minute=0, second=0)
+    assert oldest(hour + timedelta(minutes=17)) == hour - timedelta(minutes=43)
+    assert oldest(hour + timedelta(minutes=18)) == hour - timedelta(minutes=1)
+    assert oldest(hour) == hour - timedelta(minutes=44)
+    assert _windows({}, {"2026022120": {"03": ONE}}).oldest_of_hour(hour + timedelta(minutes=4)) is not None
+    assert _windows({}, {"2026022120": {"03": ONE}}).oldest_of_hour(hour + timedelta(minutes=3)) is None
+
+
 def test_all_four_numbers_are_summed() -> None:
     hours = {"2026022110": [1, 2, 3, 4], "2026022119": [1, 1, 1, 10], "2026022120": [2, 2, 2, 20]}
     minutes = {"2026022119": {"30": [1, 1, 1, 10]}, "2026022120": {"05": [2, 2, 2, 20]}}

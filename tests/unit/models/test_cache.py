@@ -167,6 +167,14 @@ def test_the_hit_rate_is_a_share_of_all_reads_with_three_decimals() -> None:
     assert [rate(2, 1), rate(1250, 45), rate(0, 3), rate(0, 0)] == [0.667, 0.965, 0.0, 0.0]
 
 
+def test_an_entry_counts_too_many_once_the_minute_of_its_oldest_mention_has_left_the_window() -> None:
+    oldest = NOW.replace(second=0)
+    entry = cache_entry(period="HOUR_1", oldest_mention_ts=int(oldest.timestamp()))
+    assert not entry.counts_too_many(oldest + timedelta(minutes=59, seconds=59))
+    assert entry.counts_too_many(oldest + timedelta(minutes=60))
+    assert not cache_entry(period="HOUR_1").counts_too_many(NOW + timedelta(days=1))
+
+
 def test_an_entry_must_not_claim_to_be_of_the_future() -> None:
     entry = SentimentCacheEntry.from_document(cache_entry(last_updated_ts=int(NOW.timestamp())).to_document())
     entry.require_not_after(NOW)

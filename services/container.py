@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from models.errors import WrongSettings
 from models.version import VERSION
@@ -31,6 +31,7 @@ from services.articles.overdue import OverdueArticles, OverdueIngestion
 from services.articles.poll import FeedPoller
 from services.articles.quarantine import Quarantine
 from services.articles.reading import Articles
+from services.counting import CountWriter
 from services.feeds.budget import Budget
 from services.feeds.claims import Claims
 from services.feeds.hosts import HostStates
@@ -40,6 +41,7 @@ from services.feeds.schedule import Policy
 from services.fetch.outcome import credentials_in
 from services.figures.figures import Figures
 from services.mentions.announcing import RefreshAnnouncer
+from services.mentions.delays import Delays
 from services.mentions.handler import AnalysisHandler, article_messages
 from services.mentions.writing import MentionWriter
 from services.operations.cache_health import CacheHealth
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
     from services.store.sqlite import SqliteStore
 
 
+Source = TypeVar("Source", StoreTraffic, Delays)
 NewCredential = Callable[[], "AsyncTokenCredential"]
 
 log = logging.getLogger("toolpulse.container")
@@ -211,13 +214,13 @@ async def build(
         announcer = RefreshAnnouncer(store, queues, clock)
         figures = Figures.build(store, catalog, announcer, clock, _new_id, settings.cache_memory_seconds)
         resources.push_async_callback(figures.close)
-        traffic = StoreTraffic(store, clock, _request_counters(adapter))
-        figures.counters.writer.register(traffic.take)
+        traffic = _flushed(figures.counters.writer, StoreTraffic(store, clock, _request_counters(adapter)))
         watchlist = Watchlist(catalog, clock)
         analyzer = _analyzer(settings, credential)
         resources.push_async_callback(analyzer.close)
         writer = MentionWriter(store, catalog, watchlist, analyzer, announcer, clock)
-        analysis = AnalysisHandler(store, writer, clock)
+        delays = _flushed(figures.counters.writer, Delays(clock, figures.counters.writer.soon))
+        analysis = AnalysisHandler(store, writer, clock, delays.analyzed)
         articles = Articles(store, clock)
         workflows = Workflows(
             engine,
@@ -322,6 +325,12 @@ def _traced_store(adapter: SqliteStore | CosmosStore) -> Store:
     for metric, field in telemetry.OF_THE_STORE.items():
         telemetry.observe(metric, partial(_counted, adapter, field))
     return TracedStore(adapter, "azure.cosmosdb")
+
+
+def _flushed(writer: CountWriter, source: Source) -> Source:
+    """The source, whose counts are flushed with those of the cache."""
+    writer.register(source.take)
+    return source
 
 
 def _request_counters(adapter: SqliteStore | CosmosStore) -> Callable[[], Mapping[str, RequestCounters]] | None:

@@ -105,6 +105,7 @@ def with_container(handler: Handler[P, R], *, in_background: bool = False) -> Ca
     @functools.wraps(handler)
     async def function(*args: P.args, **kwargs: P.kwargs) -> R:
         services = await container.get()
+        services.figures.counters.writer.soon()
         with deadline.within(limit.total_seconds(), in_background=in_background):
             return await handler(services, *args, **kwargs)
 

@@ -63,10 +63,10 @@ class BacklogReader:
         self._began = 0.0
         self._reading: asyncio.Task[Backlog] | None = None
 
-    async def counted(self) -> Backlog:
+    async def counted(self, patience: float = AWAITED_SECONDS) -> Backlog:
         """The backlog as of a moment in the last two seconds, longer ago if it takes long to count.
 
-        UNKNOWN if the store does not answer within a second: an aggregate that is in the cache can be served without.
+        UNKNOWN if the store does not answer within `patience`: an aggregate that is in the cache can be served without.
         """
         if self._seconds() < self._kept_until:
             return self._latest
@@ -74,7 +74,7 @@ class BacklogReader:
             # With a context of its own: the reading outlives the invocation that began it, and its deadline.
             self._began = self._seconds()
             self._reading = asyncio.get_running_loop().create_task(self._read_and_keep(), context=deadline.outside())
-        left = max(0.0, self._began + AWAITED_SECONDS - self._seconds())
+        left = max(0.0, self._began + patience - self._seconds())
         reading = self._reading
         done, _ = await asyncio.wait([reading], timeout=left)
         return reading.result() if done else UNKNOWN

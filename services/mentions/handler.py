@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import isqrt
@@ -87,9 +87,18 @@ def _handled(analyzed: int, again: Sequence[str], left: Sequence[str] = (), most
 
 
 class AnalysisHandler:
-    def __init__(self, store: Store, writer: MentionWriter, clock: Clock) -> None:
+    """`on_analyzed` is told since when the analyses that are done were due."""
+
+    def __init__(
+        self,
+        store: Store,
+        writer: MentionWriter,
+        clock: Clock,
+        on_analyzed: Callable[[Sequence[datetime]], None] = lambda due_since: None,
+    ) -> None:
         self._store = store
         self._writer = writer
+        self._on_analyzed = on_analyzed
         self._clock = clock
         self._turns = asyncio.Semaphore(PORTIONS_AT_ONCE)
 
@@ -128,6 +137,7 @@ class AnalysisHandler:
             if deadline.is_near():
                 return None
             report = await self._writer.write(portion, only_due=True)
+        self._on_analyzed(report.due_since)
         log_event(
             log,
             logging.WARNING if report.failed else logging.INFO,

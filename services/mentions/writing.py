@@ -64,9 +64,11 @@ Invalidate = Callable[[Collection[str]], Awaitable[None]]
 @dataclass(slots=True)
 class WriteReport:
     """The results by article. `failed` has the fingerprint of each failure; the articles in `permanent` would fail at
-    every further try. `written` and `removed` count mentions."""
+    every further try. `due_since` is since when the analyses that are done were due. `written` and `removed` count
+    mentions."""
 
     done: set[str] = field(default_factory=set)
+    due_since: list[datetime] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     permanent: set[str] = field(default_factory=set)
     written: int = 0
@@ -212,7 +214,11 @@ class MentionWriter:
         await self._announcer.announce(dirty)
         analyses = await self._with_active_tools(analyses, report)
         after = [(each, finished(each, self._version, now, whole=whole)) for each in analyses]
-        report.done |= {each.source_id for each in await self._stored(after)}
+        due = {each.source_id: each.article.analysis_due_since for each in analyses}
+        for each in await self._stored(after):
+            report.done.add(each.source_id)
+            if (since := due[each.source_id]) is not None and each.article.analysis_due_since is None:
+                report.due_since.append(since)
 
     async def _judged(self, analyses: list[ArticleAnalysis], report: WriteReport) -> list[ArticleAnalysis]:
         """The analyzer judges the texts of all articles in one call."""

@@ -17,7 +17,7 @@ from models.errors import ToolpulseError
 from models.feed import Feed
 from models.operations import Heartbeat
 from models.values import format_time, parse_time
-from services.articles.backlog import AWAITED_SECONDS, Backlog, BacklogReader
+from services.articles.backlog import Backlog, BacklogReader
 from services.feeds.claims import names_taken
 from services.figures.metadata import last_refreshes
 from services.mentions.dirty_hours import DirtyTools, dirty_tools
@@ -32,6 +32,7 @@ _WORST: tuple[Status, ...] = ("healthy", "degraded", "unhealthy")
 
 REPORT_SHARED_SECONDS = 1.0
 CHECK_SECONDS = 5.0
+BACKLOG_SECONDS = 4.0
 JUST_STARTED = timedelta(seconds=60)
 FIRST_RUNS_WITHIN = timedelta(minutes=15)
 FETCH_OVERDUE = timedelta(hours=1)
@@ -168,7 +169,7 @@ def judge_backlog(backlog: Backlog, started: datetime, now: datetime) -> Check:
         "oldest_pending_seconds": oldest,
     }
     if backlog.pending is None:
-        return Check("degraded", f"could not be counted within {AWAITED_SECONDS:.0f} s: the store is slow", facts)
+        return Check("degraded", f"could not be counted within {BACKLOG_SECONDS:.0f} s: the store is slow", facts)
     details = []
     if oldest > BACKLOG_OVERDUE.total_seconds() and now - started >= JUST_STARTED:
         details.append(
@@ -307,7 +308,7 @@ class Health:
         return judge_last_fetch(any_feed, success, self._started, self._clock())
 
     async def _analysis(self) -> Check:
-        return judge_backlog(await self._backlog.counted(), self._started, self._clock())
+        return judge_backlog(await self._backlog.counted(BACKLOG_SECONDS), self._started, self._clock())
 
     async def _queue_depths(self) -> Check:
         return judge_queues(await self._queues.depths(QUEUES))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,7 +14,9 @@ from services import container
 from services.container import Container
 from services.mentions.announcing import RefreshMessage
 from services.mentions.dirty_hours import mark_dirty
-from services.store.containers import CATALOG, FEEDS, MENTIONS, SENTIMENT_CACHE
+from services.mentions.handler import AnalysisFailed
+from services.store.containers import ARTICLES, CATALOG, FEEDS, MENTIONS, SENTIMENT_CACHE
+from services.topology import LAST_DELIVERY
 from tests.documents import article, attribution, feed
 from tests.functional.api.conftest import call
 from tests.functional.figures.world import a_mention, a_tool
@@ -66,6 +69,34 @@ async def test_an_aggregate_is_the_specifications_entry_with_additional_fields(w
     assert (hit.headers["X-Cache"], hit.json) == ("HIT", body)
     assert 0 <= int(hit.headers["Age"]) < 60
     assert missed.sent == hit.sent == []
+
+
+async def test_every_figure_says_whether_it_counts_all_articles_also_after_an_analysis_has_failed(
+    watched: Container,
+) -> None:
+    async def served() -> list[tuple[int | None, int | None, bool]]:
+        bodies = [(await call(name, tool=TOOL.tool_id)).json for name in ("get_tool_sentiment", "list_tool_evidence")]
+        bodies += [(await call("get_tool_history", query, tool=TOOL.tool_id)).json for query in ("", "layer=raw")]
+        bodies += (await call("list_latest_sentiment")).json["items"]
+        bodies.append((await call("get_cache_health")).json)
+        return [(each["pending_articles"], each["failed_articles"], each["complete"]) for each in bodies]
+
+    assert await served() == [(0, 0, True)] * 6
+    tag = (await call("get_tool_sentiment", tool=TOOL.tool_id)).headers["ETag"]
+    stored = article(created_at=NOW, updated_at=NOW, timestamp=NOW, analysis_due_since=NOW)
+    await watched.store.create(ARTICLES.name, stored.to_document())
+    assert await served() == [(1, 0, False)] * 6
+    assert (await call("get_tool_sentiment", if_none_match=tag, tool=TOOL.tool_id)).status == 200
+    for delivery in range(1, LAST_DELIVERY):
+        await watched.store.upsert(ARTICLES.name, {**stored.to_document(), "headline": None})
+        with contextlib.suppress(AnalysisFailed):
+            await watched.analysis.handle([stored.source_id], delivery)
+        assert await served() == [(1, 0, False)] * 6
+    await watched.analysis.handle([stored.source_id], LAST_DELIVERY)
+    assert await served() == [(0, 1, False)] * 6
+    await watched.store.upsert(ARTICLES.name, stored.to_document())
+    await watched.analysis.handle([stored.source_id])
+    assert await served() == [(0, 0, True)] * 6
 
 
 async def test_a_matching_etag_is_304(watched: Container) -> None:

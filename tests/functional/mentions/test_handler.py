@@ -21,6 +21,7 @@ from services.mentions.handler import (
     MOST_ATTEMPTS,
     PORTIONS_AT_ONCE,
     AnalysisFailed,
+    AnalysisHandler,
     source_ids_of,
 )
 from services.ports import Store
@@ -69,6 +70,20 @@ async def test_an_article_is_analysed_and_mentions_each_tool_that_it_names(world
     assert ours.published_at == analysed.timestamp
     await world.is_counted(quorvia)
     await world.is_counted(tarnwick)
+
+
+async def test_it_is_told_once_since_when_each_analysis_was_due(world: World) -> None:
+    told: list[Any] = []
+    analysis = AnalysisHandler(world.store, world.worker.writer, world.watch, told.extend)
+    new = await world.article(1, "Quorvia is good", analysis_due_since=world.watch.now - timedelta(seconds=9))
+    analysed_before = await world.article(2, "Nothing of note")
+    await analysis.handle([new, analysed_before])
+    await analysis.handle([new, analysed_before])
+    assert told == [world.watch.now - timedelta(seconds=9)]
+    await world.edit(new, "Quorvia is bad")
+    world.watch.advance(seconds=3)
+    await analysis.handle([new])
+    assert told[1:] == [world.watch.now - timedelta(seconds=3)]
 
 
 async def test_a_mention_is_never_published_later_than_its_article_was_first_seen(world: World) -> None:

@@ -259,7 +259,7 @@ async def test_stored_feeds_that_fail_or_are_disabled_are_counted(
         (Backlog(9, 0, LONG_AGO), NOON - timedelta(seconds=59), "healthy", "articles are analysed in time"),
         (Backlog(9, 0, LONG_AGO), NOON - timedelta(seconds=60), "degraded", "the first for 259200 s"),
         (Backlog(0, 2), NOON, "degraded", "2 articles could not be analysed"),
-        (UNKNOWN, LONG_AGO, "degraded", "could not be counted within 1 s"),
+        (UNKNOWN, LONG_AGO, "degraded", "could not be counted within 4 s"),
     ],
 )
 def test_articles_that_are_not_analysed_degrade(

@@ -24,7 +24,10 @@ Sample = tuple[float, Mapping[str, Attribute]]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric with the prefix of all of ours. A gauge has its last value, a histogram the distribution of values."""
+    """A metric with the prefix of all of ours. A gauge has its last value, a histogram the distribution of values.
+
+    A figure that GET metrics has, too, has the same name here.
+    """
 
     name: str
     kind: Literal["counter", "gauge", "histogram"]
@@ -38,27 +41,27 @@ class Metric:
 
 
 REQUEST_UNITS: Final = Metric("toolpulse.store.request_units", "counter", "{RU}", "Request units used, by container")
-OPERATIONS: Final = Metric("toolpulse.store.operations", "counter", "{operation}", "Operations, by container")
+REQUESTS: Final = Metric("toolpulse.store.requests", "counter", "{request}", "Requests, by container")
 RETRIES: Final = Metric("toolpulse.store.retries", "counter", "{retry}", "Requests tried again, by container")
 THROTTLES: Final = Metric("toolpulse.store.throttles", "counter", "{response}", "Responses 429, by container")
-WAITED: Final = Metric("toolpulse.store.waited", "counter", "s", "Waits for a busy store, by container")
+WAITED: Final = Metric("toolpulse.store.wait_seconds", "counter", "s", "Waits for a busy store, by container")
 QUEUE_MESSAGES: Final = Metric("toolpulse.queue.messages", "gauge", "{message}", "Messages waiting, by queue")
 QUEUE_POISON: Final = Metric("toolpulse.queue.poison", "gauge", "{message}", "Poison messages, by queue")
-PENDING: Final = Metric("toolpulse.articles.pending", "gauge", "{article}", "Articles whose analysis is due")
-FAILED: Final = Metric("toolpulse.articles.failed", "gauge", "{article}", "Articles whose analysis was given up")
+PENDING: Final = Metric("toolpulse.pending_articles", "gauge", "{article}", "Articles whose analysis is due")
+FAILED: Final = Metric("toolpulse.failed_articles", "gauge", "{article}", "Articles whose analysis was given up")
 SENT: Final = Metric("toolpulse.queue.sent", "counter", "{message}", "Messages sent, by queue")
 REFRESH_AGE: Final = Metric("toolpulse.refresh.age", "gauge", "s", "Time since the last refresh of all tools ended")
 CACHE_READS: Final = Metric("toolpulse.cache.reads", "counter", "{read}", "Reads of aggregates, by result")
 CACHE_ERRORS: Final = Metric("toolpulse.cache.errors", "counter", "{error}", "Reads and refreshes of tools that failed")
-FETCHES: Final = Metric("toolpulse.feed.fetches", "counter", "{fetch}", "Fetches of feeds, by outcome")
-FETCH_DURATION: Final = Metric("toolpulse.feed.fetch_duration", "histogram", "ms", "Time to fetch a feed")
-HOSTS_COOLING: Final = Metric("toolpulse.hosts.cooling", "gauge", "{host}", "Failing hosts, whose feeds are left out")
-ARTICLES: Final = Metric("toolpulse.articles.ingested", "counter", "{article}", "New articles stored")
+FETCHES: Final = Metric("toolpulse.feed_fetches", "counter", "{fetch}", "Fetches of feeds, by outcome")
+FETCH_DURATION: Final = Metric("toolpulse.feed_fetch_duration_seconds", "histogram", "s", "Time to fetch a feed")
+HOSTS_COOLING: Final = Metric("toolpulse.cooling_hosts", "gauge", "{host}", "Failing hosts, whose feeds are left out")
+ARTICLES: Final = Metric("toolpulse.articles_inserted", "counter", "{article}", "New articles stored")
 INVOCATIONS: Final = Metric("toolpulse.invocations", "histogram", "ms", "Time of invocations, by function and outcome")
 
 METRICS: Final = (
     REQUEST_UNITS,
-    OPERATIONS,
+    REQUESTS,
     RETRIES,
     THROTTLES,
     WAITED,
@@ -78,7 +81,7 @@ METRICS: Final = (
 )
 OF_THE_STORE: Final = {
     REQUEST_UNITS: "request_units",
-    OPERATIONS: "operations",
+    REQUESTS: "operations",
     RETRIES: "retries",
     THROTTLES: "throttles",
     WAITED: "waited_seconds",

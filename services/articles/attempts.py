@@ -177,7 +177,7 @@ def log_outcome(before: Feed, feed: Feed, attempt: Attempt, ingested: Ingested, 
     took = attempt.duration_ms or 0
     if attempt.task_name == FETCH_FEED:
         telemetry.record(telemetry.FETCHES, outcome=attempt.error_type or "succeeded")
-        telemetry.record(telemetry.FETCH_DURATION, took)
+        telemetry.record(telemetry.FETCH_DURATION, took / 1000)
     telemetry.record(telemetry.ARTICLES, attempt.articles_new or 0)
     if attempt.status == "SUCCEEDED":
         found, new = attempt.articles_found, attempt.articles_new

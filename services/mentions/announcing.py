@@ -13,6 +13,7 @@ The marker of a lost message expires, and `announce_overdue` announces the tool 
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -22,10 +23,13 @@ from typing import Self
 from models.cache import AnnouncedRefresh, announced_id
 from models.errors import InvalidInput
 from models.values import unix_seconds
+from services.logs import log_event
 from services.mentions.dirty_hours import tools_with_dirty_hours, tools_with_dirty_hours_among
 from services.ports import Clock, Delete, Queues, Store
 from services.store.containers import SENTIMENT_CACHE
 from services.topology import REFRESH_TOOLS
+
+log = logging.getLogger("toolpulse.cache")
 
 MOST_TOOLS = 50
 """The most tools in one message."""
@@ -103,6 +107,9 @@ class RefreshAnnouncer:
             markers = await self._store.read_many(SENTIMENT_CACHE.name, keys)
             unannounced += [tool_id for tool_id, marker in zip(batch, markers, strict=True) if marker is None]
         await self._send_and_mark(unannounced, DELAY_SECONDS)
+        if tool_ids:
+            coalesced = len(set(tool_ids)) - len(unannounced)
+            log_event(log, logging.DEBUG, "refresh_announced", tools=len(unannounced), coalesced=coalesced)
         return unannounced
 
     async def announce_overdue(self) -> list[str]:

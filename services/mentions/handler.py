@@ -123,6 +123,7 @@ class AnalysisHandler:
                 # It was waiting for a busy store. In smaller messages it ends in time.
                 return _handled(analyzed, again, rest, most=max(1, len(portion) // 2))
             if report is None:
+                log_event(log, logging.DEBUG, "articles_left_for_later", articles=len(rest), reason="deadline")
                 return _handled(analyzed, again, rest)
             analyzed += len(report.done)
             again += [each for each in report.failed if each not in report.permanent]

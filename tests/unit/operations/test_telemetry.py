@@ -1,6 +1,7 @@
 """Without a backend, telemetry does nothing and imports nothing; with one, messages carry the trace."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -89,10 +90,24 @@ def test_every_metric_has_the_prefix_and_a_name_of_its_own() -> None:
     names = [metric.name for metric in METRICS]
     assert len(set(names)) == len(names)
     assert all(name.startswith(PREFIX) for name in names)
-    assert {telemetry.SENT.exposed, telemetry.QUEUE_MESSAGES.exposed} == {
-        "toolpulse_queue_sent_total",
-        "toolpulse_queue_messages",
-    }
+
+
+NOT_IN_GET_METRICS = {
+    *("toolpulse_queue_messages", "toolpulse_queue_poison", "toolpulse_queue_sent_total", "toolpulse_refresh_age"),
+    *(
+        "toolpulse_cache_reads_total",
+        "toolpulse_feed_fetches_total",
+        "toolpulse_cooling_hosts",
+        "toolpulse_invocations",
+    ),
+}
+
+
+def test_a_figure_that_get_metrics_has_too_has_the_same_name_there() -> None:
+    page = (ROOT / "docs" / "api.md").read_text()
+    table = page.partition("<!-- metrics -->")[2].partition("<!-- end -->")[0]
+    there = {f"toolpulse_{name}" for name in re.findall(r"`(\w+)`", table)}
+    assert {metric.exposed for metric in METRICS} - there == NOT_IN_GET_METRICS
 
 
 def test_an_app_without_a_connection_string_does_not_import_opentelemetry() -> None:

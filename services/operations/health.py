@@ -150,9 +150,14 @@ def judge_feeds(feeds: FeedCounts, sources_off: Sequence[str], taken: Sequence[s
     return Check("healthy" if is_well else "degraded", "; ".join(details), facts)
 
 
-def judge_last_fetch(any_feed: bool, last_success: datetime | None, started: datetime, now: datetime) -> Check:
-    if not any_feed:
-        return Check("healthy", "no feeds yet: add one with POST feeds", {"last_success": None})
+def judge_no_active_feed(any_stored: bool) -> Check:
+    """A new app without feeds is not ill; one whose feeds are all disabled is."""
+    if any_stored:
+        return Check("degraded", "no feed is enabled, so nothing is fetched", {"last_success": None})
+    return Check("healthy", "no feeds yet: add one with POST feeds", {"last_success": None})
+
+
+def judge_last_fetch(last_success: datetime | None, started: datetime, now: datetime) -> Check:
     facts = {"last_success": format_time(last_success) if last_success else None}
     if now - (last_success or started) <= FETCH_OVERDUE or now - started < JUST_STARTED:
         return Check("healthy", "feeds are being fetched" if last_success else "waiting for the first fetch", facts)
@@ -300,12 +305,17 @@ class Health:
         active = await self._store.query(
             FEEDS.name, Query((_ENABLED,), limit=1 + len(self._sources_off), may_be_stale=True)
         )
-        any_feed = any(each.get("kind") not in self._sources_off for each in active.items)
+        any_active = any(each.get("kind") not in self._sources_off for each in active.items)
+        if not any_active:
+            stored = await self._store.query(
+                FEEDS.name, Query(_FEEDS, limit=1 + len(self._sources_off), may_be_stale=True)
+            )
+            return judge_no_active_feed(any(each.get("kind") not in self._sources_off for each in stored.items))
         latest = await self._store.query(
             FEEDS.name, Query(order="by_last_success", reverse=True, limit=1, may_be_stale=True)
         )
         success = parse_time(latest.items[0]["last_successful_fetch"]) if latest.items else None
-        return judge_last_fetch(any_feed, success, self._started, self._clock())
+        return judge_last_fetch(success, self._started, self._clock())
 
     async def _analysis(self) -> Check:
         return judge_backlog(await self._backlog.counted(BACKLOG_SECONDS), self._started, self._clock())

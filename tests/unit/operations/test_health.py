@@ -24,6 +24,7 @@ from services.operations.health import (
     judge_cache,
     judge_feeds,
     judge_last_fetch,
+    judge_no_active_feed,
     judge_queues,
     judge_store,
     judge_timers,
@@ -74,7 +75,13 @@ def test_poison_messages_degrade_and_name_their_queue() -> None:
 
 
 def test_a_new_app_without_feeds_is_healthy() -> None:
-    assert judge_last_fetch(False, None, LONG_AGO, NOON).status == "healthy"
+    assert judge_no_active_feed(False).detail == "no feeds yet: add one with POST feeds"
+    assert judge_no_active_feed(False).status == "healthy"
+
+
+def test_an_app_whose_feeds_are_all_disabled_is_degraded() -> None:
+    check = judge_no_active_feed(True)
+    assert (check.status, check.detail) == ("degraded", "no feed is enabled, so nothing is fetched")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +98,7 @@ def test_a_new_app_without_feeds_is_healthy() -> None:
 def test_an_hour_without_a_successful_fetch_degrades(
     last_success: datetime | None, started: datetime, status: Status
 ) -> None:
-    assert judge_last_fetch(True, last_success, started, NOON).status == status
+    assert judge_last_fetch(last_success, started, NOON).status == status
 
 
 def metadata(minutes_ago: float) -> CacheMetadata:
@@ -160,9 +167,9 @@ def test_checks_are_shown_with_their_figures() -> None:
         "dirty_tools": 3,
     }
     assert judge_cache(state(None), NOON, NOON).shown()["last_refresh"] is None
-    waiting = judge_last_fetch(True, None, NOON, NOON).shown()
+    waiting = judge_last_fetch(None, NOON, NOON).shown()
     assert (waiting["detail"], waiting["last_success"]) == ("waiting for the first fetch", None)
-    fetched = judge_last_fetch(True, NOON, LONG_AGO, NOON).shown()
+    fetched = judge_last_fetch(NOON, LONG_AGO, NOON).shown()
     assert (fetched["detail"], fetched["last_success"]) == ("feeds are being fetched", "2026-02-21T12:00:00Z")
     late = judge_timers([TIMER], {}, LONG_AGO, NOON)
     assert late.detail == "no run in time: tick"
@@ -245,9 +252,10 @@ async def test_stored_feeds_that_fail_or_are_disabled_are_counted(
 ) -> None:
     await store.create(FEEDS.name, feed(**changes).to_document())
     await store.create(FEEDS.name, feed(feed_id="tiingo", kind="tiingo", **changes).to_document())
-    check = (await health_of(store, MemoryQueues(), Watch(), sources_off=("tiingo",)).report()).checks["feeds_active"]
-    assert check.status == "degraded"
-    assert check.detail.startswith(detail)
+    checks = (await health_of(store, MemoryQueues(), Watch(), sources_off=("tiingo",)).report()).checks
+    assert checks["feeds_active"].status == "degraded"
+    assert checks["feeds_active"].detail.startswith(detail)
+    assert "no feeds yet" not in checks["last_successful_fetch"].detail
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import logging
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TypeVar
@@ -138,11 +138,12 @@ class EntryIngestion:
         trust_hashes = feed.last_fetch_time is not None and not feed.recheck_entries
         writer = self._writer(feed, attempt)
         unknown = list({each.form_hash: each for each in unknown}.values())
+        present = frozenset(each.url for each in items)
         done, begun, room = list[_Portion](), self._monotonic(), room_for_new(feed, attempt.at)
         for portion in portions(unknown[:PER_POLL]):
             if done and (deadline.is_near() or self._monotonic() - begun > SECONDS_PER_POLL):
                 break
-            done.append(await self._written(portion, writer, known, trust_hashes=trust_hashes, room=room))
+            done.append(await self._written(portion, writer, known, present, trust_hashes=trust_hashes, room=room))
             room -= done[-1].new
         written = together([each.written for each in done])
         excess = [each for portion in done for each in portion.excess]
@@ -173,8 +174,9 @@ class EntryIngestion:
         already."""
         attempt, known = _attempt(lease, source_of(lease.feed)), KnownEntries()
         writer = self._writer(lease.feed, attempt)
+        present = frozenset(each.url for each in items)
         done = [
-            await self._written(_entries(attempt.source, each), writer, known, trust_hashes=False)
+            await self._written(_entries(attempt.source, each), writer, known, present, trust_hashes=False)
             for each in portions(items)
         ]
         count = sum(len(each.groups) for each in done)
@@ -185,6 +187,7 @@ class EntryIngestion:
         entries: Sequence[Entry],
         writer: ArticleWriter,
         known: KnownEntries,
+        present: Collection[str],
         *,
         trust_hashes: bool,
         room: int = sys.maxsize,
@@ -196,7 +199,7 @@ class EntryIngestion:
         excess = new[max(0, room) :]
         out = {each.entry.form_hash for each in excess}
         wanted = [each for each in candidates if each.entry.form_hash not in out] if out else candidates
-        written = await writer.write(wanted, known, trust_hashes=trust_hashes)
+        written = await writer.write(wanted, known, trust_hashes=trust_hashes, present=present)
         groups = {each.entry.form_hash: "".join(each.hashes()) for each in candidates}
         return _Portion(
             replace(written, flood=tuple(map(_without_text, written.flood))),

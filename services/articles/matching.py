@@ -6,7 +6,7 @@ What an entry changes in its article is decided in merge.py; writing.py reads an
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -218,12 +218,13 @@ def grouped(matches: Iterable[Match]) -> Groups:
     return groups
 
 
-def separated(groups: Groups, articles: Mapping[str, Known]) -> Groups:
-    """The groups, but each match that must be an article of its own is moved to the article that its URL identifies."""
+def separated(groups: Groups, articles: Mapping[str, Known], present: Collection[str] = ()) -> Groups:
+    """The groups, but each match that must be an article of its own is moved to the article that its URL identifies.
+    `present` are the URLs in the feed document."""
     own = {
         match.candidate.locator_id: match.candidate.source_id(with_url=True)
         for key, group in groups.items()
-        for match in _own_articles(articles[key], group)
+        for match in _own_articles(articles[key], group, present)
     }
     if not own:
         return groups
@@ -236,21 +237,37 @@ def separated(groups: Groups, articles: Mapping[str, Known]) -> Groups:
     )
 
 
-def _own_articles(stored: Known, group: Sequence[Match]) -> list[Match]:
+def _own_articles(stored: Known, group: Sequence[Match], present: Collection[str]) -> list[Match]:
     """The matches that must be articles of their own: their source has another entry in this article, under another id
     and another URL. Merging the wrong articles is worse than missing a duplicate."""
     if stored.article is not None and stored.article.get("deleted_at"):
         return []
     own = stored.own
     known = (own["article_id"], _normalized(own["url"])) if own is not None else None
+    has_moved = False
     found = []
     for match in group:
         candidate = match.candidate
         if known is None:
             known = (candidate.article_id, candidate.url)
         elif not match.certain and known[0] != candidate.article_id and known[1] != candidate.url:
-            found.append(match)
+            if own is not None and not has_moved and is_moved(own, candidate, present):
+                has_moved = True
+            else:
+                found.append(match)
     return found
+
+
+def is_moved(own: AttributionDocument, candidate: Candidate, present: Collection[str]) -> bool:
+    """Whether the candidate is the stored entry at another URL. URLs may have the id of a session under any name.
+
+    Neither has an id, the feed document has the stored URL no more, and headline, text and publication time are the
+    same.
+    """
+    if candidate.has_own_id or own["article_id"] != own["url"] or own["url"] in present:
+        return False
+    is_same = own.get("revision") == candidate.revision and own.get("published_at") == candidate.published_at
+    return is_same and candidate.flag is None and bool(candidate.text)
 
 
 def _normalized(url: str) -> str:

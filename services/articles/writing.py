@@ -9,7 +9,7 @@ merge.py what changes in it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import cast
@@ -87,8 +87,16 @@ class ArticleWriter:
     after_interruption: bool = False
     most_listed: int = LISTED_SOURCES
 
-    async def write(self, candidates: Sequence[Candidate], known: KnownEntries, *, trust_hashes: bool) -> Written:
-        """Stores what is new or changed among the candidates. Each must be another form of an entry.
+    async def write(
+        self,
+        candidates: Sequence[Candidate],
+        known: KnownEntries,
+        *,
+        trust_hashes: bool,
+        present: Collection[str] = (),
+    ) -> Written:
+        """Stores what is new or changed among the candidates. Each must be another form of an entry. `present` are the
+        URLs of all entries in the feed document.
 
         Without `trust_hashes` stored hashes are not read: an interrupted attempt may have stored another form since.
         """
@@ -99,7 +107,7 @@ class ArticleWriter:
         dropped = {each.locator_id for each in (*flood, *(each for each in unknown if known.has(each.id_hash)))}
         wanted = [each for each in changed if each.locator_id not in dropped]
         matches = matches_of(wanted, aliases, self.attempt.source, self.attempt.at)
-        merged = await self._write(matches, renewed)
+        merged = await self._write(matches, renewed, present)
         merged += await self._with_changed_priority(merged)
         new = [each.matches[0].candidate for each in merged if each.is_new_to_source]
         return Written(
@@ -157,12 +165,14 @@ class ArticleWriter:
         written = await writer._write(again, [])
         return written + await writer._with_changed_priority(written)
 
-    async def _write(self, matches: Iterable[Match], renewed: Sequence[Document]) -> list[Merged]:
+    async def _write(
+        self, matches: Iterable[Match], renewed: Sequence[Document], present: Collection[str] = ()
+    ) -> list[Merged]:
         """Writes the matches, and the documents `renewed` as they are. Returns a Merged for each article, and another
         one for an article that was written twice."""
         groups = grouped(matches)
         articles = await self._read(groups)
-        groups = await self._claimed(separated(groups, articles))
+        groups = await self._claimed(separated(groups, articles, present))
         articles |= await self._read(groups.keys() - articles.keys())
         merged = await self._merged_and_written(groups, articles)
         # No hash of an entry that changed nothing: a publication time that drifts would leave one at every poll.

@@ -1,8 +1,8 @@
 """Normalizes URLs, to compare pages, and resolves the links of feeds.
 
 Normalizing removes only differences that practically never separate two pages: scheme, case of the host, default ports,
-fragments, tracking parameters, the order of parameters, percent-encoding, a last slash. Paths keep their case. A
-normalized URL is not for fetching: it may not exist.
+fragments, tracking parameters, ids of sessions, cache busters, the order of parameters, percent-encoding, a last slash.
+Paths keep their case. A normalized URL is not for fetching: it may not exist.
 """
 
 from __future__ import annotations
@@ -20,6 +20,17 @@ _TRACKING = re.compile(
     r"guce_.*|guccounter|spm|_openstat|trk(?:campaign)?|recip_id|mbid|cndid|sr_share",
     re.IGNORECASE,
 )
+_SESSION = re.compile(
+    r"jsessionid|phpsess(?:id)?|phpsid|aspsessionid[a-z]{8}|asp\.net_sessionid|sess(?:ion)?_?id|oscsid|zenid|cfid|cftoken|"
+    r"cache_?buster|no_?cache",
+    re.IGNORECASE,
+)
+_SESSION_PAIR = re.compile(
+    r"(?:s|sid|session)=[0-9a-f]{32}|(?:_|_dc|cb|rnd|rand|random)=(?:0?\.)?[0-9]{6,}", re.IGNORECASE
+)
+"""Names that may mean a page too: the value shows that they do not."""
+_SESSION_IN_PATH = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/;]*|(?<=/)\(S\([a-z0-9]{24}\)\)(?:/|$)", re.IGNORECASE)
+
 _RSS_MARKS = frozenset({"ref", "source", "src", "from", "via", "partner", "mod", "feed", "output", "format", "rss"})
 _RSS_VALUES = frozenset({"rss", "rss20", "rss2", "feed", "rssfeed", "atom", "rss_feed"})
 
@@ -73,7 +84,10 @@ def normalize_url(url: str) -> str:
         raise ValueError("a URL without a host identifies no page")
     port = parts.port
     authority = host if port is None or port in _DEFAULT_PORTS else f"{host}:{port}"
-    path = _without_dots(_encoded(parts.path, _PATH_SAFE)).rstrip("/") or "/"
+    path = _encoded(parts.path, _PATH_SAFE)
+    if ";" in path or "(" in path:
+        path = _SESSION_IN_PATH.sub("", path)
+    path = _without_dots(path).rstrip("/") or "/"
     query = _query(parts.query)
     # A single-page application has its path behind "#!".
     fragment = f"#{_encoded(parts.fragment, _QUERY_SAFE + '&+')}" if parts.fragment.startswith("!") else ""
@@ -97,7 +111,7 @@ def _query(query: str) -> str:
     kept = []
     for pair in _encoded(query, _QUERY_SAFE + "&+").split("&"):
         name, _, value = pair.partition("=")
-        if not pair or _TRACKING.fullmatch(name):
+        if not pair or _TRACKING.fullmatch(name) or _SESSION.fullmatch(name) or _SESSION_PAIR.fullmatch(pair):
             continue
         if name.lower() in _RSS_MARKS and value.lower() in _RSS_VALUES:
             continue

@@ -281,6 +281,56 @@ def test_what_was_separated_is_certain_and_the_others_are_as_they_were() -> None
     assert after == {key: [match(titled(1), key)], own: [match(titled(2), own, certain=True)]}
 
 
+def moved(number: int, **fields: Any) -> Candidate:
+    url = f"https://news.example/1?token={number}"
+    return candidate(1, **{"article_id": None, "url": url, "headline": SAME, **fields})
+
+
+def moving(article: ArticleDocument, *candidates: Candidate, present: tuple[str, ...] = ()) -> list[int]:
+    """How many candidates end up in each article."""
+    key = titled(1).source_id()
+    known = {key: Known(article, article["source_attribution"]["a"])}
+    return [len(each) for each in separated({key: [match(each, key) for each in candidates]}, known, present).values()]
+
+
+def test_the_same_entry_without_an_id_at_another_url_is_the_same_article() -> None:
+    key = titled(1).source_id()
+    known = Known(stored(moved(1)), stored(moved(1))["source_attribution"]["a"])
+    assert list(separated({key: [match(moved(2), key)]}, {key: known})) == [key]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({}, {"summary_html": "Another text"}),
+        ({}, {"headline": "One headline for EVERYTHING"}),
+        ({}, {"published": NOW - timedelta(minutes=61)}),
+        ({}, {"article_id": "guid-2"}),
+        ({"article_id": "guid-1"}, {}),
+        ({"summary_html": ""}, {"summary_html": ""}),
+        ({"published": None}, {"published": None}),
+    ],
+)
+def test_an_entry_that_differs_in_more_than_its_url_is_an_article_of_its_own(
+    before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    key = titled(1).source_id()
+    article = stored(moved(1, **before))
+    known = Known(article, article["source_attribution"]["a"])
+    (found,) = separated({key: [match(moved(2, **after), key)]}, {key: known})
+    assert found != key
+
+
+def test_of_two_entries_in_one_document_only_one_can_be_the_stored_one() -> None:
+    assert moving(stored(moved(1)), moved(2)) == [1]
+    assert moving(stored(moved(1)), moved(2), moved(3)) == [1, 1]
+    assert moving(stored(moved(1)), moved(2, summary_html="Another text"), moved(3)) == [1, 1]
+    key = titled(1).source_id()
+    known = Known(stored(moved(1)), stored(moved(1))["source_attribution"]["a"])
+    present = (moved(1).entry.item.url, moved(2).entry.item.url)
+    assert list(separated({key: [match(moved(2), key)]}, {key: known}, present)) != [key]
+
+
 def test_a_stored_url_that_cannot_be_normalized_is_compared_as_it_is() -> None:
     article = stored(titled(1))
     article["source_attribution"]["a"]["url"] = "https:///x"

@@ -20,6 +20,16 @@ BASE = "https://feeds.example/news/feed.xml"
         ("https://example.com/a/../b/./c", "https://example.com/b/c"),
         ("https://user:secret@example.com/", "https://example.com/"),
         ("https://example.com/a?ref=rss", "https://example.com/a?"),
+        ("https://example.com/a;jsessionid=0A1B2C?b=1", "https://example.com/a?b=1"),
+        ("https://example.com/a/;JSESSIONID=0A.node1/", "https://example.com/a"),
+        ("https://example.com/a;jsessionid=1/b;v=2", "https://example.com/a/b;v=2"),
+        ("https://example.com/(S(lit3py55t21z5v55vlm25s55))/a.aspx", "https://example.com/a.aspx"),
+        ("https://example.com/a/(S(lit3py55t21z5v55vlm25s55))", "https://example.com/a"),
+        ("https://example.com/a?PHPSESSID=abc&id=1", "https://example.com/a?id=1"),
+        ("https://example.com/a?ASPSESSIONIDQQCDABCD=X&CFID=1&CFTOKEN=2", "https://example.com/a"),
+        ("https://example.com/a?session_id=1&sessionid=2&sessid=3&nocache=1&cachebuster=x", "https://example.com/a"),
+        ("https://example.com/a?sid=0123456789abcdef0123456789ABCDEF", "https://example.com/a"),
+        ("https://example.com/a?_=1700000000000&rnd=0.123456&cb=123456", "https://example.com/a"),
     ],
 )
 def test_spellings_of_one_page_are_one(url: str, same: str) -> None:
@@ -37,6 +47,15 @@ def test_spellings_of_one_page_are_one(url: str, same: str) -> None:
         ("https://example.com/#!/a", "https://example.com/#!/b"),
         ("https://example.com/?ref=home", "https://example.com/"),
         ("https://www.example.com/", "https://example.com/"),
+        ("https://example.com/a?sid=123", "https://example.com/a"),
+        ("https://example.com/a?sid=24/01/02", "https://example.com/a?sid=24/01/03"),
+        ("https://example.com/a?s=0123456789abcdef0123456789abcde", "https://example.com/a"),
+        ("https://example.com/a?_=12345", "https://example.com/a"),
+        ("https://example.com/a?cb=abcdef", "https://example.com/a"),
+        ("https://example.com/a?session=2026", "https://example.com/a"),
+        ("https://example.com/a;v=1", "https://example.com/a;v=2"),
+        ("https://example.com/(S(short))/a", "https://example.com/a"),
+        ("https://example.com/x(S(lit3py55t21z5v55vlm25s55))/a", "https://example.com/xa"),
     ],
 )
 def test_other_pages_stay_others(url: str, other: str) -> None:

@@ -1,0 +1,57 @@
+"""A feed without ids whose URLs have the id of a session, another one at every poll."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.functional.articles.world import Item, World, item
+
+MANY = 40
+
+
+def stories(edition: int, form: str, **changes: object) -> list[Item]:
+    return [
+        item(
+            number,
+            guid=None,
+            link=f"https://news.example/{number}" + form.format(f"{edition:08}{number:024}", edition),
+            text=f"What has happened at number {number}.",
+            **changes,
+        )
+        for number in range(MANY)
+    ]
+
+
+@pytest.mark.parametrize(
+    "form", [";jsessionid={0}", "?PHPSESSID={0}", "?sid={0}&page=2", "?_=1700000{1:06}", "?x-token={0}", "/{0}/story"]
+)
+async def test_each_story_is_one_article_however_its_url_changes(world: World, form: str) -> None:
+    await world.add_feed("a", stories(0, form))
+    await world.poll("a")
+    for edition in range(1, 4):
+        world.publish("a", stories(edition, form))
+        await world.poll("a", world.new_worker())
+    assert len(await world.articles()) == len(await world.observations()) == MANY
+    assert (await world.feed("a")).total_articles_fetched == MANY
+    assert await world.all("quarantine") == []
+
+
+async def test_stories_with_one_headline_at_once_stay_articles_of_their_own(world: World) -> None:
+    alike = [item(number, title=item(1).title, guid=None, link=f"https://news.example/{number}") for number in range(3)]
+    await world.add_feed("a", alike)
+    await world.poll("a")
+    assert len(await world.articles()) == 3
+    world.publish("a", [*alike, item(9, title=item(1).title, guid=None, link="https://news.example/9")])
+    await world.poll("a", world.new_worker())
+    assert len(await world.articles()) == 4
+
+
+async def test_an_edit_behind_a_changed_url_edits_the_article(world: World) -> None:
+    first = item(1, guid=None, link="https://news.example/1?x-token=1")
+    await world.add_feed("a", [first])
+    await world.poll("a")
+    world.publish("a", [item(1, guid=None, link="https://news.example/1?x-token=2")])
+    await world.poll("a", world.new_worker())
+    world.publish("a", [item(1, guid=None, link="https://news.example/1?x-token=2", text="It was otherwise.")])
+    await world.poll("a", world.new_worker())
+    assert (await world.article())["text_for_analysis"] == "It was otherwise."

@@ -20,9 +20,9 @@ from models.article import LISTED_SOURCES
 from models.feed import Feed, FeedSeen
 from models.raw_item import ParsedDocument, RawItem
 from services import deadline
+from services.articles.entry_documents import SourceAttempt
 from services.articles.identity import Candidate, Entry, ShortHash, Source, entry_of
 from services.articles.matching import DocumentCache, KnownEntries, candidates_of, seen_document
-from services.articles.merge import SourceAttempt
 from services.articles.portions import PER_POLL, SECONDS_PER_POLL, portions
 from services.articles.quarantine import FLOOD, VOLUME, QuarantinedBatches
 from services.articles.writing import Announce, ArticleWriter, Written, together

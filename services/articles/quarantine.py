@@ -19,8 +19,8 @@ from models.raw_item import RawItem
 from models.run import INGEST_FEEDS
 from models.states import ReviewStatus
 from models.values import format_time, parse_time
+from services.articles.entry_documents import LONGEST_DATE
 from services.articles.identity import Candidate
-from services.articles.merge import LONGEST_DATE
 from services.feeds.claims import IngestMessage
 from services.feeds.outcome import UNCONDITIONAL
 from services.feeds.volume import NEW_PER_DAY

@@ -27,9 +27,14 @@ from services.articles.attributions import (
     observation_id,
 )
 from services.articles.contention import ROUNDS, wait_seconds
+from services.articles.entry_documents import ALIAS_SECONDS, SourceAttempt, alias, seen_hash
 from services.articles.identity import Candidate, Source
 from services.articles.matching import Groups, Known, KnownEntries, Match, flood_of, grouped, matches_of, separated
-from services.articles.merge import ALIAS_SECONDS, Further, Merged, SourceAttempt, alias, merge, seen_hash
+from services.articles.merge import (
+    Further,
+    Merged,
+    merge,
+)
 from services.articles.observations import observations_of
 from services.articles.tombstones import observation_tombstone
 from services.ports import Create, Document, Operation, Replace, Store, Upsert

@@ -11,9 +11,9 @@ import pytest
 from models.article import LISTED_SOURCES, Article
 from models.observation import Observation, attempt_key
 from services.articles.attempts import AddedArticles, added_by
+from services.articles.entry_documents import SourceAttempt
 from services.articles.identity import Source, candidate_of, entry_of
 from services.articles.matching import KnownEntries
-from services.articles.merge import SourceAttempt
 from services.articles.observations import observations_of, with_further_sources
 from services.articles.writing import ArticleWriter, Written
 from services.ports import Store

@@ -7,9 +7,13 @@ from typing import Any
 
 from models.article import ArticleDocument
 from models.raw_item import RawItem
+from services.articles.entry_documents import SourceAttempt
 from services.articles.identity import Candidate, Source, candidate_of, entry_of
 from services.articles.matching import Match
-from services.articles.merge import Merged, SourceAttempt, merge
+from services.articles.merge import (
+    Merged,
+    merge,
+)
 
 NOW = datetime(2026, 2, 21, 20, 0, 0, tzinfo=UTC)
 HEADLINE = "Number one is in the news"

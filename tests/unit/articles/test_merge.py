@@ -6,21 +6,18 @@ from typing import Any
 import pytest
 
 from models.article import LISTED_SOURCES, Article, AttributionDocument
-from models.locator import LocatorAlias, SeenHash
 from models.observation import Observation, ObservationDocument
 from models.values import format_time
 from services.articles.attributions import attribution_of
+from services.articles.entry_documents import LONGEST_DATE
 from services.articles.identity import Candidate
 from services.articles.merge import (
-    LONGEST_DATE,
     MOST_TAGS,
     Further,
     Merged,
-    alias,
     analysed_alike,
     change_of,
     merge,
-    seen_hash,
     with_priority,
 )
 from tests.unit.articles.builders import NOW, article_after, attempt, candidate, match, merged, source
@@ -397,21 +394,6 @@ def test_an_article_keeps_a_hundred_tags() -> None:
     joined = article_after(by_b(1), in_b(tags=tuple(f"b{number}" for number in range(60))), article=first)
     assert len(joined["tags"]) == MOST_TAGS == 100
     assert joined["tags"][59:61] == ["a59", "b0"]
-
-
-def test_locator_and_hash_are_read_by_their_models() -> None:
-    each = in_a()
-    stored = alias(each, each.source_id(), by_a())
-    assert (stored["locator"], stored["schema_version"]) == (each.locator_id, "1")
-    found = LocatorAlias.from_document(stored)
-    assert (found.id, found.provider, found.source_id) == (each.locator_id, "a", each.source_id())
-    assert found.ttl_timestamp == int(NOW.timestamp()) + 30 * 86_400
-    assert found.to_document() == stored
-    stored_hash = seen_hash(each, each.source_id(), by_a(), 7 * 86_400)
-    seen = SeenHash.from_document(stored_hash)
-    assert (seen.to_document(), seen.source_id) == (stored_hash, each.source_id())
-    assert (seen.source, seen.content_hash, seen.revision) == ("a", each.entry.content_hash, each.entry.form_hash)
-    assert (seen.created_at, seen.updated_at, seen.ttl_timestamp) == (NOW, NOW, int(NOW.timestamp()) + 7 * 86_400)
 
 
 def joined_by(*keys: str, most_listed: int = 2, priority: int = 5) -> Merged:

@@ -1,0 +1,160 @@
+"""The documents of an entry: locator alias, stored hash, observation, and the attribution of its source. Pure.
+
+Documents are built as dicts, in the shape of models/observation.py and models/locator.py (a test compares them):
+validating sixty models at each fetch would cost more than storing them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from models.article import ARTICLE_KEPT, ArticleDocument, AttributionDocument
+from models.locator import ALIAS_KEPT, AliasDocument, SeenHashDocument, seen_key
+from models.observation import ObservationDocument, attempt_key
+from models.stored import StoredFields
+from models.values import format_time
+from services.articles.attributions import observation_id
+from services.articles.identity import Candidate, Source
+from services.parse.text import one_line
+
+LONGEST_DATE = 200
+ARTICLE_SECONDS = int(ARTICLE_KEPT.total_seconds())
+ALIAS_SECONDS = int(ALIAS_KEPT.total_seconds())
+
+
+@dataclass(frozen=True, slots=True)
+class SourceAttempt:
+    """One attempt to ingest entries of one source. All documents that it writes carry its time.
+
+    `at` is later than that of every earlier attempt at the source. `time` and `seconds` are `at` as documents have it.
+    """
+
+    source: Source
+    run_id: str
+    attempt_no: int
+    at: datetime
+    time: str = field(init=False)
+    seconds: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "time", format_time(self.at))
+        object.__setattr__(self, "seconds", int(self.at.timestamp()))
+
+    @property
+    def key(self) -> str:
+        return attempt_key(self.run_id, self.source.key, self.attempt_no)
+
+
+def alias(candidate: Candidate, source_id: str, attempt: SourceAttempt) -> AliasDocument:
+    """The locator alias that names the article of the entry's identity."""
+    document: AliasDocument = {
+        "id": candidate.locator_id,
+        "locator": candidate.locator_id,
+        "provider": attempt.source.key,
+        "locator_identity": candidate.locator,
+        "source_id": source_id,
+    }
+    stamp(document, "LocatorAlias", attempt, ALIAS_SECONDS)
+    return document
+
+
+def seen_hash(candidate: Candidate, source_id: str, attempt: SourceAttempt, kept_seconds: int) -> SeenHashDocument:
+    """The stored content hash of an ingested entry."""
+    name = seen_key(attempt.source.key, candidate.entry.content_hash)
+    document: SeenHashDocument = {
+        "id": name,
+        "locator": name,
+        "source": attempt.source.key,
+        "content_hash": candidate.entry.content_hash,
+        "revision": candidate.entry.form_hash,
+        "source_id": source_id,
+    }
+    stamp(document, "SeenHash", attempt, kept_seconds)
+    return document
+
+
+def stamp(document: StoredFields, entity_type: str, attempt: SourceAttempt, kept_seconds: int) -> None:
+    """Sets the fields that all documents have."""
+    document["entity_type"] = entity_type
+    document["schema_version"] = "1"
+    document["created_at"] = document["updated_at"] = attempt.time
+    document["ttl_timestamp"] = attempt.seconds + kept_seconds
+
+
+def entry_observation(
+    article: ArticleDocument,
+    candidate: Candidate,
+    attempt: SourceAttempt,
+    own: AttributionDocument,
+    earlier: ObservationDocument | None,
+) -> ObservationDocument:
+    """The observation of the candidate, under the day on which the source first published this revision.
+
+    `earlier` may be an earlier revision of the same day, stored under this id.
+    """
+    item, source = candidate.entry.item, attempt.source
+    scraped_at = own["scraped_at"]
+    document: ObservationDocument = {
+        "id": observation_id(source.key, scraped_at),
+        "source_id": article["source_id"],
+        "source": source.key,
+        "source_priority": source.priority,
+        "observed_day": scraped_at[:10],
+        "scraped_at": scraped_at,
+        "article_id": candidate.article_id,
+        "url": item.url,
+        "headline": item.headline,
+        "published_at": own["published_at"],
+        "tags": list(item.tags),
+        "tickers": list(item.tickers),
+        "revision": candidate.revision,
+        "parse_warnings": [*item.repairs, *([f"date_{candidate.flag}"] if candidate.flag is not None else [])],
+    }
+    stamp(document, "Observation", attempt, ARTICLE_SECONDS)
+    if candidate.text:
+        document["text"] = candidate.text
+    if item.publisher:
+        document["publisher"] = item.publisher
+    if candidate.flag is not None:
+        document["published_flag"] = candidate.flag
+        if raw_value := one_line(item.date_text[:LONGEST_DATE]):
+            document["raw_value"] = raw_value
+    if earlier is not None and earlier["id"] == document["id"]:
+        document["created_at"], document["ttl_timestamp"] = earlier["created_at"], earlier["ttl_timestamp"]
+        if "added_by_attempt" in earlier:
+            document["added_by_attempt"] = earlier["added_by_attempt"]
+        if "created_article" in earlier:
+            document["created_article"] = earlier["created_article"]
+        if "article_timestamp" in earlier:
+            document["article_timestamp"] = earlier["article_timestamp"]
+    return document
+
+
+def entry_attribution(
+    candidate: Candidate, attempt: SourceAttempt, earlier: AttributionDocument | None
+) -> AttributionDocument:
+    """The attribution of the candidate's source. After an edit, `earlier` is the attribution before: the first crawl
+    time, the publication time and the run that added the source are kept."""
+    item = candidate.entry.item
+    attribution: AttributionDocument = {
+        "article_id": candidate.article_id,
+        "url": item.url,
+        "crawl_timestamp": attempt.time,
+        "original_headline": item.headline,
+        "source_priority": attempt.source.priority,
+        "published_at": candidate.published_at,
+        "scraped_at": attempt.time,
+        "revision": candidate.revision,
+    }
+    if item.publisher:
+        attribution["source_name"] = item.publisher
+    if earlier is None:
+        attribution["added_by_run"] = attempt.run_id
+        return attribution
+    attribution["crawl_timestamp"] = earlier["crawl_timestamp"]
+    if earlier.get("published_at"):
+        attribution["published_at"] = earlier["published_at"]
+    if "added_by_run" in earlier:
+        attribution["added_by_run"] = earlier["added_by_run"]
+    return attribution

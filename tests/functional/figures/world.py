@@ -20,7 +20,7 @@ from services.figures.counts import Windows, edges_of, minutes_of
 from services.figures.figures import Figures
 from services.mentions.announcing import RefreshAnnouncer, RefreshMessage
 from services.mentions.dirty_hours import dirty_hours_of, mark_dirty
-from services.ports import Clock, Document, Query, Store
+from services.ports import Clock, Document, Query, Queues, Store
 from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE
 from services.tools.catalog import Catalog
 from tests.builders import MemoryQueues
@@ -74,7 +74,7 @@ class Process:
         store: Store,
         clock: Clock,
         memory_seconds: float = 0.0,
-        queues: MemoryQueues | None = None,
+        queues: Queues | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         numbers = itertools.count()
@@ -82,7 +82,7 @@ class Process:
         self.store = store
         self.clock = clock
         self.catalog = Catalog(store, clock, lambda: str(uuid.uuid4()))
-        self.queues = queues or MemoryQueues()
+        self.queues: Queues = queues or MemoryQueues()
         self.announcer = RefreshAnnouncer(store, self.queues, clock)
         new_id = lambda: f"{start}-{next(numbers)}"  # noqa: E731
         self.cache = Figures.build(store, self.catalog, self.announcer, clock, new_id, memory_seconds, sleep)

@@ -23,6 +23,7 @@ from models.cache import (
 )
 from models.errors import ChangedMeanwhile, Conflict, Unavailable
 from models.operations import CoveredHour
+from models.timeline import WindowTables
 from models.tool import Tool
 from models.values import hour_key, hour_start, unix_seconds
 from services.figures.counts import Windows
@@ -203,9 +204,10 @@ class Entries:
         return entry.recounts < self._recounts.get(entry.tool_id, 0)
 
     async def computed(self, tool: Tool) -> ToolEntries:
-        """The tool's entries as of now, stored. Their generation was still the tool's after they were stored.
+        """The tool's entries as of now, stored. Their generation was still the tool's after they were stored, and they
+        were of the last recount.
 
-        Raises Unavailable if the generation keeps being raised meanwhile.
+        Raises Unavailable if the tool keeps being changed meanwhile.
         """
         for _ in range(_COMPUTED_TRIES):
             generation = await self._generations.current(tool.tool_id)
@@ -215,8 +217,8 @@ class Entries:
             shares = await self._coverage.shares(now)
             windows = recounted.windows[tool.tool_id]
             entries = entries_of(tool.tool_id, tool.created_at, generation, windows, shares, now)
-            await self.save({tool.tool_id: list(entries.values())})
-            if await self._generations.current(tool.tool_id) == generation:
+            overtaken = await self.save({tool.tool_id: list(entries.values())})
+            if not overtaken and await self._generations.current(tool.tool_id) == generation:
                 return entries
         raise Unavailable(f"the figures of {tool.tool_id} keep changing", retry_after=1.0)
 
@@ -236,12 +238,21 @@ class Entries:
                 await asyncio.sleep(0)  # lets requests that wait go first
         return found
 
-    async def save(self, entries: Mapping[str, Sequence[SentimentCacheEntry]]) -> None:
-        """Stores these entries of each tool, those of one tool in one batch."""
-        batches = [(tool_id, [Upsert(each.to_document()) for each in of_tool]) for tool_id, of_tool in entries.items()]
-        if batches := [batch for batch in batches if batch[1]]:
-            await self._store.batch_many(SENTIMENT_CACHE.name, batches)
-        self._recounts |= {tool_id: of_tool[0].recounts for tool_id, of_tool in entries.items() if of_tool}
+    async def save(self, entries: Mapping[str, Sequence[SentimentCacheEntry]]) -> list[str]:
+        """Stores these entries of each tool, those of one tool in one batch.
+
+        Returns the tools that were recounted since their entries were computed: these may have replaced later ones, and
+        must be computed again.
+        """
+        recounts = {tool_id: of_tool[0].recounts for tool_id, of_tool in entries.items() if of_tool}
+        if not recounts:
+            return []
+        batches = [(tool_id, [Upsert(each.to_document()) for each in entries[tool_id]]) for tool_id in recounts]
+        await self._store.batch_many(SENTIMENT_CACHE.name, batches)
+        self._recounts |= recounts
+        windows = await self._store.read_many(CATALOG.name, [(tool_id, WindowTables.ID) for tool_id in recounts])
+        last = {each["pk"]: each.get("recounts") or 0 for each in windows if each is not None}
+        return [tool_id for tool_id, number in recounts.items() if number < last.get(tool_id, 0)]
 
 
 def entries_of(

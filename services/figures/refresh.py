@@ -49,6 +49,7 @@ has become stale."""
 _FIGURES = (*Tally().figures(), "coverage")
 _ENTRIES = Where("period", "in", tuple(PERIODS))
 _PAGE = 1000
+_TRIES = 20
 
 
 @dataclass(slots=True)
@@ -170,7 +171,12 @@ class Refresh:
     async def _refresh_or_divide(self, tool_ids: Sequence[str], refreshed: Refreshed) -> None:
         """If a document of one tool fails the whole batch, each tool is refreshed alone."""
         try:
-            await self._refresh(tool_ids, refreshed)
+            for _ in range(_TRIES):
+                tool_ids = await self._refresh(tool_ids, refreshed)
+                if not tool_ids:
+                    return
+            # Other workers keep recounting these tools. The last of them writes their entries.
+            refreshed.done += tool_ids
         except UNREADABLE as error:
             if len(tool_ids) == 1:
                 refreshed.failed[tool_ids[0]] = reason_of(error)
@@ -178,7 +184,8 @@ class Refresh:
             for tool_id in tool_ids:
                 await self._refresh_or_divide([tool_id], refreshed)
 
-    async def _refresh(self, tool_ids: Sequence[str], refreshed: Refreshed) -> None:
+    async def _refresh(self, tool_ids: Sequence[str], refreshed: Refreshed) -> Sequence[str]:
+        """Returns the tools that another worker has recounted meanwhile, and that must be refreshed again."""
         dirty_hours = await dirty_hours_of_tools(self._store, tool_ids)
         # The entries of a tool that is recounted are all written again.
         young = await self._young_entries([tool_id for tool_id in tool_ids if tool_id not in dirty_hours])
@@ -194,10 +201,11 @@ class Refresh:
             tool_id: [entry for entry in entries.values() if not can_stay(young.get(entry.id), entry, now)]
             for tool_id, entries in computed.items()
         }
-        await self._entries.save(changed)
+        overtaken = await self._entries.save(changed)
         refreshed.written += sum(map(len, changed.values()))
         refreshed.failed |= {tool_id: reason_of(error) for tool_id, error in recounted.failed.items()}
-        refreshed.done += computed
+        refreshed.done += [tool_id for tool_id in computed if tool_id not in overtaken]
+        return overtaken
 
     async def _young_entries(self, tool_ids: Sequence[str]) -> dict[str, Document]:
         """The entries that may be too young to be written again, by id. With a refresh every 15 minutes there are

@@ -12,7 +12,7 @@ import itertools
 import random
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Literal, cast
 
 import pytest
 
@@ -103,20 +103,38 @@ async def test_one_message_waits_for_a_tool_however_many_mentions_are_written(wo
         await world.is_complete(tool)
 
 
-async def test_a_mention_that_is_written_at_any_operation_of_a_refresh_is_counted(world: World) -> None:
+@pytest.mark.parametrize("work", ["refresh", "read", "refresh of all"])
+@pytest.mark.parametrize("is_refreshed", [False, True])
+async def test_a_mention_that_is_written_at_any_operation_of_a_refresh_or_a_miss_is_counted(
+    world: World, work: str, is_refreshed: bool
+) -> None:
+    """Also if another worker refreshes the tool in between: this one must not bring back older figures."""
     for k in itertools.count():
         tool = await world.tool()
         await world.say(world.process, tool)
         (message,) = world.waiting
-        world.waiting.clear()
-        interrupted = Interrupted(world.store, k, lambda tool=tool: world.say(world.process, tool))  # type: ignore[misc]
-        await world.new_process(interrupted).cache.refresh.work(RefreshMessage.from_message(message))  # type: ignore[arg-type]
+        if work == "refresh":
+            world.waiting.clear()
+
+        async def meanwhile(tool: Tool = tool) -> None:
+            await world.say(world.process, tool)
+            if is_refreshed:
+                await world.process.cache.refresh.refresh_tools([tool.tool_id])
+
+        interrupted = Interrupted(world.store, k, meanwhile)
+        cache = world.new_process(cast("Store", interrupted)).cache
+        if work == "refresh":
+            await cache.refresh.work(RefreshMessage.from_message(message))
+        elif work == "read":
+            await cache.reader.read(tool.tool_id, "HOUR_1")
+        else:
+            await cache.refresh.refresh_tools([tool.tool_id])
         assert len(world.waiting) <= 2
         await world.deliver()
         await world.is_complete(tool)
         if not interrupted.has_acted:
             break
-    assert k > 10
+    assert k > 6
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

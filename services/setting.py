@@ -124,6 +124,10 @@ def _is_dsn(text: str) -> bool:
 
 URL = Form(_is_secure, "an https:// URL (http:// only to this machine) without user, query or fragment")
 DSN = Form(_is_dsn, "a DSN, https://KEY@HOST/PROJECT (http:// only to this machine)")
+INSIGHTS = Form(
+    re.compile(r"(?i)(?:[^;]*;)*InstrumentationKey=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:;.*)?").fullmatch,
+    "a connection string of Application Insights, with InstrumentationKey=",
+)
 DATABASE = Form(re.compile(r"[^/\\?#\s]{1,255}").fullmatch, r"1 to 255 characters without spaces or / \ ? #")
 TICKERS = Form(re.compile(r"[A-Z0-9][A-Z0-9.\-]{0,14}").fullmatch, "tickers in upper case, such as AAPL,MSFT,BRK.B")
 MODEL = Form(re.compile(r"[\w.\-]{1,40}").fullmatch, "a model version, such as latest or 2022-11-01")

@@ -20,7 +20,19 @@ from models.errors import WrongSettings
 from services import configuration
 from services.configuration import Configuration
 from services.parse.news_apis import NEWS_APIS, NewsApi
-from services.setting import AGENTS, DATABASE, DSN, MODEL, TICKERS, URL, Setting, default_text, row_of, setting
+from services.setting import (
+    AGENTS,
+    DATABASE,
+    DSN,
+    INSIGHTS,
+    MODEL,
+    TICKERS,
+    URL,
+    Setting,
+    default_text,
+    row_of,
+    setting,
+)
 
 _AZURE_COSMOS = (".documents.azure.com", ".documents.azure.us", ".documents.azure.cn")
 SHORTEST_MANAGEMENT_KEY = 32
@@ -225,6 +237,7 @@ class Settings:
         "",
         "Connection string of Application Insights; if not set, there is no telemetry",
         name="APPLICATIONINSIGHTS_CONNECTION_STRING",
+        form=INSIGHTS,
         sample=None,
     )
 

@@ -111,6 +111,8 @@ class Backend(Protocol):
 
     def traceparent(self) -> str | None: ...
 
+    def kept_share(self) -> float | None: ...
+
     def record(self, metric: Metric, value: float, attributes: Mapping[str, Attribute]) -> None: ...
 
     def observe(self, metric: Metric, read: Callable[[], Iterable[Sample]]) -> None: ...
@@ -153,6 +155,12 @@ def span(
     if _backend is None:
         return _NOTHING
     return _backend.span(name, kind, parent, link, attributes or {})
+
+
+def kept_share() -> float | None:
+    """Which share of the routine log lines is logged: all without telemetry and outside of spans. In a sampled trace,
+    the share of the traces that are sampled, since its lines stand for those of the others; None in one of these."""
+    return 1.0 if _backend is None else _backend.kept_share()
 
 
 def record(metric: Metric, value: float = 1, **attributes: Attribute) -> None:

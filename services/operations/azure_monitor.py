@@ -125,6 +125,7 @@ class OpenTelemetry:
         self._meters = MeterProvider([metrics], resource, shutdown_on_exit=False)
         self._tracer = self._tracers.get_tracer("toolpulse", version)
         self._meter = self._meters.get_meter("toolpulse", version)
+        self._ratio = ratio
         self._instruments: dict[str, Callable[[float, Mapping[str, Attribute]], None]] = {}
 
     @contextmanager
@@ -156,6 +157,12 @@ class OpenTelemetry:
         carrier: dict[str, str] = {}
         _PROPAGATOR.inject(carrier)
         return carrier.get("traceparent")
+
+    def kept_share(self) -> float | None:
+        current = trace.get_current_span().get_span_context()
+        if not current.is_valid:
+            return 1.0
+        return (self._ratio or 1.0) if current.trace_flags.sampled else None
 
     def record(self, metric: Metric, value: float, attributes: Mapping[str, Attribute]) -> None:
         write = self._instruments.get(metric.name)

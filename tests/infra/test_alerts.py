@@ -10,6 +10,7 @@ import aiohttp
 import pytest
 
 from scripts.bicep_data import WINDOWS_MINUTES
+from services.logs import ROUTINE
 from services.store.sqlite import SqliteStore
 from services.topology import CLEAN_UP, QUEUES, REFRESH_SENTIMENT_CACHE, TIMERS
 from tests.functional.articles.world import SettableClock, World
@@ -139,6 +140,11 @@ def test_every_timer_has_an_alert_for_its_silence_after_two_runs_at_least() -> N
     assert watched.keys() == {timer.name for timer in TIMERS}
     for timer in TIMERS:
         assert timedelta(minutes=minutes(watched[timer.name])) > 2 * timer.every
+
+
+def test_no_alert_counts_a_line_of_which_only_a_share_is_logged(alerts: Bicep) -> None:
+    text = alerts.path.read_text() + (BICEP / "workbook.json").read_text()
+    assert [event for event in ROUTINE if event in text] == []
 
 
 def test_log_alerts_look_at_windows_that_azure_offers(alerts: Bicep) -> None:

@@ -1,5 +1,7 @@
 """Spans and metrics as they are exported: sampled by trace, and every failed one."""
 
+import json
+import logging
 from collections.abc import Iterator
 
 import pytest
@@ -8,6 +10,7 @@ from opentelemetry.trace import SpanKind
 
 from models.errors import Conflict, Unavailable
 from services import telemetry
+from services.logs import log_event
 from services.operations.azure_monitor import SAMPLE_RATE, RatioAndErrors
 from tests.exported import Exported, exported_to_memory
 
@@ -110,3 +113,34 @@ def test_metrics_have_their_kind_and_attributes(exported: Exported) -> None:
         "toolpulse.invocations": [(12, {"function": "f", "outcome": "succeeded"})],
         "toolpulse.store.request_units": [(4.5, {"container": "feeds"})],
     }
+
+
+def routine_line(caplog: pytest.LogCaptureFixture, parent: str | None, level: int = logging.INFO) -> str | None:
+    """The line that is logged for an event of success, within a span of that trace."""
+    caplog.clear()
+    with caplog.at_level(logging.INFO):
+        if parent is None:
+            log_event(logging.getLogger("toolpulse.test"), level, "feed_fetched", feed_id="a")
+        else:
+            with telemetry.span("work", parent=parent):
+                log_event(logging.getLogger("toolpulse.test"), level, "feed_fetched", feed_id="a")
+    return caplog.messages[0] if caplog.messages else None
+
+
+def test_routine_lines_are_logged_for_sampled_traces_with_their_share(
+    exported: Exported, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert json.loads(routine_line(caplog, LOW) or "") == {"event": "feed_fetched", "feed_id": "a", "share": 0.5}
+    assert routine_line(caplog, HIGH) is None
+    assert json.loads(routine_line(caplog, None) or "") == {"event": "feed_fetched", "feed_id": "a"}
+    assert routine_line(caplog, HIGH, logging.WARNING) is not None
+
+
+def test_other_lines_are_logged_for_every_trace(exported: Exported, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO), telemetry.span("work", parent=HIGH):
+        log_event(logging.getLogger("toolpulse.test"), logging.INFO, "queue_depth", queue="a")
+    assert len(caplog.messages) == 1
+
+
+def test_without_telemetry_every_line_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    assert json.loads(routine_line(caplog, HIGH) or "") == {"event": "feed_fetched", "feed_id": "a"}

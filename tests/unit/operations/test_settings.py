@@ -62,7 +62,7 @@ METRICS_PORT | 9090 | a whole number from 1 to 65535
 SENTRY_DSN | - | a DSN, https://KEY@HOST/PROJECT (http:// only to this machine) (secret)
 TELEMETRY_ENABLED | true | true or false
 TELEMETRY_SAMPLE_RATIO | 0.1 | a number from 0 to 1
-APPLICATIONINSIGHTS_CONNECTION_STRING | - | text
+APPLICATIONINSIGHTS_CONNECTION_STRING | - | a connection string of Application Insights, with InstrumentationKey=
 AzureWebJobsStorage | - | text (secret)
 AzureWebJobsStorage__accountName | - | text
 AzureWebJobsStorage__queueServiceUri | - | URL
@@ -354,3 +354,17 @@ def test_the_settings_of_a_news_api_follow_from_its_entry() -> None:
 def test_a_token_is_in_no_repr_and_an_api_without_settings_has_none() -> None:
     assert "secret" not in repr(ApiAccess("secret"))
     assert repr(Settings(store="sqlite")) == "Settings(store='sqlite')"
+
+
+KEY = "InstrumentationKey=00000000-0000-0000-0000-00000000000f"
+
+
+@pytest.mark.parametrize("text", [KEY, f"{KEY};IngestionEndpoint=https://a.example/", f"LiveEndpoint=x;{KEY.lower()}"])
+def test_a_connection_string_of_application_insights_is_accepted(text: str) -> None:
+    assert Settings.from_environment({"APPLICATIONINSIGHTS_CONNECTION_STRING": text}).telemetry_connection == text
+
+
+@pytest.mark.parametrize("text", ["yes", "InstrumentationKey=1", "IngestionEndpoint=https://a.example/", f"x{KEY}"])
+def test_a_text_that_is_no_connection_string_is_refused(text: str) -> None:
+    with pytest.raises(WrongSettings, match="must be a connection string of Application Insights"):
+        Settings.from_environment({"APPLICATIONINSIGHTS_CONNECTION_STRING": text})

@@ -24,6 +24,9 @@ class Fixed:
     def traceparent(self) -> str | None:
         return TRACE
 
+    def kept_share(self) -> float | None:
+        return None
+
     def span(
         self,
         name: str,

@@ -21,6 +21,9 @@ from services.store.containers import ARTICLES
 KEPT_SECONDS = 2.0
 KEPT_TIMES_ITS_READ = 20
 """A backlog that took long to count is kept for longer, so that counting takes at most a twentieth of the time."""
+MOST_KEPT_SECONDS = 5.0
+"""But not for longer than this: a busy worker takes long to count too, and figures must not seem incomplete for long
+after they are complete."""
 AWAITED_SECONDS = 1.0
 
 _DUE = (Where("analysis_due_since", "gt", ""),)
@@ -102,6 +105,7 @@ class BacklogReader:
             self._reading = None
         took = self._seconds() - self._began
         # From the beginning on: an article that was stored meanwhile may be missing from the counts.
-        kept = max(self._kept_seconds, (1 + KEPT_TIMES_ITS_READ) * took) if self._kept_seconds else 0.0
+        longer = min((1 + KEPT_TIMES_ITS_READ) * took, took + MOST_KEPT_SECONDS)
+        kept = max(self._kept_seconds, longer) if self._kept_seconds else 0.0
         self._kept_until = self._began + kept
         return self._latest

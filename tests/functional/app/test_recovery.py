@@ -1,4 +1,4 @@
-"""Whole hosts are killed while they import feeds: soon after a restart every figure is complete, and none is doubled."""
+"""Whole hosts are killed while they import feeds: soon after a restart all figures are complete, none is doubled."""
 
 from pathlib import Path
 

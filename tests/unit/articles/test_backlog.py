@@ -82,7 +82,7 @@ async def test_a_count_is_kept_for_two_seconds_from_its_beginning(store: SqliteS
     assert (await reader.counted()).pending == 1
 
 
-@pytest.mark.parametrize(("took", "kept"), [(0.2, 4.0), (0.5, 5.0), (0.9, 5.0)])
+@pytest.mark.parametrize(("took", "kept"), [(0.125, 2.5), (0.5, 5.0), (0.75, 5.0)])
 async def test_a_count_that_takes_long_is_kept_for_twenty_times_as_long_but_not_for_more_than_five_seconds(
     store: SqliteStore, took: float, kept: float
 ) -> None:

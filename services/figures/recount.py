@@ -21,6 +21,7 @@ from models.errors import ChangedMeanwhile
 from models.timeline import DirtyHourDocument, HourDocument, Timeline, TimelineDocument, WindowsDocument, WindowTables
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start
+from services import deadline
 from services.figures.counts import KEPT, CountsWrite, ToolCounts, Windows, edges_of
 from services.logs import log_event
 from services.mentions.dirty_hours import dirty_hours_of, dirty_hours_of_tools
@@ -72,7 +73,8 @@ class Recount:
         """The windows of these tools (100 at most), after their dirty hours were recounted.
 
         `dirty_hours` are all dirty hours of these tools, if the caller has just read them. A tool without any, whose
-        windows were stored within this hour, costs one read.
+        windows were stored within this hour, costs one read. In the background, tools that have no turn before the
+        deadline are left out, and keep their dirty hours.
         """
         recounted, left = Recounted(now), list(tool_ids)
         for _ in range(_TRIES):
@@ -81,6 +83,8 @@ class Recount:
             outdated = await self._outdated(left, dirty_hours, recounted)
             left, dirty_hours = [], None
             for some in portions(outdated):
+                if deadline.in_background() and deadline.is_near():
+                    return recounted
                 await self._read_timelines(some)
                 left += await self._recount(some, recounted)
             if not left:

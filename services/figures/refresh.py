@@ -46,6 +46,7 @@ REWRITTEN_AT = FRESH_FOR - REFRESH_SENTIMENT_CACHE.every - timedelta(minutes=1)
 """The age from which an entry is written again although its figures are the same: the next refresh might come after it
 has become stale."""
 
+LATE = "not in time, and announced again"
 _FIGURES = (*Tally().figures(), "coverage")
 _ENTRIES = Where("period", "in", tuple(PERIODS))
 _PAGE = 1000
@@ -54,10 +55,12 @@ _TRIES = 20
 
 @dataclass(slots=True)
 class Refreshed:
-    """The tools that were refreshed, those that failed with the reason, and how many entries were written."""
+    """The tools that were refreshed, those that failed with the reason, those that had no turn before the deadline, and
+    how many entries were written."""
 
     done: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
+    late: list[str] = field(default_factory=list)
     written: int = 0
 
 
@@ -204,6 +207,7 @@ class Refresh:
         overtaken = await self._entries.save(changed)
         refreshed.written += sum(map(len, changed.values()))
         refreshed.failed |= {tool_id: reason_of(error) for tool_id, error in recounted.failed.items()}
+        refreshed.late += [each for each in tool_ids if each not in recounted.windows and each not in recounted.failed]
         refreshed.done += [tool_id for tool_id in computed if tool_id not in overtaken]
         return overtaken
 
@@ -223,18 +227,20 @@ class Refresh:
         began = self._seconds()
         try:
             refreshed = await self.refresh_tools(message.tool_ids)
+            await self._announcer.announce(refreshed.late)
         except Exception as error:
             with contextlib.suppress(ToolpulseError):
                 await self._engine.finish(rules.failed(attempt, error, self._milliseconds(began), self._clock()))
             raise
+        failed = {**refreshed.failed, **dict.fromkeys(refreshed.late, LATE)}
         await self._engine.finish(
             rules.succeeded(
                 attempt,
                 self._milliseconds(began),
                 self._clock(),
                 progress=len(refreshed.done),
-                counts={"entries_written": refreshed.written, "tools_failed": len(refreshed.failed)},
-                errors=tuple(f"{tool_id}: {refreshed.failed[tool_id]}" for tool_id in sorted(refreshed.failed)),
+                counts={"entries_written": refreshed.written, "tools_failed": len(failed)},
+                errors=tuple(f"{tool_id}: {failed[tool_id]}" for tool_id in sorted(failed)),
                 tool_ids=tuple(refreshed.done),
             )
         )

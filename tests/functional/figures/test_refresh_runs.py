@@ -11,18 +11,20 @@ from typing import Any
 
 import pytest
 
-from models.cache import PERIODS, CacheCounters, CacheMetadata, LastRefresh
+from models.cache import PERIODS, CacheCounters, CacheMetadata, LastRefresh, announced_id
 from models.errors import Unavailable
 from models.run import Attempt, JobRun
 from models.tool import Tool
+from services import deadline
 from services.figures.entries import Generations
-from services.figures.refresh import Refresh
+from services.figures.refresh import LATE, Refresh
 from services.mentions.announcing import RefreshMessage
 from services.ports import Document, Query, Where
 from services.runs.engine import RunEngine
 from services.store.containers import CATALOG, MENTIONS, RUNS, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
-from tests.builders import Watch
+from services.topology import REFRESH_TOOLS
+from tests.builders import MemoryQueues, Watch
 from tests.failing_stores import hesitant
 from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.dying import Died, DyingStore, When
@@ -243,6 +245,30 @@ async def test_one_bad_tool_stops_no_other_and_is_counted(store: SqliteStore, pr
     assert (await process.cache.counters.last_24_hours())["error_count_24h"] == 2
     assert (await _attempts(store, run.run_id))[0].tool_ids == (tools[0].tool_id, tools[3].tool_id)
     entry = await stored_entry(store, tools[3].tool_id, "HOUR_24")
+    assert entry is not None
+    assert entry.total_mentions == 1
+    await process.close()
+
+
+async def test_tools_that_have_no_turn_before_the_deadline_are_announced_again(
+    store: SqliteStore, watch: Watch
+) -> None:
+    queues = MemoryQueues()
+    process = Process(store, watch, queues=queues)
+    dirty, _ = await _tools(store, 2)
+    await process.refresh()
+    watch.advance(minutes=5)
+    await process.analyse(dirty.tool_id, "article", Judgement(NOW - timedelta(hours=2), "positive"))
+    again = RefreshMessage((dirty.tool_id,))
+    for is_run in (False, True):
+        with deadline.within(0.0):
+            await (process.cache.refresh.tick() if is_run else process.cache.refresh.work(again))
+        assert queues.sent.pop(REFRESH_TOOLS, []) == [again.to_message()]
+        await store.delete(SENTIMENT_CACHE.name, dirty.tool_id, announced_id(dirty.tool_id))
+    run = (await _runs(store))[-1]
+    assert (run.status, run.progress, run.errors) == ("PARTIAL", 1, (f"{dirty.tool_id}: {LATE}",))
+    await process.cache.refresh.work(again)
+    entry = await stored_entry(store, dirty.tool_id, "HOUR_24")
     assert entry is not None
     assert entry.total_mentions == 1
     await process.close()

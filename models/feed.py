@@ -1,4 +1,4 @@
-"""A feed: its schedule, claim, statistics and health, its known entries, its address, and the price of a fetch.
+"""A feed: its schedule, lease, statistics and health, its known entries, its address, and the price of a fetch.
 
 `Feed` has the columns of the specification's feed_schedules and feed_stats. A news API is a feed too.
 """
@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self, TypedDict
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -72,6 +72,7 @@ class FeedDocument(StoredFields, total=False):
     claimed_until: str | None
     current_attempt: FeedAttemptDocument | None
     interrupted_attempts: list[FeedAttemptDocument]
+    last_attempt: dict[str, Any] | None
     recheck_entries: bool
     retry_after_until: str | None
     etag: str | None
@@ -118,16 +119,17 @@ class FeedAttempt(Value):
 
 
 class Feed(StoredDocument):
-    """Schedule, claim, validators, statistics and health of one source.
+    """Schedule, lease, validators, statistics and health of one source.
 
-    `next_fetch_time` is authoritative. `claim_id` (the run that claimed the feed) and `claimed_until` are a lease: only
-    a worker of that run may save the feed. `current_attempt` is the attempt that is at work on the feed, until it saves
-    the feed. `interrupted_attempts` began and did not save the feed; each is listed for an hour and until it was
-    counted. With `recheck_entries` the next fetch compares every entry with its article, known or not. `kind` is
-    `feed`, or the name of the news API whose articles the feed has; that name is then its `feed_id` too. `source_name`
-    is the name that people gave the feed, `title` the feed's own. `daily_volume` is the number of new articles
-    lately, as of `last_fetch_time` (services/feeds/volume.py). `credential` names the setting with a private feed's
-    secret; the secret itself is never stored.
+    `next_fetch_time` is authoritative. `current_attempt`, `claim_id` (its run) and `claimed_until` are a lease: the
+    attempt that stores articles of the feed, until it saves the feed. An attempt that finds nothing new has no lease.
+    `interrupted_attempts` had the lease and did not save the feed; each is listed for an hour and until it was counted.
+    `last_attempt` is the record of the attempt that saved the feed last (services/feeds/outcome.py): after a crash its
+    run can be closed with it. With `recheck_entries` the next fetch compares every entry
+    with its article, known or not. `kind` is `feed`, or the name of the news API whose articles the feed has; that name
+    is then its `feed_id` too. `source_name` is the name that people gave the feed, `title` the feed's own.
+    `daily_volume` is the number of new articles lately, as of `last_fetch_time` (services/feeds/volume.py).
+    `credential` names the setting with a private feed's secret; the secret itself is never stored.
     """
 
     CONTAINER: ClassVar[str] = "feeds"
@@ -153,6 +155,7 @@ class Feed(StoredDocument):
     claimed_until: Time | None = None
     current_attempt: FeedAttempt | None = None
     interrupted_attempts: tuple[FeedAttempt, ...] = ()
+    last_attempt: dict[str, Any] | None = None
     recheck_entries: Flag = False
     retry_after_until: Time | None = None
 
@@ -197,6 +200,11 @@ class Feed(StoredDocument):
     def id(self) -> str:
         return self.ID
 
+    def to_document(self) -> dict[str, Any]:
+        """Without fields that most feeds have alike: a feed is written at each poll, and its size is paid for."""
+        document = super().to_document()
+        return {name: value for name, value in document.items() if name not in _USUAL or value != _USUAL[name]}
+
     @property
     def is_of_news_api(self) -> bool:
         return self.kind != FEED_KIND
@@ -218,6 +226,19 @@ class Feed(StoredDocument):
         if self.kind not in (FEED_KIND, self.feed_id):
             raise ValueError("kind must be feed, or the name of a news API, whose feed has that name as its feed_id")
         return self
+
+
+_USUAL: Mapping[str, Any] = {
+    "kind": FEED_KIND,
+    "interrupted_attempts": [],
+    "recheck_entries": False,
+    "validators_trusted": True,
+    "skip_hours": [],
+    "skip_days": [],
+    "parse_warnings": {},
+    "entries_skipped": {},
+}
+"""The fields that are not stored if they have this value, which is the default of the model."""
 
 
 class FeedSeen(StoredDocument):

@@ -128,12 +128,14 @@ class JobRun(_InRun):
 class IngestionBatch(JobRun):
     """The run of one ingestion batch: the specification's batch_id is `run_id`, its completed_at is `ended_at`.
 
-    `feeds` are the feeds of the run. `attempts` are its attempts at them, as `Attempt.in_run` gives them: one worker at
-    a time works on the run, so the attempts need no documents of their own.
+    `feeds` are the feeds of the run, and `hosts` the hosts that they are fetched from: until the run is over, they are
+    claimed for it. `attempts` are its attempts at the feeds, as `Attempt.in_run` gives them: one worker at a time works
+    on the run, so the attempts need no documents of their own.
     """
 
     workflow_name: Literal["ingest_feeds"] = "ingest_feeds"
     feeds: tuple[SourceKey, ...] = ()
+    hosts: tuple[Text, ...] = ()
     attempts: tuple[dict[str, Any], ...] = ()
     tickers_processed: tuple[Text, ...] = ()
     sources_queried: tuple[SourceKey, ...] = ()
@@ -151,7 +153,7 @@ class IngestionBatch(JobRun):
         """The feeds are among the parameters. The attempts are left out: they are shown as attempts of other runs."""
         fields = super().shown()
         feeds = fields.pop("feeds")
-        del fields["attempts"]
+        del fields["attempts"], fields["hosts"]
         if feeds and not fields["parameters"]:
             fields["parameters"] = {"feeds": feeds}
         return {**fields, "batch_id": fields["run_id"], "completed_at": fields["ended_at"]}
@@ -165,6 +167,12 @@ def kind_of_run(workflow: object) -> type[JobRun]:
 def read_run(document: Mapping[str, Any]) -> JobRun:
     """The run that is stored as `document`, as its own class. Raises UnreadableDocument."""
     return kind_of_run(document.get("workflow_name")).from_document(document)
+
+
+_NOTHING_FOUND: Mapping[str, Any] = dict.fromkeys(
+    ("articles_found", "articles_new", "articles_stored", "articles_held", "articles_skipped", "collisions_detected"), 0
+)
+"""The counts that an attempt at a feed always has, as most attempts have them."""
 
 
 class Attempt(_InRun):
@@ -206,25 +214,19 @@ class Attempt(_InRun):
         return attempt_id(self.task_name, self.subject, self.attempt_no, self.started_at)
 
     def in_run(self) -> dict[str, Any]:
-        """The attempt as its run stores it: without fields that `of_run` can restore."""
+        """The attempt at a feed as its run stores it: without fields that `of_run` can restore."""
         fields = self.model_dump(mode="json", exclude_defaults=True)
         for name in ("run_id", "created_at", "ttl_timestamp"):
             fields.pop(name, None)
-        if fields["updated_at"] == fields["started_at"]:
-            del fields["updated_at"]
-        if fields["task_name"] == FETCH_FEED:
-            del fields["task_name"]
-        return fields
+        usual = {"task_name": FETCH_FEED, "updated_at": fields["started_at"], **_NOTHING_FOUND}
+        return {name: value for name, value in fields.items() if value != usual.get(name)}
 
     @classmethod
     def of_run(cls, run: JobRun, fields: Mapping[str, Any]) -> Self:
         """The attempt that `run` stores as `fields`. Raises UnreadableDocument."""
-        restored = {
-            "task_name": FETCH_FEED,
-            "created_at": fields.get("started_at"),
-            "updated_at": fields.get("started_at"),
-        }
-        return cls.from_document({**restored, **fields, "run_id": run.run_id, "ttl_timestamp": run.ttl_timestamp})
+        began = fields.get("started_at")
+        usual = {"task_name": FETCH_FEED, "created_at": began, "updated_at": began, **_NOTHING_FOUND}
+        return cls.from_document({**usual, **fields, "run_id": run.run_id, "ttl_timestamp": run.ttl_timestamp})
 
     def shown(self) -> dict[str, Any]:
         """A fetch also has the names that the specification's fetch_history gives to `subject` and `started_at`."""

@@ -25,6 +25,7 @@ from models.version import VERSION
 from services import deadline, logs, telemetry
 from services.articles.announcing import Announcements
 from services.articles.entries import EntryIngestion
+from services.articles.feed_attempts import FeedAttempts
 from services.articles.ingestion import Ingestion
 from services.articles.matching import DocumentCache
 from services.articles.overdue import OverdueArticles, OverdueIngestion
@@ -38,6 +39,7 @@ from services.feeds.hosts import HostStates
 from services.feeds.news_apis import enabled_apis
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Policy
+from services.fetch.limits import HostLimits
 from services.fetch.outcome import credentials_in
 from services.figures.figures import Figures
 from services.mentions.announcing import RefreshAnnouncer
@@ -241,24 +243,22 @@ async def build(
         )
         budget = Budget(store, policy, clock)
         hosts = HostStates(store, fetcher.host_reports)
-        kept = timedelta(days=settings.dedup_retention_days)
 
         async def send_articles(source_ids: Sequence[str]) -> None:
             await queues.send(ANALYZE_ARTICLES, article_messages(source_ids, settings.batch_size))
 
         announce = Announcements(send_articles).announce
-        ingestion = Ingestion(
+        attempts = FeedAttempts(
             store,
             engine,
             FeedPoller(fetcher, enabled, credentials_in(environment), watchlist.tickers, registered=feeds.registered),
-            EntryIngestion(store, DocumentCache(settings.dedup_cache_size), kept, announce, random.random),
+            EntryIngestion(store, DocumentCache(settings.dedup_cache_size), _kept(settings), announce, random.random),
             announce,
             budget,
-            hosts,
             clock,
             random.random,
-            at_once=settings.max_concurrent_requests + WAITING_FEEDS,
         )
+        ingestion = Ingestion(store, engine, queues, attempts, hosts, _places(settings), clock)
         return Container(
             settings=settings,
             clock=clock,
@@ -292,7 +292,7 @@ async def build(
             figures=figures,
             cache_health=CacheHealth(store, catalog, figures.counters, figures.backlog, clock, clock()),
             metrics=Metrics(store, figures.backlog, clock, adapter.connections, sources_off),
-            claims=Claims(store, engine, settings, enabled, _new_id),
+            claims=Claims(store, engine, queues, hosts, settings, enabled, _new_id),
             ingestion=ingestion,
             articles=articles,
             runs=engine,
@@ -312,6 +312,18 @@ async def _begin_telemetry(settings: Settings, resources: AsyncExitStack) -> Non
     telemetry.begin(backend)
     resources.push_async_callback(asyncio.to_thread, backend.close)
     resources.callback(telemetry.end)
+
+
+def _kept(settings: Settings) -> timedelta:
+    return timedelta(days=settings.dedup_retention_days)
+
+
+def _places(settings: Settings) -> HostLimits:
+    """The attempts at feeds at once: more than requests at once, since those that wait for the store send none."""
+    from services.fetch.fetcher import POLITE_PER_HOST
+
+    per_host = settings.max_concurrent_requests_per_host or POLITE_PER_HOST
+    return HostLimits(settings.max_concurrent_requests + WAITING_FEEDS, per_host)
 
 
 def _traced_store(adapter: SqliteStore | CosmosStore) -> Store:

@@ -3,7 +3,7 @@
 import azure.functions as func
 
 from services.container import Container
-from services.topology import CLEAN_UP, INGEST_DUE_FEEDS, INGEST_FEEDS, REFRESH_SENTIMENT_CACHE, REFRESH_TOOLS
+from services.topology import CLEAN_UP, INGEST_DUE_FEEDS, REFRESH_SENTIMENT_CACHE, REFRESH_TOOLS
 from triggers.bindings import timer
 
 timers = func.Blueprint()
@@ -16,8 +16,7 @@ async def clean_up(services: Container, timer_request: func.TimerRequest) -> Non
 
 @timer(timers, INGEST_DUE_FEEDS)
 async def ingest_due_feeds(services: Container, timer_request: func.TimerRequest) -> None:
-    claimed = await services.claims.claim_due(services.clock())
-    await services.queues.send(INGEST_FEEDS, [batch.to_message() for batch in claimed])
+    await services.claims.claim_due(services.clock())
     await services.upkeep.announce_overdue()
 
 

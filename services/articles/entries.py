@@ -11,7 +11,7 @@ import logging
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TypeVar
@@ -35,6 +35,10 @@ from services.store.containers import FEEDS
 log = logging.getLogger("toolpulse.ingest")
 
 T = TypeVar("T")
+
+WRITING_AT_ONCE = 8
+"""The most feeds whose articles are stored at once. A busy store then finishes one feed after the other, instead of all
+at the end."""
 
 IN_THREAD_ENTRIES = 300
 """More entries than this are hashed in a thread, so that other feeds need not wait for the event loop."""
@@ -104,10 +108,14 @@ class EntryIngestion:
         self._kept_seconds = int(hashes_kept.total_seconds())
         self._announce = announce
         self._monotonic = monotonic
+        self._writing = asyncio.Semaphore(WRITING_AT_ONCE)
         self._quarantined = QuarantinedBatches(store)
 
-    async def ingest(self, lease: Lease, document: ParsedDocument) -> Ingested:
-        """Stores what is new or changed in the feed's document."""
+    async def ingest(
+        self, lease: Lease, document: ParsedDocument, acquire: Callable[[Lease], Awaitable[Lease]]
+    ) -> tuple[Lease, Ingested]:
+        """Stores what is new or changed in the feed's document, under the lease that `acquire` returns. Does not call
+        `acquire` if nothing is."""
         feed, items = lease.feed, document.items
         source = source_of(feed, document.title)
         entries = await _in_thread_if_many(items, lambda: _entries(source, items))
@@ -133,12 +141,27 @@ class EntryIngestion:
             skipped=document.skipped,
         )
         if not unknown:
-            return Ingested(len(entries), refused, form_hashes=forms)
-        attempt = _attempt(lease, source)
+            return lease, Ingested(len(entries), refused, form_hashes=forms)
+        async with self._writing:
+            lease = await acquire(lease)
+            ingested = await self._ingest(lease, document, forms, known, unknown)
+        return lease, replace(ingested, entries=len(entries), refused=refused + ingested.refused)
+
+    async def _ingest(
+        self,
+        lease: Lease,
+        document: ParsedDocument,
+        forms: Sequence[ShortHash],
+        known: KnownEntries,
+        unknown: Sequence[Entry],
+    ) -> Ingested:
+        """Stores the unknown entries. The result counts only these."""
+        feed = lease.feed
+        attempt = _attempt(lease, source_of(feed, document.title))
         trust_hashes = feed.last_fetch_time is not None and not feed.recheck_entries
         writer = self._writer(feed, attempt)
         unknown = list({each.form_hash: each for each in unknown}.values())
-        present = frozenset(each.url for each in items)
+        present = frozenset(each.url for each in document.items)
         done, begun, room = list[_Portion](), self._monotonic(), room_for_new(feed, attempt.at)
         for portion in portions(unknown[:PER_POLL]):
             if done and (deadline.is_near() or self._monotonic() - begun > SECONDS_PER_POLL):
@@ -154,12 +177,12 @@ class EntryIngestion:
             quarantine_id = await self._quarantined.add(feed.feed_id, held, attempt.at, reason)
         fresh = {form: group for each in done for form, group in each.groups.items()}
         worked = sum(each.entries for each in done)
-        refused += worked - len(fresh)
+        refused = worked - len(fresh)
         for each in left:
             del fresh[each.entry.form_hash]
         groups = {form: group for form in forms if (group := fresh.get(form) or known.group(form)) is not None}
         return Ingested(
-            len(entries),
+            worked,
             refused,
             replace(written, flood=()),
             quarantine_id,

@@ -13,12 +13,13 @@ from typing import Any
 from models.errors import ChangedMeanwhile, Conflict
 from models.feed import Feed
 from models.operations import OverdueAnnouncement
-from models.run import INGEST_FEEDS, Attempt, JobRun
+from models.run import INGEST_FEEDS, Attempt, IngestionBatch, JobRun
 from models.values import format_time
 from services import deadline
 from services.articles.attempts import Correction, added_by, interrupted_record
 from services.articles.writing import Announce
 from services.feeds.claims import IngestMessage
+from services.feeds.outcome import record_of
 from services.logs import log_event
 from services.ports import Document, Query, Queues, Store, Where, pages, readable
 from services.runs import rules
@@ -130,19 +131,19 @@ class OverdueIngestion:
 
     async def _close(self, run: JobRun, now: datetime) -> None:
         """Closes the run with the articles of all its attempts, recorded or not. Other runs will claim its feeds."""
-        feeds = run.parameters.get("feeds")
-        feed_ids = [str(each) for each in feeds] if isinstance(feeds, list) else []
-        documents = await self._store.read_many(FEEDS.name, [(each, Feed.ID) for each in feed_ids])
+        documents = await self._store.read_many(FEEDS.name, [(each, Feed.ID) for each in _feeds_of(run)])
         known = await self._engine.attempts(run.run_id)
-        open_ones: list[Attempt] = []
+        found: list[Attempt] = []
         for document in documents:
             if document is not None:
-                open_ones += await self._open_attempts(run, known, Feed.from_document(document), now)
+                saved = record_of(document, run)
+                found += [saved] if saved is not None else []
+                found += await self._open_attempts(run, known, Feed.from_document(document), now)
 
         def summary(ended: JobRun, attempts: Sequence[Attempt]) -> Mapping[str, Any]:
             return rules.ingestion_summary(ended, attempts, given_up=LOST_MESSAGE)
 
-        await self._engine.close_unless_changed(run, summary, added=open_ones)
+        await self._engine.close_unless_changed(run, summary, added=found)
 
     async def _open_attempts(self, run: JobRun, known: Sequence[Attempt], feed: Feed, now: datetime) -> list[Attempt]:
         """The records of the run's attempts that never saved the feed."""
@@ -152,3 +153,11 @@ class OverdueIngestion:
                 added = await added_by(self._store, run.run_id, feed.feed_id, each.attempt_no)
                 found.append(interrupted_record(known, Correction(feed.feed_id, each, added), now))
         return found
+
+
+def _feeds_of(run: JobRun) -> Sequence[str]:
+    """The feeds of the run. Earlier versions have them among its parameters."""
+    feeds = run.parameters.get("feeds")
+    if isinstance(feeds, list):
+        return [str(each) for each in feeds]
+    return run.feeds if isinstance(run, IngestionBatch) else ()

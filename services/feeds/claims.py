@@ -1,7 +1,9 @@
-"""Claims the feeds that are due, fairly among hosts, for runs of ingestion; and the messages of these runs.
+"""Claims the feeds that are due: chooses them fairly among hosts, groups them by host, and spreads them over the tick.
 
-A claim is the id of the run that it was made for, with a time at which the claim expires by itself. Starting work on a
-claimed feed is in leases.py, fetching it in services/articles/ingestion.py.
+A claim is an ingestion run that is not over: its feeds are in no other run, and no tick claims other feeds of their
+hosts, so that the limit of requests to a host holds over all workers. A claim writes nothing to feeds. If two callers
+claim a feed at the same moment, both runs fetch it, and one of them saves it. A message is sent before its run is
+stored: after a crash in between the worker stores the run.
 """
 
 from __future__ import annotations
@@ -13,27 +15,28 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Self, cast
-from urllib.parse import urlsplit
+from functools import lru_cache
+from typing import Any, NamedTuple, Self, cast
 
 from models.errors import Conflict, InvalidInput, NotFound
 from models.feed import FEED_KIND, Feed, FeedDocument
-from models.run import INGEST_FEEDS, JobRun
+from models.run import INGEST_FEEDS, IngestionBatch, JobRun
 from models.values import format_time
-from services.feeds.leases import claimed_by, is_claimed
+from services.feeds.hosts import Cooling, HostStates, host_of
+from services.feeds.leases import is_leased
 from services.feeds.news_apis import EnabledApi
 from services.logs import log_event
-from services.ports import Document, Query, Replace, Store, Where, query_all
+from services.ports import Document, Query, Queues, Store, Where, query_all
 from services.runs import rules
 from services.runs.engine import RunEngine
 from services.settings import Settings
 from services.store.containers import FEEDS
+from services.topology import INGEST_FEEDS as QUEUE
 
 log = logging.getLogger("toolpulse.ingest")
 
-LEASE = timedelta(minutes=10)
-"""How long a claim lasts while its message waits in the queue. The worker that receives the message renews the
-claim."""
+CLAIM = timedelta(minutes=10)
+"""How long a claim lasts after its run was written. Longer than the delay of a message and two deliveries of it."""
 
 TICK_SECONDS = 30
 SCANNED_PAGES = 5
@@ -41,50 +44,96 @@ PER_HOST = 8
 """Feeds of one host in each round of choosing, so that the backlog of one host does not keep all others waiting."""
 
 MOST_FEEDS = 20
-"""The most feeds in one message. With ten fetches at once, two of the longest one after the other, a run ends within
-five minutes."""
+"""The most feeds in one message, unless they are of one host."""
+MOST_OF_HOST = 200
+"""The most feeds of one host in one message. What does not fit into the time of an invocation is sent again."""
+
+FEW_FEEDS = 10
+"""So few feeds are sent at once: each message costs an execution, and their load is small."""
+PACE_SECONDS = 0.25
+"""A worker waits so long between two feeds of a message, so that it writes feeds evenly."""
+NEW_PER_SECOND = 20
+"""Feeds that were never fetched do not wait for the whole tick."""
 
 _ENABLED = Where("enabled", "eq", True)
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedFeed:
-    """One feed, and the claim under which it may be fetched."""
+    """One feed. `fetched` is its `last_fetch_time` when it was claimed, empty before the first fetch: a feed that was
+    fetched since then is left alone. None in a message of an earlier version."""
 
     feed_id: str
-    claim_id: str
+    fetched: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class IngestMessage:
-    """A message of the queue `ingest-feeds`: the work of one run. It names either feeds, or a batch that a person
-    released from quarantine."""
+    """A message of the queue `ingest-feeds`: the work of one run. It names either feeds with their hosts, or a batch
+    that a person released from quarantine. The worker begins the feeds one by one over `over_seconds`."""
 
     run_id: str
     feeds: tuple[ClaimedFeed, ...] = ()
     quarantine_id: str | None = None
+    hosts: tuple[str, ...] = ()
+    over_seconds: float = 0.0
 
     def to_message(self) -> str:
         message: dict[str, Any] = {"run_id": self.run_id}
         if self.quarantine_id is not None:
             message["held"] = self.quarantine_id
         else:
-            message["feeds"] = [{"feed_id": each.feed_id, "claim_id": each.claim_id} for each in self.feeds]
+            message["feeds"] = [
+                {"feed_id": each.feed_id, **({} if each.fetched is None else {"fetched": each.fetched})}
+                for each in self.feeds
+            ]
+            if self.hosts:
+                message["hosts"] = self.hosts
+            if self.over_seconds:
+                message["over"] = self.over_seconds
         return json.dumps(message, separators=(",", ":"))
 
     @classmethod
     def from_message(cls, text: str) -> Self:
-        """Raises InvalidInput for a text that `to_message` never writes."""
+        """Raises InvalidInput for a text that `to_message` never writes, in this version or the one before."""
         try:
             message = json.loads(text)
             run_id, quarantine_id = message["run_id"], message.get("held")
-            feeds = tuple(ClaimedFeed(each["feed_id"], each["claim_id"]) for each in message.get("feeds", ()))
+            feeds = tuple(ClaimedFeed(each["feed_id"], each.get("fetched")) for each in message.get("feeds", ()))
+            hosts, over = tuple(message.get("hosts", ())), message.get("over", 0.0)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InvalidInput("message", "must be a JSON object with run_id, and feeds or held") from error
-        texts = (run_id, *(part for each in feeds for part in (each.feed_id, each.claim_id)))
-        if not all(isinstance(part, str) and part for part in texts) or not isinstance(quarantine_id, str | None):
-            raise InvalidInput("message", "must name its run, feeds and claims by their ids")
-        return cls(run_id, feeds, quarantine_id)
+        texts = (run_id, *(each.feed_id for each in feeds), *hosts)
+        optional = (quarantine_id, *(each.fetched for each in feeds))
+        if not all(isinstance(part, str) and part for part in texts) or not isinstance(over, int | float):
+            raise InvalidInput("message", "must name its run, feeds and hosts")
+        if not all(isinstance(part, str | None) for part in optional):
+            raise InvalidInput("message", "must give ids and times as text")
+        return cls(run_id, feeds, quarantine_id, hosts, over)
+
+    def of(self, feed_ids: Iterable[str]) -> Self:
+        """The message for the rest of the work: these of its feeds, at once."""
+        wanted = set(feed_ids)
+        feeds = tuple(each for each in self.feeds if each.feed_id in wanted)
+        return type(self)(self.run_id, feeds, self.quarantine_id, self.hosts)
+
+
+class Planned(NamedTuple):
+    """The feeds of one message: when it is sent, in seconds after the tick, and over how many seconds they begin."""
+
+    feeds: list[FeedDocument]
+    delay_seconds: float = 0.0
+    over_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What must not be claimed: the feeds of open runs, and hosts. Of each host in `probed`, one feed at a time is
+    claimed."""
+
+    feeds: frozenset[str] = frozenset()
+    hosts: frozenset[str] = frozenset()
+    probed: frozenset[str] = frozenset()
 
 
 class Claims:
@@ -92,20 +141,24 @@ class Claims:
         self,
         store: Store,
         engine: RunEngine,
+        queues: Queues,
+        hosts: HostStates,
         settings: Settings,
         apis: Mapping[str, EnabledApi],
         new_id: Callable[[], str],
     ) -> None:
         self._store = store
         self._engine = engine
+        self._queues = queues
+        self._hosts = hosts
         self._settings = settings
         self._new_id = new_id
         self._apis = apis
         self._apis_are_feeds = not apis
 
     async def claim_due(self, now: datetime) -> list[IngestMessage]:
-        """Claims feeds that are due, by priority, then due time. Returns the messages to queue. Writes nothing if no
-        feed is due. A feed that another worker claims meanwhile is left out."""
+        """Claims feeds that are due, by priority, then due time, and sends their messages, spread over the tick.
+        Returns the messages. Writes nothing if no feed is due."""
         ticks = self._settings.fetch_cycle_interval_seconds // TICK_SECONDS
         if int(now.timestamp()) // TICK_SECONDS % ticks:
             return []
@@ -113,50 +166,80 @@ class Claims:
         due = await self._claimable(now, Where("next_fetch_time", "le", format_time(now)), most_pages=SCANNED_PAGES)
         if not due:
             return []
-        waiting = await self._store.count(FEEDS.name, (Where("claimed_until", "gt", format_time(now)),))
-        return await self._claim_in_batches(chosen(due, max(0, self._settings.max_queue_size - waiting)), now)
+        runs = await self._open(now)
+        free = untaken(due, taken(runs, await self._hosts.cooling(now)))
+        waiting = sum(len(run.feeds) for run in runs)
+        plan = spread(grouped(chosen(free, max(0, self._settings.max_queue_size - waiting))))
+        log_event(
+            log,
+            logging.DEBUG,
+            "feeds_claimed",
+            due=len(due),
+            taken=len(due) - len(free),
+            claimed=sum(len(each.feeds) for each in plan),
+            messages=len(plan),
+        )
+        sent: list[IngestMessage] = []
+        try:
+            for each in plan:
+                message = self._message(each)
+                await self._queues.send(QUEUE, [message.to_message()], delay_seconds=each.delay_seconds)
+                sent.append(message)
+        finally:
+            await self._engine.accept_all([_run(each, now) for each in sent])
+        return sent
 
     async def claim_every(self, now: datetime) -> list[IngestMessage]:
-        """Claims all enabled feeds, due or not, except those that are claimed already."""
+        """Claims all enabled feeds, due or not, except those of open runs. The caller does the work of the messages,
+        and sends none."""
         await self._make_feeds_of_apis(now)
         wanted = await self._claimable(now)
-        return await self._claim_in_batches(chosen(wanted, len(wanted)), now)
+        runs = await self._open(now)
+        free = untaken(wanted, Taken(taken(runs, Cooling()).feeds))
+        messages = [self._message(Planned(each)) for each in grouped(chosen(free, len(free)), sys.maxsize)]
+        await self._engine.accept_all([_run(each, now) for each in messages])
+        return messages
 
     async def claim(self, feed_id: str, now: datetime) -> IngestMessage:
-        """Claims one feed, due or not. If it is claimed already, the message names the run with the claim, and no
-        feeds.
+        """Claims one feed, due or not; the caller sends the message. If the feed is in an open run, the message names
+        that run, and no feeds.
 
         Raises NotFound, and Conflict for a feed that is disabled.
         """
-        while True:
-            feed = cast(FeedDocument | None, await self._store.read(FEEDS.name, feed_id, Feed.ID))
-            if feed is None:
-                raise NotFound(f"feed: there is none with the id {feed_id!r}")
-            if not feed["enabled"]:
-                raise Conflict(f"feed: {feed_id} is disabled ({feed.get('disabled_reason')}); enable it first")
-            if is_claimed(feed, now):
-                return IngestMessage(feed["claim_id"] or "")
-            for message in await self._claim_in_batches([feed], now):
-                return message
+        feed = cast(FeedDocument | None, await self._store.read(FEEDS.name, feed_id, Feed.ID))
+        if feed is None:
+            raise NotFound(f"feed: there is none with the id {feed_id!r}")
+        if not feed["enabled"]:
+            raise Conflict(f"feed: {feed_id} is disabled ({feed.get('disabled_reason')}); enable it first")
+        if is_leased(feed, now):
+            return IngestMessage(feed["claim_id"] or "")
+        for run in await self._open(now):
+            if feed_id in run.feeds:
+                return IngestMessage(run.run_id)
+        message = self._message(Planned([feed]))
+        await self._engine.accept_all([_run(message, now)])
+        return message
+
+    async def _open(self, now: datetime) -> list[IngestionBatch]:
+        runs = await self._engine.open_since(INGEST_FEEDS, now - CLAIM)
+        return [run for run in runs if isinstance(run, IngestionBatch)]
 
     async def _claimable(self, now: datetime, *where: Where, most_pages: int = sys.maxsize) -> list[FeedDocument]:
-        """The enabled feeds without a claim, many more than are claimed at once: `chosen` chooses among them."""
-        query = Query((_ENABLED, *where), order="by_priority", limit=1000)
+        """The enabled feeds that no attempt works on, many more than are claimed at once: `chosen` chooses among
+        them."""
+        # A feed that was fetched in the last moments may be found again; its worker leaves it (ClaimedFeed.fetched).
+        query = Query((_ENABLED, *where), order="by_priority", limit=1000, may_be_stale=True)
         found = cast(list[FeedDocument], await query_all(self._store, FEEDS.name, query, most_pages=most_pages))
-        return [each for each in found if not is_claimed(each, now) and self._is_switched_on(each)]
+        return [each for each in found if not is_leased(each, now) and self._is_switched_on(each)]
 
     def _is_switched_on(self, feed: FeedDocument) -> bool:
         kind = feed.get("kind", FEED_KIND)
         return kind == FEED_KIND or kind in self._apis
 
-    async def _claim_in_batches(self, wanted: Sequence[FeedDocument], now: datetime) -> list[IngestMessage]:
-        batches = [
-            await self._claim(wanted[start : start + MOST_FEEDS], now) for start in range(0, len(wanted), MOST_FEEDS)
-        ]
-        claimed = [each for each in batches if each.feeds]
-        if claimed:
-            await self._engine.accept_all([_run(each, now) for each in claimed])
-        return claimed
+    def _message(self, planned: Planned) -> IngestMessage:
+        feeds = tuple(ClaimedFeed(each["feed_id"], each.get("last_fetch_time") or "") for each in planned.feeds)
+        hosts = tuple(dict.fromkeys(filter(None, map(host_of_feed, planned.feeds))))
+        return IngestMessage(self._new_id(), feeds, hosts=hosts, over_seconds=planned.over_seconds)
 
     async def _make_feeds_of_apis(self, now: datetime) -> None:
         """Registers each news API with a token as a feed, once: later changes by people are kept.
@@ -173,15 +256,6 @@ class Claims:
                 log_event(log, logging.ERROR, "news_api_name_taken", feed_id=name)
             self._apis_are_feeds = True
 
-    async def _claim(self, feeds: Sequence[FeedDocument], now: datetime) -> IngestMessage:
-        run_id = self._new_id()
-        outcomes = await self._store.batch_many(
-            FEEDS.name,
-            [(feed["feed_id"], [Replace(claimed_by(run_id, feed, now + LEASE), feed["_etag"])]) for feed in feeds],
-        )
-        ids = [feed["feed_id"] for feed, done in zip(feeds, outcomes, strict=True) if isinstance(done, list)]
-        return IngestMessage(run_id, tuple(ClaimedFeed(feed_id, run_id) for feed_id in ids))
-
 
 def names_taken(apis: Iterable[str], feeds: Iterable[Document | None]) -> list[str]:
     """The news APIs whose name is the id of another feed. `feeds` are the feeds with these ids."""
@@ -194,14 +268,91 @@ def chosen(due: Iterable[FeedDocument], most: int) -> list[FeedDocument]:
     seen: Counter[str] = Counter()
     rounds: list[tuple[int, FeedDocument]] = []
     for feed in due:
-        host = urlsplit(feed.get("redirect_url") or feed["feed_url"]).netloc
+        host = host_of_feed(feed)
         rounds.append((seen[host] // PER_HOST, feed))
         seen[host] += 1
     rounds.sort(key=lambda each: each[0])
     return [feed for _, feed in rounds[:most]]
 
 
+def taken(runs: Iterable[IngestionBatch], cooling: Cooling) -> Taken:
+    """What open runs and failing hosts keep from being claimed."""
+    feeds, hosts = set[str](), set(cooling.closed)
+    for run in runs:
+        feeds.update(run.feeds)
+        hosts.update(run.hosts)
+    return Taken(frozenset(feeds), frozenset(hosts), cooling.probed)
+
+
+def untaken(due: Iterable[FeedDocument], not_these: Taken) -> list[FeedDocument]:
+    """The feeds that may be claimed, in the given order."""
+    probed: set[str] = set()
+    found: list[FeedDocument] = []
+    for feed in due:
+        host = host_of_feed(feed)
+        if feed["feed_id"] in not_these.feeds or host in not_these.hosts or host in probed:
+            continue
+        if host in not_these.probed:
+            probed.add(host)
+        found.append(feed)
+    return found
+
+
+def grouped(feeds: Iterable[FeedDocument], most_of_host: int = MOST_OF_HOST) -> list[list[FeedDocument]]:
+    """The feeds by message: all feeds of a host are in one message, which otherwise has at most MOST_FEEDS. Of more
+    feeds of one host than `most_of_host`, the others are left out. New feeds come first, then the given order."""
+    hosts: dict[str, list[FeedDocument]] = {}
+    for feed in feeds:
+        of_host = hosts.setdefault(host_of_feed(feed), [])
+        if len(of_host) < most_of_host:
+            of_host.append(feed)
+    messages: list[list[FeedDocument]] = []
+    for is_new in (True, False):
+        begun = len(messages)
+        for of_host in hosts.values():
+            if _is_new(of_host) is not is_new:
+                continue
+            room = (each for each in messages[begun:] if len(each) + len(of_host) <= MOST_FEEDS)
+            fitting = next(room, None)
+            if fitting is None:
+                messages.append(list(of_host))
+            else:
+                fitting += of_host
+    return messages
+
+
+def spread(groups: Sequence[list[FeedDocument]]) -> list[Planned]:
+    """When each message is sent: over the whole tick, in the given order, so that the load is even. A few feeds are
+    sent at once, and new feeds one message after the other as fast as they can be stored."""
+    total = sum(map(len, groups))
+    if total <= FEW_FEEDS:
+        return [Planned(each) for each in groups]
+    plan: list[Planned] = []
+    at = 0.0
+    for each in groups:
+        share = TICK_SECONDS * len(each) / total
+        if _is_new(each):
+            plan.append(Planned(each, round(at, 1)))
+            at += min(share, len(each) / NEW_PER_SECOND)
+        else:
+            plan.append(Planned(each, round(at, 1), round(min(share, PACE_SECONDS * len(each)), 1)))
+            at += share
+    return plan
+
+
+def _is_new(feeds: Iterable[FeedDocument]) -> bool:
+    """Whether some of the feeds were never fetched."""
+    return any(not each.get("last_fetch_time") for each in feeds)
+
+
+def host_of_feed(feed: Mapping[str, Any]) -> str:
+    """The host that the feed is fetched from, as limits and failures are counted by."""
+    return _host_of(feed.get("redirect_url") or feed["feed_url"])
+
+
+_host_of = lru_cache(maxsize=20_000)(host_of)
+
+
 def _run(message: IngestMessage, now: datetime) -> JobRun:
     feed_ids = [each.feed_id for each in message.feeds]
-    subject = feed_ids[0] if len(feed_ids) == 1 else None
-    return rules.queued(INGEST_FEEDS, message.run_id, now, subject, {"feeds": feed_ids})
+    return rules.queued_ingestion(message.run_id, now, feed_ids, message.hosts)

@@ -1,7 +1,9 @@
-"""A worker's lease on a claimed feed: acquired once, renewed while the worker works, released when it saves the feed.
+"""A worker's lease on a feed: acquired before the first article is stored, released when the feed is saved.
 
-The lease keeps a feed from being fetched twice at once, and keeps a worker that lost its claim from saving the feed.
-Everything else that a worker stores is right without the lease. Claiming the feeds that are due is in claims.py.
+An attempt that finds nothing new writes its feed once, at the end, and needs no lease: of two such attempts one saves
+the feed, since the write is conditional. The lease keeps two attempts from storing articles of a feed at once, and an
+attempt that lost the feed from saving it. Everything else that a worker stores is right without the lease. Choosing the
+feeds that are due is in claims.py.
 """
 
 from __future__ import annotations
@@ -9,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, cast
 
@@ -39,27 +42,30 @@ RECHECKED: dict[str, Any] = {"recheck_entries": True, "etag": None, "last_modifi
 """Set on a feed after an interrupted attempt, which may have stored an older form of an entry than the source has now.
 The next attempt fetches the whole feed document and compares every entry with its article."""
 
-_OURS = ("claim_id", "current_attempt", "feed_url")
+_OURS = ("current_attempt", "feed_url", "last_fetch_time")
 """A worker that finds another value in one of these has lost the feed to another attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The feed as the attempt acquired it, the document as it was stored then, and the attempt.
+    """An attempt at a feed: the feed as the attempt has it, and the document as it is stored.
 
-    `started_at` is later than the start of every earlier attempt at the feed, even if the clocks of the workers differ.
+    `is_stored`: the attempt has the lease. Before, it must store no articles. `started_at` is later than the start of
+    every earlier attempt at the feed, even if the clocks of the workers differ.
     """
 
     feed: Feed
     document: FeedDocument
     run_id: str
     attempt_no: int
+    task_name: str
     started_at: datetime
+    is_stored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AtWork:
-    """Another delivery of the same message works on the feed."""
+    """Another delivery of the same message has the lease of the feed."""
 
     feed_id: str
 
@@ -69,59 +75,53 @@ class Leases:
         self._store = store
         self._clock = clock
 
-    async def acquire(
-        self,
-        document: Document | None,
-        run_id: str,
-        attempt_no: int,
-        task_name: str,
-        *,
-        even_disabled: bool = False,
-    ) -> Lease | AtWork | None:
-        """Begins an attempt at the feed; None if the run no longer has the claim, or the feed was disabled.
+    def begun(self, document: Document, run_id: str, attempt_no: int, task_name: str) -> Lease | AtWork | None:
+        """An attempt at the feed that was read as `document`. Writes nothing. None while an attempt of another run has
+        the lease.
 
-        `document` is the feed as it was read. A message that is delivered again takes over the feed from its earlier
-        delivery, which has failed or died.
+        A message that is delivered again takes over the feed from its earlier delivery, which has failed or died.
         """
-        for _ in range(TRIES):
-            now = self._clock()
-            if document is None or document.get("claim_id") != run_id:
-                log_event(log, logging.DEBUG, "feed_skipped", run_id=run_id, reason="gone, or of another run")
+        feed, now = cast(FeedDocument, document), self._clock()
+        if is_leased(feed, now):
+            current = feed["current_attempt"] or {}
+            if current["run_id"] != run_id:
+                log_skipped(feed["feed_id"], "another run works on it")
                 return None
-            feed = cast(FeedDocument, document)
-            if _is_at_work(feed, run_id, attempt_no, now):
-                log_event(
-                    log, logging.DEBUG, "feed_skipped", feed_id=feed["feed_id"], reason="another delivery works on it"
-                )
+            if current["attempt_no"] >= attempt_no:
+                log_skipped(feed["feed_id"], "another delivery works on it")
                 return AtWork(feed["feed_id"])
-            wanted = even_disabled or feed["enabled"]
-            after = _acquired(feed, run_id, attempt_no, task_name, now) if wanted else _released(feed, now)
+        return _begun(feed, run_id, attempt_no, task_name, now)
+
+    async def acquire(self, lease: Lease) -> Lease | AtWork | None:
+        """Stores the lease for WORK_LEASE; None if another attempt has had the feed meanwhile, or the feed is gone.
+        Changes that a person made to the feed meanwhile are kept."""
+        for _ in range(TRIES):
+            wanted = _leased(lease, self._clock())
             try:
-                stored = await self._store.replace(FEEDS.name, without_nulls(after), feed["_etag"])
+                stored = await self._store.replace(FEEDS.name, without_nulls(wanted), lease.document["_etag"])
             except ChangedMeanwhile:
-                document = await self._store.read(FEEDS.name, feed["feed_id"], Feed.ID)
+                fresh = await self._store.read(FEEDS.name, lease.feed.feed_id, Feed.ID)
+                if fresh is None:
+                    return None
+                if any(fresh.get(name) != lease.document.get(name) for name in _OURS):
+                    return AtWork(lease.feed.feed_id) if fresh.get("claim_id") == lease.run_id else None
+                again = cast(FeedDocument, fresh)
+                lease = _begun(again, lease.run_id, lease.attempt_no, lease.task_name, lease.started_at)
                 continue
-            return _lease(stored) if wanted else None
+            return replace(lease, feed=Feed.from_document(stored), document=cast(FeedDocument, stored), is_stored=True)
         return None
 
-    async def claim_for(self, run_id: str, feed_id: str) -> Document | None:
-        """Claims a feed for a run that fetches nothing; None if the feed is gone.
-
-        Raises ChangedMeanwhile while another run has the claim.
-        """
-        document = await self._store.read(FEEDS.name, feed_id, Feed.ID)
-        if document is None or document.get("claim_id") == run_id:
-            return document
-        feed, now = cast(FeedDocument, document), self._clock()
-        if is_claimed(feed, now):
-            raise ChangedMeanwhile(f"feed {feed_id} is being fetched")
-        return await self._store.replace(FEEDS.name, claimed_by(run_id, feed, now + WORK_LEASE), feed["_etag"])
+    async def release(self, document: Document) -> None:
+        """Takes the lease from a feed that must not be fetched any more, such as a disabled one."""
+        after = _released(cast(FeedDocument, document), self._clock())
+        with suppress(ChangedMeanwhile):
+            await self._store.replace(FEEDS.name, without_nulls(after), document["_etag"])
 
     async def save(self, feeds: Sequence[tuple[Lease, Feed, Document | None]]) -> list[bool | BaseException]:
         """Saves each feed, released, with its `seen` document if there is one; False for a feed that was lost to
         another attempt.
 
-        Changes that a person made to the feed since it was acquired are kept.
+        Changes that a person made to the feed since it was read are kept.
         """
         wanted = [after.to_document() for _, after, _ in feeds]
         batches = [
@@ -158,13 +158,13 @@ class Leases:
         return False
 
 
-def is_claimed(feed: FeedDocument, now: datetime) -> bool:
-    return (feed.get("claimed_until") or "") > format_time(now)
+def log_skipped(feed_id: str, reason: str) -> None:
+    log_event(log, logging.DEBUG, "feed_skipped", feed_id=feed_id, reason=reason)
 
 
-def claimed_by(run_id: str, feed: FeedDocument, until: datetime) -> FeedDocument:
-    """The feed with a new claim. The attempt of a run that lost the claim stays until the feed is acquired."""
-    return {**feed, "claim_id": run_id, "claimed_until": format_time(until)}
+def is_leased(feed: FeedDocument, now: datetime) -> bool:
+    """Whether an attempt has the lease. A claim without an attempt is one of an earlier version, and counts no more."""
+    return bool(feed.get("current_attempt")) and (feed.get("claimed_until") or "") > format_time(now)
 
 
 def interrupted_attempts(feed: FeedDocument, now: datetime) -> list[FeedAttemptDocument]:
@@ -175,23 +175,31 @@ def interrupted_attempts(feed: FeedDocument, now: datetime) -> list[FeedAttemptD
     return [each for each in found if each.get("counted") is None or each["started_at"] > oldest][-MOST_INTERRUPTED:]
 
 
-def _acquired(feed: FeedDocument, run_id: str, attempt_no: int, task_name: str, now: datetime) -> FeedDocument:
+def _begun(feed: FeedDocument, run_id: str, attempt_no: int, task_name: str, now: datetime) -> Lease:
+    """The attempt. Another one that had the lease is interrupted."""
     interrupted = interrupted_attempts(feed, now)
     # A message that was sent twice may try again under the same number. Each attempt counts what it added itself.
     numbers = [each["attempt_no"] + 1 for each in interrupted if each["run_id"] == run_id]
-    acquired: FeedDocument = {
-        **feed,
-        "claimed_until": format_time(now + WORK_LEASE),
-        "current_attempt": {
-            "run_id": run_id,
-            "attempt_no": max([attempt_no, *numbers]),
-            "task_name": task_name,
-            "started_at": format_time(_after_earlier_attempts(feed, now)),
-        },
-        "interrupted_attempts": interrupted,
-        "updated_at": max(feed["updated_at"], format_time(now)),
+    begun = _released(feed, now)
+    started_at = _after_earlier_attempts(feed, now)
+    number = max([attempt_no, *numbers])
+    return Lease(Feed.from_document(begun), feed, run_id, number, task_name, started_at)
+
+
+def _leased(lease: Lease, now: datetime) -> FeedDocument:
+    attempt: FeedAttemptDocument = {
+        "run_id": lease.run_id,
+        "attempt_no": lease.attempt_no,
+        "task_name": lease.task_name,
+        "started_at": format_time(lease.started_at),
     }
-    return _rechecked(acquired) if feed.get("current_attempt") else acquired
+    return {
+        **_released(lease.document, now),
+        "claim_id": lease.run_id,
+        "claimed_until": format_time(now + WORK_LEASE),
+        "current_attempt": attempt,
+        "updated_at": max(lease.document["updated_at"], format_time(now)),
+    }
 
 
 def _after_earlier_attempts(feed: FeedDocument, now: datetime) -> datetime:
@@ -202,26 +210,13 @@ def _after_earlier_attempts(feed: FeedDocument, now: datetime) -> datetime:
 
 
 def _released(feed: FeedDocument, now: datetime) -> FeedDocument:
-    """The feed without claim. An attempt that never saved the feed is listed as interrupted."""
+    """The feed without a lease. An attempt that never saved the feed is listed as interrupted."""
     released = cast(FeedDocument, {**feed, **RELEASED, "interrupted_attempts": interrupted_attempts(feed, now)})
     return _rechecked(released) if feed.get("current_attempt") else released
 
 
 def _rechecked(feed: FeedDocument) -> FeedDocument:
     return cast(FeedDocument, {**feed, **RECHECKED})
-
-
-def _is_at_work(feed: FeedDocument, run_id: str, attempt_no: int, now: datetime) -> bool:
-    current = feed.get("current_attempt")
-    is_same_run = current is not None and current["run_id"] == run_id and current["attempt_no"] >= attempt_no
-    return is_same_run and is_claimed(feed, now)
-
-
-def _lease(stored: Document) -> Lease:
-    feed = Feed.from_document(stored)
-    attempt = feed.current_attempt
-    assert attempt is not None, "an acquired feed has an attempt"
-    return Lease(feed, cast(FeedDocument, stored), attempt.run_id, attempt.attempt_no, attempt.started_at)
 
 
 def _operations(feed: Document, etag: str, seen: Document | None) -> list[Operation]:

@@ -12,12 +12,14 @@ from typing import Any
 
 from models.feed import Feed, FeedAttempt
 from models.raw_item import ParsedDocument
+from models.run import FETCH_FEED, Attempt, JobRun
 from services.feeds.leases import RELEASED
 from services.feeds.schedule import Hints, Policy, next_fetch, observe, rhythm_of
 from services.feeds.volume import volume_of
 from services.fetch.addresses import checked_url
 from services.fetch.outcome import NOT_TRIED, PERMANENT, FetchResult, FetchStatus
 from services.parse.collected import Unreadable
+from services.ports import readable
 
 MOST_ERRORS = 10
 """After so many errors in a row the feed is disabled."""
@@ -26,6 +28,10 @@ UNCONDITIONAL: Mapping[str, None] = {"etag": None, "last_modified": None, "body_
 """Set on a feed whose next fetch is to bring the whole feed document, changed or not."""
 
 LONGEST_ERROR = 500
+
+_OF_LAST_FETCH: Mapping[str, str] = {"duration_ms": "last_duration_ms", "status_code": "last_status_code"}
+"""Fields of an attempt, and those of the feed that have them after a fetch."""
+
 LONGEST_RETRY_AFTER = timedelta(days=1)
 
 
@@ -74,12 +80,13 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How many articles are added to the feed's total: by this attempt, and by interrupted attempts, which are listed
-    with their counts."""
+    """How many articles are added to the feed's total: by this attempt, whose record is `record`, and by interrupted
+    attempts, which are listed with their counts."""
 
     new: int = 0
     by_interrupted: int = 0
     interrupted_attempts: tuple[FeedAttempt, ...] = ()
+    record: Attempt | None = None
 
 
 def failure_of(polled: PollResult) -> Failure | None:
@@ -255,9 +262,28 @@ def _saved(feed: Feed, counted: Counted, now: datetime, *, fetches: int) -> dict
         "interrupted_attempts": counted.interrupted_attempts,
         **RELEASED,
     }
+    if counted.record is not None:
+        changes["last_attempt"] = last_attempt(counted.record)
     if counted.new or counted.by_interrupted:
         changes["last_new_article_at"] = now
     return changes
+
+
+def last_attempt(record: Attempt) -> dict[str, Any]:
+    """The record of an attempt as the feed keeps it, without what the feed has in other fields."""
+    known = {"subject", "started_at", *(_OF_LAST_FETCH if record.task_name == FETCH_FEED else ())}
+    return {"run_id": record.run_id, **{name: value for name, value in record.in_run().items() if name not in known}}
+
+
+def record_of(feed: Mapping[str, Any], run: JobRun) -> Attempt | None:
+    """The attempt of this run that saved the feed, if it was the last to do so."""
+    last = feed.get("last_attempt")
+    if last is None or last.get("run_id") != run.run_id:
+        return None
+    found = {**last, "subject": feed["feed_id"], "started_at": feed.get("last_fetch_time")}
+    if "task_name" not in last:
+        found |= {name: feed.get(field) for name, field in _OF_LAST_FETCH.items()}
+    return readable(found, lambda fields: Attempt.of_run(run, fields))
 
 
 def _reason_to_disable(failure: Failure, errors: int) -> str | None:

@@ -17,7 +17,7 @@ from itertools import accumulate
 from typing import Any
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
-from models.run import INGEST_FEEDS, Attempt, IngestionBatch, JobRun, read_run
+from models.run import Attempt, IngestionBatch, JobRun, read_run
 from models.values import format_time
 from services.ports import (
     Clock,
@@ -47,6 +47,8 @@ STUCK_AFTER = timedelta(minutes=15)
 SENT_WITHIN = timedelta(seconds=30)
 """A message is sent within this time after the document that it follows from was written."""
 LOOKED_BACK = timedelta(days=2)
+LONGEST_RUN = timedelta(hours=1)
+"""For how long an ingestion may go on from message to message."""
 _MOST_OVERDUE = 500
 _PAGE = 500
 _BATCH = 100
@@ -91,8 +93,9 @@ class RunEngine:
         return await self._create(rules.begun(queued, invocation_id, since).changed(since, batches=batches))
 
     async def accept_all(self, runs: Sequence[JobRun]) -> None:
-        """Stores runs that `rules.queued` returned, one by one in any order."""
-        await self._store.write_many(RUNS.name, [run.to_document() for run in runs])
+        """Stores runs that `rules` returned as queued, one by one in any order. A run that is stored stays as it is: a
+        worker has begun it already."""
+        await self._store.create_many(RUNS.name, [run.to_document() for run in runs])
 
     async def withdraw(self, run_id: str) -> None:
         """Deletes a run whose message will not be sent."""
@@ -175,14 +178,22 @@ class RunEngine:
         query = Query((_ATTEMPTS, *where), partition=run_id, limit=_PAGE)
         return listed_documents(await query_all(self._store, RUNS.name, query), Attempt.from_document, "id")
 
-    async def begin(self, run_id: str, *, delivery: int, invocation_id: str | None = None) -> Begun:
+    async def begin(
+        self,
+        run_id: str,
+        *,
+        delivery: int,
+        invocation_id: str | None = None,
+        feeds: Sequence[str] = (),
+        hosts: Sequence[str] = (),
+    ) -> Begun:
         """Makes a QUEUED or FAILED run RUNNING. Any other run is returned as it is. A run that is not stored becomes an
-        ingestion run: its feeds were claimed for it, and the process died before it stored the run."""
+        ingestion run of these feeds and hosts: its message was faster than the process that claimed them."""
         is_contended = False
         for _ in range(_TRIES):
             before = await self.find(run_id)
             now = self._clock()
-            run = rules.begun(before or rules.queued(INGEST_FEEDS, run_id, now), invocation_id, now)
+            run = rules.begun(before or rules.queued_ingestion(run_id, now, feeds, hosts), invocation_id, now)
             if run is before:
                 return Begun(run, is_first=False)
             try:
@@ -325,6 +336,17 @@ class RunEngine:
             except ChangedMeanwhile:
                 continue
         return chosen
+
+    async def open_since(self, workflow: str, since: datetime) -> list[JobRun]:
+        """The runs that are not over and were written later than that."""
+        where = (
+            Where("workflow_name", "eq", workflow),
+            Where("status", "in", ("QUEUED", "RUNNING")),
+            Where("started_at", "ge", format_time(since - LONGEST_RUN)),
+        )
+        documents = await query_all(self._store, RUNS.name, Query(where, order="by_start", limit=_PAGE))
+        runs = listed_documents(documents, read_run, "run_id").items
+        return [run for run in runs if run.updated_at > since]
 
     async def _create(self, run: JobRun) -> JobRun:
         return read_run(await self._store.create(RUNS.name, run.to_document()))

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from models.errors import ToolpulseError
-from models.run import MOST_ERRORS_KEPT, WORKER_DIED, Attempt, CollisionMetrics, JobRun, kind_of_run
+from models.run import INGEST_FEEDS, MOST_ERRORS_KEPT, WORKER_DIED, Attempt, CollisionMetrics, JobRun, kind_of_run
 from models.states import RunStatus
 from models.values import parse_time, unix_milliseconds
 
@@ -28,6 +28,13 @@ def queued(
         subject=subject,
         parameters=parameters or {},
     )
+
+
+def queued_ingestion(run_id: str, now: datetime, feeds: Sequence[str], hosts: Sequence[str]) -> JobRun:
+    """The run that claims these feeds and their hosts."""
+    subject = feeds[0] if len(feeds) == 1 else None
+    run = queued(INGEST_FEEDS, run_id, now, subject)
+    return run.changed(now, feeds=tuple(feeds), hosts=tuple(hosts))
 
 
 def begun(run: JobRun, invocation_id: str | None, now: datetime) -> JobRun:

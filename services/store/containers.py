@@ -178,7 +178,7 @@ FEEDS = Container(
         "by_velocity": (("articles_per_hour", DESCENDING),),
     },
     # A feed is written at each poll.
-    indexed_only=("entity_type", "enabled", "redirect_url", "claimed_until", "consecutive_errors"),
+    indexed_only=("entity_type", "enabled", "redirect_url", "consecutive_errors"),
     numbers=("priority_score", "articles_per_hour"),
 )
 RUNS = Container(

@@ -103,7 +103,8 @@ async def test_fetching_now_is_202_with_a_run_that_exists_and_one_message(app: C
     first = await call("fetch_feed", feed_id="example")
     run_id = first.json["run_id"]
     assert (first.status, first.headers["Location"]) == (202, f"/api/v1/runs/{run_id}")
-    assert first.sent == [{"run_id": run_id, "feeds": [{"feed_id": "example", "claim_id": run_id}]}]
+    feeds = [{"feed_id": "example", "fetched": ""}]
+    assert first.sent == [{"run_id": run_id, "feeds": feeds, "hosts": ["example.com:443"]}]
     assert IngestMessage.from_message('{"run_id":"x","feeds":[]}').feeds == ()
     run = await call("get_run", run_id=run_id)
     assert (run.status, run.json["status"], run.json["attempts"]) == (200, "QUEUED", [])

@@ -10,12 +10,13 @@ from models.operations import IngestionTotals
 from models.quarantine import QuarantineItem
 from models.run import FETCH_FEED
 from services.articles.portions import PORTION
-from services.articles.quarantine import PART_BYTES, Quarantine, QuarantinedBatches
+from services.articles.quarantine import Quarantine, QuarantinedBatches
 from services.feeds.claims import IngestMessage
 from services.feeds.leases import Lease, Leases
+from services.fetch.outcome import FetchRequest, FetchResult
 from services.ports import Operation, Store
 from services.store.containers import QUARANTINE
-from tests.functional.articles.dying import Died, DyingStore
+from tests.functional.articles.dying import Died, DiesSavingFeeds, DyingStore
 from tests.functional.articles.turns import NEVER
 from tests.functional.articles.world import START, Item, World, item
 
@@ -204,7 +205,8 @@ async def test_a_fetch_that_ends_after_its_feeds_batch_was_dropped_does_not_name
     (fetching,) = await world.claimed("a")
     leases = Leases(world.store, world.clock)
     document = await world.store.read("feeds", "a", "feed")
-    lease = await leases.acquire(document, fetching.run_id, 1, FETCH_FEED)
+    assert document is not None
+    lease = leases.begun(document, fetching.run_id, 1, FETCH_FEED)
     assert isinstance(lease, Lease)
     await quarantine(world).review(quarantined.quarantine_id, "CLEARED_TERMINAL")
     assert await leases.save([(lease, lease.feed.changed(world.clock.now, fetch_count=7), None)]) == [True]
@@ -212,31 +214,43 @@ async def test_a_fetch_that_ends_after_its_feeds_batch_was_dropped_does_not_name
     assert (feed.quarantine_id, feed.fetch_count) == (None, 7)
 
 
-async def test_a_batch_waits_while_its_feed_is_being_fetched(world: World) -> None:
+async def died_storing(world: World) -> IngestMessage:
+    """The message of a worker that has stored a new article of the feed, and died: it has the lease."""
+    world.publish("a", [*FLOOD, item(800)])
+    (batch,) = await world.claimed("a")
+    with pytest.raises(Died):
+        await world.new_worker(DiesSavingFeeds(world.store)).ingestion.ingest(batch)
+    return batch
+
+
+async def test_a_batch_waits_while_another_run_has_the_lease_of_its_feed(world: World) -> None:
     quarantined = await flooded(world)
     reviewed = await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED")
     assert reviewed.batch is not None
-    (fetching,) = await world.claimed("a")
+    fetching = await died_storing(world)
     with pytest.raises(ChangedMeanwhile):
         await world.worker.ingestion.ingest(reviewed.batch)
-    await world.worker.ingestion.ingest(fetching)
+    await world.worker.ingestion.ingest(fetching, 2)
     await world.worker.ingestion.ingest(reviewed.batch, 2)
     assert (await quarantined_batch(world)).released_at is not None
+    assert (await world.feed("a")).total_articles_fetched == MANY + 1
 
 
-async def test_a_batch_of_a_deleted_feed_is_finished(world: World) -> None:
-    quarantined = await flooded(world)
-    reviewed = await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED")
-    assert reviewed.batch is not None
-    await world.store.delete("feeds", "a", "feed")
-    assert (await world.worker.ingestion.ingest(reviewed.batch)).article_ids == ()
-    assert (await quarantined_batch(world)).released_at is not None
+async def test_a_fetch_during_which_a_batch_of_its_feed_was_ingested_is_not_saved(world: World) -> None:
+    flood = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
+    quarantined = await flooded(world, flood)
+    released = (await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED")).batch
+    assert released is not None
+    batch = released
 
+    class Slow:
+        async def fetch(self, request: FetchRequest) -> FetchResult:
+            await world.worker.ingestion.ingest(batch)
+            return await world.shelf.fetch(request)
 
-async def test_a_batch_that_is_too_large_for_a_document_is_stored_in_parts(world: World) -> None:
-    text = "long " * 20_000
-    quarantined = await flooded(world, [moved(number, text=f"{number} {text}") for number in range(MANY)])
-    assert quarantined.parts * PART_BYTES > MANY * len(text) > PART_BYTES
-    items = await QuarantinedBatches(world.store).items(quarantined)
-    assert [each.article_id for each in items] == [each.guid for each in FLOOD]
-    assert items[0].summary_html.startswith("0 long")
+    before = await world.feed("a")
+    await world.poll("a", world.new_worker(shelf=Slow()))
+    feed = await world.feed("a")
+    assert (feed.fetch_count, feed.total_articles_fetched) == (before.fetch_count, 2 * MANY)
+    await world.poll("a")
+    assert (await world.feed("a")).fetch_count == before.fetch_count + 1

@@ -14,7 +14,7 @@ from services.mentions.dirty_hours import mark_dirty
 from services.operations.upkeep import Upkeep
 from services.store.containers import ARTICLES
 from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, REFRESH_TOOLS
-from tests.functional.articles.test_floods import flooded, quarantine, quarantined_batch
+from tests.functional.articles.test_floods import died_storing, flooded, quarantine, quarantined_batch
 from tests.functional.articles.world import World, analysed, item
 
 
@@ -131,12 +131,12 @@ async def test_a_released_batch_whose_message_was_lost_is_queued_again(world: Wo
 
 
 async def test_a_released_batch_whose_message_was_given_up_is_queued_again_but_not_at_once(world: World) -> None:
-    """Its feed waits for a fetch whose message was lost: for longer than the deliveries of a message last."""
+    """Its feed is leased to a worker that died: for longer than the deliveries of a message last."""
     upkeep = upkeep_of(world)
     quarantined = await flooded(world)
     approved = (await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED")).batch
     assert approved is not None
-    await world.claimed("a")
+    await died_storing(world)
     for delivery in range(1, 6):
         with pytest.raises(ChangedMeanwhile):
             await world.worker.ingestion.ingest(approved, delivery)

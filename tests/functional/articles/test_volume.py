@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 
 from services import deadline
@@ -9,6 +10,7 @@ from services.articles.portions import PER_POLL, PORTION
 from services.articles.quarantine import Quarantine
 from services.feeds.volume import NEW_PER_DAY
 from services.ports import Document
+from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.world import Item, World, item
 
 
@@ -42,9 +44,15 @@ async def test_a_large_document_is_ingested_by_several_polls_though_it_does_not_
 
 
 async def test_near_the_deadline_a_poll_ends_with_the_portion_that_it_has_begun(world: World) -> None:
+    class Slow(CountingStore):
+        async def read(self, container: str, partition: str, id: str) -> Document | None:
+            if id == "seen":
+                await asyncio.sleep(1.6)
+            return await super().read(container, partition, id)
+
     await world.add_feed("a", entries(0, 2 * PORTION + 1))
-    with deadline.within(0.0):
-        await world.poll("a")
+    with deadline.within(2.0):
+        await world.poll("a", world.new_worker(Slow(world.store)))
     feed = await world.feed("a")
     assert (feed.total_articles_fetched, feed.entries_skipped) == (333, {"over_budget": 668})
     await world.poll("a")

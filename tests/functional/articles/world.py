@@ -21,6 +21,7 @@ from models.article import LISTED_SOURCES
 from models.feed import Feed
 from models.run import read_run
 from services.articles.entries import EntryIngestion
+from services.articles.feed_attempts import FeedAttempts
 from services.articles.ingestion import Ingestion, IngestOutcome
 from services.articles.matching import DocumentCache
 from services.articles.overdue import OverdueArticles, OverdueIngestion
@@ -32,6 +33,7 @@ from services.feeds.news_apis import enabled_apis
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Policy
 from services.fetch.hosts import Breaker, HostReport
+from services.fetch.limits import HostLimits
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus, credentials_in
 from services.ports import Clock, Document, Query, Store, Where
 from services.runs.engine import RunEngine, in_run
@@ -182,31 +184,36 @@ class Worker:
 
         apis = enabled_apis(settings)
         self.engine = RunEngine(store, clock, new_id)
-        self.claims = Claims(store, self.engine, settings, apis, new_id)
+        self.hosts = HostStates(store, lambda: shelf.host_reports() if isinstance(shelf, Shelf) else {})
+        self.claims = Claims(store, self.engine, self.queues, self.hosts, settings, apis, new_id)
         self.overdue = OverdueIngestion(store, self.engine)
         kept = timedelta(days=settings.dedup_retention_days)
         chance = random.Random(1)
-        self.hosts = HostStates(store, lambda: shelf.host_reports() if isinstance(shelf, Shelf) else {})
+        poller = FeedPoller(shelf, apis, credentials_in({}), registered=FeedRegistry(store, clock).registered)
+        entries = EntryIngestion(
+            store,
+            DocumentCache(settings.dedup_cache_size),
+            kept,
+            announce,
+            lambda: 0.0,
+            monotonic,
+            most_listed=most_listed,
+        )
+        budget = Budget(store, Policy(), clock)
+        attempts = FeedAttempts(store, self.engine, poller, entries, announce, budget, clock, chance.random)
         self.ingestion = Ingestion(
             store,
             self.engine,
-            FeedPoller(shelf, apis, credentials_in({}), registered=FeedRegistry(store, clock).registered),
-            EntryIngestion(
-                store,
-                DocumentCache(settings.dedup_cache_size),
-                kept,
-                announce,
-                lambda: 0.0,
-                monotonic,
-                most_listed=most_listed,
-            ),
-            announce,
-            Budget(store, Policy(), clock),
+            self.queues,
+            attempts,
             self.hosts,
+            HostLimits(10, 10),
             clock,
-            chance.random,
-            at_once=10,
+            pause=self._pause,
         )
+
+    async def _pause(self, seconds: float) -> None:
+        """The clock of tests does not go on by itself."""
 
 
 class World:

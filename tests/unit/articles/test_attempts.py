@@ -33,7 +33,7 @@ from tests.builders import Watch
 from tests.documents import NOW, article, attempt, feed, ingestion_batch, observation
 from tests.unit.conftest import Put
 
-LEASE = Lease(feed(), {}, "run1", 2, NOW)
+LEASE = Lease(feed(), {}, "run1", 2, "fetch", NOW)
 ID = feed().feed_id
 
 

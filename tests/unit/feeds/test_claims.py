@@ -9,39 +9,53 @@ from typing import Any
 
 import pytest
 
-from models.errors import Conflict, InvalidInput, NotFound
+from models.errors import Conflict, InvalidInput, NotFound, Unavailable
 from models.feed import Feed, FeedDocument
+from models.host import HostState
 from models.run import IngestionBatch
+from models.values import format_time
 from services.feeds.claims import (
-    LEASE,
+    CLAIM,
+    FEW_FEEDS,
     MOST_FEEDS,
+    MOST_OF_HOST,
+    NEW_PER_SECOND,
+    PACE_SECONDS,
     PER_HOST,
     TICK_SECONDS,
     ClaimedFeed,
     Claims,
     IngestMessage,
+    Planned,
     chosen,
+    grouped,
     names_taken,
+    spread,
+    taken,
+    untaken,
 )
+from services.feeds.hosts import Cooling, HostStates
 from services.runs.engine import RunEngine
 from services.settings import Settings
 from services.store.containers import FEEDS
 from services.store.sqlite import SqliteStore
-from tests.builders import Watch
-from tests.documents import NOW, feed
+from tests.builders import MemoryQueues, Watch
+from tests.documents import NOW, feed, ingestion_batch
 from tests.functional.articles.counting import CountingStore
 
 MINUTE, SECOND = timedelta(minutes=1), timedelta(seconds=1)
 
 
-def due(name: str, host: str, redirect: str | None = None) -> FeedDocument:
-    return {"feed_id": name, "feed_url": f"https://{host}/{name}", "redirect_url": redirect}
+def due(name: str, host: str, redirect: str | None = None, *, is_new: bool = False) -> FeedDocument:
+    found: FeedDocument = {"feed_id": name, "feed_url": f"https://{host}/{name}", "redirect_url": redirect}
+    return found if is_new else {**found, "last_fetch_time": "2026-02-21T19:00:00Z"}
 
 
-def claims_on(store: Any, watch: Watch, **settings: str) -> Claims:
+def claims_on(store: Any, watch: Watch, queues: MemoryQueues | None = None, **settings: str) -> Claims:
     numbers = itertools.count(1)
     new_id = lambda: f"run-{next(numbers)}"  # noqa: E731
-    return Claims(store, RunEngine(store, watch, new_id), Settings.from_environment(settings), {}, new_id)
+    engine, hosts = RunEngine(store, watch, new_id), HostStates(store, dict)
+    return Claims(store, engine, queues or MemoryQueues(), hosts, Settings.from_environment(settings), {}, new_id)
 
 
 async def add(store: SqliteStore, *names: str, **fields: Any) -> None:
@@ -81,48 +95,190 @@ def test_no_more_than_wanted_are_chosen_in_the_given_order() -> None:
     assert chosen(feeds, 0) == []
 
 
+def test_feeds_of_open_runs_and_their_hosts_and_failing_hosts_are_left_out() -> None:
+    feeds = [due("a", "a.example"), due("b", "b.example"), due("b2", "b.example"), due("c", "c.example")]
+    run = ingestion_batch(feeds=("a",), hosts=("b.example:443",))
+    not_these = taken([run], Cooling(closed=frozenset({"c.example:443"}), probed=frozenset({"d.example:443"})))
+    assert untaken(feeds, not_these) == []
+    probed = [due("d1", "d.example"), due("d2", "d.example"), due("e", "e.example")]
+    assert [each["feed_id"] for each in untaken(probed, not_these)] == ["d1", "e"]
+
+
+def names(groups: Sequence[Sequence[FeedDocument]]) -> list[list[str]]:
+    return [[each["feed_id"] for each in group] for group in groups]
+
+
+def test_all_feeds_of_a_host_are_in_one_message_and_small_hosts_share_messages() -> None:
+    big = [due(f"b{number}", "big.example") for number in range(MOST_FEEDS + 1)]
+    many = [due(f"m{number}", f"{number}.example") for number in range(MOST_FEEDS + 1)]
+    pair = [due("p1", "pair.example"), due("p2", "pair.example")]
+    found = names(grouped([*big[:1], *many[:5], *pair, *big[1:], *many[5:]]))
+    assert found[0] == [each["feed_id"] for each in big]
+    assert [len(each) for each in found] == [21, 20, 3]
+    assert sum(("p1" in each and "p2" in each) for each in found) == 1
+    assert MOST_FEEDS == 20
+
+
+def test_a_host_has_at_most_200_feeds_in_a_message_and_the_others_stay_due() -> None:
+    crowd = [due(f"c{number}", "crowd.example") for number in range(MOST_OF_HOST + 1)]
+    assert [len(each) for each in grouped(crowd)] == [200]
+    assert [len(each) for each in grouped(crowd, 1_000)] == [201]
+
+
+def test_feeds_that_were_never_fetched_come_first_and_apart() -> None:
+    feeds = [due("old", "old.example"), due("new", "new.example", is_new=True), due("older", "older.example")]
+    assert names(grouped(feeds)) == [["new"], ["old", "older"]]
+
+
+def times(plan: Sequence[Planned]) -> list[tuple[float, float]]:
+    return [(each.delay_seconds, each.over_seconds) for each in plan]
+
+
+def test_a_few_feeds_are_sent_at_once() -> None:
+    few = [[due(f"f{number}", f"{number}.example") for number in range(FEW_FEEDS)]]
+    assert times(spread(few)) == [(0.0, 0.0)]
+    assert FEW_FEEDS == 10
+
+
+def test_messages_are_spread_over_the_tick_by_their_numbers_of_feeds() -> None:
+    groups = [[due(f"{name}{number}", f"{name}.example") for number in range(20)] for name in "abc"]
+    assert [(each.delay_seconds, each.over_seconds) for each in spread(groups)] == [
+        (0.0, 5.0),
+        (10.0, 5.0),
+        (20.0, 5.0),
+    ]
+    many = [[due(f"{name}-{number}", f"{name}.example") for number in range(20)] for name in range(100)]
+    plan = spread(many)
+    assert [each.delay_seconds for each in plan[:3]] == [0.0, 0.3, 0.6]
+    assert {each.over_seconds for each in plan} == {0.3}
+    assert plan[-1].delay_seconds + plan[-1].over_seconds <= TICK_SECONDS == 30
+    assert PACE_SECONDS == 0.25
+
+
+def test_new_feeds_do_not_wait_for_the_whole_tick_unless_they_are_very_many() -> None:
+    new = [[due(f"{name}{number}", f"{name}.example", is_new=True) for number in range(20)] for name in "abc"]
+    old = [[due(f"old{number}", "old.example") for number in range(20)]]
+    plan = spread([*new, *old])
+    assert [(each.delay_seconds, each.over_seconds) for each in plan] == [
+        (0.0, 0.0),
+        (1.0, 0.0),
+        (2.0, 0.0),
+        (3.0, 5.0),
+    ]
+    assert NEW_PER_SECOND == 20
+    many = [[due(f"{name}-{number}", f"{name}.example", is_new=True) for number in range(20)] for name in range(50)]
+    assert max(each.delay_seconds for each in spread(many)) < TICK_SECONDS
+
+
 async def test_feeds_that_are_due_are_claimed_by_priority_then_due_time(store: SqliteStore, watch: Watch) -> None:
     watch.now = NOW
     await add(store, "late", next_fetch_time=NOW - MINUTE)
     await add(store, "first", next_fetch_time=NOW, priority_score=2.0)
-    await add(store, "later", next_fetch_time=NOW)
+    await add(store, "later", next_fetch_time=NOW, last_fetch_time=NOW - MINUTE)
     await add(store, "not-yet", next_fetch_time=NOW + SECOND)
     await add(store, "off", next_fetch_time=NOW, enabled=False, disabled_reason="by hand")
-    await add(store, "claimed", claim_id="x", claimed_until=NOW + SECOND)
-    await add(store, "expired", claim_id="x", claimed_until=NOW, next_fetch_time=NOW - SECOND)
-    (message,) = await claims_on(store, watch).claim_due(NOW)
-    assert named([message]) == ["first", "late", "expired", "later"]
-    assert {each.claim_id for each in message.feeds} == {message.run_id}
-    document = await store.read(FEEDS.name, "first", Feed.ID)
-    assert document is not None
-    claimed = Feed.from_document(document)
-    assert (claimed.claim_id, claimed.claimed_until) == (message.run_id, NOW + 10 * MINUTE)
-    assert timedelta(minutes=10) == LEASE
+    attempt = {"run_id": "x", "attempt_no": 1, "task_name": "fetch_feed", "started_at": NOW}
+    await add(store, "leased", claim_id="x", claimed_until=NOW + SECOND, current_attempt=attempt)
+    await add(store, "expired", claim_id="x", claimed_until=NOW, current_attempt=attempt, next_fetch_time=NOW - SECOND)
+    await add(store, "old-claim", claim_id="x", claimed_until=NOW + MINUTE, next_fetch_time=NOW)
+    before = await store.read(FEEDS.name, "first", Feed.ID)
+    new, other = await claims_on(store, watch).claim_due(NOW)
+    assert named([new]) == ["first", "late", "expired", "old-claim"]
+    assert named([other]) == ["later"]
+    assert {each.fetched for each in new.feeds} == {""}
+    assert [each.fetched for each in other.feeds] == [format_time(NOW - MINUTE)]
+    assert await store.read(FEEDS.name, "first", Feed.ID) == before, "a claim writes nothing to feeds"
 
 
-async def test_the_run_of_claimed_feeds_is_stored_queued(store: SqliteStore, watch: Watch) -> None:
+async def test_messages_are_sent_with_their_delays_and_their_runs_are_stored_queued(
+    store: SqliteStore, watch: Watch
+) -> None:
+    watch.now = NOW
+
+    delays: list[tuple[str, float]] = []
+
+    class Delayed(MemoryQueues):
+        async def send(self, name: str, messages: Sequence[str], *, delay_seconds: float = 0) -> None:
+            delays.append((name, delay_seconds))
+            await super().send(name, messages, delay_seconds=delay_seconds)
+
+    queues = Delayed()
+    fetched = {"last_fetch_time": NOW - MINUTE}
+    await add(store, *(f"f{number:02}" for number in range(30)), **fetched)
+    messages = await claims_on(store, watch, queues).claim_due(NOW)
+    assert [IngestMessage.from_message(text) for text in queues.sent["ingest-feeds"]] == messages
+    assert delays == [("ingest-feeds", 0.0), ("ingest-feeds", 20.0)]
+    for message in messages:
+        run = await RunEngine(store, watch, lambda: "none").get(message.run_id)
+        assert isinstance(run, IngestionBatch)
+        assert (run.status, run.started_at, run.hosts) == ("QUEUED", NOW, message.hosts)
+        assert list(run.feeds) == named([message]) == run.shown()["parameters"]["feeds"]
+
+
+async def test_claims_last_until_their_runs_are_over_and_for_ten_minutes(store: SqliteStore, watch: Watch) -> None:
+    watch.now = NOW
+    await add(store, "a")
+    claims, engine = claims_on(store, watch), RunEngine(store, watch, lambda: "none")
+    (first,) = await claims.claim_due(NOW)
+    watch.now = NOW + CLAIM
+    assert await claims.claim_due(watch.now - 30 * SECOND) == []
+    assert await claims.claim("a", watch.now - SECOND) == IngestMessage(first.run_id)
+    await engine.begin(first.run_id, delivery=1)
+    assert await claims.claim_due(watch.now + CLAIM - 30 * SECOND) == []
+    (second,) = await claims.claim_due(watch.now + CLAIM)
+    watch.now += CLAIM
+    await engine.close(second.run_id, lambda run, attempts: {})
+    assert named(await claims.claim_due(watch.now)) == ["a"]
+    assert timedelta(minutes=10) == CLAIM
+
+
+async def test_a_host_is_in_one_open_run_at_a_time(store: SqliteStore, watch: Watch) -> None:
+    watch.now = NOW
+    claims = claims_on(store, watch)
+    for name in ("a", "b"):
+        found = feed(feed_id=name, feed_url=f"https://one.example/{name}", next_fetch_time=NOW)
+        await store.create(FEEDS.name, found.to_document())
+        watch.now += 30 * SECOND
+        assert bool(await claims.claim_due(watch.now)) is (name == "a")
+    assert named([await claims.claim("b", watch.now)]) == ["b"], "a person asked for it"
+
+
+async def test_feeds_of_a_host_that_cools_down_are_not_claimed(store: SqliteStore, watch: Watch) -> None:
     watch.now = NOW
     await add(store, "a", "b")
-    (message,) = await claims_on(store, watch).claim_due(NOW)
-    run = await RunEngine(store, watch, lambda: "none").get(message.run_id)
-    assert isinstance(run, IngestionBatch)
-    assert (run.status, run.subject, run.parameters) == ("QUEUED", None, {"feeds": ["a", "b"]})
+    host = HostState(
+        created_at=NOW, updated_at=NOW, host="a.example:443", failures=5, reason="timeout", open_until=NOW + MINUTE
+    )
+    await store.create("catalog", host.to_document())
+    assert named(await claims_on(store, watch).claim_due(NOW)) == ["b"]
 
 
-async def test_twenty_feeds_make_one_message(store: SqliteStore, watch: Watch) -> None:
+async def test_messages_that_were_sent_before_the_queue_failed_have_their_runs(
+    store: SqliteStore, watch: Watch
+) -> None:
     watch.now = NOW
-    await add(store, *(f"f{number:02}" for number in range(21)))
-    messages = await claims_on(store, watch).claim_due(NOW)
-    assert [len(each.feeds) for each in messages] == [20, 1]
-    assert len({each.run_id for each in messages}) == 2
-    assert MOST_FEEDS == 20
+
+    class Fails(MemoryQueues):
+        async def send(self, name: str, messages: Sequence[str], *, delay_seconds: float = 0) -> None:
+            if delay_seconds:
+                raise Unavailable("no answer")
+            await super().send(name, messages, delay_seconds=delay_seconds)
+
+    queues = Fails()
+    await add(store, *(f"f{number:02}" for number in range(30)))
+    claims = claims_on(store, watch, queues)
+    with pytest.raises(Unavailable):
+        await claims.claim_due(NOW)
+    (sent,) = [IngestMessage.from_message(text) for text in queues.sent["ingest-feeds"]]
+    (run,) = (await RunEngine(store, watch, lambda: "none").page(10, None)).items
+    assert run.run_id == sent.run_id
 
 
 async def test_no_more_feeds_are_claimed_than_the_queue_may_hold(store: SqliteStore, watch: Watch) -> None:
     watch.now = NOW
-    await add(store, *(f"f{number}" for number in range(12)))
-    await add(store, "waiting", claim_id="x", claimed_until=NOW + MINUTE)
+    await add(store, *(f"f{number:02}" for number in range(12)))
     claims = claims_on(store, watch, MAX_QUEUE_SIZE="10")
+    await claims.claim("f11", NOW)
     assert len(named(await claims.claim_due(NOW))) == 9
     assert await claims.claim_due(NOW + TICK_SECONDS * SECOND) == []
 
@@ -141,13 +297,18 @@ async def test_a_tick_that_is_not_of_the_cycle_or_finds_nothing_writes_nothing(
     assert named(await claims.claim_due(NOW + MINUTE)) == ["a"]
 
 
-async def test_every_enabled_feed_without_a_claim_is_claimed(store: SqliteStore, watch: Watch) -> None:
+async def test_every_enabled_feed_that_is_in_no_open_run_is_claimed_and_nothing_is_sent(
+    store: SqliteStore, watch: Watch
+) -> None:
     watch.now = NOW
-    await add(store, "a", "b", next_fetch_time=NOW + 60 * MINUTE)
+    queues = MemoryQueues()
+    await add(store, "a", "b", "claimed", next_fetch_time=NOW + 60 * MINUTE)
     await add(store, "off", enabled=False, disabled_reason="by hand")
-    await add(store, "claimed", claim_id="x", claimed_until=NOW + SECOND)
     await add(store, "unknown-api", kind="unknown-api")
-    assert named(await claims_on(store, watch).claim_every(NOW)) == ["a", "b"]
+    claims = claims_on(store, watch, queues)
+    await claims.claim("claimed", NOW)
+    assert named(await claims.claim_every(NOW)) == ["a", "b"]
+    assert queues.sent == {}
 
 
 async def test_one_feed_is_claimed_whether_it_is_due_or_not(store: SqliteStore, watch: Watch) -> None:
@@ -157,7 +318,7 @@ async def test_one_feed_is_claimed_whether_it_is_due_or_not(store: SqliteStore, 
     message = await claims.claim("a", NOW)
     assert named([message]) == ["a"]
     run = await RunEngine(store, watch, lambda: "none").get(message.run_id)
-    assert (run.subject, run.parameters) == ("a", {"feeds": ["a"]})
+    assert (run.subject, run.shown()["parameters"]) == ("a", {"feeds": ["a"]})
     assert await claims.claim("a", NOW) == IngestMessage(message.run_id), "the run that has the claim"
 
 
@@ -171,16 +332,32 @@ async def test_a_feed_that_is_disabled_or_unknown_is_not_claimed(store: SqliteSt
 
 @pytest.mark.parametrize(
     "message",
-    [IngestMessage("r", (ClaimedFeed("a", "c"), ClaimedFeed("b", "c"))), IngestMessage("r", quarantine_id="q")],
+    [
+        IngestMessage("r", (ClaimedFeed("a", ""), ClaimedFeed("b", "2026-02-21T20:00:00Z")), hosts=("h:443",)),
+        IngestMessage("r", (ClaimedFeed("a"),), over_seconds=2.5),
+        IngestMessage("r", quarantine_id="q"),
+    ],
 )
 def test_a_message_is_read_as_it_was_written(message: IngestMessage) -> None:
     assert IngestMessage.from_message(message.to_message()) == message
 
 
 def test_messages_keep_their_form_so_that_another_version_can_read_them() -> None:
-    feeds = IngestMessage("r", (ClaimedFeed("a", "c"),))
-    assert feeds.to_message() == '{"run_id":"r","feeds":[{"feed_id":"a","claim_id":"c"}]}'
+    feeds = IngestMessage("r", (ClaimedFeed("a", "t"),), hosts=("h:443",), over_seconds=2.5)
+    assert feeds.to_message() == ('{"run_id":"r","feeds":[{"feed_id":"a","fetched":"t"}],"hosts":["h:443"],"over":2.5}')
     assert IngestMessage("r", quarantine_id="q").to_message() == '{"run_id":"r","held":"q"}'
+    earlier = '{"run_id":"r","feeds":[{"feed_id":"a","claim_id":"r"}]}'
+    assert IngestMessage.from_message(earlier) == IngestMessage("r", (ClaimedFeed("a"),))
+
+
+def test_the_rest_of_the_work_of_a_message_is_a_message_that_begins_at_once() -> None:
+    whole = IngestMessage("r", (ClaimedFeed("a", ""), ClaimedFeed("b", "t")), hosts=("h:443",), over_seconds=2.5)
+    assert whole.of(["b"]) == IngestMessage("r", (ClaimedFeed("b", "t"),), hosts=("h:443",))
+
+
+def test_the_largest_message_fits_into_the_queue() -> None:
+    largest = tuple(ClaimedFeed("f" * 64, "2026-02-21T20:00:00Z") for _ in range(MOST_OF_HOST))
+    assert len(IngestMessage("r" * 32, largest, hosts=("h" * 253,)).to_message()) < 48 * 1024
 
 
 @pytest.mark.parametrize(
@@ -195,8 +372,12 @@ def test_messages_keep_their_form_so_that_another_version_can_read_them() -> Non
         '{"run_id": ""}',
         '{"run_id": "r", "held": 1}',
         '{"run_id": "r", "feeds": [{}]}',
-        '{"run_id": "r", "feeds": [{"feed_id": "a", "claim_id": ""}]}',
-        '{"run_id": "r", "feeds": [{"feed_id": 1, "claim_id": "c"}]}',
+        '{"run_id": "r", "feeds": [{"feed_id": "", "fetched": ""}]}',
+        '{"run_id": "r", "feeds": [{"feed_id": "a", "fetched": 1}]}',
+        '{"run_id": "r", "feeds": [{"feed_id": 1, "fetched": ""}]}',
+        '{"run_id": "r", "feeds": [], "hosts": [1]}',
+        '{"run_id": "r", "feeds": [], "hosts": 1}',
+        '{"run_id": "r", "feeds": [], "over": "1"}',
         '{"run_id": "r", "feeds": 1}',
     ],
 )

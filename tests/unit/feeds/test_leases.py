@@ -1,4 +1,4 @@
-"""The lease of a claimed feed: acquired, taken over, lost and released."""
+"""The lease of a feed: acquired, taken over, lost and released; and a feed that is saved without a lease."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from typing import Any, cast, get_type_hints
 
 import pytest
 
-from models.errors import ChangedMeanwhile
 from models.feed import Feed, FeedAttempt, FeedAttemptDocument, FeedDocument
-from models.values import format_time
 from services.feeds.leases import (
     INTERRUPTED_KEPT,
     MOST_INTERRUPTED,
@@ -17,15 +15,15 @@ from services.feeds.leases import (
     AtWork,
     Lease,
     Leases,
-    claimed_by,
     interrupted_attempts,
-    is_claimed,
+    is_leased,
     without_nulls,
 )
 from services.store.containers import FEEDS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.documents import NOW, feed, feed_seen
+from tests.functional.articles.counting import CountingStore
 
 MINUTE, SECOND = timedelta(minutes=1), timedelta(seconds=1)
 
@@ -42,8 +40,12 @@ def attempt(number: int = 1, run_id: str = "run", **fields: Any) -> FeedAttempt:
 
 
 async def stored(store: SqliteStore, **fields: Any) -> dict[str, Any]:
-    claimed = {"claim_id": "run", "claimed_until": NOW + MINUTE, **fields}
-    return await store.create(FEEDS.name, feed(created_at=NOW, updated_at=NOW, **claimed).to_document())
+    return await store.create(FEEDS.name, feed(**{"created_at": NOW, "updated_at": NOW, **fields}).to_document())
+
+
+async def leased(store: SqliteStore, current: FeedAttempt, **fields: Any) -> dict[str, Any]:
+    lease = {"claim_id": current.run_id, "claimed_until": NOW + MINUTE, "current_attempt": current}
+    return await stored(store, **lease, **fields)
 
 
 async def read(store: SqliteStore) -> Feed:
@@ -52,8 +54,20 @@ async def read(store: SqliteStore) -> Feed:
     return Feed.from_document(document)
 
 
+async def document(store: SqliteStore) -> dict[str, Any]:
+    found = await store.read(FEEDS.name, "reuters-world", Feed.ID)
+    assert found is not None
+    return found
+
+
+def begun(leases: Leases, document: dict[str, Any], number: int = 1, run_id: str = "run") -> Lease:
+    lease = leases.begun(document, run_id, number, "fetch_feed")
+    assert isinstance(lease, Lease)
+    return lease
+
+
 async def acquired(leases: Leases, document: dict[str, Any], number: int = 1) -> Lease:
-    lease = await leases.acquire(document, "run", number, "fetch_feed")
+    lease = await leases.acquire(begun(leases, document, number))
     assert isinstance(lease, Lease)
     return lease
 
@@ -62,70 +76,73 @@ def feed_document(**fields: Any) -> FeedDocument:
     return cast(FeedDocument, feed(**fields).to_document())
 
 
-def test_a_claim_lasts_until_its_time() -> None:
-    assert not is_claimed(feed_document(), NOW)
-    claimed = claimed_by("run", feed_document(), NOW + SECOND)
-    assert claimed["claim_id"] == "run"
-    assert is_claimed(claimed, NOW)
-    assert not is_claimed(claimed, NOW + SECOND)
+def test_a_lease_lasts_until_its_time() -> None:
+    lease = {"claim_id": "run", "claimed_until": NOW + SECOND}
+    assert not is_leased(feed_document(), NOW)
+    assert is_leased(feed_document(**lease, current_attempt=attempt()), NOW)
+    assert not is_leased(feed_document(**lease, current_attempt=attempt()), NOW + SECOND)
+    assert not is_leased(feed_document(**lease), NOW), "a claim of an earlier version"
 
 
-async def test_a_claimed_feed_is_acquired_for_three_minutes(leases: Leases, store: SqliteStore) -> None:
+async def test_an_attempt_begins_without_a_write(leases: Leases, store: SqliteStore) -> None:
+    before = await stored(store)
+    lease = begun(leases, before)
+    assert (lease.run_id, lease.attempt_no, lease.started_at, lease.is_stored) == ("run", 1, NOW, False)
+    assert (lease.document, lease.feed) == (before, Feed.from_document(before))
+    assert await document(store) == before
+
+
+async def test_a_lease_is_acquired_for_three_minutes(leases: Leases, store: SqliteStore) -> None:
     lease = await acquired(leases, await stored(store))
-    assert (lease.run_id, lease.attempt_no, lease.started_at) == ("run", 1, NOW)
+    assert (lease.run_id, lease.attempt_no, lease.started_at, lease.is_stored) == ("run", 1, NOW, True)
     assert lease.feed == await read(store)
     assert lease.feed.current_attempt == attempt(started_at=NOW)
-    assert lease.feed.claimed_until == NOW + 3 * MINUTE == NOW + WORK_LEASE
+    assert (lease.feed.claim_id, lease.feed.claimed_until) == ("run", NOW + 3 * MINUTE)
+    assert timedelta(minutes=3) == WORK_LEASE
     assert not lease.feed.recheck_entries
 
 
-async def test_a_feed_that_another_run_has_claimed_is_left_alone(leases: Leases, store: SqliteStore) -> None:
-    assert await leases.acquire(await stored(store, claim_id="other"), "run", 1, "fetch_feed") is None
-    assert await leases.acquire(None, "run", 1, "fetch_feed") is None
-    assert (await read(store)).current_attempt is None
+async def test_a_feed_that_another_run_has_the_lease_of_is_left_alone(leases: Leases, store: SqliteStore) -> None:
+    assert leases.begun(await leased(store, attempt(run_id="other")), "run", 9, "fetch_feed") is None
 
 
-async def test_a_disabled_feed_is_acquired_only_by_a_task_that_allows_it(leases: Leases, store: SqliteStore) -> None:
+async def test_a_disabled_feed_is_released_from_an_attempt_that_never_saved_it(
+    leases: Leases, store: SqliteStore
+) -> None:
     off = {"enabled": False, "disabled_reason": "by hand"}
-    lease = await leases.acquire(await stored(store, **off), "run", 1, "release", even_disabled=True)
-    assert isinstance(lease, Lease)
-    document = await store.read(FEEDS.name, "reuters-world", Feed.ID)
-    assert await leases.acquire(document, "run", 2, "fetch_feed") is None
+    before = await leased(store, attempt(), **off)
+    await leases.release(before)
     released = await read(store)
     assert (released.claim_id, released.claimed_until, released.current_attempt) == (None, None, None)
-    assert [each.task_name for each in released.interrupted_attempts] == ["release"]
+    assert released.interrupted_attempts == (attempt(),)
     assert released.recheck_entries
+    await leases.release(before)
+    assert await read(store) == released, "another worker was first"
 
 
 @pytest.mark.parametrize(
-    ("run_id", "current", "delivery", "expired", "is_at_work"),
-    [
-        ("run", 1, 1, False, True),
-        ("run", 2, 1, False, True),
-        ("run", 1, 2, False, False),
-        ("run", 1, 1, True, False),
-        ("other", 1, 1, False, False),
-    ],
+    ("current", "delivery", "expired", "is_at_work"),
+    [(1, 1, False, True), (2, 1, False, True), (1, 2, False, False), (1, 1, True, False)],
 )
-async def test_a_delivery_leaves_a_feed_to_the_same_or_a_later_delivery_that_works_on_it(
-    leases: Leases, store: SqliteStore, watch: Watch, run_id: str, current: int, delivery: int, expired: bool,
-    is_at_work: bool,
-) -> None:  # fmt: skip
-    document = await stored(store, current_attempt=attempt(current, run_id))
+async def test_a_delivery_leaves_a_feed_to_the_same_or_a_later_delivery_that_has_the_lease(
+    leases: Leases, store: SqliteStore, watch: Watch, current: int, delivery: int, expired: bool, is_at_work: bool
+) -> None:
+    before = await leased(store, attempt(current))
     watch.advance(seconds=60 if expired else 59)
-    result = await leases.acquire(document, "run", delivery, "fetch_feed")
-    assert isinstance(result, AtWork) == is_at_work
-    if is_at_work:
-        assert result == AtWork("reuters-world")
+    result = leases.begun(before, "run", delivery, "fetch_feed")
+    assert (result == AtWork("reuters-world")) == is_at_work
+    assert isinstance(result, Lease) != is_at_work
 
 
 async def test_an_attempt_that_was_taken_over_is_interrupted_and_its_entries_are_checked_again(
     leases: Leases, store: SqliteStore
 ) -> None:
-    document = await stored(
-        store, current_attempt=attempt(), etag='"1"', last_modified="then", body_hash="a" * 64, recheck_entries=False
-    )
-    lease = await acquired(leases, document, 2)
+    validators = {"etag": '"1"', "last_modified": "then", "body_hash": "a" * 64}
+    before = await leased(store, attempt(), **validators, recheck_entries=False)
+    found = begun(leases, before, 2)
+    lease = await acquired(leases, before, 2)
+    assert found.feed.interrupted_attempts == lease.feed.interrupted_attempts
+    assert found.feed.recheck_entries
     assert lease.feed.interrupted_attempts == (attempt(),)
     assert lease.feed.recheck_entries
     assert (lease.feed.etag, lease.feed.last_modified, lease.feed.body_hash) == (None, None, None)
@@ -134,11 +151,9 @@ async def test_an_attempt_that_was_taken_over_is_interrupted_and_its_entries_are
 async def test_a_message_that_was_sent_twice_makes_an_attempt_with_a_number_of_its_own(
     leases: Leases, store: SqliteStore
 ) -> None:
-    document = await stored(store, interrupted_attempts=(attempt(3), attempt(9, "other")))
-    assert (await acquired(leases, document, 1)).attempt_no == 4
-    assert (
-        await acquired(leases, dict(await store.read(FEEDS.name, "reuters-world", Feed.ID) or {}), 7)
-    ).attempt_no == 7
+    before = await stored(store, interrupted_attempts=(attempt(3), attempt(9, "other")))
+    assert begun(leases, before, 1).attempt_no == 4
+    assert begun(leases, before, 7).attempt_no == 7
 
 
 @pytest.mark.parametrize(
@@ -157,18 +172,46 @@ async def test_an_attempt_starts_later_than_every_earlier_one_whatever_the_clock
     assert (await acquired(leases, await stored(store, **fields), 2)).started_at == started_at
 
 
-async def test_a_feed_that_changes_while_it_is_acquired_is_read_again(leases: Leases, store: SqliteStore) -> None:
+async def test_a_change_of_a_person_before_the_lease_is_acquired_is_kept(leases: Leases, store: SqliteStore) -> None:
     before = await stored(store)
     await store.upsert(FEEDS.name, {**before, "source_name": "Renamed"})
     assert (await acquired(leases, before)).feed.source_name == "Renamed"
-    await store.upsert(FEEDS.name, {**before, "claim_id": "other"})
-    assert await leases.acquire(before, "run", 2, "fetch_feed") is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"last_fetch_time": "2026-02-21T20:00:01Z"},
+        {"feed_url": "https://new.example/"},
+        {"claim_id": "other", "claimed_until": "2026-02-21T20:01:00Z", "current_attempt": attempt(1, "other")},
+    ],
+)
+async def test_the_lease_of_a_feed_that_another_attempt_has_had_is_not_acquired(
+    leases: Leases, store: SqliteStore, change: dict[str, Any]
+) -> None:
+    before = await stored(store)
+    other = Feed.from_document({**before, **change})
+    await store.upsert(FEEDS.name, other.to_document())
+    assert await leases.acquire(begun(leases, before)) is None
+    assert await read(store) == other
+
+
+async def test_of_two_deliveries_one_acquires_the_lease(leases: Leases, store: SqliteStore) -> None:
+    before = await stored(store)
+    await acquired(leases, before)
+    assert await leases.acquire(begun(leases, before)) == AtWork("reuters-world")
+
+
+async def test_the_lease_of_a_feed_that_is_gone_is_not_acquired(leases: Leases, store: SqliteStore) -> None:
+    lease = begun(leases, await stored(store))
+    await store.delete(FEEDS.name, "reuters-world", Feed.ID)
+    assert await leases.acquire(lease) is None
 
 
 async def test_the_time_of_the_last_change_never_goes_back(leases: Leases, store: SqliteStore, watch: Watch) -> None:
-    document = await stored(store)
+    before = await stored(store)
     watch.now = NOW - 5 * SECOND
-    assert (await acquired(leases, document)).feed.updated_at == NOW
+    assert (await acquired(leases, before)).feed.updated_at == NOW
 
 
 def test_interrupted_attempts_are_kept_until_they_are_counted_and_an_hour_old() -> None:
@@ -187,18 +230,14 @@ def test_the_twenty_newest_interrupted_attempts_are_kept() -> None:
     assert MOST_INTERRUPTED == 20
 
 
-async def test_a_run_that_fetches_nothing_claims_a_feed_once_it_is_free(
+async def test_a_feed_is_saved_with_one_write_by_an_attempt_that_found_nothing_new(
     leases: Leases, store: SqliteStore, watch: Watch
 ) -> None:
-    assert await leases.claim_for("release", "reuters-world") is None
-    await stored(store)
-    with pytest.raises(ChangedMeanwhile):
-        await leases.claim_for("release", "reuters-world")
-    watch.now = NOW + MINUTE
-    claimed = await leases.claim_for("release", "reuters-world")
-    assert claimed is not None
-    assert (claimed["claim_id"], claimed["claimed_until"]) == ("release", format_time(NOW + MINUTE + WORK_LEASE))
-    assert await leases.claim_for("release", "reuters-world") == await store.read(FEEDS.name, "reuters-world", Feed.ID)
+    counting = CountingStore(store)
+    lease = begun(Leases(counting, watch), await stored(store))
+    after = lease.feed.changed(NOW, fetch_count=1, last_fetch_time=NOW)
+    assert await Leases(counting, watch).save([(lease, after, None)]) == [True]
+    assert (counting.operations, await read(store)) == (1, after)
 
 
 async def test_a_feed_is_saved_with_its_seen_entries(leases: Leases, store: SqliteStore) -> None:
@@ -209,29 +248,34 @@ async def test_a_feed_is_saved_with_its_seen_entries(leases: Leases, store: Sqli
     assert await store.read(FEEDS.name, "reuters-world", "seen") is not None
 
 
-async def test_a_change_that_a_person_made_meanwhile_is_kept(leases: Leases, store: SqliteStore) -> None:
-    lease = await acquired(leases, await stored(store, credential="FEED_CREDENTIAL_A"))
-    document = await store.read(FEEDS.name, "reuters-world", Feed.ID)
-    assert document is not None
-    await store.upsert(FEEDS.name, without_nulls({**document, "source_name": "Renamed", "credential": None}))
+@pytest.mark.parametrize("has_lease", [True, False])
+async def test_a_change_that_a_person_made_meanwhile_is_kept(
+    leases: Leases, store: SqliteStore, has_lease: bool
+) -> None:
+    before = await stored(store, credential="FEED_CREDENTIAL_A")
+    lease = await acquired(leases, before) if has_lease else begun(leases, before)
+    found = await document(store)
+    await store.upsert(FEEDS.name, without_nulls({**found, "source_name": "Renamed", "credential": None}))
     after = lease.feed.changed(NOW, claim_id=None, claimed_until=None, current_attempt=None, fetch_count=1)
     assert await leases.save([(lease, after, None)]) == [True]
     saved = await read(store)
     assert (saved.source_name, saved.credential, saved.fetch_count, saved.claim_id) == ("Renamed", None, 1, None)
 
 
+@pytest.mark.parametrize("has_lease", [True, False])
 @pytest.mark.parametrize(
     "change",
     [
-        {"claim_id": "other"},
+        {"last_fetch_time": NOW},
         {"current_attempt": attempt(2, started_at=NOW)},
         {"feed_url": "https://new.example/"},
     ],
 )
 async def test_a_feed_that_was_lost_to_another_attempt_is_not_saved(
-    leases: Leases, store: SqliteStore, change: dict[str, Any]
+    leases: Leases, store: SqliteStore, change: dict[str, Any], has_lease: bool
 ) -> None:
-    lease = await acquired(leases, await stored(store))
+    before = await stored(store)
+    lease = await acquired(leases, before) if has_lease else begun(leases, before)
     theirs = (await read(store)).changed(NOW, **change)
     await store.upsert(FEEDS.name, theirs.to_document())
     after = lease.feed.changed(NOW, claim_id=None, claimed_until=None, current_attempt=None, fetch_count=1)

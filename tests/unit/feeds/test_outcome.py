@@ -19,11 +19,12 @@ from services.feeds.outcome import (
     after_release,
     after_success,
     failure_of,
+    record_of,
 )
 from services.feeds.schedule import Policy
 from services.fetch.outcome import FetchResult, FetchStatus
 from services.parse.collected import Unreadable
-from tests.documents import NOW, feed
+from tests.documents import NOW, attempt, feed, ingestion_batch
 
 URL = "https://www.reuters.com/rssFeed/worldNews"
 LATER = NOW + timedelta(minutes=20)
@@ -454,3 +455,22 @@ def test_after_a_release_the_daily_volume_begins_anew_and_the_next_fetch_brings_
     before = feed(daily_volume=20_000.0, last_fetch_time=LATER, etag='"1"', last_modified="x", body_hash="a" * 64)
     after = after_release(before, Counted(new=4_000), LATER, "q1")
     assert (after.daily_volume, after.etag, after.last_modified, after.body_hash) == (0.0, None, None, None)
+
+
+@pytest.mark.parametrize("task", ["fetch_feed", "let_in_held_batch"])
+def test_a_saved_feed_has_the_record_of_its_last_attempt_until_its_run_has_it(task: str) -> None:
+    run = ingestion_batch(run_id="run")
+    counts = dict.fromkeys(("articles_new", "articles_stored", "articles_held", "articles_skipped"), 0)
+    record = attempt(
+        run_id="run", subject=feed().feed_id, task_name=task, status="SUCCEEDED", started_at=NOW, duration_ms=7,
+        articles_found=3, collisions_detected=0, **counts,
+    )  # fmt: skip
+    before = feed(last_duration_ms=7, last_status_code=304)
+    if task == "fetch_feed":
+        record = record.changed(NOW, status_code=304)
+    after = after_release(before, Counted(record=record), NOW, "q")
+    document = after.to_document()
+    assert record_of(document, run) == record
+    assert record_of(document, ingestion_batch(run_id="other")) is None
+    assert record_of(feed().to_document(), run) is None
+    assert after_release(after, Counted(), NOW, "q").last_attempt == after.last_attempt

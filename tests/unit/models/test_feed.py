@@ -101,3 +101,13 @@ def test_known_entries_are_stored_as_hashes_one_after_the_other() -> None:
     for wrong in ("1" * 15, "1" * 17, "G" * 16):
         with pytest.raises(ValueError, match="hashes"):
             FeedSeen(created_at=NOW, updated_at=NOW, feed_id="a", hashes=wrong)
+
+
+def test_fields_that_most_feeds_have_alike_are_not_stored() -> None:
+    usual = {"kind", "interrupted_attempts", "recheck_entries", "validators_trusted", "skip_hours", "skip_days"}
+    usual |= {"parse_warnings", "entries_skipped"}
+    assert usual.isdisjoint(feed().to_document())
+    other = feed(recheck_entries=True, validators_trusted=False, skip_hours=(3,), parse_warnings={"date_missing": 1})
+    assert {"recheck_entries", "validators_trusted", "skip_hours", "parse_warnings"} <= other.to_document().keys()
+    for each in (feed(), other):
+        assert Feed.from_document(each.to_document()) == each

@@ -119,7 +119,12 @@ async def test_attempts_of_a_run_that_is_gone_are_not_recorded(engine: RunEngine
 def test_an_attempt_is_restored_from_its_run() -> None:
     each = fetched("a", articles_found=3, status_code=200, duration_ms=5, started_at=NOW)
     corrected = fetched("b", is_well=False, number=2).changed(NOW + timedelta(minutes=1), error_message="slow")
-    other = attempt(run_id="run-1", task_name="let_in_held_batch", subject="b", status="SUCCEEDED")
+    counts = dict.fromkeys(
+        ("articles_found", "articles_new", "articles_stored", "articles_held", "articles_skipped"), 0
+    )
+    each = each.changed(NOW, **{**counts, "articles_found": 3, "collisions_detected": 0})
+    corrected = corrected.changed(corrected.updated_at, **counts, collisions_detected=2)
+    other = each.changed(NOW, task_name="let_in_held_batch")
     owner = ingestion_batch(run_id="run-1")
     for wanted in (each, corrected, other):
         assert Attempt.of_run(owner, wanted.in_run()) == wanted

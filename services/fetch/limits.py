@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 
-MOST_BODY_BYTES = 40_000_000
+MOST_BODY_BYTES = 24_000_000
 FREE_BYTES = 256 * 1024
 """The bytes of each body that do not count. Smaller bodies never wait: the number of fetches limits them."""
 STEP_BYTES = 1024 * 1024

@@ -227,7 +227,7 @@ def test_memory_is_given_back_wherever_the_app_runs() -> None:
 
 
 def test_the_limits() -> None:
-    assert (MOST_BODY_BYTES, MOST_PARSED_BYTES) == (40_000_000, 1_500_000)
+    assert (MOST_BODY_BYTES, MOST_PARSED_BYTES) == (24_000_000, 1_500_000)
 
 
 async def test_a_body_that_leaves_the_queue_blocks_no_other() -> None:

@@ -27,6 +27,8 @@ class Container:
     numbers        the fields of orders that are numbers; the others are text. A sort value of another type is refused,
                    so that sorting and cursors mean the same in every store
     crowded        a partition has many documents, so the embedded store indexes the orders within each partition too
+    lasting        no document expires, and one that would is refused: so queries need no condition on `ttl_timestamp`,
+                   for which Cosmos would load each document, as no index has it
     """
 
     name: str
@@ -37,6 +39,7 @@ class Container:
     ids_unique: bool = False
     numbers: tuple[str, ...] = ()
     crowded: bool = False
+    lasting: bool = False
 
     def complete_order(self, name: str) -> Order:
         """The order as the composite index has it: with partition key and id, in the direction of its last field."""
@@ -180,6 +183,7 @@ FEEDS = Container(
     # A feed is written at each poll.
     indexed_only=("entity_type", "enabled", "redirect_url", "consecutive_errors"),
     numbers=("priority_score", "articles_per_hour"),
+    lasting=True,
 )
 RUNS = Container(
     "runs",

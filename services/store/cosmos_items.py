@@ -108,7 +108,9 @@ def _conditions(plan: Plan, now: int, bound: Bound) -> list[str]:
     if plan.query.partition is not None:
         conditions.append(f"{_path(plan.container.partition_key)} = {bound.add(plan.query.partition)}")
     conditions += [_condition(where, bound) for where in plan.query.where]
-    return [*conditions, alive(bound.add(now))]
+    if not plan.container.lasting:
+        conditions.append(alive(bound.add(now)))
+    return conditions or ["true"]
 
 
 def _condition(where: Where, bound: Bound) -> str:

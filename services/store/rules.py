@@ -127,7 +127,7 @@ def prepare(container: Container, document: Mapping[str, Any]) -> Prepared:
                 raise InvalidInput(field, f"must be a number, since {container.name} is sorted by it")
         elif not isinstance(value, str):
             raise InvalidInput(field, f"must be text, since {container.name} is sorted by it")
-    return Prepared(str(partition), str(name), body, text, _expiry(body))
+    return Prepared(str(partition), str(name), body, text, _expiry(container, body))
 
 
 def encoded(body: Document) -> bytes:
@@ -167,10 +167,12 @@ def _are_plain(values: Iterable[Any], levels: int) -> bool:
     return True
 
 
-def _expiry(body: Mapping[str, Any]) -> int | None:
+def _expiry(container: Container, body: Mapping[str, Any]) -> int | None:
     expires = body.get("ttl_timestamp")
     if expires is None:
         return None
+    if container.lasting:
+        raise InvalidInput("ttl_timestamp", f"must be null: no document of {container.name} expires")
     if not isinstance(expires, int) or not is_number(expires):
         raise InvalidInput("ttl_timestamp", "must be a whole number of Unix seconds, or null for never")
     return expires

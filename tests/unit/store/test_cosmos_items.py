@@ -70,14 +70,21 @@ def test_a_query_names_its_partition_first_and_its_whole_order() -> None:
     text, parameters = cosmos_items.select(plans.plan(FEEDS, query), NOW)
     assert text == (
         'SELECT TOP 3 * FROM c WHERE c["feed_id"] = @p0 AND c["priority_score"] >= @p1'
-        f' AND {ALIVE}@p2) AND IS_NUMBER(c["priority_score"]) AND IS_STRING(c["next_fetch_time"])'
+        ' AND IS_NUMBER(c["priority_score"]) AND IS_STRING(c["next_fetch_time"])'
         ' ORDER BY c["priority_score"] DESC, c["next_fetch_time"] ASC, c["feed_id"] ASC, c["id"] ASC'
     )
     assert parameters == [
         {"name": "@p0", "value": "f"},
         {"name": "@p1", "value": 1},
-        {"name": "@p2", "value": NOW},
     ]
+
+
+def test_documents_of_a_lasting_container_are_counted_by_an_index_alone() -> None:
+    text, _ = cosmos_items.count(plans.plan(FEEDS, Query((Where("enabled", "eq", True),))), NOW)
+    assert text == 'SELECT VALUE COUNT(1) FROM c WHERE c["enabled"] = @p0'
+    text, parameters = cosmos_items.count(plans.plan(FEEDS, Query()), NOW)
+    assert (text, parameters) == ("SELECT VALUE COUNT(1) FROM c WHERE true", [])
+    assert "ttl_timestamp" in cosmos_items.count(plans.plan(MENTIONS, Query()), NOW)[0]
 
 
 def test_a_later_page_begins_behind_its_cursor() -> None:

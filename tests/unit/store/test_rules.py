@@ -301,3 +301,10 @@ def test_the_partition_of_a_batch_is_a_key() -> None:
 def test_a_conflict_names_the_document() -> None:
     assert str(rules.exists("mentions", "t", "a")) == "mentions: t / a exists already"
     assert str(rules.changed("mentions", "t", "a")) == "mentions: t / a has changed or is gone"
+
+
+def test_a_document_that_expires_is_refused_where_none_does() -> None:
+    document = {"id": "feed", "feed_id": "f", "ttl_timestamp": 9}
+    with pytest.raises(InvalidInput, match="ttl_timestamp: must be null: no document of feeds expires"):
+        rules.prepare(FEEDS, document)
+    assert rules.prepare(FEEDS, {**document, "ttl_timestamp": None}).expires is None

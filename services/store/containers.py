@@ -120,6 +120,7 @@ ARTICLES = Container(
         "entity_type",
         "status",
         "deleted_at",
+        "ttl_timestamp",  # so that articles that wait for their analysis are counted without being loaded
         "updated_at",
         "analysis_attempts",
         "created_article",

@@ -356,11 +356,11 @@ class CacheCounters(_Cached):
 class AnnouncedRefresh(_Cached):
     """A message of `refresh-tools` for the tool waits or is worked on: nobody needs to send another.
 
-    services/mentions/announcing.py has the rules. If the message was lost, this document expires after a minute.
+    services/mentions/announcing.py has the rules. If the message was lost, this document expires after half a minute.
     """
 
     entity_type: Literal["AnnouncedRefresh"] = "AnnouncedRefresh"
-    ttl_timestamp: UnixSeconds | None = lives(minutes=1)
+    ttl_timestamp: UnixSeconds | None = lives(seconds=30)
     tool_id: IdPart
 
     @property

@@ -35,11 +35,11 @@ MOST_TOOLS = 50
 """The most tools in one message."""
 DELAY_SECONDS = 1.0
 """How long a message waits for more mentions of its tools: a tool is not recounted more often than this."""
-LONGEST_DELAY_SECONDS = 20.0
+LONGEST_DELAY_SECONDS = 15.0
 WAITING_SHARE = 2.0
 """The next refresh of a tool waits at least for so many times the time that the last one took: in a burst of articles,
 or with a throttled store, refreshes leave most of the throughput to the analysis."""
-OVERDUE = timedelta(minutes=1)
+OVERDUE = timedelta(seconds=30)
 """For how long an hour is dirty before its message counts as lost. Markers live as long."""
 FAILED_FOR = timedelta(minutes=5)
 """How long the marker of a tool that could not be refreshed lives."""

@@ -179,7 +179,7 @@ async def test_a_refresh_that_dies_at_any_operation_is_completed_by_its_message(
     assert k > 10
 
 
-async def test_a_lost_message_is_sent_again_after_a_minute_or_by_a_worker_that_starts(world: World) -> None:
+async def test_a_lost_message_is_sent_again_after_half_a_minute_or_by_a_worker_that_starts(world: World) -> None:
     tool, other = await world.tool(), await world.tool()
     for each in (tool, other):
         await world.say(world.process, each)

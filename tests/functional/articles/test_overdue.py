@@ -44,7 +44,9 @@ def upkeep_of(world: World) -> Upkeep:
     )
 
 
-async def test_tools_whose_refresh_was_lost_are_announced_after_a_minute_or_when_a_worker_starts(world: World) -> None:
+async def test_tools_whose_refresh_was_lost_are_announced_after_half_a_minute_or_when_a_worker_starts(
+    world: World,
+) -> None:
     upkeep, queues = upkeep_of(world), world.worker.queues
     await mark_dirty(world.store, "a-tool", [world.clock.now], world.clock.now)
 
@@ -54,7 +56,7 @@ async def test_tools_whose_refresh_was_lost_are_announced_after_a_minute_or_when
 
     message = RefreshMessage(("a-tool",)).to_message()
     assert [await announced(), await announced(at_start=True)] == [[], [message]]
-    world.clock.forward(seconds=59)
+    world.clock.forward(seconds=29)
     assert await announced() == []
     world.clock.forward(seconds=1)
     assert [await announced(), await announced()] == [[message], []]

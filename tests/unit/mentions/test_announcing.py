@@ -28,12 +28,12 @@ def test_messages_are_read_as_they_are_written_and_nothing_else_is() -> None:
             RefreshMessage.from_message(text)
 
 
-def test_the_next_refresh_waits_a_second_or_twice_as_long_as_the_last_one_took_but_20_seconds_at_most() -> None:
-    assert [next_delay(took) for took in (0.0, 0.5, 0.6, 4.0, 10.0, 300.0)] == [1.0, 1.0, 1.2, 8.0, 20.0, 20.0]
+def test_the_next_refresh_waits_a_second_or_twice_as_long_as_the_last_one_took_but_15_seconds_at_most() -> None:
+    assert [next_delay(took) for took in (0.0, 0.5, 0.6, 4.0, 7.5, 300.0)] == [1.0, 1.0, 1.2, 8.0, 15.0, 15.0]
 
 
-def test_an_hour_that_is_dirty_for_a_minute_is_overdue_and_a_failed_tool_is_left_alone_for_five() -> None:
-    assert (timedelta(minutes=1), timedelta(minutes=5)) == (announcing.OVERDUE, announcing.FAILED_FOR)
+def test_an_hour_that_is_dirty_for_half_a_minute_is_overdue_and_a_failed_tool_is_left_alone_for_five() -> None:
+    assert (timedelta(seconds=30), timedelta(minutes=5)) == (announcing.OVERDUE, announcing.FAILED_FOR)
 
 
 class Delayed(MemoryQueues):
@@ -97,24 +97,24 @@ async def test_a_tool_that_is_dirty_again_when_it_was_refreshed_is_announced_aga
 ) -> None:
     await announcer.announce(["a", "b"])
     await mark_dirty(store, "a", [NOON], watch.now)
-    watch.advance(seconds=40)
+    watch.advance(seconds=20)
     await announcer.refreshed(["a", "b"], 3.0)
     assert (queues.announced, queues.delays) == ([["a", "b"], ["a"]], [1.0, 6.0])
     assert (await _is_marked(store, "a"), await _is_marked(store, "b")) == (True, False)
-    watch.advance(seconds=59)
+    watch.advance(seconds=29)
     assert await announcer.announce(["a"]) == [], "its marker was renewed"
 
 
-async def test_a_marker_expires_after_a_minute_and_that_of_a_failed_tool_after_five(
+async def test_a_marker_expires_after_half_a_minute_and_that_of_a_failed_tool_after_five(
     announcer: RefreshAnnouncer, watch: Watch
 ) -> None:
     await announcer.announce(["a", "b"])
     await announcer.failed(["b"])
-    watch.advance(seconds=59)
+    watch.advance(seconds=29)
     assert await announcer.announce(["a", "b"]) == []
     watch.advance(seconds=1)
     assert await announcer.announce(["a", "b"]) == ["a"]
-    watch.advance(minutes=4)
+    watch.advance(minutes=4, seconds=30)
     assert await announcer.announce(["b"]) == ["b"]
 
 
@@ -138,7 +138,7 @@ async def test_overdue_tools_are_announced_unless_a_message_waits_and_a_worker_t
 ) -> None:
     await mark_dirty(store, "old", [NOON, NOON - timedelta(hours=3)], watch.now)
     await mark_dirty(store, "waiting", [NOON], watch.now)
-    watch.advance(seconds=59)
+    watch.advance(seconds=29)
     assert await announcer.announce_overdue() == []
     await announcer.announce(["waiting"])
     watch.advance(seconds=1)

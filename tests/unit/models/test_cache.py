@@ -182,9 +182,9 @@ def test_an_entry_must_not_claim_to_be_of_the_future() -> None:
         entry.require_not_after(NOW - timedelta(seconds=1))
 
 
-def test_an_announced_refresh_expires_after_a_minute() -> None:
+def test_an_announced_refresh_expires_after_half_a_minute() -> None:
     marker = AnnouncedRefresh(tool_id=TOOL_ID, created_at=NOW, updated_at=NOW)
-    assert (marker.id, marker.ttl_timestamp) == (f"{TOOL_ID}:announced", int(NOW.timestamp()) + 60)
+    assert (marker.id, marker.ttl_timestamp) == (f"{TOOL_ID}:announced", int(NOW.timestamp()) + 30)
 
 
 def test_the_counters_of_an_hour_are_kept_for_two_days() -> None:

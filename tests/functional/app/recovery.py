@@ -175,7 +175,7 @@ async def recover(folder: Path, plan: Plan, patience_seconds: float) -> Recovery
             await hosts.tick(killed)
         mentions: dict[str, int] = {}
         while mentions != plan.mentions() and time.monotonic() - restarted < patience_seconds:
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.5)
             mentions = await _figures(hosts)
         complete, cpu = time.monotonic(), hosts.cpu_seconds()
         # A moment later, the figures are still the same: nothing is counted twice.

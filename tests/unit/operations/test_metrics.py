@@ -30,6 +30,10 @@ def samples(lines: Any) -> list[str]:
     return [line.removeprefix(PREFIX) for line in lines if not line.startswith("#")]
 
 
+def test_the_prefix_and_the_number_of_feeds_are_those_of_the_documentation() -> None:
+    assert (PREFIX, MOST_FEEDS) == ("toolpulse_", 100)
+
+
 def test_metrics_are_lines_of_the_prometheus_format_with_one_prefix() -> None:
     totals = IngestionTotals.at(NOW).changed(NOW, fetches=3, fetch_milliseconds=1500, within_500_ms=2, fetch_errors=1)
     lines = list(of_ingestion(totals))

@@ -1,0 +1,80 @@
+"""What is recorded of a refresh that ended, and that an older refresh replaces nothing."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from models.run import Attempt, JobRun
+from models.values import unix_milliseconds
+from services.figures.counters import Counters
+from services.figures.metadata import Metadata, last_refresh, last_refreshes
+from services.store.sqlite import SqliteStore
+from tests import documents
+
+NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
+
+
+def batch(number: int, ended: datetime = NOW, **changes: Any) -> Attempt:
+    fields = {"task_name": "refresh_tools", "subject": f"batch:{number:04}", "status": "SUCCEEDED"}
+    return documents.attempt(**fields, ended_ms=unix_milliseconds(ended), error_type=None, **changes)
+
+
+def run(run_id: str = "run-1", began: datetime = NOW) -> JobRun:
+    return documents.run(run_id=run_id, began_ms=unix_milliseconds(began))
+
+
+def test_the_reasons_of_all_batches_are_listed_a_hundred_at_most_and_short() -> None:
+    batches = [
+        batch(number, errors=tuple(f"tool-{number}-{each:02}: ValueError: {'x' * 300}" for each in range(30)))
+        for number in range(4)
+    ]
+    last = last_refresh(run(), batches, "PARTIAL", ["why " * 100] * 101, None, NOW)
+    assert (last.run_id, last.status, last.ended_at, last.created_at) == ("run-1", "PARTIAL", NOW, NOW)
+    assert (len(last.failed_tools), last.failed_tools_count) == (100, 120)
+    assert min(last.failed_tools) == "tool-0-00"
+    assert {len(why) for why in last.failed_tools.values()} == {200}
+    assert (len(last.errors), {len(error) for error in last.errors}) == (100, {200})
+    later = last_refresh(run("run-2"), [batch(1)], "SUCCEEDED", [], last, NOW + timedelta(minutes=15))
+    assert (later.created_at, later.failed_tools, later.errors) == (NOW, {}, ())
+
+
+@pytest.mark.parametrize("status", ["PARTIAL", "FAILED"])
+async def test_only_a_successful_refresh_becomes_metadata_and_an_older_one_replaces_nothing(
+    store: SqliteStore, status: Any
+) -> None:
+    counters = Counters(store, lambda: NOW)
+    metadata = Metadata(store, counters)
+    later, earlier = NOW + timedelta(minutes=15), NOW - timedelta(minutes=15)
+    await metadata.refresh_ended(run("well"), [batch(1, tool_ids=("b", "a"))], "SUCCEEDED", [], NOW)
+    await metadata.refresh_ended(run("ill"), [batch(1, later)], status, ["why"], later)
+    found, last = await last_refreshes(store)
+    assert found is not None
+    assert last is not None
+    assert (found.last_refresh_run_id, found.last_refresh_at, found.tools_refreshed) == ("well", NOW, ("a", "b"))
+    assert (last.run_id, last.status, last.ended_at, last.errors) == ("ill", status, later, ("why",))
+    await metadata.refresh_ended(run("old"), [batch(1, earlier)], "SUCCEEDED", [], later)
+    assert await last_refreshes(store) == (found, last)
+    await counters.close()
+
+
+async def test_a_refresh_without_a_batch_ended_when_it_was_closed(store: SqliteStore) -> None:
+    counters = Counters(store, lambda: NOW)
+    await Metadata(store, counters).refresh_ended(run(), [], "FAILED", ["2 of 2 batches did not end in time"], NOW)
+    found, last = await last_refreshes(store)
+    assert found is None
+    assert last is not None
+    assert (last.status, last.ended_at) == ("FAILED", NOW)
+    await counters.close()
+
+
+async def test_the_duration_is_from_the_start_of_the_refresh_to_the_end_of_its_last_batch(store: SqliteStore) -> None:
+    counters = Counters(store, lambda: NOW)
+    batches = [batch(1, NOW + timedelta(seconds=2)), batch(2, NOW + timedelta(seconds=1))]
+    await Metadata(store, counters).refresh_ended(run(), batches, "SUCCEEDED", [], NOW + timedelta(minutes=15))
+    found, _ = await last_refreshes(store)
+    assert found is not None
+    assert (found.last_refresh_duration_ms, found.last_refresh_at) == (2000, NOW + timedelta(seconds=2))
+    await counters.close()

@@ -82,5 +82,5 @@ async def fetch_feed(services: Container, req: func.HttpRequest) -> func.HttpRes
     batch = await services.claims.claim(feed.feed_id, services.clock())
     # No feeds: another run has claimed the feed already, and its message was sent.
     if batch.feeds:
-        await services.queues.send(INGEST_FEEDS, [batch.to_message()])
+        await services.run_starts.send(batch.run_id, INGEST_FEEDS, [batch.to_message()])
     return accepted(batch.run_id)

@@ -30,6 +30,7 @@ REQUESTS: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     ("reanalyze_tool", {}, {"tool": "Quorvia"}),
     ("merge_tool", {"into": "Tarnwick"}, {"tool": "Quorvia"}),
     ("refresh_cache", {}, {}),
+    ("fetch_feed", {}, {"feed_id": "example"}),
 ]
 
 

@@ -103,7 +103,6 @@ class _Listed:
         self._store = store
         self._query = query
         self._last = last
-        self._start = start
         self._next: str | None = start
         self._pages = 0
         self.found: deque[tuple[Key, Document]] = deque()
@@ -201,6 +200,5 @@ def meets(document: Document, where: Where) -> bool:
         case "lt":
             return isinstance(value, str) and isinstance(wanted, str) and value < wanted
         case "text":
-            is_text = isinstance(value, str) and isinstance(wanted, str)
-            return is_text and str(wanted).translate(_LOWER) in str(value).translate(_LOWER)
+            return isinstance(value, str) and str(wanted).translate(_LOWER) in value.translate(_LOWER)
     raise ValueError(f"articles are not filtered by {where.op}")

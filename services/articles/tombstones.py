@@ -14,7 +14,7 @@ REDACTED = "[deleted]"
 TOMBSTONE_KEPT = timedelta(days=365)
 """Longer than feeds list an entry, so that no poll brings back a deleted article."""
 _KEPT = (
-    *("id", "source_id", "entity_type", "schema_version", "created_at", "updated_at", "ttl_timestamp"),
+    *("id", "source_id", "entity_type", "schema_version", "created_at", "ttl_timestamp"),
     *("source", "source_priority", "observed_day", "scraped_at", "article_id", "url", "published_at", "revision"),
     *("added_by_attempt", "created_article"),
 )

@@ -6,7 +6,16 @@ from typing import Any
 import pytest
 
 from models.errors import InvalidInput
-from services.articles.listing import CONDITIONS, MOST_PAGES, NOT_DELETED, article_filter, articles_page, meets
+from models.values import format_time
+from services.articles.listing import (
+    CONDITIONS,
+    MOST_PAGES,
+    NOT_DELETED,
+    _query,
+    article_filter,
+    articles_page,
+    meets,
+)
 from services.ports import Where
 from services.store.sqlite import SqliteStore
 from tests.documents import NOW, observation
@@ -34,6 +43,7 @@ ARTICLE = {"sentiment": "positive", "tags": ["x"], "timestamp": "2026-02-21T20:0
         (Where("headline", "text", "rises"), True),
         (Where("headline", "text", "ägypten"), False),
         (Where("headline", "text", "falls"), False),
+        (Where("normalized_headline", "text", "rises"), False),
     ],
 )
 def test_a_condition_means_the_same_as_in_the_store(where: Where, is_met: bool) -> None:
@@ -46,14 +56,37 @@ def test_every_filter_of_articles_can_be_checked() -> None:
         meets(ARTICLE, Where("sentiment", "in", ("positive",)))
 
 
+@pytest.mark.parametrize(
+    ("given", "order"),
+    [
+        ({}, "by_time"),
+        ({"tag": "x"}, "by_time"),
+        ({"status": "error"}, "by_status"),
+        ({"sentiment": "positive"}, "by_sentiment"),
+        ({"sentiment": "positive", "status": "analyzed"}, "by_sentiment"),
+    ],
+)
+def test_the_order_has_an_index_for_the_filter(given: dict[str, str], order: str) -> None:
+    query = _query(article_filter(given, NOW), 7)
+    assert (query.order, query.reverse, query.limit, query.may_be_stale) == (order, True, 7, True)
+
+
+def test_the_bounds_of_filters() -> None:
+    week = format_time(NOW - timedelta(days=7))
+    assert article_filter({"text": "x" * 200, "since": week}, NOW)[0].value == "x" * 200
+    assert article_filter({"tag": "x"}, NOW) == (Where("tags", "contains", "x"),)
+
+
 async def put_many(put: Put, count: int) -> list[str]:
-    """Articles that another feed lists, each with an observation of `further`, newest first."""
+    """Articles of `further`, newest first: every third lists it, the others have an observation of it."""
     headlines = []
     for number in range(count):
         at = NOW - timedelta(hours=number // 2)
         fields: dict[str, Any] = {"tags": ("odd",) if number % 2 else (), "has_further_sources": True}
-        each = named(f"Story number {number} is new", at, **carried_by("tiingo"), **fields)
-        await put(each, observation(source_id=each.source_id, source="further", article_timestamp=at))
+        by = "tiingo" if number % 3 else "further"
+        each = named(f"Story number {number} is new", at, **carried_by(by), **fields)
+        seen = observation(source_id=each.source_id, source="further", article_timestamp=at if number % 3 else None)
+        await put(each, seen)
         headlines.append(each.headline)
     return headlines
 
@@ -104,10 +137,17 @@ async def test_a_cursor_belongs_to_its_query(store: SqliteStore, put: Put) -> No
         await articles_page(store, where, 1, "odd")
 
 
-async def test_a_list_that_reads_twenty_pages_ends_early(store: SqliteStore, put: Put) -> None:
-    await put_many(put, 25)
-    where = article_filter({"source": "further", "tag": "nothing"}, NOW)
-    first = await articles_page(store, where, 1, None)
-    assert (first.items, first.next is None) == ([], False)
-    second = await articles_page(store, where, 1, first.next)
-    assert (second.items, second.next) == ([], None)
+@pytest.mark.parametrize("more", [0, 1])
+async def test_a_list_that_reads_twenty_pages_ends_early(store: SqliteStore, put: Put, more: int) -> None:
+    """Then nothing older is listed yet: what is found later would be newer."""
+    for number in range(20 + more):
+        at = NOW - timedelta(minutes=number)
+        fields: dict[str, Any] = {"tags": ("found",) if number == 20 else (), "has_further_sources": True}
+        each = named(f"Story number {number} is new", at, **carried_by("tiingo"), **fields)
+        await put(each, observation(source_id=each.source_id, source="further", article_timestamp=at))
+    old = named("An older one is listed", NOW - timedelta(days=1), tags=("found",), **carried_by("further"))
+    await put(old)
+    expected = [["An older one is listed"]]
+    if more:
+        expected = [[], ["Story number 20 is new"], *expected]
+    assert await listed(store, 1, tag="found") == expected

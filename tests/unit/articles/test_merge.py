@@ -431,6 +431,16 @@ def test_the_first_further_source_is_noted_in_the_article_and_named_in_its_obser
     assert "article_timestamp" not in observed(joined_by("a", "b"))
 
 
+def test_a_source_stays_a_further_one_though_the_article_lists_few() -> None:
+    article = joined_by("a", "b", "c").article
+    assert article is not None
+    of = source("d", 1)
+    each = match(candidate(of=of), article["source_id"])
+    after = merge(article, None, [each], attempt(of, LATER), most_listed=20).article
+    assert after is not None
+    assert (after["sources"], after["canonical"]["source"]) == (["a", "b"], "d")
+
+
 def test_a_further_source_that_changes_nothing_leaves_the_article() -> None:
     article = joined_by("a", "b", "c").article
     assert article is not None

@@ -4,7 +4,6 @@ from datetime import timedelta
 
 from models.article import Article
 from models.observation import Observation
-from models.values import format_time
 from services.articles.tombstones import (
     REDACTED,
     TOMBSTONE_KEPT,
@@ -29,6 +28,7 @@ def test_the_tombstone_of_an_article_has_its_ids_and_no_text() -> None:
     left = tombstone(full, NOW)
     assert SECRET not in str(left.to_document())
     assert (left.source_id, left.deleted_at, left.headline) == (full.source_id, NOW, "[deleted]")
+    assert left.normalized_headline == "deleted"
     assert left.has_further_sources
     assert timedelta(days=365) == TOMBSTONE_KEPT
     assert left.ttl_timestamp == int((NOW + timedelta(days=365)).timestamp())
@@ -38,6 +38,12 @@ def test_the_tombstone_of_an_article_that_cannot_be_read_may_have_further_source
     left = bare_tombstone("dedup:" + "0" * 32, ["b", "a", "b"], NOW)
     assert Article.from_document(left.to_document()) == left
     assert (left.tool_ids_ever_detected, left.has_further_sources) == (("a", "b"), True)
+    assert (left.headline, left.normalized_headline, left.deleted_at) == ("[deleted]", "deleted", NOW)
+    assert left.ttl_timestamp == int((NOW + timedelta(days=365)).timestamp())
+    assert left.sources == ("deleted",)
+    nowhere, reading = "https://deleted.invalid/", left.canonical
+    assert (reading.source, reading.observation_id, reading.revision) == ("deleted",) * 3
+    assert (reading.url, left.source_attribution["deleted"].url) == (nowhere, nowhere)
 
 
 def test_the_tombstone_of_an_observation_counts_for_its_attempt_and_has_no_text() -> None:
@@ -53,10 +59,12 @@ def test_the_tombstone_of_an_observation_counts_for_its_attempt_and_has_no_text(
         created_article=True,
         article_timestamp=NOW,
     ).to_document()
-    left = observation_tombstone({**full, "_etag": "1"}, format_time(NOW))
+    left = observation_tombstone({**full, "_etag": "1"}, "2026-02-22T00:00:00Z")
     assert SECRET not in str(left)
-    assert (left["headline"], left["deleted_at"]) == (REDACTED, format_time(NOW))
+    texts = {"text", "tags", "tickers", "publisher", "raw_value", "parse_warnings", "article_timestamp"}
+    same = {name: value for name, value in full.items() if name not in texts}
+    time = "2026-02-22T00:00:00Z"
+    assert left == {**same, "headline": REDACTED, "updated_at": time, "deleted_at": time}
     assert (left["added_by_attempt"], left["created_article"]) == ("run:tiingo:1", True)
-    assert not {"article_timestamp", "_etag"} & left.keys()
     assert Observation.from_document(left).source_id == full["source_id"]
     assert observation_tombstone({"id": "obs:a:1", "source_id": "x"}, "now")["deleted_at"] == "now"

@@ -25,7 +25,7 @@ BASE = "https://feeds.example/news/feed.xml"
         ("https://example.com/a;jsessionid=1/b;v=2", "https://example.com/a/b;v=2"),
         ("https://example.com/(S(lit3py55t21z5v55vlm25s55))/a.aspx", "https://example.com/a.aspx"),
         ("https://example.com/a/(S(lit3py55t21z5v55vlm25s55))", "https://example.com/a"),
-        ("https://example.com/a?PHPSESSID=abc&id=1", "https://example.com/a?id=1"),
+        ("https://example.com/a?PHPSESSID=abc&JSessionID=1&id=1", "https://example.com/a?id=1"),
         ("https://example.com/a?ASPSESSIONIDQQCDABCD=X&CFID=1&CFTOKEN=2", "https://example.com/a"),
         ("https://example.com/a?session_id=1&sessionid=2&sessid=3&nocache=1&cachebuster=x", "https://example.com/a"),
         ("https://example.com/a?sid=0123456789abcdef0123456789ABCDEF", "https://example.com/a"),

@@ -7,10 +7,11 @@ then. A request of a person is not: it waits briefly, and goes first. Outside of
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import Context, ContextVar
 from typing import NamedTuple
 
@@ -61,6 +62,21 @@ def until_near() -> float | None:
     return None if deadline is None else max(0.0, remaining() - STOP_SHARE * deadline.seconds)
 
 
+@asynccontextmanager
+async def turn(gate: asyncio.Semaphore) -> AsyncIterator[bool]:
+    """Waits for a turn at the gate. False if the deadline is near before: then there is no turn."""
+    try:
+        async with asyncio.timeout(until_near()):
+            await gate.acquire()
+    except TimeoutError:
+        yield False
+        return
+    try:
+        yield not is_near()
+    finally:
+        gate.release()
+
+
 def retry_seconds() -> float | None:
     """For how long background work may try again what a busy service refused: never negative. None without a deadline
     and for the request of a person, which have short budgets of their own."""
@@ -68,6 +84,15 @@ def retry_seconds() -> float | None:
     if deadline is None or not deadline.in_background:
         return None
     return max(0.0, remaining() - RETRY_SHARE * deadline.seconds)
+
+
+def answer_seconds() -> float:
+    """For how long background work may wait for an answer: as long as it may try again, afterwards half of what
+    remains, so that it ends by itself. Infinite without a deadline and for the request of a person."""
+    retried = retry_seconds()
+    if retried is None:
+        return math.inf
+    return retried or max(0.0, remaining()) / 2
 
 
 def in_background() -> bool:

@@ -36,7 +36,7 @@ log = logging.getLogger("toolpulse.ingest")
 
 T = TypeVar("T")
 
-WRITING_AT_ONCE = 8
+WRITING_AT_ONCE = 4
 """The most feeds whose articles are stored at once. A busy store then finishes one feed after the other, instead of all
 at the end."""
 
@@ -87,6 +87,10 @@ class _Portion:
     excess: tuple[Candidate, ...] = ()
 
 
+class NoTurn(Exception):
+    """The deadline was near before the feed could be stored."""
+
+
 class EntryIngestion:
     """`announce` is called for each group of articles whose analysis is due, once the group is stored."""
 
@@ -115,7 +119,7 @@ class EntryIngestion:
         self, lease: Lease, document: ParsedDocument, acquire: Callable[[Lease], Awaitable[Lease]]
     ) -> tuple[Lease, Ingested]:
         """Stores what is new or changed in the feed's document, under the lease that `acquire` returns. Does not call
-        `acquire` if nothing is."""
+        `acquire` if nothing is. Raises NoTurn, before `acquire`, if the deadline is near before the feed's turn."""
         feed, items = lease.feed, document.items
         source = source_of(feed, document.title)
         entries = await _in_thread_if_many(items, lambda: _entries(source, items))
@@ -142,7 +146,9 @@ class EntryIngestion:
         )
         if not unknown:
             return lease, Ingested(len(entries), refused, form_hashes=forms)
-        async with self._writing:
+        async with deadline.turn(self._writing) as has_turn:
+            if not has_turn:
+                raise NoTurn
             lease = await acquire(lease)
             ingested = await self._ingest(lease, document, forms, known, unknown)
         return lease, replace(ingested, entries=len(entries), refused=refused + ingested.refused)

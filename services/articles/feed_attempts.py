@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from models.errors import ChangedMeanwhile, ToolpulseError
+from models.errors import ChangedMeanwhile, ToolpulseError, Unavailable
 from models.feed import Feed
 from models.quarantine import QuarantineItem
 from models.run import FETCH_FEED, RELEASE_BATCH, Attempt, JobRun
@@ -24,7 +24,7 @@ from services.articles.attempts import (
     count_interrupted,
     due_since,
 )
-from services.articles.entries import EntryIngestion, Ingested
+from services.articles.entries import EntryIngestion, Ingested, NoTurn
 from services.articles.poll import FeedPoller
 from services.articles.quarantine import QuarantinedBatches
 from services.articles.writing import Announce, Written
@@ -71,7 +71,14 @@ class Done:
     record: Attempt
 
 
-Result = Worked | Done | AtWork | None
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Too little time was left for the feed: nothing of it was stored."""
+
+    feed_id: str
+
+
+Result = Worked | Done | AtWork | Left | None
 """None: the feed was fetched since it was claimed, is disabled or gone, or another run works on it."""
 
 
@@ -122,9 +129,14 @@ class FeedAttempts:
             log_skipped(claim.feed_id, "disabled")
             return None
         try:
-            return await self._fetched(await self._acquired(begun) if delivery > 1 else begun, delivery)
+            result: Result = await self._fetched(await self._acquired(begun) if delivery > 1 else begun, delivery)
         except _Overtaken as overtaken:
-            return overtaken.by
+            result = overtaken.by
+        except NoTurn:
+            if delivery > 1:  # the lease is stored: only a further delivery of this message may take it over
+                raise Unavailable("no time was left to store what is new") from None
+            result = Left(claim.feed_id)
+        return result
 
     async def release(self, run: JobRun, quarantine_id: str, delivery: int) -> Result:
         """Ingests a batch that a person released from quarantine, under a lease of its feed. Raises ChangedMeanwhile
@@ -187,7 +199,7 @@ class FeedAttempts:
                 del whole  # what follows waits for the store, and counts in no budget of memory
             worked = await self._worked(lease, ingested, polled)
             return replace(worked, found_due=found_due)
-        except (ToolpulseError, _Overtaken):
+        except (ToolpulseError, _Overtaken, NoTurn):
             raise
         except Exception as error:
             if delivery < LAST_DELIVERY:

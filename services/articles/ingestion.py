@@ -20,7 +20,7 @@ from models.feed import Feed
 from models.run import FETCH_FEED, Attempt, JobRun
 from services import deadline
 from services.articles.attempts import CoveredHours, add_totals, log_outcome, record_interrupted
-from services.articles.feed_attempts import Done, FeedAttempts, Result, Worked
+from services.articles.feed_attempts import Done, FeedAttempts, Left, Result, Worked
 from services.feeds.claims import ClaimedFeed, IngestMessage, host_of_feed
 from services.feeds.hosts import HostStates
 from services.feeds.leases import AtWork
@@ -47,13 +47,6 @@ class IngestOutcome:
     left: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Left:
-    """The attempt at the feed was not begun: too little time was left."""
-
-    feed_id: str
-
-
 @dataclass(slots=True)
 class _Delivery:
     """The progress of one delivery of a message. `run` is the run as it was stored last. `at_work` are the feeds that
@@ -72,13 +65,13 @@ class _Delivery:
         """The attempts of this delivery, and those of earlier ones that are perhaps not in the run yet."""
         return [*self.done_before, *(each.record for each in self.saved)]
 
-    def note(self, result: Result | _Left) -> None:
+    def note(self, result: Result) -> None:
         """A result that needs no save."""
         if isinstance(result, Done):
             self.done_before.append(result.record)
         elif isinstance(result, AtWork):
             self.at_work.append(result.feed_id)
-        elif isinstance(result, _Left):
+        elif isinstance(result, Left):
             self.left.append(result.feed_id)
 
 
@@ -123,7 +116,7 @@ class Ingestion:
         )
         found_due = await self._attempts.announce_due(feed_ids, begun.run.started_at) if delivery > 1 else ()
         progress = _Delivery(begun, begun.run)
-        work: list[Coroutine[Any, Any, Result | _Left]]
+        work: list[Coroutine[Any, Any, Result]]
         if message.quarantine_id is not None:
             work = [self._attempts.release(begun.run, message.quarantine_id, delivery)]
         else:
@@ -140,17 +133,17 @@ class Ingestion:
 
     async def _fetch(
         self, run: JobRun, claim: ClaimedFeed, document: Document | None, delivery: int, wait: float
-    ) -> Result | _Left:
+    ) -> Result:
         if document is None:
             return None
         if wait:
             await self._pause(wait)
         async with self._limits.slot(host_of_feed(document)):
             if deadline.is_near():
-                return _Left(claim.feed_id)
+                return Left(claim.feed_id)
             return await self._attempts.fetch(run, claim, document, delivery)
 
-    async def _save_all(self, progress: _Delivery, pending: set[asyncio.Task[Result | _Left]]) -> None:
+    async def _save_all(self, progress: _Delivery, pending: set[asyncio.Task[Result]]) -> None:
         """Saves each feed soon after its work is done. Removes what is done from `pending`, which frees its memory."""
         try:
             while pending:

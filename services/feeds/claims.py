@@ -52,6 +52,8 @@ FEW_FEEDS = 10
 """So few feeds are sent at once: each message costs an execution, and their load is small."""
 PACE_SECONDS = 0.25
 """A worker waits so long between two feeds of a message, so that it writes feeds evenly."""
+AFTER_TICK_SECONDS = 1.0
+"""The first message waits so long: the tick itself costs as much as a second of fetches."""
 NEW_PER_SECOND = 20
 """Feeds that were never fetched do not wait for the whole tick."""
 
@@ -328,9 +330,9 @@ def spread(groups: Sequence[list[FeedDocument]]) -> list[Planned]:
     if total <= FEW_FEEDS:
         return [Planned(each) for each in groups]
     plan: list[Planned] = []
-    at = 0.0
+    at = AFTER_TICK_SECONDS
     for each in groups:
-        share = TICK_SECONDS * len(each) / total
+        share = (TICK_SECONDS - AFTER_TICK_SECONDS) * len(each) / total
         if _is_new(each):
             plan.append(Planned(each, round(at, 1)))
             at += min(share, len(each) / NEW_PER_SECOND)

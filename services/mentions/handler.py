@@ -134,8 +134,8 @@ class AnalysisHandler:
 
     async def _analyzed(self, portion: Sequence[str]) -> WriteReport | None:
         """None if the deadline was near before the portion had its turn."""
-        async with self._turns:
-            if deadline.is_near():
+        async with deadline.turn(self._turns) as has_turn:
+            if not has_turn:
                 return None
             report = await self._writer.write(portion, only_due=True)
         self._on_analyzed(report.due_since)

@@ -227,12 +227,13 @@ class Connection:
         clock = asyncio.get_running_loop().time
         ends, patience = clock() + budget, deadline.retry_seconds()
         patient_until = ends if patience is None else clock() + patience
+        last_answer = clock() + deadline.answer_seconds()
         unsure = False
         for attempt in itertools.count(1):
             try:
                 async with self._turn(container, patient_until) as waited:
                     ends += waited
-                    async with asyncio.timeout_at(ends), self._slot():
+                    async with asyncio.timeout_at(min(ends, last_answer)), self._slot():
                         return Response(200, await call(), unsure)
             except TimeoutError as error:
                 raise Unavailable(f"Cosmos DB did not answer within {budget:g} seconds") from error

@@ -13,6 +13,8 @@ from collections import deque
 MEASURED_SECONDS = 1.0
 KEPT_SHARE = 0.8
 """The share of the measured rate that is left after a refusal."""
+LEAST_GIVEN_SHARE = 0.75
+"""A refusal does not count less than this share of the limit as given."""
 RAISED_BY, RAISED_SHARE = 5.0, 0.05
 """By how much each second raises the limit: a constant, which makes workers more equal, and a share, which makes a
 worker find out soon that it is alone."""
@@ -67,8 +69,11 @@ class Pace:
         if now - self._lowered_at < LOWERED_EVERY_SECONDS:
             return
         self._lowered_at = now
-        measured = self._measured / MEASURED_SECONDS
-        self.rate = max(LEAST_RATE, KEPT_SHARE * min(self.rate, max(measured, LEAST_RATE)))
+        given = self._measured / MEASURED_SECONDS
+        if self.rate < math.inf:
+            # What was overspent is paid back meanwhile, when nothing is given: that says nothing of the container.
+            given = min(self.rate, max(given, LEAST_GIVEN_SHARE * self.rate))
+        self.rate = max(LEAST_RATE, KEPT_SHARE * given)
         self._left = min(self._left, 0.0)
 
     def _refill(self, now: float) -> None:

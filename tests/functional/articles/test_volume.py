@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from typing import Any
 
 from services import deadline
 from services.articles.portions import PER_POLL, PORTION
@@ -45,10 +47,10 @@ async def test_a_large_document_is_ingested_by_several_polls_though_it_does_not_
 
 async def test_near_the_deadline_a_poll_ends_with_the_portion_that_it_has_begun(world: World) -> None:
     class Slow(CountingStore):
-        async def read(self, container: str, partition: str, id: str) -> Document | None:
-            if id == "seen":
+        async def create_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> list[bool]:
+            if container == "locators":
                 await asyncio.sleep(1.6)
-            return await super().read(container, partition, id)
+            return await super().create_many(container, documents)
 
     await world.add_feed("a", entries(0, 2 * PORTION + 1))
     with deadline.within(2.0):

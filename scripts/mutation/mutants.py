@@ -52,7 +52,7 @@ LONG_LITERAL = 8
 UNREAD_CALLS = {"log_event", "TypeVar", "NewType", "cast"}
 UNREAD_NAMES = {"__all__", "__slots__"}
 UNREAD_KEYWORDS = {"description", "title", "examples"}
-UNREAD_ARGUMENTS = {"_setting": 1}
+UNREAD_ARGUMENTS = {"setting": 1}
 """By function, the position of its description."""
 
 

@@ -102,7 +102,7 @@ def test_the_heavy_packages_wait_until_they_are_needed(unpacked: Path, tmp_path:
     program = (
         "import json, sys; sys.path[:0] = sys.argv[1:]; import function_app\n"
         "print(json.dumps([name for name in ('aiohttp', 'azure.cosmos', 'azure.identity', 'azure.storage.queue',"
-        " 'cryptography', 'feedparser', 'httpx', 'msal') if name in sys.modules]))"
+        " 'cryptography', 'feedparser', 'httpx', 'msal', 'opentelemetry', 'yaml') if name in sys.modules]))"
     )
     command = [interpreter(), "-I", "-S", "-c", program, str(unpacked), str(unpacked / SITE_PACKAGES)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)

@@ -52,7 +52,7 @@ def test_a_mutant_is_one_small_change(source: str, expected: list[str]) -> None:
         '"""A docstring."""',
         "from a import b",
         "__all__ = ['a']",
-        "X = _setting(a, 'A description')",
+        "X = setting(a, 'A description')",
         "X = Literal['a']",
         "X = A | B",
         "X: A | None",

@@ -23,8 +23,8 @@ _BLOCK, _FEEDS = "ingestion", "feeds"
 _Node = Any
 """A node of PyYAML, whose subclasses its types do not tell apart."""
 _NULL: Final = "tag:yaml.org,2002:null"
-_OTHER_NAMES: Final = {"deduplication": "parser", "processing": "processor", "schedule": "scheduler"}
-"""What the specification's prose calls some sections, for the hint at the section that is meant."""
+_OTHER_NAMES: Final = {"deduplication": "parser"}
+"""What the specification's prose calls a section, for the hint at the section that is meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class _Reader:
             return
         seen: set[str] = set()
         for key_node, value in node.value:
-            key = key_node.value if key_node.id == "scalar" else ""
+            key = key_node.value if key_node.id == "scalar" else "a key that is no text"
             full = f"{path}.{key}" if path else key
             if key in seen:
                 self._wrong(key_node, f"{full} is there twice")

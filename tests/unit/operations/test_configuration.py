@@ -198,7 +198,22 @@ def test_a_key_or_value_that_is_not_understood_is_refused_by_name(text: str, exp
 def test_a_file_that_is_no_yaml_is_refused_without_quoting_it() -> None:
     text = problem("ingestion: [secret\n")
     assert text.startswith("config/ingestion.yaml must be YAML, but cannot be parsed (")
+    assert text.endswith("line 2, column 1)")
     assert "secret" not in text
+    assert text == " ".join(text.split())
+
+
+def test_a_value_that_is_refused_does_not_count() -> None:
+    assert parsed(section("monitoring", "metrics_port: 9091")).values == {}
+
+
+def test_a_key_that_is_no_text_is_refused() -> None:
+    text = problem("? [a]\n: 1\n")
+    assert text == "config/ingestion.yaml, line 1: a key that is no text is unknown; allowed: ingestion, feeds"
+
+
+def test_the_name_of_a_file_is_relative_to_the_folder_of_the_app() -> None:
+    assert read("config/feeds.yaml", table()) == Configuration()
 
 
 @pytest.mark.parametrize("text", ["", "ingestion:\n", "ingestion:\n  fetcher:\n", "feeds:\n", "feeds: []\n"])

@@ -148,8 +148,10 @@ class Reader:
         recent = self._recent.get(text, period, now)
         if recent is not None:
             aggregate = recent.with_completeness(await self._completeness.of_all(), now)
-            self._note(aggregate.entry, "HIT", time.perf_counter() - started)
-            return Served(aggregate, "HIT", aggregate.entry.age_seconds(now))
+            # Not if its generation was raised, or its tool refreshed, in between.
+            if self._recent.get(text, period, now) is recent:
+                self._note(aggregate.entry, "HIT", time.perf_counter() - started)
+                return Served(aggregate, "HIT", aggregate.entry.age_seconds(now))
         for _ in range(_TRIES):
             tool = await self._catalog.get(text)
             stored = await self._store.read_many(SENTIMENT_CACHE.name, _keys(tool.tool_id, period))

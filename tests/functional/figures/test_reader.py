@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from models.cache import PERIODS, Period, SentimentCacheEntry
 from models.errors import NotFound
 from models.tool import Tool
-from services.figures.entries import Generations
-from services.figures.reader import RecentAggregates, Served
+from services.figures.completeness import Completeness, CompletenessReader
+from services.figures.entries import Coverage, Entries, Generations
+from services.figures.reader import Reader, RecentAggregates, Served
 from services.mentions.announcing import RefreshMessage
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
@@ -265,6 +268,31 @@ async def test_no_entry_of_an_older_generation_is_kept_in_memory(store: SqliteSt
 
 LAST_CHECK = ("read", SENTIMENT_CACHE.name, 2)
 """A computation reads the generation before it begins, and once more when its entries are saved."""
+
+
+class RaisedMeanwhile(CompletenessReader):
+    """The generation of a tool is raised while the backlog is counted."""
+
+    async def of_all(self) -> Completeness:
+        await self.raise_()
+        return await super().of_all()
+
+    raise_: Callable[[], Awaitable[Any]]
+
+
+async def test_an_aggregate_in_memory_is_not_served_if_the_generation_was_raised_while_the_backlog_was_counted(
+    store: SqliteStore, watch: Watch, tool: Tool
+) -> None:
+    process = Process(store, watch)
+    generations, counters = process.cache.generations, process.cache.counters
+    entries = Entries(store, process.cache.recount, generations, Coverage(store), watch)
+    completeness = RaisedMeanwhile(store, process.cache.backlog)
+    completeness.raise_ = lambda: generations.raise_(tool.tool_id)
+    reader = Reader(store, process.catalog, entries, generations, counters, completeness, process.announcer, watch, 2.0)
+    assert (await reader.read(tool.tool_id, "DAY_7")).aggregate.entry.generation == 0
+    served = await reader.read(tool.tool_id, "DAY_7")
+    assert (served.state, served.aggregate.entry.generation) == ("MISS", 1)
+    await process.close()
 
 
 async def test_a_computation_begins_again_when_another_process_raises_the_generation(

@@ -5,10 +5,11 @@ An id is `dedup:{key}`, or the older `{source}:{article_id}`, which the locator 
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
 import dataclasses
+import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 from urllib.parse import unquote
 
@@ -17,6 +18,7 @@ from models.errors import ChangedMeanwhile, NotFound, UnreadableDocument
 from models.locator import LocatorAlias, locator_key
 from models.observation import Observation
 from models.values import format_time
+from services.articles.contention import ROUNDS, wait_seconds
 from services.articles.listing import NOT_DELETED, articles_page
 from services.articles.observations import (
     IS_OBSERVATION,
@@ -50,15 +52,15 @@ Layer = Literal["canonical", "raw"]
 LAYERS: tuple[Layer, ...] = get_args(Layer)
 _SLASH = re.compile("%2f", re.IGNORECASE)
 _SOURCE_ID = re.compile("dedup:[0-9a-f]{32}")
-_TRIES = 8
 _PAGE = 500
 _BATCH = 100
 
 
 class Articles:
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, chance: Callable[[], float] = random.random) -> None:
         self._store = store
         self._clock = clock
+        self._chance = chance
 
     async def page(self, where: Sequence[Where], limit: int, after: str | None) -> Listed[Article]:
         """The articles that meet all conditions, newest first."""
@@ -96,7 +98,7 @@ class Articles:
         Tombstones of observations still count for the attempts that wrote them. A further source may write its
         observation without reading the article again: so observations are read until none is left.
         """
-        for _ in range(_TRIES):
+        for round_no in range(ROUNDS):
             document = await self._find(article_id)
             if document is None:
                 raise _no_article(article_id)
@@ -108,9 +110,11 @@ class Articles:
                 operations.insert(0, Replace(article.to_document(), document["_etag"]))
             if not operations:
                 return
-            with contextlib.suppress(ChangedMeanwhile):
+            try:
                 for start in range(0, len(operations), _BATCH):
                     await self._store.batch(ARTICLES.name, source_id, operations[start : start + _BATCH])
+            except ChangedMeanwhile:
+                await asyncio.sleep(wait_seconds(round_no, self._chance()))
         raise ChangedMeanwhile(f"article {article_id} keeps changing: try again")
 
     async def export(self, layer: Layer, limit: int, after: str | None) -> Listed[dict[str, Any]]:

@@ -15,6 +15,7 @@ from services.articles.entry_documents import SourceAttempt
 from services.articles.identity import Source, candidate_of, entry_of
 from services.articles.matching import KnownEntries
 from services.articles.observations import observations_of, with_further_sources
+from services.articles.reading import Articles
 from services.articles.writing import ArticleWriter, Written
 from services.ports import Store
 from services.store.containers import ARTICLES
@@ -71,3 +72,31 @@ async def test_two_hundred_sources_join_one_article_at_once(
 
     best = max(observed, key=lambda each: (-each.source_priority, each.scraped_at, each.id))
     assert (stored.canonical.source, stored.canonical.observation_id) == (best.source, best.id)
+
+
+async def test_an_article_is_deleted_while_many_sources_join_it(store: Store, another: Callable[[], Store]) -> None:
+    stores = [store, another()]
+    chance = random.Random(1)
+    now = datetime.now(UTC).replace(microsecond=0)
+
+    async def announce(source_ids: Iterable[str]) -> None:
+        pass
+
+    async def joined(number: int) -> Written:
+        source = Source(f"feed-{number}", f"Feed {number}", 999)
+        attempt = SourceAttempt(source, f"run-{number}", 1, now + timedelta(seconds=number % 7))
+        item = raw(1, article_id=f"feed-{number}-1", url=f"https://feed-{number}.example/1", published=now)
+        candidate = candidate_of(entry_of(source, item), source, now)
+        writer = ArticleWriter(stores[number % 2], attempt, 86_400, announce, chance.random)
+        return await writer.write([candidate], KnownEntries(), trust_hashes=False)
+
+    first = [await joined(number) for number in range(30)]
+    (source_id,) = {name for each in first for name in each.due}
+    articles = Articles(stores[1], lambda: now, chance.random)
+    await asyncio.gather(*(joined(number) for number in range(30, 90)), articles.delete(source_id))
+    document = await store.read(ARTICLES.name, source_id, Article.ID)
+    assert document is not None
+    assert Article.from_document(document).deleted_at == now
+    assert await observations_of(store, source_id) == []
+    for number in range(30):
+        assert await added_by(store, f"run-{number}", f"feed-{number}", 1) == AddedArticles(1, int(number == 0))

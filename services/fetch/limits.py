@@ -159,7 +159,8 @@ class ParsingBudget:
                 try:
                     yield
                 finally:
-                    give_back_memory()
+                    # In a thread, since it may take 20 milliseconds. Nobody waits for it.
+                    asyncio.get_running_loop().run_in_executor(None, give_back_memory)
             return
         reserved = min(max(body_bytes, LEAST_PARSED_BYTES), self._most)
         async with self._first:

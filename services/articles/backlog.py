@@ -27,7 +27,8 @@ after they are complete."""
 AWAITED_SECONDS = 1.0
 
 _DUE = (Where("analysis_due_since", "gt", ""),)
-_FAILED = (Where("status", "eq", "error"), Where("deleted_at", "missing"))
+_EVERY_TIME = Where("timestamp", "gt", "")  # the embedded store then counts by the index of by_status
+_FAILED = (Where("status", "eq", "error"), _EVERY_TIME, Where("deleted_at", "missing"))
 
 
 @dataclass(frozen=True, slots=True)

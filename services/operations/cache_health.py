@@ -38,7 +38,8 @@ MOST_LISTED = 100
 TOOLS_AT_ONCE = 100
 MOST_PAGES_SEARCHED = 10
 
-_ACTIVE_TOOLS = (Where("entity_type", "eq", "Tool"), Where("status", "eq", "ACTIVE"))
+_EVERY_NAME = Where("primary_name_normalized", "gt", "")  # the embedded store then counts by the index of by_name
+_ACTIVE_TOOLS = (Where("entity_type", "eq", "Tool"), Where("status", "eq", "ACTIVE"), _EVERY_NAME)
 
 
 class Lack(TypedDict):

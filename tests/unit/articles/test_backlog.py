@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import sqlite3
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -13,8 +15,10 @@ import pytest
 from models.errors import Unavailable
 from services.articles import backlog as module
 from services.articles.backlog import UNKNOWN, Backlog, BacklogReader
-from services.ports import Store
+from services.ports import Query, Store
+from services.store import sqlite_sql
 from services.store.containers import ARTICLES
+from services.store.plans import plan
 from services.store.sqlite import SqliteStore
 from tests.documents import NOW, article
 
@@ -125,3 +129,12 @@ async def test_a_store_that_does_not_answer_makes_the_backlog_unknown(store: Sql
     assert await reader.counted() is UNKNOWN
     with pytest.raises(Unavailable):
         await reader.read()
+
+
+async def test_the_embedded_store_counts_by_an_index(store: SqliteStore, tmp_path: Path) -> None:
+    await store.ensure_containers()
+    with contextlib.closing(sqlite3.connect(tmp_path / "store.db")) as connection:
+        for where in (module._DUE, module._FAILED):
+            statement, values = sqlite_sql.count(plan(ARTICLES, Query(where)), 0)
+            steps = connection.execute(f"EXPLAIN QUERY PLAN {statement}", dict(values)).fetchall()
+            assert all(step[3].startswith("SEARCH articles USING INDEX") for step in steps), steps

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +15,7 @@ from models.tool import Tool
 from services.articles.backlog import BacklogReader
 from services.figures.counters import Counters
 from services.mentions.dirty_hours import DirtyTools
+from services.operations import cache_health
 from services.operations.cache_health import (
     MOST_LISTED,
     MOST_PAGES_SEARCHED,
@@ -22,8 +26,10 @@ from services.operations.cache_health import (
     lacks_of,
 )
 from services.operations.health import CacheState
-from services.ports import Document
+from services.ports import Document, Query
+from services.store import sqlite_sql
 from services.store.containers import CATALOG, SENTIMENT_CACHE
+from services.store.plans import plan
 from services.store.sqlite import SqliteStore
 from services.tools.catalog import Catalog
 from tests.builders import Watch
@@ -151,3 +157,11 @@ async def test_why_tools_were_not_refreshed_is_shown(store: SqliteStore) -> None
     assert report["last_run_ended_ts"] == report["last_refresh_ts"] == int(NOW.timestamp())
     assert report["last_run_errors"] == ["1 of 2 batches did not end in time"]
     assert [report[name] for name in ("pending_articles", "failed_articles", "complete")] == [0, 0, True]
+
+
+async def test_the_embedded_store_counts_tools_by_an_index(store: SqliteStore, tmp_path: Path) -> None:
+    await store.ensure_containers()
+    statement, values = sqlite_sql.count(plan(CATALOG, Query(cache_health._ACTIVE_TOOLS)), 0)
+    with contextlib.closing(sqlite3.connect(tmp_path / "toolpulse.db")) as connection:
+        (step,) = connection.execute(f"EXPLAIN QUERY PLAN {statement}", dict(values)).fetchall()
+    assert step[3].startswith("SEARCH catalog USING INDEX"), step

@@ -24,7 +24,7 @@ from models.cache import AnnouncedRefresh, announced_id
 from models.errors import InvalidInput
 from models.values import unix_seconds
 from services.logs import log_event
-from services.mentions.dirty_hours import tools_with_dirty_hours, tools_with_dirty_hours_among
+from services.mentions.dirty_hours import tools_dirty_since, tools_with_dirty_hours, tools_with_dirty_hours_among
 from services.ports import Clock, Delete, Queues, Store
 from services.store.containers import SENTIMENT_CACHE
 from services.topology import REFRESH_TOOLS
@@ -115,7 +115,7 @@ class RefreshAnnouncer:
     async def announce_overdue(self) -> list[str]:
         """Announces the tools with hours that have been dirty for OVERDUE: their message was lost, or is hidden since
         the worker that received it died."""
-        return await self.announce(await tools_with_dirty_hours(self._store, self._clock() - OVERDUE))
+        return await self.announce(await tools_dirty_since(self._store, self._clock() - OVERDUE))
 
     async def announce_all(self) -> list[str]:
         """Announces all tools with dirty hours, whatever their markers say: for a worker that starts, as the one before

@@ -17,6 +17,7 @@ from services.store.containers import CATALOG
 
 DIRTY_HOURS_AT_ONCE = 100
 """The limit of a batch."""
+OVERDUE_LOOKED_AT = 2000
 _PAGE = 1000
 _ONLY_DIRTY_HOURS = (Where("id", "ge", "DIRTY:"), Where("id", "lt", "DIRTY;"))  # ";" is the character after ":"
 
@@ -43,12 +44,18 @@ async def dirty_hours_of(store: Store, tool_id: str) -> list[DirtyHourDocument]:
     return await _read(store, Query(_ONLY_DIRTY_HOURS, partition=tool_id, limit=_PAGE))
 
 
-async def tools_with_dirty_hours(store: Store, until: datetime | None = None) -> list[str]:
-    """The ids of all tools with dirty hours; with `until`, with hours that were marked dirty last at or before it."""
-    query = Query(order="by_dirty_hour", limit=_PAGE, may_be_stale=until is not None)
-    found = await _read(store, query)
-    since = "" if until is None else format_time(until)
-    return list(dict.fromkeys(each["pk"] for each in found if not since or each["updated_at"] <= since))
+async def tools_with_dirty_hours(store: Store) -> list[str]:
+    """The ids of all tools with dirty hours."""
+    return list(dict.fromkeys(each["pk"] for each in await _read(store, Query(order="by_dirty_hour", limit=_PAGE))))
+
+
+async def tools_dirty_since(store: Store, since: datetime) -> list[str]:
+    """The ids of tools with hours that were marked dirty last at or before `since`. Looks at the OVERDUE_LOOKED_AT
+    oldest dirty hours only: during a first import there are very many, and most have just been marked."""
+    query = Query(order="by_dirty_hour", limit=_PAGE, may_be_stale=True)
+    hours = await query_all(store, CATALOG.name, query, OVERDUE_LOOKED_AT // _PAGE)
+    until = format_time(since)
+    return list(dict.fromkeys(each["pk"] for each in hours if each["updated_at"] <= until))
 
 
 @dataclass(frozen=True, slots=True)

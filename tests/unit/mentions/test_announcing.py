@@ -149,6 +149,20 @@ async def test_overdue_tools_are_announced_unless_a_message_waits_and_a_worker_t
     assert await announcer.announce(["new"]) == []
 
 
+async def test_overdue_tools_are_found_among_the_2000_oldest_dirty_hours(
+    store: SqliteStore, announcer: RefreshAnnouncer, watch: Watch
+) -> None:
+    for number in range(3):
+        hours = [NOON - timedelta(hours=back) for back in range(1, 701 if number < 2 else 600)]
+        await mark_dirty(store, f"busy-{number}", hours, watch.now + timedelta(minutes=1))
+    await mark_dirty(store, "last", [NOON], watch.now)
+    watch.advance(minutes=1)
+    assert await announcer.announce_overdue() == ["last"]
+    await mark_dirty(store, "busy-3", [NOON - timedelta(hours=2)], watch.now)
+    watch.advance(seconds=31)
+    assert sorted(await announcer.announce_overdue()) == ["busy-0", "busy-1", "busy-2", "busy-3"]
+
+
 async def test_a_queue_that_does_not_answer_leaves_no_marker(
     store: SqliteStore, queues: Delayed, announcer: RefreshAnnouncer
 ) -> None:

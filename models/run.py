@@ -128,14 +128,15 @@ class JobRun(_InRun):
 class IngestionBatch(JobRun):
     """The run of one ingestion batch: the specification's batch_id is `run_id`, its completed_at is `ended_at`.
 
-    `feeds` are the feeds of the run, and `hosts` the hosts that they are fetched from: until the run is over, they are
-    claimed for it. `attempts` are its attempts at the feeds, as `Attempt.in_run` gives them: one worker at a time works
-    on the run, so the attempts need no documents of their own.
+    `claimed` are the feeds that the run is for, and `hosts` the hosts that they are fetched from: until the run is
+    over, no other run is to fetch them. `attempts` are the attempts at the feeds, as `Attempt.in_run` gives them: one
+    worker at a time works on the run, so they need no documents of their own. `feeds` are the feeds with an attempt.
     """
 
     workflow_name: Literal["ingest_feeds"] = "ingest_feeds"
-    feeds: tuple[SourceKey, ...] = ()
+    claimed: tuple[SourceKey, ...] = ()
     hosts: tuple[Text, ...] = ()
+    feeds: tuple[SourceKey, ...] = ()
     attempts: tuple[dict[str, Any], ...] = ()
     tickers_processed: tuple[Text, ...] = ()
     sources_queried: tuple[SourceKey, ...] = ()
@@ -152,10 +153,10 @@ class IngestionBatch(JobRun):
     def shown(self) -> dict[str, Any]:
         """The feeds are among the parameters. The attempts are left out: they are shown as attempts of other runs."""
         fields = super().shown()
-        feeds = fields.pop("feeds")
-        del fields["attempts"], fields["hosts"]
-        if feeds and not fields["parameters"]:
-            fields["parameters"] = {"feeds": feeds}
+        claimed = fields.pop("claimed")
+        del fields["attempts"], fields["hosts"], fields["feeds"]
+        if claimed:
+            fields["parameters"] = {"feeds": claimed}
         return {**fields, "batch_id": fields["run_id"], "completed_at": fields["ended_at"]}
 
 

@@ -160,4 +160,4 @@ def _feeds_of(run: JobRun) -> Sequence[str]:
     feeds = run.parameters.get("feeds")
     if isinstance(feeds, list):
         return [str(each) for each in feeds]
-    return run.feeds if isinstance(run, IngestionBatch) else ()
+    return run.claimed if isinstance(run, IngestionBatch) else ()

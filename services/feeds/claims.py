@@ -170,7 +170,7 @@ class Claims:
             return []
         runs = await self._open(now)
         free = untaken(due, taken(runs, await self._hosts.cooling(now)))
-        waiting = sum(len(run.feeds) for run in runs)
+        waiting = sum(len(run.claimed) for run in runs)
         plan = spread(grouped(chosen(free, max(0, self._settings.max_queue_size - waiting))))
         log_event(
             log,
@@ -216,7 +216,7 @@ class Claims:
         if is_leased(feed, now):
             return IngestMessage(feed["claim_id"] or "")
         for run in await self._open(now):
-            if feed_id in run.feeds:
+            if feed_id in run.claimed:
                 return IngestMessage(run.run_id)
         message = self._message(Planned([feed]))
         await self._engine.accept_all([_run(message, now)])
@@ -281,7 +281,7 @@ def taken(runs: Iterable[IngestionBatch], cooling: Cooling) -> Taken:
     """What open runs and failing hosts keep from being claimed."""
     feeds, hosts = set[str](), set(cooling.closed)
     for run in runs:
-        feeds.update(run.feeds)
+        feeds.update(run.claimed)
         hosts.update(run.hosts)
     return Taken(frozenset(feeds), frozenset(hosts), cooling.probed)
 

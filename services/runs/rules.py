@@ -34,7 +34,7 @@ def queued_ingestion(run_id: str, now: datetime, feeds: Sequence[str], hosts: Se
     """The run that claims these feeds and their hosts."""
     subject = feeds[0] if len(feeds) == 1 else None
     run = queued(INGEST_FEEDS, run_id, now, subject)
-    return run.changed(now, feeds=tuple(feeds), hosts=tuple(hosts))
+    return run.changed(now, claimed=tuple(feeds), hosts=tuple(hosts))
 
 
 def begun(run: JobRun, invocation_id: str | None, now: datetime) -> JobRun:

@@ -97,7 +97,7 @@ def test_no_more_than_wanted_are_chosen_in_the_given_order() -> None:
 
 def test_feeds_of_open_runs_and_their_hosts_and_failing_hosts_are_left_out() -> None:
     feeds = [due("a", "a.example"), due("b", "b.example"), due("b2", "b.example"), due("c", "c.example")]
-    run = ingestion_batch(feeds=("a",), hosts=("b.example:443",))
+    run = ingestion_batch(claimed=("a",), hosts=("b.example:443",))
     not_these = taken([run], Cooling(closed=frozenset({"c.example:443"}), probed=frozenset({"d.example:443"})))
     assert untaken(feeds, not_these) == []
     probed = [due("d1", "d.example"), due("d2", "d.example"), due("e", "e.example")]
@@ -212,7 +212,7 @@ async def test_messages_are_sent_with_their_delays_and_their_runs_are_stored_que
         run = await RunEngine(store, watch, lambda: "none").get(message.run_id)
         assert isinstance(run, IngestionBatch)
         assert (run.status, run.started_at, run.hosts) == ("QUEUED", NOW, message.hosts)
-        assert list(run.feeds) == named([message]) == run.shown()["parameters"]["feeds"]
+        assert list(run.claimed) == named([message]) == run.shown()["parameters"]["feeds"]
 
 
 async def test_claims_last_until_their_runs_are_over_and_for_ten_minutes(store: SqliteStore, watch: Watch) -> None:

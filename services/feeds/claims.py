@@ -50,10 +50,10 @@ MOST_OF_HOST = 200
 
 FEW_FEEDS = 10
 """So few feeds are sent at once: each message costs an execution, and their load is small."""
-PACE_SECONDS = 0.25
+PACE_SECONDS = 0.3
 """A worker waits so long between two feeds of a message, so that it writes feeds evenly."""
-AFTER_TICK_SECONDS = 1.0
-"""The first message waits so long: the tick itself costs as much as a second of fetches."""
+AFTER_TICK_SECONDS, BEFORE_TICK_SECONDS = 1.0, 3.0
+"""No messages are sent so soon after a tick or before the next: a tick itself costs as much as seconds of fetches."""
 NEW_PER_SECOND = 20
 """Feeds that were never fetched do not wait for the whole tick."""
 
@@ -332,7 +332,7 @@ def spread(groups: Sequence[list[FeedDocument]]) -> list[Planned]:
     plan: list[Planned] = []
     at = AFTER_TICK_SECONDS
     for each in groups:
-        share = (TICK_SECONDS - AFTER_TICK_SECONDS) * len(each) / total
+        share = (TICK_SECONDS - AFTER_TICK_SECONDS - BEFORE_TICK_SECONDS) * len(each) / total
         if _is_new(each):
             plan.append(Planned(each, round(at, 1)))
             at += min(share, len(each) / NEW_PER_SECOND)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
+
+import pytest
 
 from services import deadline
 from services.articles.portions import PER_POLL, PORTION
@@ -13,6 +16,7 @@ from services.articles.quarantine import Quarantine
 from services.feeds.volume import NEW_PER_DAY
 from services.ports import Document
 from tests.functional.articles.counting import CountingStore
+from tests.functional.articles.dying import Died, DyingStore
 from tests.functional.articles.world import Item, World, item
 
 
@@ -135,3 +139,18 @@ async def test_twenty_polls_with_new_entries_only_store_no_more_than_the_daily_v
         for each in await world.attempts()
     ]
     assert sum(named) == found == 12_000, "each entry is stored, quarantined, or named as skipped"
+
+
+@pytest.mark.parametrize("k", range(6, 34, 3))
+async def test_a_worker_that_dies_between_portions_leaves_nothing_out_and_counts_nothing_twice(
+    world: World, k: int
+) -> None:
+    many = PORTION + 1
+    await world.add_feed("a", entries(0, many))
+    with contextlib.suppress(Died):
+        await world.poll("a", world.new_worker(DyingStore(world.store, k, "halfway")))
+    world.clock.forward(minutes=11)
+    await world.poll("a", world.new_worker())
+    feed = await world.feed("a")
+    assert (len(await world.articles()), feed.total_articles_fetched, feed.entries_skipped) == (many, many, {})
+    assert await batches(world) == []

@@ -161,3 +161,14 @@ async def test_counts_are_flushed_without_a_call(store: SqliteStore, watch: Watc
         else:
             pytest.fail("not flushed within five seconds")
     await counters.close()
+
+
+async def test_a_flush_of_nothing_needs_no_operation(store: SqliteStore, watch: Watch) -> None:
+    counting = CountingStore(store)
+    counters = Counters(counting, watch)
+    await counters.flush()
+    assert counting.operations == 0, "a worker that only ticks writes nothing"
+    counters.read("HIT", 0.001)
+    await counters.flush()
+    assert counting.operations == 2, "the counters of the hour, and the totals"
+    await counters.close()

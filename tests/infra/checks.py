@@ -154,6 +154,13 @@ def parameter_files(root: Path) -> Iterator[str]:
                 yield f"{file.name}: {name} is a {taken[name].about}"
             if taken[name].secure and not str(value).startswith("${"):
                 yield f"{file.name}: {name} is a secret"
+        if not given.get("location", "${").startswith("${") and given["location"] not in regions(root):
+            yield f"{file.name}: Flex Consumption is not offered in {given['location']}"
+
+
+def regions(root: Path) -> list[str]:
+    text = (root / "infra" / "bicep" / "main.bicep").read_text()
+    return re.findall(r"'(\w+)'", text.partition("param location")[0].rpartition("@allowed(")[2])
 
 
 def generated(root: Path) -> Iterator[str]:

@@ -63,6 +63,7 @@ FAULTS: list[tuple[Check, str, str, str]] = [
     (checks.parameter_files, "main.prod.parameters.json", '"location"', '"region"'),
     (checks.parameter_files, "main.prod.parameters.json", '"value": 100', '"value": "100"'),
     (checks.parameter_files, "main.parameters.json", "${TIINGO_TOKEN=}", "abcdef"),
+    (checks.parameter_files, "main.prod.parameters.json", '"westeurope"', '"westafrica"'),
     (checks.generated, "containers.json", '"path": "/status"', '"path": "/state"'),
     (checks.generated, "containers.json", '"defaultTtl": -1', '"defaultTtl": 3600'),
     (checks.generated, "topology.json", "ingest-feeds", "ingest-feed"),

@@ -26,6 +26,7 @@ EXPLAINED = {
     "check_native_dependency_risk": "packages are built for Azure's platform; a test starts the app from one",
     "check_app_insights": "it reads settings from JSON only; ours are in Bicep, and a test reads them there",
     "check_binding_connection_resolution": "the same",
+    "check_host_json_log_level_conflict": "LOG_LEVEL decides: the host must let DEBUG lines through",
 }
 
 

@@ -25,6 +25,7 @@ from models.values import format_time
 from services.feeds.hosts import Cooling, HostStates, host_of
 from services.feeds.leases import is_leased
 from services.feeds.news_apis import EnabledApi
+from services.feeds.outcome import record_of
 from services.logs import log_event
 from services.ports import Document, Query, Queues, Store, Where, query_all
 from services.runs import rules
@@ -203,8 +204,8 @@ class Claims:
         return messages
 
     async def claim(self, feed_id: str, now: datetime) -> IngestMessage:
-        """Claims one feed, due or not; the caller sends the message. If the feed is in an open run, the message names
-        that run, and no feeds.
+        """Claims one feed, due or not; the caller sends the message. If an open run is yet to fetch the feed, the
+        message names that run, and no feeds.
 
         Raises NotFound, and Conflict for a feed that is disabled.
         """
@@ -216,7 +217,7 @@ class Claims:
         if is_leased(feed, now):
             return IngestMessage(feed["claim_id"] or "")
         for run in await self._open(now):
-            if feed_id in run.claimed:
+            if feed_id in run.claimed and record_of(feed, run) is None:
                 return IngestMessage(run.run_id)
         message = self._message(Planned([feed]))
         await self._engine.accept_all([_run(message, now)])

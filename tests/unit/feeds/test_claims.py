@@ -322,6 +322,19 @@ async def test_one_feed_is_claimed_whether_it_is_due_or_not(store: SqliteStore, 
     assert await claims.claim("a", NOW) == IngestMessage(message.run_id), "the run that has the claim"
 
 
+async def test_a_feed_that_an_open_run_has_fetched_already_is_claimed_again(store: SqliteStore, watch: Watch) -> None:
+    watch.now = NOW
+    await add(store, "a", "b")
+    claims = claims_on(store, watch)
+    (message,) = await claims.claim_due(NOW)
+    before = await store.read(FEEDS.name, "a", Feed.ID)
+    assert before is not None
+    last = {"run_id": message.run_id, "attempt_no": 1, "status": "SUCCEEDED"}
+    await store.upsert(FEEDS.name, {**before, "last_attempt": last, "last_fetch_time": format_time(NOW)})
+    assert named([await claims.claim("a", NOW)]) == ["a"]
+    assert await claims.claim("b", NOW) == IngestMessage(message.run_id)
+
+
 async def test_a_feed_that_is_disabled_or_unknown_is_not_claimed(store: SqliteStore, watch: Watch) -> None:
     await add(store, "off", enabled=False, disabled_reason="by hand")
     with pytest.raises(Conflict, match="by hand"):

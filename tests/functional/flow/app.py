@@ -99,9 +99,6 @@ def handlers(blueprint: Any) -> dict[str, Callable[..., Any]]:
     return found
 
 
-_CONSUMERS, _TIMERS = handlers(queue_functions), handlers(timer_functions)
-
-
 @dataclass
 class Invocations:
     """What became of the invocations, by function: `failed` with the names of errors."""
@@ -123,6 +120,7 @@ class App:
         self.queues = queues
         self.invocations = Invocations()
         self._timeout = timeout
+        self._consumers, self._timers = handlers(queue_functions), handlers(timer_functions)
         self._running: set[asyncio.Task[None]] = set()
 
     @property
@@ -133,13 +131,13 @@ class App:
         """Runs a timer on the first worker. Raises what it raises."""
         with deadline.within(self._timeout):
             async with asyncio.timeout(self._timeout):
-                await self._call(_TIMERS[name], self.services, {"timer_request": None})
+                await self._call(self._timers[name], self.services, {"timer_request": None})
 
     async def consume(self) -> None:
         """Lets every worker consume all queues, until it is cancelled."""
         async with asyncio.TaskGroup() as group:
             for worker in self.workers:
-                for name, handler in _CONSUMERS.items():
+                for name, handler in self._consumers.items():
                     group.create_task(self._consume(worker, name, handler))
 
     async def _consume(self, worker: Container, name: str, handler: Callable[..., Any]) -> None:
@@ -180,7 +178,7 @@ class App:
         """Waits until no message is waiting or being worked on. Returns whether that happened within the time."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            if not any(self.queues.waiting(name) for name in _CONSUMERS):
+            if not any(self.queues.waiting(name) for name in self._consumers):
                 return True
             await asyncio.sleep(0.05)
         return False

@@ -79,11 +79,11 @@ class Scenario:
         ]
         await self.app.services.store.create_many(FEEDS.name, documents)
 
-    async def make_due(self) -> None:
-        """All feeds are due now."""
+    async def make_due(self, number: int | None = None) -> None:
+        """So many feeds, or all, are due now."""
         store, now = self.app.services.store, format_time(datetime.now(UTC))
         found = await query_all(store, FEEDS.name, Query((Where("entity_type", "eq", "Feed"),), limit=1000))
-        await store.write_many(FEEDS.name, [{**each, "next_fetch_time": now} for each in found])
+        await store.write_many(FEEDS.name, [{**each, "next_fetch_time": now} for each in found[:number]])
 
     async def tick(self, within: float) -> Report:
         """Claims all feeds that are due, and lets the app work until nothing is left to do."""
@@ -93,13 +93,30 @@ class Scenario:
         is_idle = await self.app.idle(within)
         return Report(time.monotonic() - began, self.proxy.spent, self.app.invocations, is_idle)
 
-    async def steady(self, seconds: float, every: int) -> Report:
-        """As `tick`, with all feeds due once in these seconds: of `every` + 1 feeds one has a new article, the others
-        have nothing new. Meanwhile a figure is read each second."""
-        for number, name in list(enumerate(self.feeds.entries))[:: every + 1]:  # at another place in each message
+    async def import_all(self, within: float) -> Report:
+        """Ticks until every feed was fetched and nothing is left to do: a feed that had no turn in time, or was not
+        answered in time, is due again later."""
+        spent, invocations = self.proxy.spent, self.app.invocations = Spent(), Invocations()
+        began = time.monotonic()
+        is_idle = False
+        while not is_idle and time.monotonic() - began < within:
+            await self.app.tick("ingest_due_feeds")
+            is_idle = await self.app.idle(within) and not await self.never_fetched()
+            if not is_idle:
+                await asyncio.sleep(5.0)
+        return Report(time.monotonic() - began, spent, invocations, is_idle)
+
+    async def never_fetched(self) -> int:
+        which = (Where("entity_type", "eq", "Feed"), Where("last_successful_fetch", "missing"))
+        return await self.app.services.store.count(FEEDS.name, which)
+
+    async def steady(self, seconds: float, every: int, due: int | None = None) -> Report:
+        """As `tick`, with all feeds, or the first `due`, due in these seconds: of `every` + 1 feeds one has a new
+        article, the others have nothing new. Meanwhile a figure is read each second."""
+        for number, name in list(enumerate(self.feeds.entries))[: due : every + 1]:  # at another place in each message
             headline = f"News of feed {number} about Widget{number % TOOLS}x"
             self.feeds.publish(name, [Entry(headline, f"http://news.example/{number}/later")])
-        await self.make_due()
+        await self.make_due(due)
 
         async def read() -> None:
             for number in itertools.count():

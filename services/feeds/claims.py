@@ -13,7 +13,7 @@ import logging
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple, Self, cast
@@ -33,6 +33,7 @@ from services.runs.engine import RunEngine
 from services.settings import Settings
 from services.store.containers import FEEDS
 from services.topology import INGEST_FEEDS as QUEUE
+from services.topology import LAST_DELIVERY
 
 log = logging.getLogger("toolpulse.ingest")
 
@@ -73,13 +74,15 @@ class ClaimedFeed:
 @dataclass(frozen=True, slots=True)
 class IngestMessage:
     """A message of the queue `ingest-feeds`: the work of one run. It names either feeds with their hosts, or a batch
-    that a person released from quarantine. The worker begins the feeds one by one over `over_seconds`."""
+    that a person released from quarantine. The worker begins the feeds one by one over `over_seconds`. `earlier` is
+    how often earlier messages for this work were delivered."""
 
     run_id: str
     feeds: tuple[ClaimedFeed, ...] = ()
     quarantine_id: str | None = None
     hosts: tuple[str, ...] = ()
     over_seconds: float = 0.0
+    earlier: int = 0
 
     def to_message(self) -> str:
         message: dict[str, Any] = {"run_id": self.run_id}
@@ -94,7 +97,19 @@ class IngestMessage:
                 message["hosts"] = self.hosts
             if self.over_seconds:
                 message["over"] = self.over_seconds
+        if self.earlier:
+            message["earlier"] = self.earlier
         return json.dumps(message, separators=(",", ":"))
+
+    def instead_of_poison(self, delivery: int) -> Self | None:
+        """At the last delivery of this message, the message to send in its place, without doing the work; None at other
+        deliveries, and after MOST_EARLIER.
+
+        Hosts that are killed use up deliveries too, and as a poison message the work would wait for a person.
+        """
+        if delivery < LAST_DELIVERY or self.earlier >= MOST_EARLIER:
+            return None
+        return replace(self, earlier=self.earlier + delivery - 1)
 
     @classmethod
     def from_message(cls, text: str) -> Self:
@@ -104,6 +119,7 @@ class IngestMessage:
             run_id, quarantine_id = message["run_id"], message.get("held")
             feeds = tuple(ClaimedFeed(each["feed_id"], each.get("fetched")) for each in message.get("feeds", ()))
             hosts, over = tuple(message.get("hosts", ())), message.get("over", 0.0)
+            earlier = int(message.get("earlier", 0))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InvalidInput("message", "must be a JSON object with run_id, and feeds or held") from error
         texts = (run_id, *(each.feed_id for each in feeds), *hosts)
@@ -112,13 +128,17 @@ class IngestMessage:
             raise InvalidInput("message", "must name its run, feeds and hosts")
         if not all(isinstance(part, str | None) for part in optional):
             raise InvalidInput("message", "must give ids and times as text")
-        return cls(run_id, feeds, quarantine_id, hosts, over)
+        return cls(run_id, feeds, quarantine_id, hosts, over, earlier)
 
     def of(self, feed_ids: Iterable[str]) -> Self:
         """The message for the rest of the work: these of its feeds, at once."""
         wanted = set(feed_ids)
         feeds = tuple(each for each in self.feeds if each.feed_id in wanted)
         return type(self)(self.run_id, feeds, self.quarantine_id, self.hosts)
+
+
+MOST_EARLIER = 8
+"""Two messages with four deliveries each. The third message becomes a poison message."""
 
 
 class Planned(NamedTuple):

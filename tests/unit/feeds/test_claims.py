@@ -348,7 +348,7 @@ async def test_a_feed_that_is_disabled_or_unknown_is_not_claimed(store: SqliteSt
     [
         IngestMessage("r", (ClaimedFeed("a", ""), ClaimedFeed("b", "2026-02-21T20:00:00Z")), hosts=("h:443",)),
         IngestMessage("r", (ClaimedFeed("a"),), over_seconds=2.5),
-        IngestMessage("r", quarantine_id="q"),
+        IngestMessage("r", quarantine_id="q", earlier=4),
     ],
 )
 def test_a_message_is_read_as_it_was_written(message: IngestMessage) -> None:
@@ -397,3 +397,15 @@ def test_the_largest_message_fits_into_the_queue() -> None:
 def test_another_text_is_no_message(text: str) -> None:
     with pytest.raises(InvalidInput, match="message"):
         IngestMessage.from_message(text)
+
+
+def test_work_of_which_hosts_were_killed_is_delivered_thirteen_times_before_it_is_given_up() -> None:
+    message, deliveries = IngestMessage("r", (ClaimedFeed("a"),)), list[int]()
+    for delivery in (*range(1, 6), *range(1, 6), *range(1, 6)):
+        again = message.instead_of_poison(delivery)
+        if again is None:
+            deliveries.append(message.earlier + delivery)
+        else:
+            message = again
+            assert IngestMessage.from_message(message.to_message()) == message
+    assert deliveries == list(range(1, 14))

@@ -28,7 +28,8 @@ from services.fetch.limits import HostLimits
 from services.logs import log_event
 from services.ports import Clock, Document, Queues, Store
 from services.runs import rules
-from services.runs.engine import Begun, RunEngine, in_run
+from services.runs.engine import Begun, RunEngine
+from services.runs.recorded import in_run
 from services.store.containers import FEEDS
 from services.topology import INGEST_FEEDS
 

@@ -11,13 +11,12 @@ several workers record attempts of one run at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import accumulate
 from typing import Any
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
-from models.run import Attempt, IngestionBatch, JobRun, read_run
+from models.run import Attempt, JobRun, read_run
 from models.values import format_time
 from services.ports import (
     Clock,
@@ -34,6 +33,8 @@ from services.ports import (
     query_all,
 )
 from services.runs import rules
+from services.runs.history import history
+from services.runs.recorded import with_attempts, with_documents
 from services.store.containers import RUNS
 
 Summarize = Callable[[JobRun, Sequence[Attempt]], Mapping[str, Any]]
@@ -54,8 +55,6 @@ _PAGE = 500
 _BATCH = 100
 _TRIES = 8
 _ATTEMPTS = Where("entity_type", "eq", "Attempt")
-_EARLIER = "earlier:"
-"""Begins the cursors of `history` into attempts that earlier versions stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,46 +122,8 @@ class RunEngine:
         return listed(await self._store.query(RUNS.name, query), read_run, "run_id")
 
     async def history(self, feed_id: str, limit: int, after: str | None) -> Listed[Attempt]:
-        """The attempts at a feed in all runs, newest first. A page ends with a run, so it may have fewer than `limit`;
-        it has more if the first run alone has more."""
-        if after is not None and after.startswith(_EARLIER):
-            return await self._earlier_history(feed_id, limit, after.removeprefix(_EARLIER) or None)
-        page = await self._history(feed_id, limit, after)
-        if page.next is not None:
-            return page
-        earlier = await self._earlier_history(feed_id, max(1, limit - len(page.items)), None)
-        if len(page.items) >= limit:
-            return replace(page, next=_EARLIER if earlier.items else None)
-        unreadable = (*page.unreadable, *earlier.unreadable)
-        return replace(earlier, items=[*page.items, *earlier.items], unreadable=unreadable)
-
-    async def _history(self, feed_id: str, limit: int, after: str | None) -> Listed[Attempt]:
-        """The attempts that are stored in runs. A page without attempts is the last one."""
-        while True:
-            runs = await self._runs_of(feed_id, limit, after)
-            found = [in_run(run, feed_id) for run in runs.items]
-            numbers = accumulate(len(each.items) for each in found)
-            fitting = max(1, sum(number <= limit for number in numbers))
-            if fitting < len(found):
-                found = found[:fitting]
-                runs = await self._runs_of(feed_id, fitting, after)
-            items = [attempt for one in found for attempt in reversed(one.items)]
-            if items or runs.next is None:
-                unreadable = (*runs.unreadable, *(name for one in found for name in one.unreadable))
-                return Listed(items, runs.next, unreadable)
-            after = runs.next
-
-    async def _runs_of(self, feed_id: str, limit: int, after: str | None) -> Listed[JobRun]:
-        where = (Where("feeds", "contains", feed_id), Where("id", "eq", JobRun.ID))
-        query = Query(where, order="by_start", reverse=True, limit=limit, after=after)
-        return listed(await self._store.query(RUNS.name, query), read_run, "run_id")
-
-    async def _earlier_history(self, feed_id: str, limit: int, after: str | None) -> Listed[Attempt]:
-        """The attempts that earlier versions stored as documents of their own."""
-        where = (Where("subject", "eq", feed_id), _ATTEMPTS)
-        query = Query(where, order="by_subject", reverse=True, limit=limit, after=after)
-        found = listed(await self._store.query(RUNS.name, query), Attempt.from_document, "id")
-        return replace(found, next=_EARLIER + found.next if found.next else None)
+        """The attempts at a feed in all runs, newest first; see services/runs/history.py."""
+        return await history(self._store, feed_id, limit, after)
 
     async def attempts(self, run_id: str) -> list[Attempt]:
         """All attempts of the run that can be read, in the order of their start."""
@@ -171,7 +132,7 @@ class RunEngine:
     async def listed_attempts(self, run_id: str) -> Listed[Attempt]:
         """The attempts of the run, in the order of their start, and those that cannot be read."""
         run, found = await self.find(run_id), await self._documents(run_id)
-        return found if run is None else _with_documents(run, found)
+        return found if run is None else with_documents(run, found)
 
     async def _documents(self, run_id: str, *where: Where) -> Listed[Attempt]:
         """The attempts that are documents of their own."""
@@ -357,7 +318,7 @@ class RunEngine:
         """`documents` are the attempts that are documents of their own, `added` those to add to the run's document."""
         now, before = self._clock(), run
         run = with_attempts(run, added)
-        died, attempts = rules.without_open_ends(_with_documents(run, documents).items, now)
+        died, attempts = rules.without_open_ends(with_documents(run, documents).items, now)
         # A run that no worker began cannot have succeeded.
         default = "FAILED" if run.status == "QUEUED" else rules.status_of(attempts)
         ended = run if run.is_finished else rules.ended(run, default, now)
@@ -371,35 +332,3 @@ class RunEngine:
 
 def _replacing(documents: Iterable[JobRun | Attempt]) -> list[Operation]:
     return [Replace(each.to_document(), each.stored_etag or "") for each in documents]
-
-
-def in_run(run: JobRun, feed_id: str | None = None) -> Listed[Attempt]:
-    """The attempts in the document of the run, in the order of their start: all, or those at one feed."""
-    stored = run.attempts if isinstance(run, IngestionBatch) else ()
-    wanted = [each for each in stored if feed_id is None or each.get("subject") == feed_id]
-    found = listed_documents(wanted, lambda fields: Attempt.of_run(run, fields), "subject")
-    return replace(found, items=_in_order(found.items))
-
-
-def with_attempts(run: JobRun, attempts: Sequence[Attempt]) -> JobRun:
-    """The ingestion run with these attempts in its document, over earlier records of them."""
-    if not isinstance(run, IngestionBatch) or not attempts:
-        return run
-    stored = {_key(each): each for each in (*run.attempts, *(attempt.in_run() for attempt in attempts))}
-    feeds = dict.fromkeys((*run.feeds, *(each.subject for each in attempts)))
-    return run.changed(run.updated_at, attempts=tuple(stored.values()), feeds=tuple(feeds))
-
-
-def _with_documents(run: JobRun, documents: Listed[Attempt]) -> Listed[Attempt]:
-    """The attempts in the run and in documents of their own. A record in the run counts before an earlier document."""
-    inside = in_run(run)
-    items = {each.id: each for each in (*documents.items, *inside.items)}
-    return Listed(_in_order(items.values()), unreadable=(*inside.unreadable, *documents.unreadable))
-
-
-def _key(fields: Mapping[str, Any]) -> tuple[object, ...]:
-    return tuple(fields.get(name) for name in ("task_name", "subject", "attempt_no", "started_at"))
-
-
-def _in_order(attempts: Iterable[Attempt]) -> list[Attempt]:
-    return sorted(attempts, key=lambda each: (each.started_at, each.subject, each.attempt_no))

@@ -36,7 +36,8 @@ from services.fetch.hosts import Breaker, HostReport
 from services.fetch.limits import HostLimits
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus, credentials_in
 from services.ports import Clock, Document, Query, Store, Where
-from services.runs.engine import RunEngine, in_run
+from services.runs.engine import RunEngine
+from services.runs.recorded import in_run
 from services.settings import Settings
 from services.store.containers import ARTICLES, FEEDS, LOCATORS, RUNS
 from tests.builders import MemoryQueues

@@ -27,7 +27,8 @@ from services.articles.entries import Ingested
 from services.feeds.leases import Lease
 from services.feeds.outcome import Counted, Failure
 from services.fetch.outcome import FetchResult, FetchStatus
-from services.runs.engine import RunEngine, with_attempts
+from services.runs.engine import RunEngine
+from services.runs.recorded import with_attempts
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.documents import NOW, article, attempt, feed, ingestion_batch, observation

@@ -15,7 +15,8 @@ from models.errors import ChangedMeanwhile, InvalidInput, NotFound
 from models.run import Attempt, IngestionBatch, JobRun
 from models.values import parse_time
 from services.runs import rules
-from services.runs.engine import LOST_AFTER, STUCK_AFTER, Begun, RunEngine, with_attempts
+from services.runs.engine import LOST_AFTER, STUCK_AFTER, Begun, RunEngine
+from services.runs.recorded import with_attempts
 from services.runs.rules import ingestion_summary as summary
 from services.store.containers import RUNS
 from services.store.sqlite import SqliteStore

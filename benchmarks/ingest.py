@@ -77,6 +77,7 @@ async def _ours(url: str, folder: Path, names: list[str], at_once: int | None, c
     from models.feed import Feed
     from services import container
     from services.ports import Where, utc_now
+    from services.topology import ANALYZE_ARTICLES
 
     services = await container.build(
         {
@@ -87,6 +88,7 @@ async def _ours(url: str, folder: Path, names: list[str], at_once: int | None, c
             "AzureWebJobsStorage": connection,
         }
     )
+    await services.queues.send(ANALYZE_ARTICLES, [json.dumps({"source_ids": []})])  # imports the SDK, as at a start
     now = utc_now()
     await services.store.create_many(
         "feeds",

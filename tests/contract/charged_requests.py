@@ -1,12 +1,15 @@
 """What a request for items of Cosmos DB costs, as it is seen on the wire: by the rules of benchmarks/scale/charges.py.
 
 A write costs by the document that it replaces. So a Charges remembers size and indexed terms of every document that is
-written through it: it must see all writes. Documents that expire are not forgotten.
+written through it: it must see all writes. An expired document
+counts as deleted, as Azure purges it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import time
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -61,8 +64,12 @@ def parsed(head: bytes, body: bytes) -> Request | None:
 
 
 class Charges:
-    def __init__(self) -> None:
+    """`now` is the time of the documents' `ttl_timestamp`."""
+
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        self.now = now
         self._stored: dict[tuple[str, str, str], tuple[int, set[charges.Term]]] = {}
+        self._expires: dict[tuple[str, str, str], float] = {}
 
     def of(self, request: Request, answer: Answer) -> float:
         """The request units of a request with this response. A request that failed costs a read."""
@@ -106,8 +113,9 @@ class Charges:
             return charges.read(charges.size_of(document) if "id" in document else 0)
         key = (container, partition, document["id"])
         after = charges.measured(CONTAINERS[container], document)
-        units = charges.over(self._stored.get(key), after)
-        self._stored[key] = after
+        is_expired = self._expires.get(key, math.inf) <= self.now()
+        units = charges.over(None if is_expired else self._stored.get(key), after)
+        self._stored[key], self._expires[key] = after, document.get("ttl_timestamp") or math.inf
         return units
 
     def _delete(self, container: str, partition: str, id: str, *, done: bool) -> float:

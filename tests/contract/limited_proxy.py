@@ -92,7 +92,7 @@ class LimitedProxy:
     spent: Spent = field(default_factory=Spent)
     observe: Callable[[Request, float], None] = lambda request, units: None
     """Called with every request that was charged."""
-    _charges: Charges = field(default_factory=Charges)
+    charges: Charges = field(default_factory=Charges)
     _budgets: dict[str, _Budget] = field(default_factory=dict)
     _idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = field(default_factory=list)
     _serving: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -126,7 +126,7 @@ class LimitedProxy:
             return refusal
         status, headers, found = await self._forward(head, body)
         answered = orjson.loads(found) if found else None
-        units = self._charges.of(request, (status, answered))
+        units = self.charges.of(request, (status, answered))
         self.spent.add(request, units)
         self.observe(request, units)
         if request.container in self._budgets:

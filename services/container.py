@@ -214,7 +214,9 @@ async def build(
         feeds = FeedRegistry(store, clock)
         catalog = Catalog(store, clock, _new_uuid)
         announcer = RefreshAnnouncer(store, queues, clock)
-        figures = Figures.build(store, catalog, announcer, clock, _new_id, settings.cache_memory_seconds)
+        figures = Figures.build(
+            *(store, catalog, announcer, clock, _new_id, settings.cache_memory_seconds), last_write=adapter.last_write
+        )
         resources.push_async_callback(figures.close)
         traffic = _flushed(figures.counters.writer, StoreTraffic(store, clock, _request_counters(adapter)))
         watchlist = Watchlist(catalog, clock)

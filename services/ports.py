@@ -34,6 +34,11 @@ class Clock(Protocol):
     def __call__(self) -> datetime: ...
 
 
+LastWrite = Callable[[], object]
+"""Returns another value after each write to the store that this process notices without a request: with SQLite, writes
+of all processes; with Cosmos DB, its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Where:
     """One condition on a top-level field. A document must meet all conditions of a query.

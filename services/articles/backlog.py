@@ -15,7 +15,7 @@ from datetime import datetime
 from models.errors import ToolpulseError
 from models.values import parse_time
 from services import deadline, telemetry
-from services.ports import Query, Store, Where
+from services.ports import LastWrite, Query, Store, Where
 from services.store.containers import ARTICLES
 
 KEPT_SECONDS = 2.0
@@ -53,35 +53,52 @@ UNKNOWN = Backlog(None, None)
 
 
 class BacklogReader:
-    """Callers in one process share one read, and for `kept_seconds` its result; 0 keeps none. `seconds` measures time
-    that passes."""
+    """Callers in one process share one read, and for `kept_seconds` its result; 0 keeps none. An empty backlog is kept
+    until the next write only. `seconds` measures time that passes."""
 
     def __init__(
-        self, store: Store, kept_seconds: float = KEPT_SECONDS, seconds: Callable[[], float] = time.monotonic
+        self,
+        store: Store,
+        kept_seconds: float = KEPT_SECONDS,
+        seconds: Callable[[], float] = time.monotonic,
+        last_write: LastWrite = lambda: None,
     ) -> None:
         self._store = store
         self._kept_seconds = kept_seconds
         self._seconds = seconds
+        self._last_write = last_write
         self._latest = UNKNOWN
         self._kept_until = -math.inf
         self._began = 0.0
+        self._began_after: object = None
         self._reading: asyncio.Task[Backlog] | None = None
 
     async def counted(self, patience: float = AWAITED_SECONDS) -> Backlog:
-        """The backlog as of a moment in the last two seconds, longer ago if it takes long to count.
+        """The backlog as of a moment in the last two seconds, longer ago if it takes long to count. If it is empty, as
+        of now, as far as `last_write` tells: figures that lack an article must not seem complete.
 
         UNKNOWN if the store does not answer within `patience`: an aggregate that is in the cache can be served without.
         """
-        if self._seconds() < self._kept_until:
-            return self._latest
-        if self._reading is None:
-            # With a context of its own: the reading outlives the invocation that began it, and its deadline.
-            self._began = self._seconds()
-            self._reading = asyncio.get_running_loop().create_task(self._read_and_keep(), context=deadline.outside())
-        left = max(0.0, self._began + patience - self._seconds())
-        reading = self._reading
-        done, _ = await asyncio.wait([reading], timeout=left)
-        return reading.result() if done else UNKNOWN
+        called, last_write = self._seconds(), self._last_write()
+        while True:
+            if self._reading is None:
+                if called < self._kept_until and (not self._latest.is_empty or self._is_of(called, last_write)):
+                    return self._latest
+                # With a context of its own: the reading outlives the invocation that began it, and its deadline.
+                self._began, self._began_after = self._seconds(), self._last_write()
+                outside = deadline.outside()
+                self._reading = asyncio.get_running_loop().create_task(self._read_and_keep(), context=outside)
+            reading, is_of_now = self._reading, self._is_of(called, last_write)
+            left = max(0.0, min(self._began, called) + patience - self._seconds())
+            done, _ = await asyncio.wait([reading], timeout=left)
+            if not done:
+                return UNKNOWN
+            if is_of_now or not reading.result().is_empty:
+                return reading.result()
+
+    def _is_of(self, called: float, last_write: object) -> bool:
+        """Whether the last reading, which may be under way, has seen every write before a call at that time."""
+        return self._began >= called or self._began_after == last_write
 
     async def read(self) -> Backlog:
         """The backlog as of now. Raises Unavailable.

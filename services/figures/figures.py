@@ -15,7 +15,7 @@ from services.figures.reader import Reader
 from services.figures.recount import Recount
 from services.figures.refresh import Refresh
 from services.mentions.announcing import RefreshAnnouncer
-from services.ports import Clock, Store
+from services.ports import Clock, LastWrite, Store
 from services.tools.catalog import Catalog
 
 
@@ -43,17 +43,19 @@ class Figures:
         new_id: Callable[[], str],
         memory_seconds: float,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        last_write: LastWrite = lambda: None,
     ) -> Figures:
         generations = Generations(store, clock, memory_seconds, sleep)
         recount, counters = Recount(store), Counters(store, clock)
-        backlog = BacklogReader(store, min(KEPT_SECONDS, memory_seconds))
+        backlog = BacklogReader(store, min(KEPT_SECONDS, memory_seconds), last_write=last_write)
         completeness = CompletenessReader(store, backlog)
         entries = Entries(store, recount, generations, Coverage(store), clock)
         return cls(
             generations=generations,
             recount=recount,
             reader=Reader(
-                store, catalog, entries, generations, counters, completeness, announcer, clock, memory_seconds
+                *(store, catalog, entries, generations, counters, completeness, announcer, clock, memory_seconds),
+                last_write,
             ),
             refresh=Refresh(store, catalog, recount, entries, generations, counters, announcer, clock, new_id),
             counters=counters,

@@ -25,7 +25,7 @@ from services.figures.entries import Entries, Generations, ToolEntries
 from services.figures.recount import UNREADABLE
 from services.logs import log_event
 from services.mentions.announcing import RefreshAnnouncer
-from services.ports import Clock, Document, Listed, Store, readable
+from services.ports import Clock, Document, LastWrite, Listed, Store, readable
 from services.store.containers import SENTIMENT_CACHE
 from services.tools.catalog import Catalog
 
@@ -78,35 +78,43 @@ class RecentAggregates:
     """The aggregates that this process read from the store within the last `seconds`; 0 keeps none.
 
     Their key is the text by which the caller named the tool, so that a hit needs no read of the catalog.
-    `is_outdated`: whether this process has refreshed the tool of an entry since.
+    `is_outdated`: whether this process has refreshed the tool of an entry since. An aggregate that says that it is
+    complete is kept until the next write only, which may be that of an article that it lacks.
     """
 
     def __init__(
-        self, generations: Generations, seconds: float, is_outdated: Callable[[SentimentCacheEntry], bool]
+        self,
+        generations: Generations,
+        seconds: float,
+        is_outdated: Callable[[SentimentCacheEntry], bool],
+        last_write: LastWrite = lambda: None,
     ) -> None:
         self._generations = generations
         self._is_outdated = is_outdated
+        self._last_write = last_write
         self._lifetime = timedelta(seconds=seconds)
-        self._kept: dict[tuple[str, Period], tuple[datetime, Aggregate]] = {}
+        self._kept: dict[tuple[str, Period], tuple[datetime, object, Aggregate]] = {}
 
     def get(self, text: str, period: Period, now: datetime) -> Aggregate | None:
         """None if no aggregate is kept, or if it has become stale, or this process knows a later generation or has
         refreshed the tool since."""
-        read_at, aggregate = self._kept.get((text, period), (now, None))
-        if aggregate is None:
+        if (text, period) not in self._kept:
             return None
-        if timedelta(0) <= now - read_at < self._lifetime and self._is_servable(aggregate.entry, now):
+        read_at, last_write, aggregate = self._kept[text, period]
+        is_known = not aggregate.completeness.complete or last_write == self._last_write()
+        if timedelta(0) <= now - read_at < self._lifetime and is_known and self._is_servable(aggregate.entry, now):
             return aggregate
         del self._kept[text, period]
         return None
 
-    def put(self, text: str, aggregate: Aggregate, read_at: datetime) -> None:
-        """`read_at` is when the read of the store began: the aggregate may be out of date since then."""
+    def put(self, text: str, aggregate: Aggregate, read_at: datetime, last_write: object = None) -> None:
+        """`read_at` is when the read of the store began, `last_write` the last write before: the aggregate may be out
+        of date since then."""
         if not self._lifetime or not self._is_servable(aggregate.entry, read_at):
             return
         while len(self._kept) >= MOST_KEPT:
             del self._kept[next(iter(self._kept))]
-        self._kept[text, aggregate.entry.period] = (read_at, aggregate)
+        self._kept[text, aggregate.entry.period] = (read_at, last_write, aggregate)
 
     def _is_servable(self, entry: SentimentCacheEntry, now: datetime) -> bool:
         is_current = entry.generation == self._generations.known(entry.tool_id) and not self._is_outdated(entry)
@@ -125,6 +133,7 @@ class Reader:
         announcer: RefreshAnnouncer,
         clock: Clock,
         memory_seconds: float,
+        last_write: LastWrite = lambda: None,
     ) -> None:
         self._store = store
         self._catalog = catalog
@@ -133,8 +142,9 @@ class Reader:
         self._counters = counters
         self._completeness = completeness
         self._clock = clock
-        self._recent = RecentAggregates(generations, memory_seconds, entries.is_outdated)
+        self._recent = RecentAggregates(generations, memory_seconds, entries.is_outdated, last_write)
         self._announcer = announcer
+        self._last_write = last_write
         self._computed_at_once = asyncio.Semaphore(_COMPUTED_AT_ONCE)
         self._computing: dict[str, asyncio.Task[ToolEntries]] = {}
 
@@ -153,13 +163,14 @@ class Reader:
                 self._note(aggregate.entry, "HIT", time.perf_counter() - started)
                 return Served(aggregate, "HIT", aggregate.entry.age_seconds(now))
         for _ in range(_TRIES):
+            last_write = self._last_write()
             tool = await self._catalog.get(text)
             stored = await self._store.read_many(SENTIMENT_CACHE.name, _keys(tool.tool_id, period))
             found = await self._found(tool, period, now, *stored)
             await self._announce_stale([found])
             (served,) = await self._with_completeness([found], now)
             if self._is_current(served):
-                self._recent.put(text, served.aggregate, now)
+                self._recent.put(text, served.aggregate, now, last_write)
                 self._note(served.aggregate.entry, served.state, time.perf_counter() - started)
                 return served
         raise Unavailable(f"the figures of {text} keep changing", retry_after=1.0)

@@ -62,6 +62,10 @@ class CosmosStore:
         """The counters since this store was made, by container."""
         return self._connection.counters
 
+    def last_write(self) -> object:
+        """See services.ports.LastWrite."""
+        return self._connection.writes
+
     async def ensure_containers(self) -> list[str]:
         """With a key, creates the containers that are missing, and returns their names. With a credential it does
         nothing, since an identity may not create containers."""

@@ -103,6 +103,7 @@ class Connection:
     def __init__(
         self, endpoint: str, database: str, credential: str | AsyncTokenCredential, use_proxies: bool, seconds: float
     ) -> None:
+        self.writes = 0
         self._endpoint = endpoint
         self._database = database
         self._credential = credential
@@ -359,6 +360,7 @@ class Connection:
         counters = self.counters.get(found[1]) if found else None
         if counters is None or found is None:
             return
+        self.writes += _is_write(response.http_request)
         units = float(response.http_response.headers.get("x-ms-request-charge") or 0)
         is_refused = response.http_response.status_code == 429
         counters.request_units += units
@@ -366,6 +368,10 @@ class Connection:
         counters.throttles += is_refused
         if not is_refused:
             self._paces[found[1]].spend(units, asyncio.get_running_loop().time())
+
+
+def _is_write(request: Any) -> bool:
+    return bool(request.method != "GET" and request.headers.get("x-ms-documentdb-isquery", "").lower() != "true")
 
 
 def result_of(response: Response, container: str) -> Any:

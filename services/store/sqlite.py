@@ -172,6 +172,10 @@ class SqliteStore:
     async def write_many(self, container: str, documents: Sequence[Mapping[str, Any]]) -> None:
         await self._each_written(container, documents, ANYTHING)
 
+    def last_write(self) -> object:
+        """See services.ports.LastWrite."""
+        return self._threads.last_write()
+
     async def ping(self) -> None:
         await self._threads.opened()
         self._threads.check()

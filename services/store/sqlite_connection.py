@@ -95,6 +95,7 @@ class Threads:
         self._inline: sqlite3.Connection | None = None
         self._write_lock = threading.Lock()
         self._queued_writes = 0
+        self._inline_writes = 0
         self._housekeeper: Housekeeper | None = None
         self._writer = ThreadPoolExecutor(1, "store-writer")
         self._readers = ThreadPoolExecutor(READING_THREADS, "store-reader")
@@ -111,6 +112,16 @@ class Threads:
             except sqlite3.Error as error:
                 if not is_busy(error):  # a busy store is alive
                     raise translated(error, self._path) from error
+
+    def last_write(self) -> object:
+        """See services.ports.LastWrite. Takes three microseconds."""
+        if self._inline is None:
+            return object()
+        try:
+            # It tells of the writes of all other connections.
+            return self._inline_writes, self._inline.execute("PRAGMA data_version").fetchone()
+        except sqlite3.Error:
+            return object()  # there may have been a write
 
     async def opened(self) -> sqlite3.Connection:
         """The connection of the event loop. Opens the file at the first call."""
@@ -139,6 +150,7 @@ class Threads:
                     raise translated(error, self._path) from error
             finally:
                 self._write_lock.release()
+                self._inline_writes += 1
                 self._note_write()
         return await self._in_writer(work)
 

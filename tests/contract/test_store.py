@@ -11,6 +11,8 @@ import pytest
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, Unavailable
 from services.ports import Create, Delete, Document, Query, Replace, Store, Upsert, Where
+from services.store.cosmos import CosmosStore
+from services.store.sqlite import SqliteStore
 from tests.contract.conftest import SettableClock, each_done
 
 LONG_ID = "i" * 1023
@@ -1039,3 +1041,33 @@ async def test_a_cancelled_call_leaves_the_store_as_good_as_before(store: Store)
         await asyncio.gather(*calls, return_exceptions=True)
     await store.upsert("mentions", mention("u", "after"))
     assert await listed(store, "mentions", partition="u") == [("u", "after")]
+
+
+async def test_a_store_notices_its_own_writes_and_the_embedded_one_those_of_others(
+    store: Store, another: Callable[[], Store], clock: SettableClock
+) -> None:
+    assert isinstance(store, SqliteStore | CosmosStore)
+    await store.upsert("mentions", mention("t", "a"))
+    stored = await store.read("mentions", "t", "a")
+    assert stored is not None
+    before = store.last_write()
+    await store.read("mentions", "t", "a")
+    await store.read_many("mentions", [("t", "a"), ("t", "b")])
+    await store.query("mentions", Query(partition="t"))
+    await store.count("mentions")
+    assert store.last_write() == before
+    for write in (
+        lambda: store.upsert("mentions", mention("t", "a", n=1)),
+        lambda: store.create("mentions", mention("t", "b")),
+        lambda: store.batch("mentions", "t", [Upsert(mention("t", "c"))]),
+        lambda: store.write_many("mentions", [mention("t", str(number)) for number in range(100)]),
+        lambda: store.increment("mentions", mention("t", "d"), {"n": 1}),
+        lambda: store.delete("mentions", "t", "a"),
+    ):
+        before = store.last_write()
+        await write()
+        assert store.last_write() != before
+    if isinstance(store, SqliteStore):
+        before = store.last_write()
+        await another().upsert("mentions", mention("t", "a"))
+        assert store.last_write() != before

@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -79,7 +80,7 @@ class Steps:
 
 @asynccontextmanager
 async def two_workers(store: SqliteStore, watch: Watch, memory_seconds: float = 0.0) -> AsyncIterator[list[Process]]:
-    workers = [Process(store, watch, memory_seconds) for _ in range(2)]
+    workers = [Process(store, watch, memory_seconds, last_write=store.last_write) for _ in range(2)]
     yield workers
     for each in workers:
         await each.close()
@@ -140,7 +141,7 @@ async def test_whatever_happens_during_a_read_it_serves_no_incomplete_figure_as_
     await other.close()
 
 
-async def test_an_aggregate_in_memory_is_incomplete_as_soon_as_an_article_is_known_to_be_pending(
+async def test_an_aggregate_in_memory_is_incomplete_as_soon_as_an_article_is_stored(
     store: SqliteStore, watch: Watch, tool: Tool
 ) -> None:
     async with two_workers(store, watch, memory_seconds=60.0) as (worker, _):
@@ -148,10 +149,22 @@ async def test_an_aggregate_in_memory_is_incomplete_as_soon_as_an_article_is_kno
         before = await worker.cache.reader.read(TOOL.tool_id, "HOUR_1")
         assert before.aggregate.completeness.complete
         await store_article(store, 1)
-        worker.cache.backlog._kept_until = 0.0  # as after two seconds
         after = await worker.cache.reader.read(TOOL.tool_id, "HOUR_1")
         assert (after.state, after.aggregate.completeness.complete) == ("HIT", False)
         assert after.aggregate.etag != before.aggregate.etag
+
+
+async def test_memory_serves_no_incomplete_figure_as_complete_at_any_step_of_another_worker(
+    store: SqliteStore, tmp_path: Path, watch: Watch, tool: Tool
+) -> None:
+    others_store = SqliteStore(tmp_path / "toolpulse.db", watch)
+    async with two_workers(store, watch, memory_seconds=60.0) as (worker, _):
+        await worker.refresh()
+        assert (await served(worker))["complete"]
+        for step in Steps(others_store, 1).until_analysed():
+            await step()
+            assert not (await served(worker))["complete"], step.__name__
+    await others_store.close()
 
 
 async def test_an_article_in_error_makes_every_figure_incomplete(store: SqliteStore, watch: Watch, tool: Tool) -> None:

@@ -20,7 +20,7 @@ from services.figures.counts import Windows, edges_of, minutes_of
 from services.figures.figures import Figures
 from services.mentions.announcing import RefreshAnnouncer, RefreshMessage
 from services.mentions.dirty_hours import dirty_hours_of, mark_dirty
-from services.ports import Clock, Document, Query, Queues, Store
+from services.ports import Clock, Document, LastWrite, Query, Queues, Store
 from services.store.containers import CATALOG, MENTIONS, SENTIMENT_CACHE
 from services.tools.catalog import Catalog
 from tests.builders import MemoryQueues
@@ -76,6 +76,7 @@ class Process:
         memory_seconds: float = 0.0,
         queues: Queues | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        last_write: LastWrite = lambda: None,
     ) -> None:
         numbers = itertools.count()
         start = uuid.uuid4().hex[:12]
@@ -85,7 +86,9 @@ class Process:
         self.queues: Queues = queues or MemoryQueues()
         self.announcer = RefreshAnnouncer(store, self.queues, clock)
         new_id = lambda: f"{start}-{next(numbers)}"  # noqa: E731
-        self.cache = Figures.build(store, self.catalog, self.announcer, clock, new_id, memory_seconds, sleep)
+        self.cache = Figures.build(
+            store, self.catalog, self.announcer, clock, new_id, memory_seconds, sleep, last_write=last_write
+        )
 
     async def close(self) -> None:
         """Also closes a process that died, which cannot flush any more."""

@@ -54,6 +54,24 @@ class Slow:
         return getattr(self._store, name)
 
 
+class AnswersLate:
+    """A store whose answers to queries are as of now, and arrive when `answer` is set."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.has_read = asyncio.Event()
+        self.answer = asyncio.Event()
+
+    async def query(self, *args: Any, **more: Any) -> Any:
+        found = await self._store.query(*args, **more)
+        self.has_read.set()
+        await self.answer.wait()
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
 def test_the_rules_are_those_of_the_documentation() -> None:
     assert (module.KEPT_SECONDS, module.AWAITED_SECONDS, module.KEPT_TIMES_ITS_READ) == (2.0, 1.0, 20)
     assert module.MOST_KEPT_SECONDS == 5.0
@@ -102,6 +120,35 @@ async def test_a_count_that_takes_long_is_kept_for_twenty_times_as_long_but_not_
         times[0] = time
         await reader.counted()
         assert slow.counts == counts
+
+
+async def test_an_empty_backlog_is_kept_until_the_next_write_only(store: SqliteStore) -> None:
+    times = [100.0]
+    reader = BacklogReader(store, seconds=lambda: times[0], last_write=store.last_write)
+    assert (await reader.counted()).is_empty
+    times[0] = 100.1
+    await put(store, 1, analysis_due_since=NOW)
+    assert (await reader.counted()).pending == 1
+    times[0] = 100.2
+    await put(store, 2, analysis_due_since=NOW)
+    assert (await reader.counted()).pending == 1, "figures are incomplete in any case"
+
+
+async def test_a_count_that_began_before_a_write_does_not_make_later_calls_find_the_backlog_empty(
+    store: SqliteStore,
+) -> None:
+    times = [100.0]
+    slow = AnswersLate(store)
+    reader = BacklogReader(cast("Store", slow), seconds=lambda: times[0], last_write=store.last_write)
+    early = asyncio.create_task(reader.counted())
+    await slow.has_read.wait()
+    times[0] = 100.1
+    await put(store, 1, analysis_due_since=NOW)
+    late = asyncio.create_task(reader.counted())
+    await asyncio.sleep(0)
+    slow.answer.set()
+    assert (await early).is_empty
+    assert (await late).pending == 1
 
 
 async def test_nothing_is_kept_for_zero_seconds(store: SqliteStore) -> None:

@@ -52,6 +52,20 @@ def test_an_aggregate_is_kept_for_its_seconds_from_the_read_of_the_store(generat
     assert recent.get("code", "HOUR_24", NOW) is None, "one that was too old is gone"
 
 
+def test_a_complete_aggregate_is_kept_until_the_next_write_only(generations: Generations) -> None:
+    writes = [1]
+    recent, complete = RecentAggregates(generations, 2.0, _never, lambda: writes[0]), _aggregate()
+    incomplete = aggregate_of(complete.entry, "VS Code", Completeness(1, 0, False), NOW)
+    recent.put("complete", complete, NOW, 1)
+    recent.put("incomplete", incomplete, NOW, 1)
+    assert recent.get("complete", "HOUR_24", NOW) is complete
+    writes[0] = 2
+    assert recent.get("complete", "HOUR_24", NOW) is None
+    assert recent.get("incomplete", "HOUR_24", NOW) is incomplete
+    recent.put("complete", complete, NOW, 1)
+    assert recent.get("complete", "HOUR_24", NOW) is None, "it was read before the write"
+
+
 def test_an_aggregate_is_not_kept_after_the_clock_was_set_back(generations: Generations) -> None:
     recent = RecentAggregates(generations, 2.0, _never)
     recent.put("code", _aggregate(), NOW)

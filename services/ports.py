@@ -176,8 +176,13 @@ class Store(Protocol):
         """The document, or None if it does not exist."""
         ...
 
-    async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
-        """The result of `read` for each (partition, id), in the same order. Cheaper than single reads."""
+    async def read_many(
+        self, container: str, keys: Sequence[tuple[str, str]], *, may_be_stale: bool = False
+    ) -> list[Document | None]:
+        """The result of `read` for each (partition, id), in the same order. Cheaper than single reads.
+
+        With `may_be_stale`, the last writes of other workers may be missing from the result, at half the price.
+        """
         ...
 
     async def create(self, container: str, document: Mapping[str, Any]) -> Document:

@@ -45,19 +45,23 @@ class CountingStore:
         self._note_read(container, partition, found)
         return found
 
-    def _note_read(self, container: str, partition: str, found: Mapping[str, Any] | None) -> None:
+    def _note_read(
+        self, container: str, partition: str, found: Mapping[str, Any] | None, *, weak: bool = False
+    ) -> None:
         size = size_of(found) if found is not None else 0
-        self._note("read", container, partition, size, charges.read(size))
+        self._note("read", container, partition, size, charges.read(size, weak=weak))
 
-    async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
-        found = await self._store.read_many(container, keys)
+    async def read_many(
+        self, container: str, keys: Sequence[tuple[str, str]], *, may_be_stale: bool = False
+    ) -> list[Document | None]:
+        found = await self._store.read_many(container, keys, may_be_stale=may_be_stale)
         if len(keys) < MANY:
             for (partition, _), document in zip(keys, found, strict=True):
-                self._note_read(container, partition, document)
+                self._note_read(container, partition, document, weak=may_be_stale)
             return found
         for start in range(0, len(keys), READ_AT_ONCE):
             sizes = [size_of(each) for each in found[start : start + READ_AT_ONCE] if each is not None]
-            self._note("query", container, "*", sum(sizes), charges.query(sizes))
+            self._note("query", container, "*", sum(sizes), charges.query(sizes, weak=may_be_stale))
         return found
 
     async def create(self, container: str, document: Mapping[str, Any]) -> Document:

@@ -121,7 +121,7 @@ class Ingestion:
         if message.quarantine_id is not None:
             work = [self._attempts.release(begun.run, message.quarantine_id, delivery)]
         else:
-            documents = await self._store.read_many(FEEDS.name, [(each, Feed.ID) for each in feed_ids])
+            documents = await self._feeds(feed_ids, may_be_stale=delivery == 1)
             gap = message.over_seconds / max(1, len(feed_ids))
             work = [
                 self._fetch(begun.run, claim, document, delivery, gap * number)
@@ -131,6 +131,17 @@ class Ingestion:
         await self._end(message, progress)
         due = [name for each in progress.saved for name in (*sorted(each.ingested.written.due), *each.found_due)]
         return IngestOutcome(tuple(dict.fromkeys((*due, *found_due))), tuple(progress.left))
+
+    async def _feeds(self, feed_ids: Sequence[str], *, may_be_stale: bool) -> list[Document | None]:
+        """A save is conditional on the version that was read, so a stale feed is noticed then. A feed that was just
+        added must be found: without it, the run would end without a fetch."""
+        keys = [(each, Feed.ID) for each in feed_ids]
+        found = await self._store.read_many(FEEDS.name, keys, may_be_stale=may_be_stale)
+        missing = [key for key, document in zip(keys, found, strict=True) if document is None]
+        if not missing or not may_be_stale:
+            return found
+        added = dict(zip(missing, await self._store.read_many(FEEDS.name, missing), strict=True))
+        return [document or added.get(key) for key, document in zip(keys, found, strict=True)]
 
     async def _fetch(
         self, run: JobRun, claim: ClaimedFeed, document: Document | None, delivery: int, wait: float

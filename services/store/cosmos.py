@@ -88,16 +88,25 @@ class CosmosStore:
 
     async def read(self, container: str, partition: str, id: str) -> Document | None:
         rules.check_addresses(container, [(partition, id)])
-        stored = await self._connection.read(container, partition, id)
+        return await self._read(container, partition, id)
+
+    async def _read(self, container: str, partition: str, id: str, *, may_be_stale: bool = False) -> Document | None:
+        stored = await self._connection.read(container, partition, id, may_be_stale=may_be_stale)
         return None if stored is None or cosmos_items.expired(stored, self._now()) else cosmos_items.document(stored)
 
-    async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
+    async def read_many(
+        self, container: str, keys: Sequence[tuple[str, str]], *, may_be_stale: bool = False
+    ) -> list[Document | None]:
         rules.check_addresses(container, keys)
         if len(keys) < MANY:
-            return await self._connection.in_parallel(lambda key: self.read(container, *key), keys)
+            return await self._connection.in_parallel(
+                lambda key: self._read(container, *key, may_be_stale=may_be_stale), keys
+            )
         wanted = list(dict.fromkeys(keys))
         portions = [wanted[start : start + READ_AT_ONCE] for start in range(0, len(wanted), READ_AT_ONCE)]
-        found = await self._connection.in_parallel(lambda each: self._connection.read_items(container, each), portions)
+        found = await self._connection.in_parallel(
+            lambda each: self._connection.read_items(container, each, may_be_stale=may_be_stale), portions
+        )
         name, now = rules.container_named(container).partition_key, self._now()
         stored = {(each[name], each["id"]): each for portion in found for each in portion}
         alive = {key: each for key, each in stored.items() if not cosmos_items.expired(each, now)}

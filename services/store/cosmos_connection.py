@@ -51,6 +51,9 @@ _CONTAINER_IN_URL = re.compile(r"/colls/([^/?]+)")
 
 _in_bulk: ContextVar[bool] = ContextVar("in_bulk", default=False)
 
+_WEAK = {"consistencyLevel": "Eventual"}
+"""The options of a read that may be stale, which costs half."""
+
 ItemCall = Callable[["ContainerProxy"], Awaitable[Any]]
 
 
@@ -118,15 +121,23 @@ class Connection:
         self._turns = {name: asyncio.Lock() for name in CONTAINERS}
         self.counters: dict[str, Counters] = {name: Counters() for name in CONTAINERS}
 
-    async def read(self, container: str, partition: str, id: str) -> dict[str, Any] | None:
+    async def read(
+        self, container: str, partition: str, id: str, *, may_be_stale: bool = False
+    ) -> dict[str, Any] | None:
         """The stored item, expired or not."""
-        response = await self.request(container, lambda proxy: proxy.read_item(id, partition))
+        options: dict[str, Any] = {"request_options": dict(_WEAK)} if may_be_stale else {}
+        response = await self.request(container, lambda proxy: proxy.read_item(id, partition, **options))
         return dict(response.result) if response.status == 200 else None
 
-    async def read_items(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Item]:
+    async def read_items(
+        self, container: str, keys: Sequence[tuple[str, str]], *, may_be_stale: bool = False
+    ) -> list[Item]:
         """The stored items of these partitions and ids, in any order, expired or not."""
         named: list[tuple[str, Any]] = [(name, partition) for partition, name in keys]
-        return list(result_of(await self.request(container, lambda proxy: proxy.read_items(named)), container))
+        options: dict[str, Any] = {"request_options": dict(_WEAK)} if may_be_stale else {}
+        return list(
+            result_of(await self.request(container, lambda proxy: proxy.read_items(named, **options)), container)
+        )
 
     async def replace(self, container: str, id: str, item: dict[str, Any], etag: str) -> Response:
         from azure.core import MatchConditions
@@ -150,7 +161,7 @@ class Connection:
         text, parameters = sql
         options: dict[str, Any] = {} if partition is None else {"partition_key": partition}
         if may_be_stale:
-            options["feed_options"] = {"consistencyLevel": "Eventual"}
+            options["feed_options"] = dict(_WEAK)
 
         async def call(proxy: ContainerProxy) -> list[Any]:
             found = proxy.query_items(text, parameters=parameters, max_item_count=page, **options)

@@ -58,7 +58,9 @@ class SqliteStore:
 
         return await self._threads.read(work)
 
-    async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
+    async def read_many(
+        self, container: str, keys: Sequence[tuple[str, str]], *, may_be_stale: bool = False
+    ) -> list[Document | None]:
         rules.check_addresses(container, keys)
         if not keys:
             return []

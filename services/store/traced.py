@@ -21,8 +21,12 @@ class TracedStore:
     async def read(self, container: str, partition: str, id: str) -> Document | None:
         return await self._traced("read", container, lambda: self._store.read(container, partition, id))
 
-    async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
-        return await self._traced("read_many", container, lambda: self._store.read_many(container, keys), len(keys))
+    async def read_many(
+        self, container: str, keys: Sequence[tuple[str, str]], *, may_be_stale: bool = False
+    ) -> list[Document | None]:
+        return await self._traced(
+            "read_many", container, lambda: self._store.read_many(container, keys, may_be_stale=may_be_stale), len(keys)
+        )
 
     async def create(self, container: str, document: Mapping[str, Any]) -> Document:
         return await self._traced("create", container, lambda: self._store.create(container, document))

@@ -85,9 +85,14 @@ async def test_the_wire_costs_what_the_model_counts(
 
 async def test_what_may_be_stale_costs_half(store: CosmosStore, limited: LimitedProxy) -> None:
     await store.upsert("signals", signal("one", 1))
+    few = [("t", "one"), ("t", "two")]
+    many = [("t", "one"), *(("t", f"{number}") for number in range(20))]
     spent = []
     for may_be_stale in (False, True):
         limited.spent = Spent()
+        for keys in (few, many):
+            found = await store.read_many("signals", keys, may_be_stale=may_be_stale)
+            assert [each is not None for each in found] == [True, *[False] * (len(keys) - 1)]
         await store.query("signals", Query(order="by_time", may_be_stale=may_be_stale))
         assert await store.count("signals", may_be_stale=may_be_stale) == 1
         spent.append(limited.spent.total)
@@ -98,10 +103,11 @@ async def test_a_container_gets_no_more_than_its_limit(store: CosmosStore, limit
     limited.limit = 100.0
     clock = asyncio.get_running_loop().time
     start = clock()
-    await store.batch_many("signals", [("t", [Upsert(signal(f"many-{n}", n))]) for n in range(30)])
+    await store.batch_many("signals", [("t", [Upsert(signal(f"many-{n}", n))]) for n in range(60)])
     lasted = clock() - start
-    assert limited.spent.total > 200
-    assert limited.spent.total <= 100 * (lasted + 1) + 20  # a second's units at first, and what the last ones cost
+    assert limited.spent.total > 400
+    # A second's units at first; and the 16 batches that are under way at the limit, each at most 8 units, are charged.
+    assert limited.spent.total <= 100 * (lasted + 1) + 16 * 8
     assert limited.spent.refused["signals"] == store.counters["signals"].throttles
     limited.limit = None
 

@@ -44,7 +44,9 @@ class DyingStore:
         found: Document | None = await self._do("read", container, partition, id)
         return found
 
-    async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
+    async def read_many(
+        self, container: str, keys: Sequence[tuple[str, str]], *, may_be_stale: bool = False
+    ) -> list[Document | None]:
         found: list[Document | None] = await self._do("read_many", container, keys)
         return found
 

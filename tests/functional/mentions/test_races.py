@@ -180,7 +180,9 @@ async def test_a_mention_that_a_worker_wrote_after_a_merge_before_it_died_is_mov
         def __getattr__(self, name: str) -> Any:
             return getattr(world.store, name)
 
-        async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> Any:
+        async def read_many(
+            self, container: str, keys: Sequence[tuple[str, str]], *, may_be_stale: bool = False
+        ) -> Any:
             if container == "mentions" and not self.has_acted:
                 self.has_acted = True
                 await merge_and_write()

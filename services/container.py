@@ -24,7 +24,7 @@ from models.errors import WrongSettings
 from models.version import VERSION
 from services import deadline, logs, telemetry
 from services.articles.announcing import Announcements
-from services.articles.entries import EntryIngestion
+from services.articles.entries import WRITING_AT_ONCE, WRITING_AT_ONCE_EMBEDDED, EntryIngestion
 from services.articles.feed_attempts import FeedAttempts
 from services.articles.ingestion import Ingestion
 from services.articles.matching import DocumentCache
@@ -254,7 +254,14 @@ async def build(
             store,
             engine,
             FeedPoller(fetcher, enabled, credentials_in(environment), watchlist.tickers, registered=feeds.registered),
-            EntryIngestion(store, DocumentCache(settings.dedup_cache_size), _kept(settings), announce, random.random),
+            EntryIngestion(
+                store,
+                DocumentCache(settings.dedup_cache_size),
+                _kept(settings),
+                announce,
+                random.random,
+                writing_at_once=WRITING_AT_ONCE_EMBEDDED if settings.store == "sqlite" else WRITING_AT_ONCE,
+            ),
             announce,
             budget,
             clock,

@@ -38,7 +38,9 @@ T = TypeVar("T")
 
 WRITING_AT_ONCE = 4
 """The most feeds whose articles are stored at once. A busy store then finishes one feed after the other, instead of all
-at the end."""
+at the end. Four feeds fill the connections to Cosmos DB."""
+WRITING_AT_ONCE_EMBEDDED = 64
+"""The same for the embedded store, which commits together what several feeds write."""
 
 IN_THREAD_ENTRIES = 300
 """More entries than this are hashed in a thread, so that other feeds need not wait for the event loop."""
@@ -104,6 +106,7 @@ class EntryIngestion:
         monotonic: Callable[[], float] = time.monotonic,
         *,
         most_listed: int = LISTED_SOURCES,
+        writing_at_once: int = WRITING_AT_ONCE,
     ) -> None:
         self._store = store
         self._cache = cache
@@ -112,7 +115,7 @@ class EntryIngestion:
         self._kept_seconds = int(hashes_kept.total_seconds())
         self._announce = announce
         self._monotonic = monotonic
-        self._writing = asyncio.Semaphore(WRITING_AT_ONCE)
+        self._writing = asyncio.Semaphore(writing_at_once)
         self._quarantined = QuarantinedBatches(store)
 
     async def ingest(

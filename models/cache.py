@@ -27,6 +27,7 @@ from models.values import (
     Time,
     UnixSeconds,
     hour_key,
+    is_ahead,
     lives,
     unix_seconds,
 )
@@ -205,6 +206,10 @@ class SentimentCacheEntry(_Cached):
 
     def is_stale(self, now: datetime) -> bool:
         return self.age_seconds(now) > FRESH_FOR.total_seconds()
+
+    def is_ahead(self, now: datetime) -> bool:
+        """Whether a wrong clock chose the window: it has not ended by now."""
+        return is_ahead(datetime.fromtimestamp(self.last_updated_ts, UTC), now)
 
     def counts_too_many(self, now: datetime) -> bool:
         """Whether a mention of this HOUR_1 is over an hour old by now."""

@@ -3,8 +3,8 @@ when overdue articles were announced, and the hours in which feeds were fetched.
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import ClassVar, Literal, Self
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -109,7 +109,14 @@ def within(milliseconds: float, bounds: tuple[int, ...]) -> dict[str, int]:
 
 
 class Heartbeat(StoredDocument):
-    """How the last runs of one timer ended. `last_error` names the last failure and stays after a success."""
+    """How the last runs of one timer ended. `last_error` names the last failure and stays after a success.
+
+    `gap_from` and `gap_until` are the ends of the last two runs of this timer that were so far apart that no worker ran
+    in between, or the clock jumped. If the clock went back, `gap_from` is the later one.
+    """
+
+    LONG_GAP: ClassVar[timedelta] = timedelta(hours=1)
+    CLOCK_WENT_BACK: ClassVar[timedelta] = timedelta(minutes=5)
 
     CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "HEARTBEAT"
@@ -121,6 +128,8 @@ class Heartbeat(StoredDocument):
     last_failed_at: Time | None = None
     last_error: Text | None = None
     failures_in_a_row: int = 0
+    gap_from: Time | None = None
+    gap_until: Time | None = None
 
     @classmethod
     def first(cls, timer: str, now: datetime) -> Self:
@@ -128,12 +137,13 @@ class Heartbeat(StoredDocument):
 
     def beaten(self, started: datetime, now: datetime, error: str | None = None) -> Self:
         """The heartbeat after a run that began at `started` and ended at `now`. Without `error`, the run succeeded."""
+        changes: dict[str, Any] = {"last_started_at": started}
+        if not -self.CLOCK_WENT_BACK <= now - self.last_beat_at <= self.LONG_GAP:
+            changes |= {"gap_from": self.last_beat_at, "gap_until": now}
         if error is None:
-            return self.changed(now, last_started_at=started, last_succeeded_at=now, failures_in_a_row=0)
+            return self.changed(now, **changes, last_succeeded_at=now, failures_in_a_row=0)
         failures = self.failures_in_a_row + 1
-        return self.changed(
-            now, last_started_at=started, last_failed_at=now, last_error=error, failures_in_a_row=failures
-        )
+        return self.changed(now, **changes, last_failed_at=now, last_error=error, failures_in_a_row=failures)
 
     @property
     def partition(self) -> str:

@@ -12,6 +12,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+CLOCKS_DIFFER = timedelta(minutes=1)
+"""By how much the clocks of two workers of an app may differ."""
+
 _AWARE = "must be a time in ISO 8601 with its offset, such as 2026-02-21T20:00:00Z"
 
 
@@ -35,6 +38,17 @@ def parse_time(value: object) -> datetime:
 def format_time(moment: datetime) -> str:
     """The time as documents, responses and filters have it."""
     return (moment if moment.tzinfo is UTC else parse_time(moment)).isoformat()[:19] + "Z"
+
+
+def is_ahead(recorded: datetime, now: datetime) -> bool:
+    """Whether a time that a worker recorded as its present lies so far in the future that its clock was wrong."""
+    return recorded > now + CLOCKS_DIFFER
+
+
+def is_over(until: datetime, now: datetime, at_most: timedelta) -> bool:
+    """Whether a stored end has passed. `at_most` is the longest time after which a worker sets it: an end that lies
+    further ahead was set by a wrong clock, and does not count."""
+    return until <= now or is_ahead(until - at_most, now)
 
 
 def unix_seconds(moment: datetime) -> int:

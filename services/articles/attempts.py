@@ -10,14 +10,14 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from models.feed import Feed, FeedAttempt
 from models.observation import attempt_key
 from models.operations import CoveredHour, IngestionTotals, within
 from models.run import FETCH_FEED, Attempt, attempt_id
-from models.values import format_time, hour_key
+from models.values import CLOCKS_DIFFER, format_time, hour_key
 from services import telemetry
 from services.articles.entries import Ingested
 from services.feeds.leases import Lease
@@ -30,9 +30,6 @@ from services.runs.engine import RunEngine
 from services.store.containers import ARTICLES, CATALOG
 
 log = logging.getLogger("toolpulse.ingest")
-
-CLOCKS_DIFFER = timedelta(minutes=1)
-"""By how much the clocks of two workers of an app may differ."""
 
 SLOW_MS = 5_000
 _PAGE = 500

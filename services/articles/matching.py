@@ -206,7 +206,9 @@ def _match_of_alias(candidate: Candidate, alias: Document, source: Source, now: 
     aliased_at = parse_time(alias["created_at"])
     if candidate.flag is not None:
         # The entry has no usable date of its own: it was first seen when its alias was created.
-        candidate = candidate_of(candidate.entry, source, min(now, aliased_at))
+        # A date that is in the future now, and was not then, is right: this clock is behind.
+        first_seen = aliased_at if candidate.flag == "future" else min(now, aliased_at)
+        candidate = candidate_of(candidate.entry, source, first_seen)
     outlived = now - aliased_at > ARTICLE_KEPT - ABOUT_TO_EXPIRE
     return Match(candidate, alias["source_id"], certain=True, claimed=True, outlived=outlived)
 

@@ -6,7 +6,7 @@ Stored documents show what is overdue, and its message is sent again.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,7 +14,7 @@ from models.errors import ChangedMeanwhile, Conflict
 from models.feed import Feed
 from models.operations import OverdueAnnouncement
 from models.run import INGEST_FEEDS, Attempt, IngestionBatch, JobRun
-from models.values import format_time
+from models.values import CLOCKS_DIFFER, format_time, is_ahead
 from services import deadline
 from services.articles.attempts import Correction, added_by, interrupted_record
 from services.articles.writing import Announce
@@ -23,7 +23,7 @@ from services.feeds.outcome import record_of
 from services.logs import log_event
 from services.ports import Document, Query, Queues, Store, Where, pages, readable
 from services.runs import rules
-from services.runs.engine import SENT_WITHIN, STUCK_AFTER, RunEngine
+from services.runs.engine import SENT_WITHIN, STUCK_AFTER, RunEngine, was_written_within
 from services.store.containers import ARTICLES, CATALOG, FEEDS
 from services.topology import ANALYZE_ARTICLES
 
@@ -44,12 +44,12 @@ def overdue_range(
 
     `oldest_waiting` is when the oldest message that waits in the queue was sent: the messages of articles that are due
     since longer have left the queue. Articles that were announced again are left alone until the messages of `last`
-    have left the queue, but for a minute at least.
+    have left the queue, but for a minute at least. A `last` of a clock that was ahead does not count.
     """
     until = now - DUE_TOO_LONG
     if oldest_waiting is not None:
         until = min(until, oldest_waiting - SENT_WITHIN)
-    if last is None or last.announced_at <= until:
+    if last is None or last.announced_at <= until or is_ahead(last.announced_at, now):
         return None, until
     return (last.due_until, until) if last.due_until < until else None
 
@@ -72,22 +72,31 @@ class OverdueArticles:
         if overdue is None:
             return 0
         after, until = overdue
-        where = [Where("analysis_due_since", "le", format_time(until)), Where("deleted_at", "missing")]
+        spans = [[Where("analysis_due_since", "le", format_time(until))]]
         if after is not None:
-            where.append(Where("analysis_due_since", "gt", format_time(after)))
+            spans[0].append(Where("analysis_due_since", "gt", format_time(after)))
+        else:
+            # The articles of a clock that was ahead are due as well.
+            spans.append([Where("analysis_due_since", "gt", format_time(now + CLOCKS_DIFFER))])
         announced = 0
-        async for page in pages(self._store, ARTICLES.name, Query(tuple(where), order="by_analysis_due", limit=_PAGE)):
-            if not page.items:
-                break
+        async for articles in self._due_in(spans):
             if not announced and not await self._is_first(last, document, after, until, now):
                 return 0
-            await self._announce([each["source_id"] for each in page.items])
-            announced += len(page.items)
+            await self._announce([each["source_id"] for each in articles])
+            announced += len(articles)
             if deadline.is_near():
                 break  # the rest is announced once these messages have left the queue
         if announced:
             log_event(log, logging.WARNING, "overdue_articles_announced", articles=announced)
         return announced
+
+    async def _due_in(self, spans: Sequence[Sequence[Where]]) -> AsyncIterator[Sequence[Document]]:
+        """The articles whose analysis is due since a time in one of the spans, by pages."""
+        for span in spans:
+            query = Query((*span, Where("deleted_at", "missing")), order="by_analysis_due", limit=_PAGE)
+            async for page in pages(self._store, ARTICLES.name, query):
+                if page.items:
+                    yield page.items
 
     async def _is_first(
         self,
@@ -124,7 +133,7 @@ class OverdueIngestion:
         for run in await self._engine.overdue([INGEST_FEEDS], now):
             if isinstance(run.parameters.get("held"), str):
                 released.append(run)
-            elif run.updated_at <= now - STUCK_AFTER:
+            elif not was_written_within(STUCK_AFTER, run, now):
                 await self._close(run, now)
         again = await self._engine.may_send_again(released, now, oldest_waiting)
         return [IngestMessage(run.run_id, quarantine_id=str(run.parameters["held"])) for run in again]

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from models.errors import ChangedMeanwhile, Conflict
 from models.feed import FetchPrice
-from models.values import format_time
+from models.values import format_time, is_over
 from services.feeds.schedule import Policy, corrected_price_factor
 from services.ports import Clock, Query, Store, Where, query_all
 from services.store.containers import CATALOG, FEEDS
@@ -32,7 +32,7 @@ class Budget:
     async def policy(self) -> Policy:
         """The policy with the stored price, which is read again after LOOKED_UP_EVERY."""
         now = self._clock()
-        if self._looked_up_at is None or now - self._looked_up_at >= LOOKED_UP_EVERY:
+        if self._looked_up_at is None or not timedelta(0) <= now - self._looked_up_at < LOOKED_UP_EVERY:
             price = await self._price()
             self._policy = replace(self._policy, price_factor=price.factor if price else 1.0)
             self._looked_up_at = now
@@ -45,7 +45,7 @@ class Budget:
             with suppress(Conflict):  # another instance has created it
                 await self._store.create(CATALOG.name, FetchPrice(created_at=now, updated_at=now).to_document())
             return
-        if now - price.updated_at < CORRECTED_EVERY:
+        if not is_over(price.updated_at + CORRECTED_EVERY, now, CORRECTED_EVERY):
             return
         spent = await self._spent(now - CORRECTED_EVERY)
         factor = corrected_price_factor(replace(self._policy, price_factor=price.factor), spent)

@@ -8,6 +8,7 @@ stored: after a crash in between the worker stores the run.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import sys
@@ -21,11 +22,12 @@ from typing import Any, NamedTuple, Self, cast
 from models.errors import Conflict, InvalidInput, NotFound
 from models.feed import FEED_KIND, Feed, FeedDocument
 from models.run import INGEST_FEEDS, IngestionBatch, JobRun
-from models.values import format_time
+from models.values import CLOCKS_DIFFER, format_time
 from services.feeds.hosts import Cooling, HostStates, host_of
 from services.feeds.leases import is_leased
 from services.feeds.news_apis import EnabledApi
 from services.feeds.outcome import record_of
+from services.feeds.schedule import LONGEST_BACKOFF
 from services.logs import log_event
 from services.ports import Document, Query, Queues, Store, Where, query_all
 from services.runs import rules
@@ -186,7 +188,7 @@ class Claims:
         if int(now.timestamp()) // TICK_SECONDS % ticks:
             return []
         await self._make_feeds_of_apis(now)
-        due = await self._claimable(now, Where("next_fetch_time", "le", format_time(now)), most_pages=SCANNED_PAGES)
+        due = await self._due(now)
         if not due:
             return []
         runs = await self._open(now)
@@ -243,8 +245,22 @@ class Claims:
         await self._engine.accept_all([_run(message, now)])
         return message
 
+    async def _due(self, now: datetime) -> list[FeedDocument]:
+        """The feeds that are due, and those that were fetched by a clock that was ahead, whose times of the next fetch
+        are wrong. These are known by their last success; if all their fetches failed, by a next fetch that is further
+        away than a failure leads to, and a last fetch in the future."""
+        ahead = format_time(now + CLOCKS_DIFFER)
+        far = Where("next_fetch_time", "gt", format_time(now + LONGEST_BACKOFF))
+        due, succeeded, failed = await asyncio.gather(
+            self._claimable(now, Where("next_fetch_time", "le", format_time(now)), most_pages=SCANNED_PAGES),
+            self._claimable(now, Where("last_successful_fetch", "gt", ahead), most_pages=1),
+            self._claimable(now, Where("consecutive_errors", "ge", 1), far, most_pages=1),
+        )
+        failed = [each for each in failed if (each.get("last_fetch_time") or "") > ahead]
+        return list({each["feed_id"]: each for each in (*due, *succeeded, *failed)}.values())
+
     async def _open(self, now: datetime) -> list[IngestionBatch]:
-        runs = await self._engine.open_since(INGEST_FEEDS, now - CLAIM)
+        runs = await self._engine.open_within(INGEST_FEEDS, CLAIM, now)
         return [run for run in runs if isinstance(run, IngestionBatch)]
 
     async def _claimable(self, now: datetime, *where: Where, most_pages: int = sys.maxsize) -> list[FeedDocument]:

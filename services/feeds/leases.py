@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from models.errors import ChangedMeanwhile
 from models.feed import Feed, FeedAttemptDocument, FeedDocument
-from models.values import format_time, parse_time
+from models.values import format_time, is_ahead, is_over, parse_time
 from services.logs import log_event
 from services.ports import Clock, Document, Operation, Replace, Store, Upsert
 from services.store.containers import FEEDS
@@ -164,15 +164,20 @@ def log_skipped(feed_id: str, reason: str) -> None:
 
 def is_leased(feed: FeedDocument, now: datetime) -> bool:
     """Whether an attempt has the lease. A claim without an attempt is one of an earlier version, and counts no more."""
-    return bool(feed.get("current_attempt")) and (feed.get("claimed_until") or "") > format_time(now)
+    until = feed.get("claimed_until")
+    return bool(feed.get("current_attempt") and until) and not is_over(parse_time(until), now, WORK_LEASE)
 
 
 def interrupted_attempts(feed: FeedDocument, now: datetime) -> list[FeedAttemptDocument]:
-    """The attempts that began and never saved the feed, except those that were counted and began long ago."""
-    oldest = format_time(now - INTERRUPTED_KEPT)
+    """The attempts that began and never saved the feed, except those that were counted and began long ago, or by a
+    clock that was ahead."""
     current = feed.get("current_attempt")
     found = [*feed.get("interrupted_attempts", ()), *([current] if current else [])]
-    return [each for each in found if each.get("counted") is None or each["started_at"] > oldest][-MOST_INTERRUPTED:]
+    return [each for each in found if each.get("counted") is None or _may_run(each, now)][-MOST_INTERRUPTED:]
+
+
+def _may_run(attempt: FeedAttemptDocument, now: datetime) -> bool:
+    return not is_over(parse_time(attempt["started_at"]) + INTERRUPTED_KEPT, now, INTERRUPTED_KEPT)
 
 
 def _begun(feed: FeedDocument, run_id: str, attempt_no: int, task_name: str, now: datetime) -> Lease:
@@ -203,10 +208,12 @@ def _leased(lease: Lease, now: datetime) -> FeedDocument:
 
 
 def _after_earlier_attempts(feed: FeedDocument, now: datetime) -> datetime:
-    """`now`, or a second after the latest time that an earlier attempt has recorded."""
+    """`now`, or a second after the latest time that an earlier attempt has recorded. Times of a clock that was ahead
+    do not count: the feed would be due by that clock again."""
     current = feed.get("current_attempt")
     recorded = (feed.get("last_fetch_time"), current["started_at"] if current else None)
-    return max([now, *(parse_time(each) + timedelta(seconds=1) for each in recorded if each is not None)])
+    times = [parse_time(each) for each in recorded if each is not None]
+    return max([now, *(each + timedelta(seconds=1) for each in times if not is_ahead(each, now))])
 
 
 def _released(feed: FeedDocument, now: datetime) -> FeedDocument:

@@ -25,6 +25,8 @@ PRICE_SCALE = 256.0
 budget."""
 JITTER = 0.1
 """The most by which chance changes a wait, as a share of the wait."""
+LONGEST_BACKOFF = timedelta(minutes=60) * (1 + JITTER)
+"""The latest next fetch after errors, unless the server asks for more."""
 LEAST_STEP, MOST_STEP = 0.5, 2.0
 LEAST_FACTOR, MOST_FACTOR = 1 / 64, 64.0
 

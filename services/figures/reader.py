@@ -118,7 +118,7 @@ class RecentAggregates:
 
     def _is_servable(self, entry: SentimentCacheEntry, now: datetime) -> bool:
         is_current = entry.generation == self._generations.known(entry.tool_id) and not self._is_outdated(entry)
-        return is_current and not entry.is_stale(now) and not entry.counts_too_many(now)
+        return is_current and not entry.is_stale(now) and not entry.counts_too_many(now) and not entry.is_ahead(now)
 
 
 class Reader:
@@ -232,13 +232,13 @@ class Reader:
     async def _found(
         self, tool: Tool, period: Period, now: datetime, document: Document | None, generation: Document | None
     ) -> Found:
-        """The stored entry if it can be read, is of the tool's generation, and counts no mention that has left its
-        window; else a computed one."""
+        """The stored entry if it can be read, is of the tool's generation and of a window that has ended, and counts no
+        mention that has left its window; else a computed one."""
         state: State
         self._generations.learn(tool.tool_id, generation)
         entry = readable(document, SentimentCacheEntry.from_document)
         known = self._generations.known(tool.tool_id)
-        if entry is None or entry.generation != known or entry.counts_too_many(now):
+        if entry is None or entry.generation != known or entry.counts_too_many(now) or entry.is_ahead(now):
             computing = self._computing.get(tool.tool_id) or self._begin_computing(tool)
             entry, state = (await asyncio.shield(computing))[period], "MISS"
         else:

@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import groupby, islice
 from typing import Any, cast
 
@@ -20,7 +20,7 @@ from models.cache import window_end
 from models.errors import ChangedMeanwhile
 from models.timeline import DirtyHourDocument, HourDocument, Timeline, TimelineDocument, WindowsDocument, WindowTables
 from models.tool import Tool
-from models.values import format_time, hour_key, hour_start
+from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
 from services import deadline
 from services.figures.counts import KEPT, CountsWrite, ToolCounts, Windows, edges_of
 from services.logs import log_event
@@ -38,6 +38,7 @@ _PAGE = 1000
 _QUERIES_AT_ONCE = 16
 _HOURS_AT_ONCE = 500
 _HOUR = timedelta(hours=1)
+_NO_END = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 @dataclass(slots=True)
@@ -118,6 +119,10 @@ class Recount:
         outdated: list[ToolCounts] = []
         for tool_id, document in zip(tool_ids, stored, strict=True):
             of_tool = dirty_hours.get(tool_id, ())
+            if document is not None and is_ahead(parse_time(document["updated_at"]), recounted.now):
+                # That clock has dropped hours as too old, and has not seen mentions that it took to be expired.
+                outdated.append(await self._all_hours(tool_id, recounted.now))
+                continue
             windows = None if of_tool else Windows.stored(document, edges_of(window_end(recounted.now)))
             if windows is not None:
                 recounted.windows[tool_id] = windows
@@ -178,8 +183,8 @@ class Recount:
 
     async def _count(self, some: Sequence[ToolCounts], recounted: Recounted) -> None:
         """Counts the mentions of the tools' hours. Hours that several tools have in common take one query for all."""
-        # All hours end after `now`: a worker whose clock is ahead may have stored later mentions.
-        all_hours = hour_start(hour_key(recounted.now - KEPT)), recounted.now + KEPT
+        # All hours go on after `now`: this clock may be behind, by any time.
+        all_hours = hour_start(hour_key(recounted.now - KEPT)), _NO_END
         by_span: dict[tuple[datetime, datetime], dict[str, ToolCounts]] = {}
         for counts in some:
             for span in spans(counts.hours) if counts.all_tables is None else [all_hours]:
@@ -243,12 +248,16 @@ def portions(counts: Sequence[ToolCounts]) -> Iterable[list[ToolCounts]]:
     """The tools that are counted together: a month of dirty hours of all tools would not fit into memory."""
     some: list[ToolCounts] = []
     for each in counts:
-        if some and sum(len(other.hours) for other in some) + len(each.hours) > _HOURS_AT_ONCE:
+        if some and sum(map(_hours_of, some)) + _hours_of(each) > _HOURS_AT_ONCE:
             yield some
             some = []
         some.append(each)
     if some:
         yield some
+
+
+def _hours_of(counts: ToolCounts) -> int:
+    return len(counts.hours) + len(counts.all_tables or ())
 
 
 def spans(hours: Sequence[str]) -> list[tuple[datetime, datetime]]:

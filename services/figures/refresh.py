@@ -270,7 +270,7 @@ def can_stay(document: Document | None, entry: SentimentCacheEntry, now: datetim
     recounted since, the stored entry is replaced in any case: its figures may be wrong for its own, older window.
     """
     stored = readable(document, SentimentCacheEntry.from_document)
-    if stored is None:
+    if stored is None or stored.is_ahead(now):
         return False
     compared = ("generation", "recounts", *_FIGURES)
     is_same = all(getattr(stored, name) == getattr(entry, name) for name in compared)

@@ -17,15 +17,15 @@ import logging
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Self
 
 from models.cache import AnnouncedRefresh, announced_id
 from models.errors import InvalidInput
-from models.values import unix_seconds
+from models.values import is_over, unix_seconds
 from services.logs import log_event
-from services.mentions.dirty_hours import tools_dirty_since, tools_with_dirty_hours, tools_with_dirty_hours_among
-from services.ports import Clock, Delete, Queues, Store
+from services.mentions.dirty_hours import tools_dirty_for, tools_with_dirty_hours, tools_with_dirty_hours_among
+from services.ports import Clock, Delete, Document, Queues, Store
 from services.store.containers import SENTIMENT_CACHE
 from services.topology import REFRESH_TOOLS
 
@@ -86,6 +86,12 @@ def next_delay(refresh_seconds: float) -> float:
     return min(max(DELAY_SECONDS, WAITING_SHARE * refresh_seconds), LONGEST_DELAY_SECONDS)
 
 
+def is_announced(marker: Document | None, now: datetime) -> bool:
+    """Whether the tool with this marker is announced. A marker that ends later than any does is of a wrong clock."""
+    until = None if marker is None else marker.get("ttl_timestamp")
+    return until is not None and not is_over(datetime.fromtimestamp(until, UTC), now, FAILED_FOR)
+
+
 class RefreshAnnouncer:
     """`seconds` measures how long it takes to send a message and to create its marker."""
 
@@ -105,7 +111,8 @@ class RefreshAnnouncer:
         for batch in batches_of(sorted(set(tool_ids))):
             keys = [(tool_id, announced_id(tool_id)) for tool_id in batch]
             markers = await self._store.read_many(SENTIMENT_CACHE.name, keys)
-            unannounced += [tool_id for tool_id, marker in zip(batch, markers, strict=True) if marker is None]
+            now = self._clock()
+            unannounced += [each for each, marker in zip(batch, markers, strict=True) if not is_announced(marker, now)]
         await self._send_and_mark(unannounced, DELAY_SECONDS)
         if tool_ids:
             coalesced = len(set(tool_ids)) - len(unannounced)
@@ -115,7 +122,7 @@ class RefreshAnnouncer:
     async def announce_overdue(self) -> list[str]:
         """Announces the tools with hours that have been dirty for OVERDUE: their message was lost, or is hidden since
         the worker that received it died."""
-        return await self.announce(await tools_dirty_since(self._store, self._clock() - OVERDUE))
+        return await self.announce(await tools_dirty_for(self._store, OVERDUE, self._clock()))
 
     async def announce_all(self) -> list[str]:
         """Announces all tools with dirty hours, whatever their markers say: for a worker that starts, as the one before

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import cast
 
 from models.timeline import DirtyHour, DirtyHourDocument
-from models.values import format_time, hour_key, parse_time
+from models.values import hour_key, is_over, parse_time
 from services.ports import Operation, Query, Store, Upsert, Where, query_all
 from services.store.containers import CATALOG
 
@@ -49,13 +49,15 @@ async def tools_with_dirty_hours(store: Store) -> list[str]:
     return list(dict.fromkeys(each["pk"] for each in await _read(store, Query(order="by_dirty_hour", limit=_PAGE))))
 
 
-async def tools_dirty_since(store: Store, since: datetime) -> list[str]:
-    """The ids of tools with hours that were marked dirty last at or before `since`. Looks at the OVERDUE_LOOKED_AT
-    oldest dirty hours only: during a first import there are very many, and most have just been marked."""
+async def tools_dirty_for(store: Store, span: timedelta, now: datetime) -> list[str]:
+    """The ids of tools with hours that were marked dirty last at least so long ago, or by a clock that was ahead. Looks
+    at the OVERDUE_LOOKED_AT oldest dirty hours only: during a first import there are very many, and most have just been
+    marked."""
     query = Query(order="by_dirty_hour", limit=_PAGE, may_be_stale=True)
     hours = await query_all(store, CATALOG.name, query, OVERDUE_LOOKED_AT // _PAGE)
-    until = format_time(since)
-    return list(dict.fromkeys(each["pk"] for each in hours if each["updated_at"] <= until))
+    return list(
+        dict.fromkeys(each["pk"] for each in hours if is_over(parse_time(each["updated_at"]) + span, now, span))
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,8 @@ from services.figures.counters import Counters
 from services.figures.entries import Generations
 from services.figures.metadata import ENTRIES, count_entries, last_refreshes
 from services.mentions.dirty_hours import dirty_tools
-from services.operations.health import CacheState, Check, judge_cache
+from services.operations.check import Check
+from services.operations.health import CacheState, judge_cache
 from services.ports import Clock, Document, Query, Store, Where, readable
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 from services.tools.catalog import Catalog
@@ -97,6 +98,7 @@ class CacheHealth:
         """CacheMetadata of the last successful refresh, its fields null before the first, with the counts and entries
         of now."""
         now = self._clock()
+        self._started = min(self._started, now)
         await self._counters.flush()
         counted = await self._counters.last_24_hours()
         metadata, last = await last_refreshes(self._store)

@@ -8,26 +8,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any
 
 from models.cache import CacheMetadata, LastRefresh
 from models.errors import ToolpulseError
 from models.feed import Feed
 from models.operations import Heartbeat
-from models.values import format_time, parse_time
+from models.values import CLOCKS_DIFFER, format_time, is_ahead, parse_time
 from services.articles.backlog import Backlog, BacklogReader
 from services.feeds.claims import names_taken
 from services.figures.metadata import last_refreshes
 from services.mentions.dirty_hours import DirtyTools, dirty_tools
+from services.operations.check import Check, Status
+from services.operations.clock_health import judge_clock
 from services.operations.heartbeats import STORED_AT_LEAST_EVERY, Heartbeats
 from services.operations.traffic import Load, StoreTraffic
-from services.ports import Clock, Query, QueueDepth, Queues, Store, Where
+from services.ports import Clock, Document, Query, QueueDepth, Queues, Store, Where
 from services.store.containers import FEEDS
 from services.topology import ANALYZE_ARTICLES, QUEUES, REFRESH_TOOLS, TIMERS, Timer
 
-Status = Literal["healthy", "degraded", "unhealthy"]
 _WORST: tuple[Status, ...] = ("healthy", "degraded", "unhealthy")
 
 REPORT_SHARED_SECONDS = 1.0
@@ -38,6 +39,8 @@ FIRST_RUNS_WITHIN = timedelta(minutes=15)
 FETCH_OVERDUE = timedelta(hours=1)
 REFRESH_OVERDUE = timedelta(minutes=30)
 BACKLOG_OVERDUE = timedelta(minutes=2)
+SILENT = timedelta(days=1)
+"""An enabled feed without a success for so long is silent: after so many failures, feeds are disabled sooner."""
 REFUSED_AT_LEAST = 10
 REFUSED_SHARE = 0.01
 
@@ -47,24 +50,14 @@ _FAILING = Where("consecutive_errors", "ge", 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """The result of one check: a status, the reason as text, and figures."""
-
-    status: Status
-    detail: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-    def shown(self) -> dict[str, Any]:
-        return {"status": self.status, "detail": self.detail, **self.facts}
-
-
-@dataclass(frozen=True, slots=True)
 class FeedCounts:
-    """`active` feeds are fetched when due; the last fetch of the `failing` of these failed."""
+    """`active` feeds are fetched when due; the last fetch of the `failing` of these failed, and the last success of the
+    `silent` of these is longer ago than SILENT."""
 
     stored: int
     active: int
     failing: int
+    silent: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +87,8 @@ class HealthReport:
 
 
 def judge_timers(timers: Sequence[Timer], beats: Mapping[str, Heartbeat], started: datetime, now: datetime) -> Check:
-    """Unhealthy if a timer has not run in time. A worker that just started gives overdue timers a minute to run."""
+    """Unhealthy if a timer has not run in time, or only by a clock that was ahead. A worker that just started gives
+    overdue timers a minute to run."""
     silent: list[str] = []
     waiting: list[str] = []
     failing: list[str] = []
@@ -103,7 +97,7 @@ def judge_timers(timers: Sequence[Timer], beats: Mapping[str, Heartbeat], starte
         patience = 2 * timer.every + STORED_AT_LEAST_EVERY
         if beat is None:
             (waiting if now - started < FIRST_RUNS_WITHIN else silent).append(timer.name)
-        elif now - beat.last_beat_at > patience:
+        elif now - beat.last_beat_at > patience or is_ahead(beat.last_beat_at, now):
             (waiting if now - started < JUST_STARTED else silent).append(timer.name)
         elif beat.is_failing:
             failing.append(timer.name)
@@ -132,13 +126,15 @@ def judge_queues(depths: Sequence[QueueDepth]) -> Check:
 
 
 def judge_feeds(feeds: FeedCounts, sources_off: Sequence[str], taken: Sequence[str]) -> Check:
-    """Degraded if there are feeds, and none is enabled or all fail; or if a news API that has a token cannot be polled,
-    because its name is the id of another feed."""
+    """Degraded if there are feeds, and none is enabled or all fail; if feeds are silent; or if a news API that has a
+    token cannot be polled, because its name is the id of another feed."""
     details = []
     if feeds.stored and not feeds.active:
         details.append(f"none of {feeds.stored} feeds is enabled: see disabled_reason in GET feeds")
     elif feeds.active and feeds.failing >= feeds.active:
         details.append(f"the last fetch of all {feeds.active} feeds failed: see error_message in GET feeds")
+    if feeds.silent:
+        details.append(f"{feeds.silent} enabled feeds had no success for a day: see last_successful_fetch in GET feeds")
     if taken:
         details.append(f"not polled, as another feed has their id: {', '.join(taken)}")
     is_well = not details
@@ -146,7 +142,7 @@ def judge_feeds(feeds: FeedCounts, sources_off: Sequence[str], taken: Sequence[s
         details.append("feeds that are fetched when due" if feeds.stored else "no feeds yet: add one with POST feeds")
     if sources_off:
         details.insert(1, f"off, as they have no token: {', '.join(sources_off)}")
-    facts = {"count": feeds.active, "failing": feeds.failing, "sources_off": list(sources_off)}
+    facts = {"count": feeds.active, "failing": feeds.failing, "silent": feeds.silent, "sources_off": list(sources_off)}
     return Check("healthy" if is_well else "degraded", "; ".join(details), facts)
 
 
@@ -193,6 +189,8 @@ def judge_cache(state: CacheState, started: datetime, now: datetime) -> Check:
     """Degraded if the last refresh failed, if none has succeeded for too long, or if a tool has waited for too long to
     be recounted."""
     refreshed = state.metadata.last_refresh_at if state.metadata else None
+    if refreshed is not None and is_ahead(refreshed, now):
+        refreshed = None
     facts = {
         "last_refresh": format_time(refreshed) if refreshed else None,
         "last_refresh_status": state.last.status if state.last else None,
@@ -271,12 +269,14 @@ class Health:
         checks: dict[str, Callable[[], Awaitable[Check]]] = {
             "database": self._database,
             "scheduler": self._scheduler,
+            "clock": self._clock_jumps,
             "feeds_active": self._feeds_active,
             "last_successful_fetch": self._last_successful_fetch,
             "queues": self._queue_depths,
             "analysis": self._analysis,
             "cache": self._cache,
         }
+        self._started = min(self._started, self._clock())  # else a clock that was ahead would excuse what is overdue
         results = await asyncio.gather(*(_checked(check) for check in checks.values()))
         return HealthReport(dict(zip(checks, results, strict=True)), self._version, self._clock())
 
@@ -287,6 +287,10 @@ class Health:
     async def _scheduler(self) -> Check:
         beats = await self._heartbeats.list([timer.name for timer in TIMERS])
         return judge_timers(TIMERS, beats, self._started, self._clock())
+
+    async def _clock_jumps(self) -> Check:
+        beats = await self._heartbeats.list([timer.name for timer in TIMERS])
+        return judge_clock(beats, await self._last_success(), self._clock())
 
     async def _feeds_active(self) -> Check:
         names = (*self._sources_on, *self._sources_off)
@@ -299,7 +303,12 @@ class Health:
         stored = enabled or await self._store.count(FEEDS.name, _FEEDS, may_be_stale=True) - len(off)
         failing = await self._store.count(FEEDS.name, (_ENABLED, _FAILING), may_be_stale=True)
         failing -= sum(each["enabled"] and bool(each.get("consecutive_errors")) for each in off)
-        return judge_feeds(FeedCounts(stored, enabled, failing), self._sources_off, taken)
+        silent = 0
+        if self._clock() - self._started >= FIRST_RUNS_WITHIN:
+            long_ago = Where("last_successful_fetch", "lt", format_time(self._clock() - SILENT))
+            silent = await self._store.count(FEEDS.name, (_ENABLED, long_ago), may_be_stale=True)
+            silent -= sum(each["enabled"] and is_silent(each, self._clock()) for each in off)
+        return judge_feeds(FeedCounts(stored, enabled, failing, silent), self._sources_off, taken)
 
     async def _last_successful_fetch(self) -> Check:
         active = await self._store.query(
@@ -311,11 +320,13 @@ class Health:
                 FEEDS.name, Query(_FEEDS, limit=1 + len(self._sources_off), may_be_stale=True)
             )
             return judge_no_active_feed(any(each.get("kind") not in self._sources_off for each in stored.items))
-        latest = await self._store.query(
-            FEEDS.name, Query(order="by_last_success", reverse=True, limit=1, may_be_stale=True)
-        )
-        success = parse_time(latest.items[0]["last_successful_fetch"]) if latest.items else None
-        return judge_last_fetch(success, self._started, self._clock())
+        until = Where("last_successful_fetch", "le", format_time(self._clock() + CLOCKS_DIFFER))
+        return judge_last_fetch(await self._last_success(until), self._started, self._clock())
+
+    async def _last_success(self, *where: Where) -> datetime | None:
+        query = Query(where, order="by_last_success", reverse=True, limit=1, may_be_stale=True)
+        latest = (await self._store.query(FEEDS.name, query)).items
+        return parse_time(latest[0]["last_successful_fetch"]) if latest else None
 
     async def _analysis(self) -> Check:
         return judge_backlog(await self._backlog.counted(BACKLOG_SECONDS), self._started, self._clock())
@@ -327,6 +338,11 @@ class Health:
         metadata, last = await last_refreshes(self._store)
         state = CacheState(metadata, last, await dirty_tools(self._store))
         return judge_cache(state, self._started, self._clock())
+
+
+def is_silent(feed: Document, now: datetime) -> bool:
+    success = feed.get("last_successful_fetch")
+    return success is not None and parse_time(success) < now - SILENT
 
 
 async def _checked(check: Callable[[], Awaitable[Check]]) -> Check:

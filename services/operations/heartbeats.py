@@ -1,7 +1,7 @@
 """Records in the store when each timer ran, so that every instance can read it.
 
 A timer that runs every 30 seconds does not write every 30 seconds: a heartbeat is stored when the last one that this
-process stored is five minutes old, or when the outcome has changed.
+process stored is five minutes old or, by a clock that was set back, in the future, or when the outcome has changed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Heartbeats:
         """
         now, succeeded = self._clock(), error is None
         last = self._stored.get(timer)
-        if last and last[1] == succeeded and now - last[0] < STORED_AT_LEAST_EVERY:
+        if last and last[1] == succeeded and timedelta(0) <= now - last[0] < STORED_AT_LEAST_EVERY:
             return
         try:
             document = await self._store.read(CATALOG.name, Heartbeat.PARTITION, timer)

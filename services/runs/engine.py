@@ -17,7 +17,7 @@ from typing import Any
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
 from models.run import Attempt, JobRun, read_run
-from models.values import format_time
+from models.values import CLOCKS_DIFFER, format_time, is_ahead, is_over
 from services.ports import (
     Clock,
     Create,
@@ -265,16 +265,19 @@ class RunEngine:
     async def overdue(
         self, workflows: Sequence[str], now: datetime, *, stuck_after: timedelta = STUCK_AFTER
     ) -> list[JobRun]:
-        """The runs whose message was lost or whose worker died, the oldest first."""
-        where = (
-            Where("workflow_name", "in", tuple(workflows)),
-            Where("status", "in", ("QUEUED", "RUNNING")),
-            Where("started_at", "ge", format_time(now - LOOKED_BACK)),
-            Where("started_at", "le", format_time(now - LOST_AFTER)),
+        """The runs whose message was lost or whose worker died, the oldest first; then those of a clock that was
+        ahead."""
+        open_runs = Where("workflow_name", "in", tuple(workflows)), Where("status", "in", ("QUEUED", "RUNNING"))
+        since, until = format_time(now - LOOKED_BACK), format_time(now - LOST_AFTER)
+        spans = (
+            (Where("started_at", "ge", since), Where("started_at", "le", until)),
+            (Where("started_at", "gt", format_time(now + CLOCKS_DIFFER)),),
         )
-        page = await self._store.query(RUNS.name, Query(where, order="by_start", limit=_MOST_OVERDUE))
-        runs = listed(page, read_run, "run_id").items
-        return [run for run in runs if run.status == "QUEUED" or run.updated_at <= now - stuck_after]
+        found: list[JobRun] = []
+        for span in spans:
+            query = Query((*open_runs, *span), order="by_start", limit=_MOST_OVERDUE)
+            found += listed(await self._store.query(RUNS.name, query), read_run, "run_id").items
+        return [run for run in found if run.status == "QUEUED" or not was_written_within(stuck_after, run, now)]
 
     async def may_send_again(
         self, runs: Iterable[JobRun], now: datetime, oldest_waiting: datetime | None
@@ -290,7 +293,7 @@ class RunEngine:
             since = min(since, oldest_waiting - SENT_WITHIN)
         chosen = []
         for run in runs:
-            if run.updated_at > since:
+            if run.updated_at > since and not is_ahead(run.updated_at, now):
                 continue
             try:
                 chosen.append(await self.save(run.changed(now)))
@@ -298,16 +301,16 @@ class RunEngine:
                 continue
         return chosen
 
-    async def open_since(self, workflow: str, since: datetime) -> list[JobRun]:
-        """The runs that are not over and were written later than that."""
+    async def open_within(self, workflow: str, span: timedelta, now: datetime) -> list[JobRun]:
+        """The runs that are not over and were written within this time. A run of a clock that was ahead is none."""
         where = (
             Where("workflow_name", "eq", workflow),
             Where("status", "in", ("QUEUED", "RUNNING")),
-            Where("started_at", "ge", format_time(since - LONGEST_RUN)),
+            Where("started_at", "ge", format_time(now - span - LONGEST_RUN)),
         )
         documents = await query_all(self._store, RUNS.name, Query(where, order="by_start", limit=_PAGE))
         runs = listed_documents(documents, read_run, "run_id").items
-        return [run for run in runs if run.updated_at > since]
+        return [run for run in runs if was_written_within(span, run, now)]
 
     async def _create(self, run: JobRun) -> JobRun:
         return read_run(await self._store.create(RUNS.name, run.to_document()))
@@ -328,6 +331,10 @@ class RunEngine:
             return before
         etag, *_ = await self._store.batch(RUNS.name, run.run_id, _replacing([after, *died]))
         return after.with_etag(etag)
+
+
+def was_written_within(span: timedelta, run: JobRun, now: datetime) -> bool:
+    return not is_over(run.updated_at + span, now, span)
 
 
 def _replacing(documents: Iterable[JobRun | Attempt]) -> list[Operation]:

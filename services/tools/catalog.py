@@ -247,4 +247,4 @@ class Watchlist:
         return tuple(sorted({ticker for tool in detector.tools.values() for ticker in tool.tickers}))
 
     def _is_current(self, built: _Built, version: str | None) -> bool:
-        return built.version == version and self._clock() - built.since < REBUILT_AFTER
+        return built.version == version and timedelta(0) <= self._clock() - built.since < REBUILT_AFTER

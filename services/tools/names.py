@@ -13,6 +13,7 @@ from typing import Literal
 
 from models.errors import ChangedMeanwhile, Conflict
 from models.tool import Tool, ToolName, name_key, normalize_name
+from models.values import is_over
 from services.ports import Clock, Store
 from services.store.containers import CATALOG
 
@@ -71,7 +72,7 @@ class NameClaims:
 
     def _require_abandoned(self, claim: ToolName) -> None:
         """Raises Conflict while the writer of an unused claim may still use it."""
-        if self._clock() - claim.updated_at < ABANDONED_AFTER:
+        if not is_over(claim.updated_at + ABANDONED_AFTER, self._clock(), ABANDONED_AFTER):
             raise Conflict(f"name: {claim.name_raw!r} is being given to tool {claim.tool_id} just now: try again soon")
 
     async def move(self, name: str, kind: Kind, source: str, target: str) -> None:

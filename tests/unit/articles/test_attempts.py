@@ -12,8 +12,8 @@ import pytest
 from models.feed import Feed, FeedAttempt
 from models.observation import attempt_key
 from models.run import Attempt
+from models.values import CLOCKS_DIFFER
 from services.articles.attempts import (
-    CLOCKS_DIFFER,
     AddedArticles,
     added_by,
     attempt_record,

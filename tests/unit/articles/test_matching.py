@@ -206,6 +206,11 @@ def test_an_entry_without_a_date_was_first_seen_when_its_alias_was_created() -> 
     assert found.candidate.published == NOW - timedelta(days=2)
     (later,) = matches_of([each], alias(each, age=timedelta(days=-2)), source(), NOW)
     assert later.candidate.published == NOW
+    early = candidate(published=NOW + timedelta(days=3))
+    (still_early,) = matches_of([early], alias(early, age=timedelta(days=1)), source(), NOW)
+    assert still_early.candidate.published == NOW - timedelta(days=1)
+    (right,) = matches_of([early], alias(early, age=timedelta(days=-4)), source(), NOW)
+    assert (right.candidate.published, right.candidate.flag) == (NOW + timedelta(days=3), None)
     dated = candidate()
     (as_it_is,) = matches_of([dated], alias(dated, age=timedelta(days=2)), source(), NOW)
     assert as_it_is.candidate is dated

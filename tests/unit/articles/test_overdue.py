@@ -48,6 +48,8 @@ def last(announced: timedelta, due_until: timedelta) -> OverdueAnnouncement:
         (HOUR, last(HOUR, HOUR + MINUTE), (HOUR + MINUTE, HOUR + 30 * SECOND)),
         (HOUR, last(HOUR + 30 * SECOND, 2 * HOUR), (None, HOUR + 30 * SECOND)),
         (HOUR, last(MINUTE, 2 * MINUTE), None),
+        (None, last(-MINUTE, -MINUTE), None),
+        (None, last(-MINUTE - SECOND, -MINUTE), (None, MINUTE)),
     ],
 )
 def test_overdue_is_what_is_due_for_a_minute_and_longer_than_every_message_waits(
@@ -99,3 +101,16 @@ async def test_a_run_without_an_end_is_closed_after_a_quarter_of_an_hour(
         assert run is not None
         ends.append((run.status, run.errors))
     assert ends == [("QUEUED", ()), ("FAILED", ("its message was lost or given up; its feeds are claimed anew",))]
+
+
+async def test_articles_of_a_clock_that_was_ahead_are_announced_once(store: SqliteStore, put: Put) -> None:
+    ahead, near = due(1, -MINUTE - SECOND), due(2, -MINUTE)
+    await put(ahead, near)
+    announced: list[str] = []
+
+    async def announce(source_ids: Iterable[str]) -> None:
+        announced.extend(source_ids)
+
+    overdue = OverdueArticles(store, MemoryQueues(), announce)
+    assert (await overdue.announce(NOW), await overdue.announce(NOW)) == (1, 0)
+    assert announced == [ahead.source_id]

@@ -162,6 +162,8 @@ async def test_a_message_that_was_sent_twice_makes_an_attempt_with_a_number_of_i
         ({}, NOW),
         ({"last_fetch_time": NOW - MINUTE}, NOW),
         ({"last_fetch_time": NOW + MINUTE}, NOW + MINUTE + SECOND),
+        ({"last_fetch_time": NOW + MINUTE + SECOND}, NOW),
+        ({"current_attempt": attempt(started_at=NOW + MINUTE + SECOND)}, NOW),
         ({"current_attempt": attempt(started_at=NOW)}, NOW + SECOND),
         ({"current_attempt": attempt(started_at=NOW), "last_fetch_time": NOW + MINUTE}, NOW + MINUTE + SECOND),
     ],
@@ -222,6 +224,21 @@ def test_interrupted_attempts_are_kept_until_they_are_counted_and_an_hour_old() 
     )
     assert [each["attempt_no"] for each in interrupted_attempts(found, NOW)] == [1, 2, 4]
     assert timedelta(hours=1) == INTERRUPTED_KEPT
+
+
+def test_an_interrupted_attempt_of_a_clock_that_was_ahead_is_kept_until_it_is_counted() -> None:
+    times = [NOW + MINUTE, NOW + MINUTE + SECOND]
+    counted = [attempt(number, started_at=at, counted=0) for number, at in enumerate(times, 1)]
+    found = feed_document(interrupted_attempts=(*counted, attempt(3, started_at=times[1])))
+    assert [each["attempt_no"] for each in interrupted_attempts(found, NOW)] == [1, 3]
+
+
+def test_a_lease_that_ends_later_than_any_worker_sets_it_does_not_count() -> None:
+    found = [
+        feed_document(claim_id="run", claimed_until=NOW + WORK_LEASE + ahead, current_attempt=attempt())
+        for ahead in (MINUTE, MINUTE + SECOND)
+    ]
+    assert [is_leased(each, NOW) for each in found] == [True, False]
 
 
 def test_the_twenty_newest_interrupted_attempts_are_kept() -> None:

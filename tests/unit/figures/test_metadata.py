@@ -78,3 +78,16 @@ async def test_the_duration_is_from_the_start_of_the_refresh_to_the_end_of_its_l
     assert found is not None
     assert (found.last_refresh_duration_ms, found.last_refresh_at) == (2000, NOW + timedelta(seconds=2))
     await counters.close()
+
+
+async def test_a_refresh_of_a_clock_that_was_ahead_is_replaced(store: SqliteStore) -> None:
+    counters = Counters(store, lambda: NOW)
+    metadata = Metadata(store, counters)
+    ahead = NOW + timedelta(days=31)
+    await metadata.refresh_ended(run("ahead", ahead), [batch(1, ahead)], "SUCCEEDED", [], ahead)
+    await metadata.refresh_ended(run("right"), [batch(1)], "SUCCEEDED", [], NOW)
+    found, last = await last_refreshes(store)
+    assert found is not None
+    assert last is not None
+    assert (found.last_refresh_run_id, last.run_id) == ("right", "right")
+    await counters.close()

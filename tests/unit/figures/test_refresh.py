@@ -40,6 +40,8 @@ def test_an_entry_is_written_again_at_the_age_of_fourteen_minutes() -> None:
     assert timedelta(minutes=14) == REWRITTEN_AT
     assert can_stay(_stored(timedelta(minutes=13, seconds=59)), _entry(), NOW)
     assert not can_stay(_stored(timedelta(minutes=14)), _entry(), NOW)
+    assert can_stay(_stored(timedelta(minutes=-1)), _entry(), NOW)
+    assert not can_stay(_stored(timedelta(minutes=-1, seconds=-1)), _entry(), NOW)
 
 
 def test_an_entry_that_is_not_written_stays_fresh_until_a_minute_after_the_next_refresh() -> None:

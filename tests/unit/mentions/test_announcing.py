@@ -170,3 +170,18 @@ async def test_a_queue_that_does_not_answer_leaves_no_marker(
     with pytest.raises(Unavailable):
         await announcer.announce(["a"])
     assert not await _is_marked(store, "a")
+
+
+async def test_a_marker_that_ends_later_than_any_does_not_count(announcer: RefreshAnnouncer, watch: Watch) -> None:
+    watch.advance(days=1)
+    await announcer.failed(["a"])
+    watch.advance(days=-1)
+    assert await announcer.announce(["a"]) == ["a"]
+
+
+async def test_hours_that_were_marked_by_a_clock_that_was_ahead_are_overdue(
+    store: SqliteStore, announcer: RefreshAnnouncer, watch: Watch
+) -> None:
+    await mark_dirty(store, "near", [NOON], watch.now + timedelta(minutes=1))
+    await mark_dirty(store, "ahead", [NOON], watch.now + timedelta(minutes=1, seconds=1))
+    assert await announcer.announce_overdue() == ["ahead"]

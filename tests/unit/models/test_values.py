@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from models.values import (
+    CLOCKS_DIFFER,
     LONGEST_ID,
     Amount,
     Flag,
@@ -18,6 +19,8 @@ from models.values import (
     Share,
     UnixSeconds,
     Value,
+    is_ahead,
+    is_over,
     parse_time,
 )
 
@@ -76,3 +79,18 @@ def test_a_value_is_frozen_finite_and_keeps_unknown_fields() -> None:
     for wrong in (float("inf"), float("nan")):
         with pytest.raises(ValidationError, match="finite"):
             Sized(size=wrong)
+
+
+def test_a_recorded_time_may_be_ahead_by_as_much_as_clocks_differ() -> None:
+    now = datetime(2026, 2, 21, 20, tzinfo=UTC)
+    assert timedelta(minutes=1) == CLOCKS_DIFFER
+    assert not is_ahead(now + timedelta(minutes=1), now)
+    assert is_ahead(now + timedelta(minutes=1, seconds=1), now)
+
+
+def test_an_end_has_passed_at_its_time_and_if_it_is_further_away_than_any_worker_sets_it() -> None:
+    now, hour, second = datetime(2026, 2, 21, 20, tzinfo=UTC), timedelta(hours=1), timedelta(seconds=1)
+    assert is_over(now, now, hour)
+    assert not is_over(now + second, now, hour)
+    assert not is_over(now + hour + CLOCKS_DIFFER, now, hour)
+    assert is_over(now + hour + CLOCKS_DIFFER + second, now, hour)

@@ -11,15 +11,15 @@ from models.cache import CacheMetadata, LastRefresh
 from models.operations import Heartbeat
 from services.articles.backlog import UNKNOWN, Backlog, BacklogReader
 from services.mentions.dirty_hours import DirtyTools
+from services.operations.check import Check, Status
 from services.operations.health import (
     CHECK_SECONDS,
     REPORT_SHARED_SECONDS,
+    SILENT,
     CacheState,
-    Check,
     FeedCounts,
     Health,
     HealthReport,
-    Status,
     judge_backlog,
     judge_cache,
     judge_feeds,
@@ -37,6 +37,7 @@ from services.store.sqlite import SqliteStore
 from services.topology import TIMERS, Timer
 from tests.builders import NOON, MemoryQueues, Watch
 from tests.documents import feed, last_refresh
+from tests.unit.conftest import Put
 
 LONG_AGO = NOON - timedelta(days=3)
 TIMER = Timer("tick", "0 */5 * * * *", timedelta(minutes=5))
@@ -58,6 +59,8 @@ def beat(minutes_ago: float, error: str | None = None) -> dict[str, Heartbeat]:
         ({}, NOON - timedelta(minutes=14, seconds=59), "healthy"),
         ({}, NOON - timedelta(minutes=15), "unhealthy"),
         (beat(1, error="RuntimeError"), LONG_AGO, "degraded"),
+        (beat(-1), LONG_AGO, "healthy"),
+        (beat(-1 - 1 / 60), LONG_AGO, "unhealthy"),
     ],
 )
 def test_a_timer_that_has_not_run_in_time_is_unhealthy(
@@ -201,7 +204,7 @@ async def test_a_fresh_app_is_healthy_and_reports_every_check_in_the_designed_sh
     shown = report.shown()
     assert shown["status"] == "healthy"
     assert set(shown["checks"]) == {
-        "database", "scheduler", "feeds_active", "last_successful_fetch", "queues", "analysis", "cache",
+        "database", "scheduler", "clock", "feeds_active", "last_successful_fetch", "queues", "analysis", "cache",
     }  # fmt: skip
     assert (shown["version"], shown["timestamp"]) == ("1.2.3", "2026-02-21T12:00:00Z")
 
@@ -219,7 +222,7 @@ def test_a_news_api_that_cannot_become_a_feed_degrades_the_check_of_the_feeds(
     taken: tuple[str, ...], status: Status
 ) -> None:
     check = judge_feeds(FeedCounts(3, 3, 1), ("tiingo",), taken)
-    assert (check.status, check.facts) == (status, {"count": 3, "failing": 1, "sources_off": ["tiingo"]})
+    assert (check.status, check.facts) == (status, {"count": 3, "failing": 1, "silent": 0, "sources_off": ["tiingo"]})
     assert ("not polled, as another feed has their id: finnhub" in check.detail) == bool(taken)
 
 
@@ -403,3 +406,19 @@ async def test_health_needs_the_same_operations_for_ten_feeds_and_a_thousand(sto
     assert operations[0] == operations[1]
     assert units[1] - units[0] < 50, "nothing but the feeds that are counted, at a fraction of a unit each"
     assert units[1] < 150
+
+
+def test_feeds_without_a_success_for_a_day_degrade() -> None:
+    check = judge_feeds(FeedCounts(3, 3, 1, 2), (), ())
+    assert check.status == "degraded"
+    assert check.detail.startswith("2 enabled feeds had no success for a day")
+    assert timedelta(days=1) == SILENT
+
+
+async def test_silent_feeds_are_counted_a_quarter_of_an_hour_after_the_start(store: SqliteStore, put: Put) -> None:
+    silent = {"last_successful_fetch": NOON - SILENT - timedelta(seconds=1)}
+    await put(feed(**silent), feed(feed_id="well", last_successful_fetch=NOON - SILENT))
+    await put(feed(feed_id="off", enabled=False, disabled_reason="by hand", **silent))
+    for started, count in ((NOON - timedelta(minutes=14), 0), (NOON - timedelta(minutes=15), 1)):
+        report = await health_of(store, MemoryQueues(), Watch(), started).report()
+        assert report.checks["feeds_active"].facts["silent"] == count

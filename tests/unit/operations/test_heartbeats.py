@@ -32,3 +32,13 @@ async def test_only_the_named_timers_are_listed(store: SqliteStore, watch: Watch
     await beats.record("tick", watch())
     await beats.record("gone", watch())
     assert set(await beats.list(["tick", "never"])) == {"tick"}
+
+
+async def test_a_clock_that_was_set_back_does_not_keep_a_heartbeat_from_being_stored(
+    store: SqliteStore, watch: Watch
+) -> None:
+    beats = Heartbeats(store, watch)
+    await beats.record("tick", watch())
+    watch.advance(days=-1)
+    await beats.record("tick", watch())
+    assert (await beats.list(["tick"]))["tick"].last_beat_at == watch()

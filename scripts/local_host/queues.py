@@ -12,12 +12,17 @@ import secrets
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from .data import DataFolder
 
 MESSAGE_BYTES = 64 * 1024
 WEEK = 7 * 24 * 3600.0
+SET_BACK = 60.0
+"""Seconds by which a clock that is kept right may go back."""
+LONGEST_STEP = 24 * 3600.0
+"""A clock that moves on by more between two hosts may be wrong."""
 NEVER = 253402300799.0  # 9999-12-31T23:59:59Z
 _NAME = re.compile(r"(?!.*--)[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
 _COLUMNS = "number, queue, id, text, inserted, expires, visible, dequeue_count, receipt"
@@ -64,6 +69,7 @@ class Queues:
         self._folder = folder
         self._clock = clock
         self._on_arrival = on_arrival
+        self._seen = 0.0
 
     def _rows(self, sql: str, *values: Any) -> list[Any]:
         return self._folder.connection.execute(sql, values).fetchall()
@@ -138,6 +144,7 @@ class Queues:
         """Raises NoSuchQueue."""
         self.metadata(queue)
         now = self._clock()
+        self._follow_clock(now)
         sql = f"SELECT {_COLUMNS} FROM messages WHERE queue = ? AND held = 0 AND visible <= ? AND expires > ?"  # noqa: S608
         return [Message(*row) for row in self._rows(sql + " ORDER BY visible, number LIMIT ?", queue, now, now, limit)]
 
@@ -204,11 +211,26 @@ class Queues:
         self._on_arrival(queue, 0)
 
     def recover(self) -> int:
-        """Frees the messages that an earlier host held, deletes expired ones, and returns how many were freed."""
+        """Frees the messages that an earlier host held, deletes expired ones, and returns how many were freed.
+
+        Deletes none if the clock moved on by over a day since the earlier host: it may be wrong.
+        """
         now = self._clock()
-        self._rows("DELETE FROM messages WHERE expires <= ?", now)
+        updated, inserted = self._rows("SELECT (SELECT max(updated) FROM timers), max(inserted) FROM messages")[0]
+        worked = datetime.fromisoformat(updated).timestamp() if updated else now
+        if now - worked <= LONGEST_STEP:
+            self._rows("DELETE FROM messages WHERE expires <= ?", now)
+        self._seen = max(worked, inserted or now)
+        self._follow_clock(now)
         sql = "UPDATE messages SET held = 0, visible = ? WHERE held = 1"
         return self._folder.connection.execute(sql, (now,)).rowcount
+
+    def _follow_clock(self, now: float) -> None:
+        """If the clock was set back, messages wait no longer than by the clock of before."""
+        back, self._seen = self._seen - now, now
+        if back > SET_BACK:
+            sql = "UPDATE messages SET inserted = min(inserted, ?), visible = max(?, visible - ?) WHERE visible > ?"
+            self._rows(sql, now, now, back, now)
 
     def waiting(self, names: Iterable[str], until: float) -> int:
         return sum(self.count(name, until) for name in names)

@@ -7,9 +7,9 @@ minute have no record and are never past due.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from .data import DataFolder
 from .functions import Function
@@ -17,6 +17,8 @@ from .invoke import Invoker, Outcome
 from .schedule import Schedule
 from .values import timer_request
 
+SET_BACK = timedelta(minutes=1)
+"""A record that lies so far in the future was made before the clock was set back."""
 _NEVER = "0001-01-01T00:00:00+00:00"
 
 
@@ -35,7 +37,7 @@ class Status:
 
 def status_at_start(recorded: Status | None, schedule: Schedule, now: datetime) -> tuple[Status, bool]:
     """The status to go on with, and whether an occurrence was missed. A changed schedule misses nothing."""
-    if recorded is None:
+    if recorded is None or is_ahead(recorded, now):
         return Status(None, schedule.after(now), now), False
     base = recorded.last or recorded.updated
     expected = schedule.after(base)
@@ -44,6 +46,11 @@ def status_at_start(recorded: Status | None, schedule: Schedule, now: datetime) 
             base, expected = now, schedule.after(now)
         recorded = Status(None, expected, base)
     return recorded, now > recorded.next
+
+
+def is_ahead(status: Status, now: datetime) -> bool:
+    """Whether the clock was set back since: the next occurrence by the clock of then may be far away."""
+    return status.updated > now + SET_BACK
 
 
 def status_after_run(before: Status, schedule: Schedule, began: datetime, *, scheduled: bool) -> Status:
@@ -78,7 +85,12 @@ class Timer:
     """One timer function."""
 
     def __init__(
-        self, function: Function, records: TimerRecords, invoker: Invoker, clock: Callable[[], datetime]
+        self,
+        function: Function,
+        records: TimerRecords,
+        invoker: Invoker,
+        clock: Callable[[], datetime],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         assert function.schedule is not None
         self._function = function
@@ -86,6 +98,7 @@ class Timer:
         self._records = records
         self._invoker = invoker
         self._clock = clock
+        self._sleep = sleep
         self.firing: asyncio.Task[Status] | None = None
 
     async def run(self) -> None:
@@ -98,8 +111,10 @@ class Timer:
             status = await self._fire(status, now, past_due=past_due)
         while True:
             # In steps of a minute: sleep() does not count the time in which a laptop sleeps.
-            while (left := (status.next - self._clock()).total_seconds()) > 0:  # noqa: ASYNC110 (for the clock)
-                await asyncio.sleep(min(left, 60))
+            while (left := (status.next - self._clock()).total_seconds()) > 0:
+                await self._sleep(min(left, 60))
+                if is_ahead(status, now := self._clock()):
+                    status = Status(status.last, self._schedule.after(now), now)
             status = await self._fire(status, self._clock())
 
     def start(self, reason: str) -> asyncio.Task[Outcome]:

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from scripts.local_host import Refused
 from scripts.local_host.data import DataFolder
 from scripts.local_host.queues import NoSuchMessage, NoSuchQueue, Queues, WrongReceipt, is_queue_name
+from scripts.local_host.timers import Status, TimerRecords
 
 
 class Clock:
@@ -235,3 +237,36 @@ def test_nothing_is_lost_or_handled_twice_at_once_whatever_happens(
     left = [message.text for message in bench.queues.take("work", 100, 30)]
     assert sorted([*left, *finished], key=int) == [str(n) for n in range(sent)]
     bench.folder.close()
+
+
+@pytest.mark.parametrize("at_start", [True, False])
+def test_messages_wait_no_longer_because_the_clock_was_set_back(bench: Bench, at_start: bool) -> None:
+    queues, day = bench.queues, 86_400.0
+    queues.create("work")
+    queues.put("work", "before", delay=20)
+    bench.clock.now += day
+    queues.put("work", "ahead", delay=10)
+    (taken,) = queues.take("work", 1, 30)
+    queues.release(taken, 15)
+    assert taken.text == "before"
+    bench.clock.now -= day
+    if at_start:
+        queues = bench.reopen()
+        queues.recover()
+    assert queues.take("work", 9, 30) == []
+    bench.clock.now += 15
+    assert sorted(each.text for each in queues.take("work", 9, 30)) == ["ahead", "before"]
+    assert queues.take("work", 9, 30) == []
+
+
+@pytest.mark.parametrize(("days", "kept"), [(8, 1), (1, 0)])
+def test_expired_messages_are_kept_by_a_host_whose_clock_may_have_jumped(bench: Bench, days: int, kept: int) -> None:
+    bench.queues.create("work")
+    bench.queues.put("work", "old", lifetime=3600)
+    worked = datetime.fromtimestamp(bench.clock.now, UTC)
+    TimerRecords(bench.folder).save("tick", Status(None, worked, worked))
+    bench.clock.now += days * 86_400
+    queues = bench.reopen()
+    queues.recover()
+    bench.clock.now -= days * 86_400
+    assert queues.count("work") == kept

@@ -1,12 +1,17 @@
 """What a timer's record decides, and how long an idle queue waits."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
 
 from scripts.local_host.consumer import Backoff
 from scripts.local_host.data import DataFolder
 from scripts.local_host.schedule import parse_schedule
-from scripts.local_host.timers import Status, TimerRecords, status_after_run, status_at_start
+from scripts.local_host.timers import Status, Timer, TimerRecords, status_after_run, status_at_start
 
 HOURLY = parse_schedule("0 0 * * * *")
 DAILY = parse_schedule("0 0 0 * * *")
@@ -70,3 +75,29 @@ def test_an_empty_queue_is_polled_less_and_less_often() -> None:
     assert backoff.next(1.2) == 5
     backoff.empty_looks = 0
     assert backoff.next(0.8) == 0.1
+
+
+def test_a_record_of_before_the_clock_was_set_back_does_not_count() -> None:
+    ran = Status(NOON, NOON + HOUR, NOON)
+    assert status_at_start(ran, HOURLY, NOON - timedelta(minutes=1)) == (ran, False)
+    now = NOON - timedelta(days=1, minutes=5)
+    assert status_at_start(ran, HOURLY, now) == (Status(None, NOON - timedelta(days=1), now), False)
+
+
+async def test_a_timer_goes_on_within_a_minute_after_the_clock_was_set_back(tmp_path: Path) -> None:
+    """Sleeping moves the clock of the test on; during the first sleep, someone sets the clock back by a year."""
+    year = timedelta(days=365)
+    clock, steps = [NOON], [-year]
+
+    async def sleep(seconds: float) -> None:
+        clock[0] += timedelta(seconds=seconds) + (steps.pop() if steps else timedelta())
+
+    class Invoker:
+        def start(self, *_: object) -> None:
+            raise asyncio.CancelledError
+
+    function = SimpleNamespace(schedule=HOURLY, monitored=False, run_on_startup=False, name="hourly")
+    timer = Timer(cast(Any, function), cast(Any, None), cast(Any, Invoker()), lambda: clock[0], sleep)
+    with pytest.raises(asyncio.CancelledError):
+        await timer.run()
+    assert clock[0] == NOON - year + HOUR

@@ -70,7 +70,7 @@ async def test_entries_of_a_tool_with_dirty_hours_are_written_again_also_by_a_sl
     """Its count seems older than they are."""
     (tool,) = await _tools(store, 1)
     await process.cache.refresh.refresh_tools([tool.tool_id])
-    watch.advance(minutes=-2)
+    watch.advance(minutes=-1)
     assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 0
     await process.analyse(tool.tool_id, "article", Judgement(NOW - timedelta(minutes=1), "positive"))
     assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 4

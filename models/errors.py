@@ -9,6 +9,7 @@
     ├── InvalidTransition   a state machine does not allow this step (409)
     ├── WrongSettings       a setting of the app breaks a rule: no request can be served until it is changed (503)
     └── Unavailable         the store, a queue or a provider did not answer: try again (503)
+        └── Damaged         the store's file is damaged: trying again does not help (503)
 
 Reading a document that does not exist is not an error: `find` returns None. UnreadableDocument is no ToolpulseError:
 the fault is in the store, not in a request, so callers that are not prepared for it treat it as an unexpected error.
@@ -78,6 +79,10 @@ class Unavailable(ToolpulseError):
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class Damaged(Unavailable):
+    """The store's file is damaged: a person must restore a backup."""
 
 
 class UnreadableDocument(ValueError):

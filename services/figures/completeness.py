@@ -14,6 +14,7 @@ from typing import Any
 from models.errors import Unavailable
 from models.timeline import WindowTables
 from services.articles.backlog import UNKNOWN, Backlog, BacklogReader
+from services.figures.counts import is_of_last_recount
 from services.mentions.dirty_hours import tools_with_dirty_hours_among
 from services.ports import Store
 from services.store.containers import CATALOG
@@ -71,5 +72,5 @@ class CompletenessReader:
     async def _outdated(self, recounts: Mapping[str, int]) -> set[str]:
         dirty = await tools_with_dirty_hours_among(self._store, list(recounts))
         windows = await self._store.read_many(CATALOG.name, [(tool_id, WindowTables.ID) for tool_id in recounts])
-        last = {each["pk"]: each.get("recounts") for each in windows if each is not None}
-        return dirty | {tool_id for tool_id, number in recounts.items() if number < (last.get(tool_id) or 0)}
+        of_tools = zip(recounts.items(), windows, strict=True)
+        return dirty | {tool_id for (tool_id, number), each in of_tools if not is_of_last_recount(number, each)}

@@ -39,6 +39,14 @@ KEPT = timedelta(days=32)
 _COLUMN = {"positive": 0, "negative": 1, "neutral": 2}
 
 
+def is_of_last_recount(number: int, windows: Document | None) -> bool:
+    """Whether an entry with this `recounts` is of the tool's last recount. False if its windows cannot be read."""
+    if windows is None:
+        return True
+    last = windows.get("recounts") or 0
+    return isinstance(last, int) and number >= last
+
+
 def recounts_of(timeline: TimelineDocument | None) -> int:
     """The tool's `recounts`. Two timelines with the same number have the same counts."""
     return 0 if timeline is None else timeline.get("ingestion_count", 0)

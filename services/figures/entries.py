@@ -26,7 +26,7 @@ from models.operations import CoveredHour
 from models.timeline import WindowTables
 from models.tool import Tool
 from models.values import hour_key, hour_start, unix_seconds
-from services.figures.counts import Windows
+from services.figures.counts import Windows, is_of_last_recount
 from services.figures.recount import Recount, Recounted
 from services.ports import Clock, Create, Delete, Document, Operation, Query, Replace, Store, Upsert, Where
 from services.store.containers import CATALOG, SENTIMENT_CACHE
@@ -251,8 +251,8 @@ class Entries:
         await self._store.batch_many(SENTIMENT_CACHE.name, batches)
         self._recounts |= recounts
         windows = await self._store.read_many(CATALOG.name, [(tool_id, WindowTables.ID) for tool_id in recounts])
-        last = {each["pk"]: each.get("recounts") or 0 for each in windows if each is not None}
-        return [tool_id for tool_id, number in recounts.items() if number < last.get(tool_id, 0)]
+        of_tools = zip(recounts.items(), windows, strict=True)
+        return [tool_id for (tool_id, number), each in of_tools if not is_of_last_recount(number, each)]
 
 
 def entries_of(

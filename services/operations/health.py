@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from models.cache import CacheMetadata, LastRefresh
-from models.errors import ToolpulseError
+from models.errors import Damaged, ToolpulseError
 from models.feed import Feed
 from models.operations import Heartbeat
 from models.values import CLOCKS_DIFFER, format_time, is_ahead, parse_time
@@ -170,7 +170,9 @@ def judge_backlog(backlog: Backlog, started: datetime, now: datetime) -> Check:
         "oldest_pending_seconds": oldest,
     }
     if backlog.pending is None:
-        return Check("degraded", f"could not be counted within {BACKLOG_SECONDS:.0f} s: the store is slow", facts)
+        return Check(
+            "degraded", f"could not be counted within {BACKLOG_SECONDS:.0f} s: the store is slow or fails", facts
+        )
     details = []
     if oldest > BACKLOG_OVERDUE.total_seconds() and now - started >= JUST_STARTED:
         details.append(
@@ -352,5 +354,7 @@ async def _checked(check: Callable[[], Awaitable[Check]]) -> Check:
             return await check()
     except TimeoutError:
         return Check("unhealthy", f"no answer within {CHECK_SECONDS:.0f} s")
+    except Damaged:
+        return Check("unhealthy", "the file of the store is damaged: stop the app and restore a backup")
     except ToolpulseError as error:
         return Check("unhealthy", f"the check failed ({type(error).__name__})")

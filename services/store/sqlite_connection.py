@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from models.errors import Unavailable
+from models.errors import Damaged, Unavailable
 from services.ports import Clock
 from services.store import sqlite_sql
 from services.store.sqlite_housekeeper import Housekeeper
@@ -51,8 +51,8 @@ def is_busy(error: sqlite3.Error) -> bool:
     return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-def damaged(path: Path, why: object) -> Unavailable:
-    return Unavailable(
+def damaged(path: Path, why: object) -> Damaged:
+    return Damaged(
         f"{path} is damaged, or no database of this program ({why}): "
         "restore a backup, or move the file away to start with an empty store"
     )
@@ -92,6 +92,7 @@ class Threads:
         self._wait_seconds = wait_seconds
         self._purge_seconds = purge_seconds
         self._closed = False
+        self._damage: object = None
         self._inline: sqlite3.Connection | None = None
         self._write_lock = threading.Lock()
         self._queued_writes = 0
@@ -104,14 +105,15 @@ class Threads:
 
     def check(self) -> None:
         """Raises Unavailable if damage of the file is known. Reads the file a little."""
-        if self._housekeeper is not None and self._housekeeper.damage is not None:
-            raise damaged(self._path, self._housekeeper.damage)
+        found = self._damage or (self._housekeeper and self._housekeeper.damage)
+        if found:
+            raise damaged(self._path, found)
         if self._inline is not None:
             try:
                 self._inline.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
             except sqlite3.Error as error:
                 if not is_busy(error):  # a busy store is alive
-                    raise translated(error, self._path) from error
+                    raise self._noted(error) from error
 
     def last_write(self) -> object:
         """See services.ports.LastWrite. Takes three microseconds."""
@@ -136,7 +138,7 @@ class Threads:
                 return work(connection)
             except sqlite3.Error as error:
                 if not is_busy(error):
-                    raise translated(error, self._path) from error
+                    raise self._noted(error) from error
         return await self._in_thread(self._readers, work)
 
     async def write(self, work: Work[T], *, inline: bool) -> T:
@@ -147,7 +149,7 @@ class Threads:
                 return work(connection)
             except sqlite3.Error as error:
                 if not is_busy(error):
-                    raise translated(error, self._path) from error
+                    raise self._noted(error) from error
             finally:
                 self._write_lock.release()
                 self._inline_writes += 1
@@ -158,6 +160,11 @@ class Threads:
         if not self._closed:
             self._closed = True
             await asyncio.to_thread(self._close)
+
+    def _noted(self, error: sqlite3.Error) -> Unavailable:
+        if _code(error) in _DAMAGED:
+            self._damage = error
+        return translated(error, self._path)
 
     def _open(self) -> None:
         """Runs in the one writing thread, so that callers who come together, or are cancelled, open the file once."""
@@ -214,7 +221,7 @@ class Threads:
         try:
             return await asyncio.get_running_loop().run_in_executor(pool, job)
         except sqlite3.Error as error:
-            raise translated(error, self._path) from error
+            raise self._noted(error) from error
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if self._closed and task is not None and not task.cancelling():

@@ -13,6 +13,7 @@ import pytest
 
 from models.article import Article
 from models.errors import Unavailable
+from models.timeline import WindowTables
 from models.tool import Tool
 from services.mentions.dirty_hours import mark_dirty, tools_with_dirty_hours_among
 from services.ports import Store
@@ -185,6 +186,22 @@ async def test_only_the_tools_that_must_be_recounted_are_incomplete(
         await worker.analyse(TOOL.tool_id, "article-1", Judgement(PUBLISHED, "positive"))
         rows = await worker.cache.reader.read_all([tool, other], "HOUR_1")
         assert [each.aggregate.completeness.complete for each in rows.items] == [False, True]
+
+
+@pytest.mark.parametrize("unreadable", [{"recounts": "many"}, {"recounts": [1]}, {"recounts": 2.5}])
+async def test_a_tool_whose_last_recount_cannot_be_read_is_incomplete_and_does_not_stop_others(
+    store: SqliteStore, watch: Watch, tool: Tool, unreadable: dict[str, Any]
+) -> None:
+    other = a_tool(1, NOW - timedelta(days=40))
+    await store.create(CATALOG.name, other.to_document())
+    async with two_workers(store, watch) as (worker, _):
+        await worker.refresh()
+        windows = await store.read(CATALOG.name, TOOL.tool_id, WindowTables.ID)
+        assert windows is not None
+        await store.upsert(CATALOG.name, windows | unreadable)
+        rows = await worker.cache.reader.read_all([tool, other], "HOUR_1")
+        assert [each.aggregate.completeness.complete for each in rows.items] == [False, True]
+        assert not (await served(worker))["complete"]
 
 
 async def test_tools_with_more_dirty_hours_than_a_page_count_as_outdated_together(

@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.scale.counting import CountingStore
 from models.cache import CacheMetadata, LastRefresh
+from models.errors import Damaged
 from models.operations import Heartbeat
 from services.articles.backlog import UNKNOWN, Backlog, BacklogReader
 from services.mentions.dirty_hours import DirtyTools
@@ -422,3 +423,20 @@ async def test_silent_feeds_are_counted_a_quarter_of_an_hour_after_the_start(sto
     for started, count in ((NOON - timedelta(minutes=14), 0), (NOON - timedelta(minutes=15), 1)):
         report = await health_of(store, MemoryQueues(), Watch(), started).report()
         assert report.checks["feeds_active"].facts["silent"] == count
+
+
+class _Damaged:
+    async def ping(self) -> None:
+        raise Damaged("/data/toolpulse.db is damaged")
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
+async def test_a_damaged_store_is_unhealthy_with_what_to_do_and_without_its_path(store: SqliteStore) -> None:
+    report = await health_of(cast("SqliteStore", _Damaged(store)), MemoryQueues(), Watch()).report()
+    detail = "the file of the store is damaged: stop the app and restore a backup"
+    assert (report.status, report.checks["database"].detail) == ("unhealthy", detail)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from models.errors import Unavailable
+from models.errors import Damaged, Unavailable
 from services.ports import Delete, Document, Operator, Query, Replace, Where
 from services.store import plans, sqlite_sql
 from services.store.containers import CONTAINERS, DESCENDING
@@ -214,6 +214,20 @@ async def test_damage_of_the_file_is_found_where_nothing_reads(
     overwrite_the_middle(path)
     with pytest.raises(Unavailable, match=rf"{path} is damaged.*: restore a backup, or move the file away"):
         await pinged_until_it_fails(open_store())
+
+
+async def test_damage_that_a_request_meets_shows_at_every_later_ping(
+    open_store: Callable[..., SqliteStore], path: Path, raw: sqlite3.Connection
+) -> None:
+    store = open_store()
+    await store.write_many("mentions", [item(f"{n}", text="x" * 4000) for n in range(200)])
+    raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    overwrite_the_middle(path)
+    await store.ping()
+    with pytest.raises(Damaged):
+        await store.query("mentions", Query(partition="t", limit=200))
+    with pytest.raises(Damaged, match=rf"{path} is damaged"):
+        await store.ping()
 
 
 async def test_a_file_that_is_no_database_is_named_with_what_to_do(

@@ -4,10 +4,12 @@
     .venv/bin/python scripts/cli.py feeds health | list | add URL | apply [FILE] | import FILE | export [FILE]
     .venv/bin/python scripts/cli.py tools list | add NAME | apply [FILE] | preview TOOL ALIAS | merge TOOL INTO | ...
     .venv/bin/python scripts/cli.py sources
+    .venv/bin/python scripts/cli.py audit [--repair] [--tool TOOL] [--json]
     .venv/bin/python scripts/cli.py ingest --all [--raw-all-sources] [--export FILE]
 
 Articles that a command ingests are analysed by the app that runs beside it; if none runs, by the command. Results go to
-stdout, progress and errors to stderr. The exit code is 1 if a change was refused or failed. A feed that
+stdout, progress and errors to stderr. The exit code is 1 if a change was refused or failed,
+or an audit found differences. A feed that
 could not be fetched is listed, and fetched again when it is due.
 """
 
@@ -30,7 +32,7 @@ need_packages()
 
 from models.errors import ToolpulseError  # noqa: E402
 from scripts import demo  # noqa: E402
-from scripts.commands import articles, feeds, tools  # noqa: E402
+from scripts.commands import articles, audit, feeds, tools  # noqa: E402
 from scripts.commands.form import Group  # noqa: E402
 from scripts.commands.messages import queues_for, worked_off  # noqa: E402
 from scripts.commands.printed import say  # noqa: E402
@@ -55,10 +57,11 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME=VALUE",
         help="an app setting; repeatable",
     )
-    commands = Group(parser, "feeds | tools | sources | ingest")
+    commands = Group(parser, "feeds | tools | sources | ingest | audit")
     feeds.add_to(commands.group("feeds", "list and change feeds"), CONFIG / "feeds.yaml")
     tools.add_to(commands.group("tools", "list and change tools"), CONFIG / "tools.yaml")
     articles.add_to(commands)
+    audit.add_to(commands)
     return parser
 
 

@@ -46,6 +46,8 @@ from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.delays import Delays
 from services.mentions.handler import AnalysisHandler, article_messages
 from services.mentions.writing import MentionWriter
+from services.operations.audit import Audit
+from services.operations.audit_repair import Repairs
 from services.operations.cache_health import CacheHealth
 from services.operations.health import Health
 from services.operations.heartbeats import Heartbeats
@@ -96,6 +98,7 @@ class Container:
     heartbeats: Heartbeats
     health: Health
     upkeep: Upkeep
+    audit: Audit
     feeds: FeedRegistry
     feed_changes: FeedChanges
     tools: Catalog
@@ -290,6 +293,11 @@ async def build(
                 announcer,
                 figures.backlog,
                 budget,
+            ),
+            audit=Audit(
+                store,
+                clock,
+                Repairs(store, clock, engine, figures.recount, figures.generations, announcer, announce),
             ),
             feeds=feeds,
             feed_changes=FeedChanges(feeds, workflows),

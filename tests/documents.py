@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from models.article import Article, CanonicalReading, SourceAttribution
+from models.audit import AuditProgress, AuditRound
 from models.cache import (
     AnnouncedRefresh,
     CacheCounters,
@@ -360,6 +361,11 @@ def overdue_announcement(**changes: Any) -> OverdueAnnouncement:
     return _of(OverdueAnnouncement, {"due_until": NOW, "announced_at": NOW}, changes)
 
 
+def audit_progress(**changes: Any) -> AuditProgress:
+    ended = AuditRound(started_at=NOW, ended_at=NOW, checked=9, found={"hour_differs": 2})
+    return _of(AuditProgress, {"section": "mentions", "present": AuditRound(started_at=NOW), "last": ended}, changes)
+
+
 def heartbeat(**changes: Any) -> Heartbeat:
     return _of(Heartbeat, {"timer": "clean_up", "last_succeeded_at": NOW}, changes)
 
@@ -405,6 +411,7 @@ EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     quarantined,
     heartbeat,
     overdue_announcement,
+    audit_progress,
     host_state,
     migration,
 )

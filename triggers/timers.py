@@ -12,6 +12,7 @@ timers = func.Blueprint()
 @timer(timers, CLEAN_UP)
 async def clean_up(services: Container, timer_request: func.TimerRequest) -> None:
     await services.upkeep.run()
+    await services.audit.step()
 
 
 @timer(timers, INGEST_DUE_FEEDS)

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from models.cache import CacheMetadata, LastRefresh
@@ -21,6 +22,7 @@ from services.articles.backlog import Backlog, BacklogReader
 from services.feeds.claims import names_taken
 from services.figures.metadata import last_refreshes
 from services.mentions.dirty_hours import DirtyTools, dirty_tools
+from services.operations.audit_health import check_audit
 from services.operations.check import Check, Status
 from services.operations.clock_health import judge_clock
 from services.operations.heartbeats import STORED_AT_LEAST_EVERY, Heartbeats
@@ -277,6 +279,7 @@ class Health:
             "queues": self._queue_depths,
             "analysis": self._analysis,
             "cache": self._cache,
+            "audit": partial(check_audit, self._store),
         }
         self._started = min(self._started, self._clock())  # else a clock that was ahead would excuse what is overdue
         results = await asyncio.gather(*(_checked(check) for check in checks.values()))

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
+from models.audit import AuditProgress
 from models.cache import CacheMetadata
 from models.feed import Feed
 from models.host import HostState
@@ -21,7 +22,7 @@ from models.operations import AnalysisTotals, CacheTotals, IngestionTotals, Stor
 from models.values import format_time
 from services.articles.backlog import Backlog, BacklogReader
 from services.figures.metadata import last_refreshes
-from services.ports import Clock, Query, Store, Where, listed
+from services.ports import Clock, Query, Store, Where, listed, readable
 from services.store.containers import CATALOG, FEEDS
 
 MEDIA_TYPE = "text/plain; version=0.0.4"
@@ -54,9 +55,9 @@ class Metrics:
 
     async def text(self) -> str:
         now, resident = self._clock(), resident_bytes()
-        kinds = (IngestionTotals, AnalysisTotals, CacheTotals, StoreTotals)
+        kinds = (IngestionTotals, AnalysisTotals, CacheTotals, StoreTotals, AuditProgress)
         found = await self._store.read_many(CATALOG.name, [(kind.PARTITION, kind.ID) for kind in kinds])
-        ingested, analyzed, cached, stored = found
+        ingested, analyzed, cached, stored, audited = found
         metadata, _ = await last_refreshes(self._store)
         hosts = await self._store.count(CATALOG.name, (), HostState.PARTITION, may_be_stale=True)
         lines = [
@@ -69,6 +70,7 @@ class Metrics:
             ),
             *of_cache(CacheTotals.from_document(cached) if cached else CacheTotals.at(now), metadata),
             *of_store(StoreTotals.from_document(stored) if stored else StoreTotals.at(now)),
+            *of_audit(readable(audited, AuditProgress.from_document)),
             *gauge("database_connection_pool_size", "Connections to the store at most", [({}, self._connections)]),
             *gauge("memory_usage_bytes", "Resident memory of the worker", [] if resident is None else [({}, resident)]),
         ]
@@ -137,6 +139,12 @@ def of_analysis(totals: AnalysisTotals, backlog: Backlog, now: datetime) -> Iter
         totals.articles,
         totals.seconds,
     )
+
+
+def of_audit(progress: AuditProgress | None) -> Iterator[str]:
+    found = {} if progress is None or progress.last is None else progress.last.found
+    samples: list[Sample] = [({"kind": kind}, number) for kind, number in sorted(found.items())]
+    yield from gauge("audit_differences", "Differences that the last audit found, by kind", samples)
 
 
 def of_store(totals: StoreTotals) -> Iterator[str]:

@@ -23,7 +23,7 @@ from services.figures.completeness import Completeness
 from services.figures.counters import Counters
 from services.figures.reader import shown_entry
 from services.operations.cache_health import CacheHealth
-from services.operations.metrics import PREFIX, gauge, of_analysis, of_cache, of_feeds, of_ingestion, of_store
+from services.operations.metrics import PREFIX, gauge, of_analysis, of_audit, of_cache, of_feeds, of_ingestion, of_store
 from services.store.sqlite import SqliteStore
 from services.tools.catalog import Catalog
 from tests import documents
@@ -99,6 +99,7 @@ def test_the_page_lists_every_metric_with_its_kind() -> None:
         *of_analysis(AnalysisTotals.at(documents.NOW), Backlog(0, 0), documents.NOW),
         *of_cache(CacheTotals.at(documents.NOW), None),
         *of_store(StoreTotals.at(documents.NOW)),
+        *of_audit(None),
         *gauge("database_connection_pool_size", "", []),
         *gauge("memory_usage_bytes", "", []),
     ]

@@ -206,6 +206,7 @@ async def test_a_fresh_app_is_healthy_and_reports_every_check_in_the_designed_sh
     assert shown["status"] == "healthy"
     assert set(shown["checks"]) == {
         "database", "scheduler", "clock", "feeds_active", "last_successful_fetch", "queues", "analysis", "cache",
+        "audit",
     }  # fmt: skip
     assert (shown["version"], shown["timestamp"]) == ("1.2.3", "2026-02-21T12:00:00Z")
 

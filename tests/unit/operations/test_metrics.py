@@ -14,6 +14,7 @@ from services.operations.metrics import (
     PREFIX,
     Metrics,
     of_analysis,
+    of_audit,
     of_cache,
     of_feeds,
     of_ingestion,
@@ -21,7 +22,7 @@ from services.operations.metrics import (
 )
 from services.store.containers import CATALOG, FEEDS
 from services.store.sqlite import SqliteStore
-from tests.documents import cache_metadata, feed
+from tests.documents import audit_progress, cache_metadata, feed
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 
@@ -54,6 +55,11 @@ def test_reads_and_the_last_refresh_are_shown() -> None:
     assert expected <= set(shown)
     assert "cache_last_refresh_timestamp_seconds 1730086400" in shown
     assert not any("timestamp" in line for line in samples(of_cache(totals, None)))
+
+
+def test_the_differences_of_the_last_audit_are_shown_by_kind() -> None:
+    assert samples(of_audit(audit_progress())) == ['audit_differences{kind="hour_differs"} 2']
+    assert samples(of_audit(None)) == []
 
 
 def test_feeds_have_their_velocity_and_interval() -> None:

@@ -1,0 +1,223 @@
+"""A sound store has no differences; each kind of damage is found, and repaired where it is derived."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from models.tool import Tool
+from services.store.containers import ARTICLES, CATALOG, FEEDS, LOCATORS, MENTIONS, RUNS, SENTIMENT_CACHE
+from tests.functional.audit.world import AuditWorld, is_article
+
+Damage = Callable[[AuditWorld, list[Tool]], Awaitable[Any]]
+
+
+async def test_a_store_as_the_services_leave_it_has_no_differences(world: AuditWorld) -> None:
+    await world.filled()
+    assert await world.differences() == []
+    assert world.paused == 0
+
+
+async def an_unanalysed_article(world: AuditWorld, tools: list[Tool]) -> None:
+    article = await world.one(ARTICLES.name, is_article)
+    fields = {name: value for name, value in article.items() if name not in ("sentiment", "score", "polarity")}
+    await world.store.upsert(ARTICLES.name, {**fields, "status": "pending"})
+
+
+async def an_edit_that_was_not_announced(world: AuditWorld, tools: list[Tool]) -> None:
+    await world.damage(ARTICLES.name, is_article, analyzed_revision="earlier")
+
+
+async def a_lost_mention(world: AuditWorld, tools: list[Tool]) -> None:
+    await world.lose(MENTIONS.name, lambda each: each["tool_id"] == tools[0].tool_id)
+
+
+async def a_mention_too_many(world: AuditWorld, tools: list[Tool]) -> None:
+    mention = await world.one(MENTIONS.name, lambda each: each["tool_id"] == tools[0].tool_id)
+    other = await world.one(MENTIONS.name, lambda each: each["tool_id"] == tools[1].tool_id)
+    await world.store.create(MENTIONS.name, {**mention, "id": other["id"], "source_id": other["id"]})
+
+
+async def a_mention_of_a_deleted_article(world: AuditWorld, tools: list[Tool]) -> None:
+    mention = await world.one(MENTIONS.name, lambda each: each["tool_id"] == tools[0].tool_id)
+    await world.mentions.worker.articles.delete(mention["id"])
+
+
+async def an_article_that_is_gone(world: AuditWorld, tools: list[Tool]) -> None:
+    mention = await world.one(MENTIONS.name, lambda each: each["tool_id"] == tools[0].tool_id)
+    for document in await _partition(world, mention["id"]):
+        await world.store.delete(ARTICLES.name, mention["id"], document["id"])
+
+
+async def a_wrong_hour_in_the_timeline(world: AuditWorld, tools: list[Tool]) -> None:
+    timeline = await world.store.read(CATALOG.name, tools[0].tool_id, "TIMELINE")
+    assert timeline is not None
+    day = max(timeline["hours"])
+    numbers = timeline["hours"][day].split(",")
+    numbers[0], numbers[4] = "9", "9"
+    await world.store.upsert(CATALOG.name, {**timeline, "hours": {**timeline["hours"], day: ",".join(numbers)}})
+
+
+async def a_wrong_sum_of_a_day(world: AuditWorld, tools: list[Tool]) -> None:
+    timeline = await world.store.read(CATALOG.name, tools[0].tool_id, "TIMELINE")
+    assert timeline is not None
+    day = max(timeline["hours"])
+    wrong = "77," + timeline["hours"][day].partition(",")[2]
+    await world.store.upsert(CATALOG.name, {**timeline, "hours": {**timeline["hours"], day: wrong}})
+
+
+async def a_lost_timeline(world: AuditWorld, tools: list[Tool]) -> None:
+    await world.store.delete(CATALOG.name, tools[0].tool_id, "TIMELINE")
+
+
+async def a_wrong_minute(world: AuditWorld, tools: list[Tool]) -> None:
+    hour = await world.one(CATALOG.name, lambda each: each["id"].startswith("HOUR:"))
+    await world.store.upsert(CATALOG.name, {**hour, "minutes": {"07": [5, 0, 0, 0]}})
+
+
+async def a_lost_hour(world: AuditWorld, tools: list[Tool]) -> None:
+    await world.lose(CATALOG.name, lambda each: each["id"].startswith("HOUR:"))
+
+
+async def wrong_windows(world: AuditWorld, tools: list[Tool]) -> None:
+    windows = await world.store.read(CATALOG.name, tools[0].tool_id, "WINDOWS")
+    assert windows is not None
+    await world.store.upsert(CATALOG.name, {**windows, "hours": {**windows["hours"], "DAY_7": [40, 0, 0, 0]}})
+
+
+async def a_wrong_entry(world: AuditWorld, tools: list[Tool]) -> None:
+    wrong = {"total_mentions": 90, "positive_count": 90, "negative_count": 0, "neutral_count": 0}
+    shares = {"positive_percentage": 100.0, "negative_percentage": 0.0, "neutral_percentage": 0.0}
+    entry = f"{tools[0].tool_id}:HOUR_24"
+    await world.damage(SENTIMENT_CACHE.name, lambda each: each["id"] == entry, **wrong, **shares)
+
+
+async def a_wrong_total(world: AuditWorld, tools: list[Tool]) -> None:
+    await world.damage(FEEDS.name, lambda each: each["id"] == "feed", total_articles_fetched=50)
+
+
+async def wrong_figures_of_a_run(world: AuditWorld, tools: list[Tool]) -> None:
+    run = await world.one(RUNS.name, lambda each: (each.get("metrics") or {}).get("articles_stored"))
+    metrics = {**run["metrics"], "articles_stored": 1}
+    await world.store.upsert(RUNS.name, {**run, "metrics": metrics})
+
+
+async def wrong_figures_of_an_attempt(world: AuditWorld, tools: list[Tool]) -> None:
+    run = await world.one(RUNS.name, lambda each: each.get("attempts"))
+    await world.store.upsert(
+        RUNS.name, {**run, "attempts": [{**each, "articles_stored": 1} for each in run["attempts"]]}
+    )
+
+
+async def _partition(world: AuditWorld, source_id: str) -> list[dict[str, Any]]:
+    from services.ports import Query
+
+    return (await world.store.query(ARTICLES.name, Query(partition=source_id))).items
+
+
+@pytest.mark.parametrize(
+    ("damage", "kind"),
+    [
+        (an_unanalysed_article, "analysis_not_due"),
+        (an_edit_that_was_not_announced, "analysis_not_due"),
+        (a_lost_mention, "mention_missing"),
+        (a_mention_too_many, "mention_not_detected"),
+        (a_mention_of_a_deleted_article, "mention_of_deleted_article"),
+        (a_wrong_hour_in_the_timeline, "hour_differs"),
+        (a_wrong_sum_of_a_day, "hour_differs"),
+        (a_lost_timeline, "hour_differs"),
+        (a_wrong_minute, "hour_differs"),
+        (a_lost_hour, "hour_differs"),
+        (wrong_windows, "windows_differ"),
+        (a_wrong_entry, "entry_differs"),
+        (a_wrong_total, "feed_total_differs"),
+        (wrong_figures_of_a_run, "run_figures_differ"),
+        (wrong_figures_of_an_attempt, "run_figures_differ"),
+    ],
+)
+async def test_damage_of_what_is_derived_is_found_and_repaired(world: AuditWorld, damage: Damage, kind: str) -> None:
+    tools = await world.filled()
+    await damage(world, tools)
+    assert kind in await world.kinds()
+    await world.differences(repair=True)
+    await world.work()
+    assert await world.differences() == []
+    for tool in tools:
+        assert await world.served(tool) == await world.counting(tool)
+
+
+async def a_lost_observation(world: AuditWorld, tools: list[Tool]) -> None:
+    await world.lose(ARTICLES.name, lambda each: each["id"].startswith("obs:"))
+
+
+async def a_changed_observation(world: AuditWorld, tools: list[Tool]) -> None:
+    await world.damage(ARTICLES.name, lambda each: each["id"].startswith("obs:"), revision="other")
+
+
+async def a_lost_article(world: AuditWorld, tools: list[Tool]) -> None:
+    await world.lose(ARTICLES.name, is_article)
+
+
+async def an_unlisted_source(world: AuditWorld, tools: list[Tool]) -> None:
+    first = await world.one(ARTICLES.name, lambda each: each["id"].startswith("obs:"))
+    day = first["id"].rpartition(":")[2]
+    await world.store.create(ARTICLES.name, {**first, "id": f"obs:feed-9:{day}", "source": "feed-9"})
+
+
+async def a_lost_canonical_reading(world: AuditWorld, tools: list[Tool]) -> None:
+    article = await world.one(ARTICLES.name, is_article)
+    reading = {**article["canonical"], "revision": "other"}
+    changed = {"canonical": reading, "analyzed_revision": "other"}
+    await world.store.upsert(ARTICLES.name, {**article, **changed})
+
+
+async def an_unreadable_article(world: AuditWorld, tools: list[Tool]) -> None:
+    await world.damage(ARTICLES.name, is_article, status="nonsense")
+
+
+@pytest.mark.parametrize(
+    ("damage", "kind"),
+    [
+        (a_lost_observation, "observation_missing"),
+        (a_changed_observation, "attribution_differs"),
+        (a_lost_article, "article_missing"),
+        (an_unlisted_source, "source_not_listed"),
+        (a_lost_canonical_reading, "attribution_differs"),
+        (an_unreadable_article, "unreadable"),
+        (an_article_that_is_gone, "run_figures_differ"),
+    ],
+)
+async def test_damage_of_articles_and_observations_is_found_and_never_made_up(
+    world: AuditWorld, damage: Damage, kind: str
+) -> None:
+    tools = await world.filled()
+    await damage(world, tools)
+    articles = (await world.one(ARTICLES.name, is_article))["_etag"]
+    assert kind in await world.kinds()
+    await world.differences(repair=True)
+    if kind != "run_figures_differ":
+        assert kind in await world.kinds()
+        assert (await world.one(ARTICLES.name, is_article))["_etag"] == articles
+
+
+async def test_the_mention_of_an_article_that_is_gone_is_removed(world: AuditWorld) -> None:
+    tools = await world.filled()
+    before = await world.served(tools[0])
+    await an_article_that_is_gone(world, tools)
+    assert "mention_without_article" in await world.kinds()
+    await world.differences(repair=True)
+    await world.work()
+    assert await world.kinds() == []
+    assert await world.served(tools[0]) == before - 1
+
+
+async def test_an_alias_without_an_article_is_listed_and_harmless(world: AuditWorld) -> None:
+    await world.filled()
+    alias = await world.one(LOCATORS.name, lambda each: each["id"].startswith("loc:"))
+    await world.store.upsert(LOCATORS.name, {**alias, "source_id": f"dedup:{'f' * 32}"})
+    assert await world.kinds() == []
+    world.clock.forward(hours=1)
+    assert await world.kinds(repair=True) == ["dangling_alias"]
+    assert await world.kinds() == ["dangling_alias"]

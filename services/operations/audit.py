@@ -52,13 +52,13 @@ class Audited:
 
 
 class Audit:
-    """`seconds` measures how long a step takes."""
+    """`seconds` measures how long a step takes. Without `repairs`, an audit reads only."""
 
     def __init__(
         self,
         store: Store,
         clock: Clock,
-        repairs: Repairs,
+        repairs: Repairs | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         seconds: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -133,7 +133,7 @@ class Audit:
                 part = await self._confirmed(section, position)
                 left = []
                 for each in part.differences:
-                    if not (repair and await self._repairs.repair(each)):
+                    if not (repair and self._repairs is not None and await self._repairs.repair(each)):
                         left.append(each)
                 result = result.plus(part.checked, [_example(each) for each in left])
                 yield Audited(name, part.checked, part.differences, len(part.differences) - len(left))

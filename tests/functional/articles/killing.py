@@ -1,5 +1,7 @@
 """Kills an ingesting process (kill -9) many times, then lets it finish and compares what is stored with a plan.
 
+The audit is a second judge: at the end, and after each kill, when it must take nothing that is in flight for damage.
+
 The victim (`victim.py`) is a process of its own, with real HTTP to a server here. Messages that it did not finish stay
 in a folder, as in a queue, and are delivered to the next process. Feeds whose message was never written are claimed
 again when the claim has expired; for that, the clock of the next process is put forward.
@@ -20,7 +22,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from models.feed import Feed
-from services.ports import utc_now
+from services.operations.audit import Audit
+from services.ports import Clock, Store, utc_now
 from services.store.sqlite import SqliteStore
 from tests.functional.articles.world import Item, Page, SettableClock, World, rss
 
@@ -62,6 +65,7 @@ class Outcome:
     collisions_of_runs: int
     errors: set[str | None]
     again: int
+    differences: list[str]
     lives: list[float] = field(default_factory=list)
 
     def is_right_for(self, plan: Plan) -> bool:
@@ -75,6 +79,7 @@ class Outcome:
             and self.collisions_of_runs == both
             and self.errors == {None}
             and self.again == 0
+            and self.differences == []
         )
 
 
@@ -135,16 +140,20 @@ async def kill_until_done(folder: Path, plan: Plan) -> Outcome:
     bodies = {f"/{feed_name(number)}": rss(plan.items(number)) for number in range(plan.feeds)}
     offset = timedelta()
     lives: list[float] = []
+    differences: list[str] = []
     with serving(bodies) as url:
         await _add_feeds(folder, plan, url)
         while len(lives) < plan.kills:
             lived = _lived(folder, offset, chance.uniform(0.02, plan.longest_life))
             lives.append(lived or 0.0)
+            differences += await _differences(folder, offset)
             if chance.random() < 0.5 or lived is None:
                 offset += LEASES_OVER
         offset += LEASES_OVER
         assert _lived(folder, offset, None) is None
-        return await _outcome(folder, plan, offset + LEASES_OVER, lives)
+        outcome = await _outcome(folder, plan, offset + LEASES_OVER, lives)
+        outcome.differences += differences
+        return outcome
 
 
 async def _add_feeds(folder: Path, plan: Plan, url: str) -> None:
@@ -164,6 +173,26 @@ async def _add_feeds(folder: Path, plan: Plan, url: str) -> None:
     ]
     await store.create_many("feeds", [feed.to_document() for feed in feeds])
     await store.close()
+
+
+async def differences_of(store: Store, clock: Clock) -> list[str]:
+    """What an audit finds, read twice at once."""
+
+    async def at_once(seconds: float) -> None:
+        """Nobody writes."""
+
+    found: list[str] = []
+    async for part in Audit(store, clock, sleep=at_once).round():
+        found += [f"{each.kind} {each.subject}: {each.detail}" for each in part.differences]
+    return found
+
+
+async def _differences(folder: Path, offset: timedelta) -> list[str]:
+    store = SqliteStore(folder / "store.db", lambda: utc_now() + offset)
+    try:
+        return await differences_of(store, lambda: utc_now() + offset)
+    finally:
+        await store.close()
 
 
 async def _outcome(folder: Path, plan: Plan, offset: timedelta, lives: list[float]) -> Outcome:
@@ -188,6 +217,7 @@ async def _outcome(folder: Path, plan: Plan, offset: timedelta, lives: list[floa
         collisions_of_runs=sum(each["collisions_detected"] for each in runs),
         errors={feed.last_error for feed in feeds},
         again=again,
+        differences=await differences_of(store, clock),
         lives=lives,
     )
     await store.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
 from typing import Any
 
 from models.article import Article
@@ -30,6 +31,7 @@ class AuditWorld:
     def __init__(self, store: Store, clock: SettableClock) -> None:
         self.store = store
         self.clock = clock
+        self.began = clock.now
         self.ingestion = World(store, clock, first_id=10_000)
         self.mentions = MentionsWorld(store, clock)
         self.queues = MemoryQueues()
@@ -66,10 +68,14 @@ class AuditWorld:
             await self.figures.reader.read(tool.tool_id, "HOUR_24")
         return tools
 
-    @staticmethod
-    def items(feed: int, entries: int) -> list[Item]:
-        own = [_item(100 * feed + number) for number in range(entries)]
-        return [*own, _item(999, title="Hexwharf is the story of all feeds today", guid=f"shared-{feed}")]
+    def items(self, feed: int, entries: int) -> list[Item]:
+        own = [self._item(100 * feed + number) for number in range(entries)]
+        return [*own, self._item(999, title="Hexwharf is the story of all feeds today", guid=f"shared-{feed}")]
+
+    def _item(self, number: int, **changes: Any) -> Item:
+        tool = ("Hexwharf", "Pebblegrid", "Nothing")[number % 3]
+        fields = {"title": f"{tool} number {number} is good news again", "published": self.began - timedelta(hours=1)}
+        return item(number, **{**fields, **changes})
 
     async def ingest_all(self, feeds: int) -> None:
         for number in range(feeds):
@@ -138,11 +144,6 @@ class AuditWorld:
         document = await self.one(container, match)
         assert await self.store.delete(container, document[CONTAINERS[container].partition_key], document["id"])
         return document
-
-
-def _item(number: int, **changes: Any) -> Item:
-    tool = ("Hexwharf", "Pebblegrid", "Nothing")[number % 3]
-    return item(number, **{"title": f"{tool} number {number} is good news again", **changes})
 
 
 def is_article(document: Document) -> bool:

@@ -50,6 +50,7 @@ class FeedAttemptDocument(TypedDict, total=False):
     task_name: str
     started_at: str
     counted: int
+    alone: bool
 
 
 class FeedDocument(StoredFields, total=False):
@@ -109,13 +110,15 @@ class FeedDocument(StoredFields, total=False):
 
 class FeedAttempt(Value):
     """One attempt at the feed, as the feed's document lists it. `counted` is how many of the articles that the attempt
-    added are in the feed's total already; None until an interrupted attempt was counted."""
+    added are in the feed's total already; None until an interrupted attempt was counted. `alone`: while the attempt was
+    under way, its worker worked on no other feed of the message, and nothing shows that the worker outlived it."""
 
     run_id: IdPart
     attempt_no: Annotated[int, Field(strict=True, ge=1)]
     task_name: IdPart
     started_at: Time
     counted: Count | None = None
+    alone: Flag = False
 
 
 class Feed(StoredDocument):

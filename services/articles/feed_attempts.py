@@ -11,9 +11,10 @@ import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import cast
 
 from models.errors import ChangedMeanwhile, ToolpulseError, Unavailable
-from models.feed import Feed
+from models.feed import Feed, FeedDocument
 from models.quarantine import QuarantineItem
 from models.run import FETCH_FEED, RELEASE_BATCH, Attempt, JobRun
 from services.articles.attempts import (
@@ -30,8 +31,9 @@ from services.articles.quarantine import QuarantinedBatches
 from services.articles.writing import Announce, Written
 from services.feeds.budget import Budget
 from services.feeds.claims import ClaimedFeed
-from services.feeds.leases import AtWork, Lease, Leases, log_skipped
+from services.feeds.leases import MOST_DEATHS, AtWork, Lease, Leases, deaths_of, log_skipped
 from services.feeds.outcome import (
+    WORKER_DIED,
     Counted,
     Failure,
     PollResult,
@@ -47,6 +49,10 @@ from services.store.containers import FEEDS
 from services.topology import LAST_DELIVERY
 
 log = logging.getLogger("toolpulse.ingest")
+
+ALONE_FROM = 3
+"""From this delivery on, a worker works on the feeds of a message one at a time: which feed kills workers is then known
+by its lease. The first two deliveries, which a restart may have interrupted, go on at full speed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +126,8 @@ class FeedAttempts:
         if claim.fetched is not None and claim.fetched != (document.get("last_fetch_time") or ""):
             log_skipped(claim.feed_id, "fetched since it was claimed")
             return None
-        begun = self.leases.begun(document, run.run_id, delivery, FETCH_FEED)
+        alone = delivery >= ALONE_FROM
+        begun = self.leases.begun(document, run.run_id, delivery, FETCH_FEED, alone=alone)
         if not isinstance(begun, Lease):
             return begun
         if not document["enabled"]:
@@ -128,6 +135,10 @@ class FeedAttempts:
                 await self.leases.release(document)
             log_skipped(claim.feed_id, "disabled")
             return None
+        if deaths_of(cast(FeedDocument, document), self._clock()) >= MOST_DEATHS:
+            why = f"{MOST_DEATHS} workers in a row died while they fetched it alone; enable it to try again"
+            stored_some = Ingested(written=Written(any_matched=True))  # perhaps, before the last death
+            return await self._worked(begun, stored_some, Failure(WORKER_DIED, why, WORKER_DIED, permanent=True))
         try:
             result: Result = await self._fetched(await self._acquired(begun) if delivery > 1 else begun, delivery)
         except _Overtaken as overtaken:

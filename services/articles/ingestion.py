@@ -13,17 +13,17 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from models.errors import ToolpulseError
-from models.feed import Feed
+from models.feed import Feed, FeedDocument
 from models.run import FETCH_FEED, Attempt, JobRun
 from services import deadline
 from services.articles.attempts import CoveredHours, add_totals, log_outcome, record_interrupted
-from services.articles.feed_attempts import Done, FeedAttempts, Left, Result, Worked
+from services.articles.feed_attempts import ALONE_FROM, Done, FeedAttempts, Left, Result, Worked
 from services.feeds.claims import ClaimedFeed, IngestMessage, host_of_feed
 from services.feeds.hosts import HostStates
-from services.feeds.leases import AtWork
+from services.feeds.leases import AtWork, deaths_of
 from services.fetch.limits import HostLimits
 from services.logs import log_event
 from services.ports import Clock, Document, Queues, Store
@@ -100,6 +100,7 @@ class Ingestion:
         self._clock = clock
         self._pause = pause
         self._covered_hours = CoveredHours(store)
+        self._alone = asyncio.Lock()
 
     async def ingest(
         self, message: IngestMessage, delivery: int = 1, invocation_id: str | None = None
@@ -117,16 +118,21 @@ class Ingestion:
         )
         found_due = await self._attempts.announce_due(feed_ids, begun.run.started_at) if delivery > 1 else ()
         progress = _Delivery(begun, begun.run)
-        work: list[Coroutine[Any, Any, Result]]
+        work: list[Coroutine[Any, Any, Result]] = []
         if message.quarantine_id is not None:
             work = [self._attempts.release(begun.run, message.quarantine_id, delivery)]
         else:
             documents = await self._feeds(feed_ids, may_be_stale=delivery == 1)
-            gap = message.over_seconds / max(1, len(feed_ids))
-            work = [
-                self._fetch(begun.run, claim, document, delivery, gap * number)
-                for number, (claim, document) in enumerate(zip(message.feeds, documents, strict=True))
-            ]
+            feeds = list(zip(message.feeds, documents, strict=True))
+            if delivery >= ALONE_FROM:
+                message = replace(message, earlier=max(message.earlier, ALONE_FROM - 1))
+                await self._one_by_one(progress, feeds, delivery)
+            else:
+                gap = message.over_seconds / max(1, len(feeds))
+                work = [
+                    self._fetch(begun.run, claim, document, delivery, gap * number)
+                    for number, (claim, document) in enumerate(feeds)
+                ]
         await self._save_all(progress, {asyncio.create_task(each) for each in work})
         await self._end(message, progress)
         due = [name for each in progress.saved for name in (*sorted(each.ingested.written.due), *each.found_due)]
@@ -154,6 +160,24 @@ class Ingestion:
             if deadline.is_near():
                 return Left(claim.feed_id)
             return await self._attempts.fetch(run, claim, document, delivery)
+
+    async def _one_by_one(
+        self, progress: _Delivery, feeds: Sequence[tuple[ClaimedFeed, Document | None]], delivery: int
+    ) -> None:
+        """Fetches and saves the feeds one at a time, across all messages of this worker. Those that workers died at
+        come last, so that the others are saved whatever happens then."""
+        now = self._clock()
+        for claim, document in sorted(feeds, key=lambda each: deaths_of(cast(FeedDocument, each[1] or {}), now)):
+            async with self._alone:
+                errors, is_done = len(progress.errors), False
+                work = self._fetch(progress.run, claim, document, delivery, 0.0)
+                try:
+                    await self._save_all(progress, {asyncio.create_task(work)})
+                    is_done = len(progress.errors) == errors
+                finally:
+                    if not is_done:
+                        with suppress(ToolpulseError):
+                            await self._attempts.leases.outlived(claim.feed_id, progress.run.run_id)
 
     async def _save_all(self, progress: _Delivery, pending: set[asyncio.Task[Result]]) -> None:
         """Saves each feed soon after its work is done. Removes what is done from `pending`, which frees its memory."""

@@ -136,7 +136,7 @@ class IngestMessage:
         """The message for the rest of the work: these of its feeds, at once."""
         wanted = set(feed_ids)
         feeds = tuple(each for each in self.feeds if each.feed_id in wanted)
-        return type(self)(self.run_id, feeds, self.quarantine_id, self.hosts)
+        return type(self)(self.run_id, feeds, self.quarantine_id, self.hosts, earlier=self.earlier)
 
 
 MOST_EARLIER = 8

@@ -32,6 +32,9 @@ INTERRUPTED_KEPT = timedelta(hours=1)
 """How long an interrupted attempt may still be running. During this time, each save of the feed counts its articles
 again."""
 
+MOST_DEATHS = 3
+"""After so many deaths in a row of workers that worked on it alone, a feed is given up."""
+
 MOST_INTERRUPTED = 20
 TRIES = 8
 
@@ -50,8 +53,8 @@ _OURS = ("current_attempt", "feed_url", "last_fetch_time")
 class Lease:
     """An attempt at a feed: the feed as the attempt has it, and the document as it is stored.
 
-    `is_stored`: the attempt has the lease. Before, it must store no articles. `started_at` is later than the start of
-    every earlier attempt at the feed, even if the clocks of the workers differ.
+    `is_stored`: the attempt has the lease. Before, it must store no articles. `alone`: see FeedAttempt. `started_at` is
+    later than the start of every earlier attempt at the feed, even if the clocks of the workers differ.
     """
 
     feed: Feed
@@ -61,6 +64,7 @@ class Lease:
     task_name: str
     started_at: datetime
     is_stored: bool = False
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,9 @@ class Leases:
         self._store = store
         self._clock = clock
 
-    def begun(self, document: Document, run_id: str, attempt_no: int, task_name: str) -> Lease | AtWork | None:
+    def begun(
+        self, document: Document, run_id: str, attempt_no: int, task_name: str, *, alone: bool = False
+    ) -> Lease | AtWork | None:
         """An attempt at the feed that was read as `document`. Writes nothing. None while an attempt of another run has
         the lease.
 
@@ -90,7 +96,7 @@ class Leases:
             if current["attempt_no"] >= attempt_no:
                 log_skipped(feed["feed_id"], "another delivery works on it")
                 return AtWork(feed["feed_id"])
-        return _begun(feed, run_id, attempt_no, task_name, now)
+        return replace(_begun(feed, run_id, attempt_no, task_name, now), alone=alone)
 
     async def acquire(self, lease: Lease) -> Lease | AtWork | None:
         """Stores the lease for WORK_LEASE; None if another attempt has had the feed meanwhile, or the feed is gone.
@@ -106,7 +112,8 @@ class Leases:
                 if any(fresh.get(name) != lease.document.get(name) for name in _OURS):
                     return AtWork(lease.feed.feed_id) if fresh.get("claim_id") == lease.run_id else None
                 again = cast(FeedDocument, fresh)
-                lease = _begun(again, lease.run_id, lease.attempt_no, lease.task_name, lease.started_at)
+                begun = _begun(again, lease.run_id, lease.attempt_no, lease.task_name, lease.started_at)
+                lease = replace(begun, alone=lease.alone)
                 continue
             return replace(lease, feed=Feed.from_document(stored), document=cast(FeedDocument, stored), is_stored=True)
         return None
@@ -116,6 +123,16 @@ class Leases:
         after = _released(cast(FeedDocument, document), self._clock())
         with suppress(ChangedMeanwhile):
             await self._store.replace(FEEDS.name, without_nulls(after), document["_etag"])
+
+    async def outlived(self, feed_id: str, run_id: str) -> None:
+        """Records that an attempt of this run failed without the death of its worker, if it has the lease."""
+        document = await self._store.read(FEEDS.name, feed_id, Feed.ID)
+        current = document and document.get("current_attempt")
+        if document is None or not current or current["run_id"] != run_id or not current.get("alone"):
+            return
+        with suppress(ChangedMeanwhile):
+            after = {**document, "current_attempt": {**current, "alone": False}}
+            await self._store.replace(FEEDS.name, after, document["_etag"])
 
     async def save(self, feeds: Sequence[tuple[Lease, Feed, Document | None]]) -> list[bool | BaseException]:
         """Saves each feed, released, with its `seen` document if there is one; False for a feed that was lost to
@@ -176,6 +193,12 @@ def interrupted_attempts(feed: FeedDocument, now: datetime) -> list[FeedAttemptD
     return [each for each in found if each.get("counted") is None or _may_run(each, now)][-MOST_INTERRUPTED:]
 
 
+def deaths_of(feed: FeedDocument, now: datetime) -> int:
+    """How many workers in a row have died while they worked on the feed alone. A saved feed has counted its attempts:
+    then the row ends."""
+    return sum(bool(each.get("alone")) and each.get("counted") is None for each in interrupted_attempts(feed, now))
+
+
 def _may_run(attempt: FeedAttemptDocument, now: datetime) -> bool:
     return not is_over(parse_time(attempt["started_at"]) + INTERRUPTED_KEPT, now, INTERRUPTED_KEPT)
 
@@ -198,6 +221,8 @@ def _leased(lease: Lease, now: datetime) -> FeedDocument:
         "task_name": lease.task_name,
         "started_at": format_time(lease.started_at),
     }
+    if lease.alone:
+        attempt["alone"] = True
     return {
         **_released(lease.document, now),
         "claim_id": lease.run_id,

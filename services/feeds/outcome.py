@@ -29,6 +29,8 @@ UNCONDITIONAL: Mapping[str, None] = {"etag": None, "last_modified": None, "body_
 
 LONGEST_ERROR = 500
 
+WORKER_DIED = "worker_died"
+
 _OF_LAST_FETCH: Mapping[str, str] = {"duration_ms": "last_duration_ms", "status_code": "last_status_code"}
 """Fields of an attempt, and those of the feed that have them after a fetch."""
 
@@ -231,7 +233,7 @@ def after_failure(
         wait = min(timedelta(seconds=max(0.0, failure.retry_after)), LONGEST_RETRY_AFTER)
         changes["retry_after_until"] = now + wait
     reason = _reason_to_disable(failure, errors)
-    if failure.permanent and feed.redirect_url is not None:
+    if failure.permanent and feed.redirect_url is not None and failure.kind != WORKER_DIED:
         changes["redirect_url"] = None  # the target of the redirect is gone: the next fetch uses the feed's own URL
     elif reason is not None and feed.enabled:
         changes |= {"enabled": False, "disabled_reason": reason, "disabled_at": now}

@@ -9,11 +9,12 @@ from datetime import timedelta
 
 import pytest
 
+from models.errors import Unavailable
 from models.values import format_time
 from services.feeds.registry import FeedRegistry
 from services.fetch.outcome import FetchRequest, FetchResult
 from services.ports import BatchOutcome, Operation
-from services.store.containers import ARTICLES
+from services.store.containers import ARTICLES, FEEDS
 from tests.functional.articles.dying import Died, DiesSavingFeeds, DyingStore
 from tests.functional.articles.turns import NEVER
 from tests.functional.articles.world import Item, SettableClock, World, item
@@ -143,3 +144,35 @@ async def test_a_worker_that_was_overtaken_does_not_undo_later_edits(world: Worl
     await overtaken
     assert (await world.article())["text_for_analysis"] == "Edited again."
     assert [each["text"] for each in await world.observations()] == ["Edited again."]
+
+
+class KeepsFeeds(DyingStore):
+    """A store that answers no save of a feed."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world.store, NEVER, "before")
+
+    async def batch_many(
+        self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]
+    ) -> list[BatchOutcome]:
+        if container == FEEDS.name:
+            raise Unavailable("down")
+        return await super().batch_many(container, batches)
+
+    async def batch(self, container: str, partition: str, operations: Sequence[Operation]) -> list[str | None]:
+        if container == FEEDS.name:
+            raise Unavailable("down")
+        return await super().batch(container, partition, operations)
+
+
+async def test_an_outage_of_the_store_counts_as_no_death_of_a_worker(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+    (message,) = await world.claimed("a")
+    for delivery in range(1, 9):
+        with pytest.raises(Unavailable):
+            await world.new_worker(KeepsFeeds(world)).ingestion.ingest(message, delivery)
+        world.clock.forward(minutes=1)
+    assert len((await world.feed("a")).interrupted_attempts) > 0
+    await world.new_worker().ingestion.ingest(message, 9)
+    feed = await world.feed("a")
+    assert (feed.enabled, feed.total_articles_fetched, feed.consecutive_errors) == (True, 1, 0)

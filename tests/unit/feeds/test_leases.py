@@ -10,11 +10,13 @@ import pytest
 from models.feed import Feed, FeedAttempt, FeedAttemptDocument, FeedDocument
 from services.feeds.leases import (
     INTERRUPTED_KEPT,
+    MOST_DEATHS,
     MOST_INTERRUPTED,
     WORK_LEASE,
     AtWork,
     Lease,
     Leases,
+    deaths_of,
     interrupted_attempts,
     is_leased,
     without_nulls,
@@ -319,3 +321,24 @@ async def test_a_save_whose_response_was_lost_is_recognised(leases: Leases, stor
 def test_the_type_of_a_stored_feed_has_the_fields_of_the_model() -> None:
     assert get_type_hints(FeedDocument).keys() - {"id", "_etag", "_ts"} == Feed.model_fields.keys()
     assert get_type_hints(FeedAttemptDocument).keys() == FeedAttempt.model_fields.keys()
+
+
+def test_deaths_in_a_row_are_those_of_workers_that_worked_on_the_feed_alone_since_it_was_saved() -> None:
+    before = (attempt(1, alone=True, counted=0), attempt(2), attempt(3, alone=True))
+    assert deaths_of(feed_document(interrupted_attempts=before), NOW) == 1
+    leased = {"claim_id": "run", "claimed_until": NOW, "current_attempt": attempt(4, alone=True)}
+    assert deaths_of(feed_document(interrupted_attempts=before, **leased), NOW) == 2
+    assert MOST_DEATHS == 3
+
+
+@pytest.mark.parametrize(("run_id", "deaths"), [("run", 0), ("another", 1)])
+async def test_an_attempt_that_its_worker_outlived_is_no_death(
+    leases: Leases, store: SqliteStore, run_id: str, deaths: int
+) -> None:
+    begun = leases.begun(await stored(store), "run", 3, "fetch_feed", alone=True)
+    assert isinstance(begun, Lease)
+    await leases.acquire(begun)
+    assert deaths_of(cast(FeedDocument, await document(store)), NOW) == 1
+    await leases.outlived("reuters-world", run_id)
+    assert deaths_of(cast(FeedDocument, await document(store)), NOW) == deaths
+    await leases.outlived("gone", "run")

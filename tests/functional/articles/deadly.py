@@ -1,0 +1,64 @@
+"""A process that ingests the messages of a folder, and dies (kill -9) at a body that begins with DEADLY.
+
+`python -m tests.functional.articles.deadly FOLDER`. Messages are delivered as the queue function does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import signal
+import sys
+import uuid
+from pathlib import Path
+
+from services.fetch.fetcher import Fetcher
+from services.fetch.outcome import FetchRequest, FetchResult
+from services.ports import utc_now
+from services.settings import Settings
+from services.store.sqlite import SqliteStore
+from tests.functional.articles.victim import Messages
+from tests.functional.articles.world import Worker
+
+DEADLY = b"deadly"
+
+
+class Deadly:
+    """A fetcher, and the parser that the process dies in."""
+
+    def __init__(self, fetcher: Fetcher) -> None:
+        self._fetcher = fetcher
+
+    async def fetch(self, request: FetchRequest) -> FetchResult:
+        result = await self._fetcher.fetch(request)
+        if (result.body or b"").startswith(DEADLY):
+            await asyncio.sleep(0.2)  # other feeds are at work meanwhile
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+
+
+async def ingest(folder: Path) -> None:
+    settings = Settings(store="sqlite", allow_private_addresses=True)
+    store = SqliteStore(folder / "store.db", utc_now)
+    fetcher = Fetcher(settings)
+    ids = (f"{os.getpid()}-{uuid.uuid4().hex[:8]}-{number}" for number in itertools.count())
+    worker = Worker(store, Deadly(fetcher), utc_now, settings, ids)
+    messages = Messages(folder)
+    for batch in await worker.claims.claim_due(utc_now()):
+        messages.put(batch)
+    while delivered := messages.delivered():
+        for path, batch, delivery in delivered:
+            again = batch.instead_of_poison(delivery)
+            if again is not None:
+                path.unlink()
+                messages.put(again)
+                continue
+            await worker.ingestion.ingest(batch, batch.earlier + delivery)
+            path.unlink()
+    await fetcher.close()
+    await store.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(ingest(Path(sys.argv[1])))

@@ -20,6 +20,7 @@ from models.values import format_time
 from services import deadline, telemetry
 from services.logs import log_event
 from services.operations.audit_figures import ToolsSection
+from services.operations.audit_reading import with_stale_reads
 from services.operations.audit_repair import Repairs
 from services.operations.audit_rules import HARMLESS, KINDS, Difference
 from services.operations.audit_sections import (
@@ -37,8 +38,15 @@ from services.store.containers import CATALOG
 log = logging.getLogger("toolpulse.upkeep")
 
 DOCUMENTS_IN_STEP = 200
+MOST_IN_STEP = 1000
+STEPS_IN_ROUND = 288
+"""A day of `clean_up`: a step is as large as a round of a day needs, within the two limits above."""
 SECONDS_IN_STEP = 2.0
 READ_AGAIN_AFTER_SECONDS = 2.0
+
+
+Readings = tuple[Section, Section]
+"""A section for the first reading, which may be stale, and for the second, which decides what is reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +75,7 @@ class Audit:
         self._repairs = repairs
         self._sleep = sleep
         self._seconds = seconds
-        self._sections: Mapping[str, Section] = {
-            "articles": ArticlesSection(store, clock),
-            "locators": LocatorsSection(store, clock),
-            "mentions": MentionsSection(store, clock),
-            "tools": ToolsSection(store, clock),
-            "feeds": FeedsSection(store, clock),
-            "runs": RunsSection(store),
-        }
+        self._sections = _sections(store, clock)
 
     async def progress(self) -> AuditProgress | None:
         return readable(await self._stored(), AuditProgress.from_document)
@@ -84,6 +85,8 @@ class Audit:
 
         Another worker may make the same step: the first to store its checkpoint counts.
         """
+        if deadline.is_near():
+            return None
         began, now = self._seconds(), self._clock()
         document = await self._stored()
         known = readable(document, AuditProgress.from_document)
@@ -91,8 +94,8 @@ class Audit:
         section, position = (next(iter(self._sections)), None) if known is None else (known.section, known.position)
         if section not in self._sections:
             section, position = next(iter(self._sections)), None
-        documents, ended = 0, False
-        while documents < DOCUMENTS_IN_STEP and self._seconds() - began < SECONDS_IN_STEP and not deadline.is_near():
+        documents, ended, enough = 0, False, step_size(None if known is None else known.last)
+        while documents < enough and self._seconds() - began < SECONDS_IN_STEP and not deadline.is_near():
             part = await self._confirmed(self._sections[section], position)
             present = present.plus(part.checked, [_example(each) for each in part.differences])
             documents += part.checked
@@ -120,12 +123,7 @@ class Audit:
     async def round(self, *, tool_id: str | None = None, repair: bool = False) -> AsyncIterator[Audited]:
         """Audits everything, or one tool with its mentions, at once. With `repair`, each part is repaired before the
         next one is read. A whole round replaces the last one of the checkpoint."""
-        sections = self._sections
-        if tool_id is not None:
-            sections = {
-                "mentions": MentionsSection(self._store, self._clock, tool_id),
-                "tools": ToolsSection(self._store, self._clock, tool_id),
-            }
+        sections = self._sections if tool_id is None else _sections(self._store, self._clock, tool_id)
         result = AuditRound(started_at=self._clock())
         for name, section in sections.items():
             position: str | None = None
@@ -143,14 +141,15 @@ class Audit:
         if tool_id is None:
             await self._save_round(result.ended(self._clock()))
 
-    async def _confirmed(self, section: Section, position: str | None) -> Part:
+    async def _confirmed(self, readings: Readings, position: str | None) -> Part:
         """The part with the differences that are there twice. If documents were written meanwhile, the second reading
         may end earlier; the position is that of the first."""
-        part = await _readable(section, position)
+        first, second = readings
+        part = await _readable(first, position)
         if all(each.kind in HARMLESS for each in part.differences):
             return part
         await self._sleep(READ_AGAIN_AFTER_SECONDS)
-        again = set((await _readable(section, position)).differences)
+        again = set((await _readable(second, position)).differences)
         return Part([each for each in part.differences if each in again], part.next, part.checked)
 
     def _section_after(self, name: str) -> str | None:
@@ -184,6 +183,28 @@ class Audit:
         log_round(ended)
 
 
+def _sections(store: Store, clock: Clock, tool_id: str | None = None) -> dict[str, Readings]:
+    """All sections, or those of one tool, by name, for the first and the second reading."""
+
+    def all_on(store: Store) -> dict[str, Section]:
+        of_tool: dict[str, Section] = {
+            "mentions": MentionsSection(store, clock, tool_id),
+            "tools": ToolsSection(store, clock, tool_id),
+        }
+        if tool_id is not None:
+            return of_tool
+        return {
+            "articles": ArticlesSection(store, clock),
+            "locators": LocatorsSection(store, clock),
+            **of_tool,
+            "feeds": FeedsSection(store, clock),
+            "runs": RunsSection(store),
+        }
+
+    first, second = all_on(with_stale_reads(store)), all_on(store)
+    return {name: (first[name], second[name]) for name in first}
+
+
 async def _readable(section: Section, position: str | None) -> Part:
     """The part. A document that is no document of ours ends its section: the others are audited."""
     try:
@@ -192,6 +213,12 @@ async def _readable(section: Section, position: str | None) -> Part:
         log.exception("part_not_audited section=%s", type(section).__name__)
         detail = f"behind {position}: {type(error).__name__}"
         return Part([Difference("unreadable", type(section).__name__, detail)], None, 1)
+
+
+def step_size(last: AuditRound | None) -> int:
+    """How many documents a step reads, by the number that the last round has read."""
+    needed = 0 if last is None else last.checked // STEPS_IN_ROUND
+    return min(max(needed, DOCUMENTS_IN_STEP), MOST_IN_STEP)
 
 
 def log_round(ended: AuditRound) -> None:

@@ -60,6 +60,14 @@ def test_the_bounds_are_those_of_the_documentation() -> None:
     assert HARMLESS == {"dangling_alias"} < set(KINDS)
 
 
+def test_a_step_is_as_large_as_a_round_in_a_day_needs_within_limits() -> None:
+    def size(checked: int) -> int:
+        return audit.step_size(AuditRound(started_at=NOW, checked=checked))
+
+    assert audit.step_size(None) == 200
+    assert (size(200 * 288), size(300 * 288), size(1000 * 288), size(9000 * 288)) == (200, 300, 1000, 1000)
+
+
 def test_a_round_counts_all_and_names_the_first_differences() -> None:
     found = [AuditExample(kind=("a", "b")[number % 2], subject=str(number), detail="d") for number in range(15)]
     twice = AuditRound(started_at=NOW).plus(7, found).plus(3, found)

@@ -2,8 +2,9 @@
 
 `python -m benchmarks.kill_ingestion [--feeds 200] [--entries 60] [--kills 20] [--seed N]` kills processes that only
 ingest, and compares the stored documents with the plan.
-`python -m benchmarks.kill_ingestion --hosts N [--feeds 50] [--entries 100] [--rounds 5]` kills whole hosts, N of them
-on one store, and measures the time from the last restart until all figures are complete: 15 s at most.
+`python -m benchmarks.kill_ingestion --hosts N [--feeds 50] [--entries 100] [--rounds 5] [--store cosmos]` kills whole
+hosts, N of them on one store (`cosmos`: npm's Cosmos-compatible server), and measures the time from the last restart
+until all figures are complete: 15 s at most.
 
 Exits 1 if anything is missing, doubled or counted wrong. The test suite does the same with fewer feeds.
 """
@@ -14,11 +15,15 @@ import argparse
 import asyncio
 import sys
 import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from tests.contract import cosmos_server
 from tests.functional.app import recovery
 from tests.functional.articles.killing import Plan, kill_until_done
 
@@ -28,6 +33,7 @@ PATIENCE_SECONDS = 180
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hosts", type=int, default=0, help="kill whole hosts: so many on one store")
+    parser.add_argument("--store", choices=("sqlite", "cosmos"), default="sqlite", help="with --hosts: npm's server")
     parser.add_argument("--rounds", type=int, default=5, help="with --hosts: how often, each with another seed")
     parser.add_argument("--feeds", type=int)
     parser.add_argument("--entries", type=int)
@@ -56,6 +62,21 @@ def _ingestion(given: argparse.Namespace) -> int:
     return 0 if right else 1
 
 
+@contextmanager
+def _store(name: str) -> Iterator[dict[str, str]]:
+    """The settings of the store."""
+    if name == "sqlite":
+        yield {}
+        return
+    with cosmos_server.running() as server:
+        yield {
+            "STORE": "cosmos",
+            "COSMOS_ENDPOINT": server.endpoint,
+            "COSMOS_KEY": server.key,
+            "COSMOS_DATABASE": f"kills-{uuid.uuid4().hex[:8]}",
+        }
+
+
 def _hosts(given: argparse.Namespace) -> int:
     plan = recovery.Plan(
         feeds=given.feeds or 50,
@@ -69,8 +90,8 @@ def _hosts(given: argparse.Namespace) -> int:
     print(f"{plan.feeds * plan.entries} articles of {plan.feeds} feeds, {plan.hosts} hosts, {plan.kills} kills a round")
     for number in range(given.rounds):
         planned = replace(plan, seed=plan.seed + number)
-        with tempfile.TemporaryDirectory() as folder:
-            found = asyncio.run(recovery.recover(Path(folder), planned, PATIENCE_SECONDS))
+        with tempfile.TemporaryDirectory() as folder, _store(given.store) as settings:
+            found = asyncio.run(recovery.recover(Path(folder), planned, PATIENCE_SECONDS, settings))
         right = found.is_right_for(planned)
         wrong += not right
         lives = ", ".join(f"{life:.1f}" for life in found.lives)

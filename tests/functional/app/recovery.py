@@ -11,6 +11,7 @@ import os
 import random
 import time
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -103,17 +104,17 @@ class Feeds:
 
 
 class Hosts:
-    """The running hosts of a plan, all on one store."""
+    """The running hosts of a plan, all on one store. `settings` name another store than the embedded one."""
 
-    def __init__(self, folder: Path, count: int) -> None:
+    def __init__(self, folder: Path, count: int, settings: Mapping[str, str] | None = None) -> None:
         self._folder = folder
+        self._settings = {**SETTINGS, "DATA_DIR": str(folder / "store"), **(settings or {})}
         self._stacks = [AsyncExitStack() for _ in range(count)]
         self._hosts: list[RunningHost | None] = [None] * count
         self.web = aiohttp.ClientSession()
 
     async def start(self, number: int) -> None:
-        settings = {**SETTINGS, "DATA_DIR": str(self._folder / "store")}
-        host = running_host(data=self._folder / f"host-{number}", settings=settings, seconds=60)
+        host = running_host(data=self._folder / f"host-{number}", settings=self._settings, seconds=60)
         self._hosts[number] = await self._stacks[number].enter_async_context(host)
 
     async def kill(self, number: int) -> None:
@@ -151,12 +152,14 @@ class Hosts:
         return host
 
 
-async def recover(folder: Path, plan: Plan, patience_seconds: float) -> Recovery:
+async def recover(
+    folder: Path, plan: Plan, patience_seconds: float, settings: Mapping[str, str] | None = None
+) -> Recovery:
     """Kills hosts as planned, and waits until the figures are complete, or for the patience."""
     chance = random.Random(plan.seed)
     async with AsyncExitStack() as stack:
         urls = await Feeds(plan).serve(stack)
-        hosts = Hosts(folder, plan.hosts)
+        hosts = Hosts(folder, plan.hosts, settings)
         stack.push_async_callback(hosts.close)
         for number in range(plan.hosts):
             await hosts.start(number)

@@ -7,8 +7,8 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
-from typing import Any, Literal
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 Kind = Literal["text", "whole number", "number", "true or false", "list"]
@@ -65,13 +65,13 @@ class Setting:
             raise ValueError(
                 "is an unresolved Key Vault reference: check that the secret exists and that the app may read it"
             )
-        if self.kind == "true or false":
+        if self.kind == "true or false" and (text.lower() in _WORDS or not self.form):
             if text.lower() not in _WORDS:
                 raise ValueError(self.allowed)
             return _WORDS[text.lower()]
         if self.kind in ("whole number", "number"):
             return self._number(text)
-        if self.kind == "list":
+        if self.kind == "list" or self.separator:
             parts = tuple(part.strip() for part in text.split(self.separator) if part.strip())
             for part in parts:
                 self._check(part)
@@ -96,6 +96,42 @@ class Setting:
     def _check(self, text: str) -> None:
         if self.form and not self.form.fits(text):
             raise ValueError(self.allowed)
+
+
+@dataclass(frozen=True, slots=True)
+class AddressRange:
+    """A network, or one address, and the only port there; None is every port."""
+
+    network: IPv4Network | IPv6Network
+    port: int | None = None
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Of `10.0.0.0/8`, `127.0.0.1`, `127.0.0.1:8080` or `[::1]:8080`. Raises ValueError for other texts."""
+        host, port = text, ""
+        if text.startswith("["):
+            host, closed, port = text[1:].partition("]")
+            if not closed or not port.startswith(":"):
+                raise ValueError(text)
+            port = port[1:]
+        elif text.count(":") == 1:
+            host, _, port = text.partition(":")
+        if port != "" and not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+            raise ValueError(text)
+        if text.endswith(":"):
+            raise ValueError(text)
+        return cls(ip_network(host), int(port) if port else None)
+
+    def has(self, address: IPv4Address | IPv6Address, port: int) -> bool:
+        return address.version == self.network.version and address in self.network and self.port in (None, port)
+
+
+def _is_address_range(text: str) -> bool:
+    try:
+        AddressRange.of(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_loopback(host: str) -> bool:
@@ -131,6 +167,10 @@ INSIGHTS = Form(
 DATABASE = Form(re.compile(r"[^/\\?#\s]{1,255}").fullmatch, r"1 to 255 characters without spaces or / \ ? #")
 TICKERS = Form(re.compile(r"[A-Z0-9][A-Z0-9.\-]{0,14}").fullmatch, "tickers in upper case, such as AAPL,MSFT,BRK.B")
 MODEL = Form(re.compile(r"[\w.\-]{1,40}").fullmatch, "a model version, such as latest or 2022-11-01")
+ADDRESSES = Form(
+    _is_address_range,
+    "true, false, or a list such as 127.0.0.1:7072,10.0.0.0/8",
+)
 AGENTS = Form(re.compile(r"[\x20-\x7e]{1,300}").fullmatch, "printable ASCII, several separated by |")
 
 

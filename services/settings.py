@@ -21,6 +21,7 @@ from services import configuration
 from services.configuration import Configuration
 from services.parse.news_apis import NEWS_APIS, NewsApi
 from services.setting import (
+    ADDRESSES,
     AGENTS,
     DATABASE,
     DSN,
@@ -111,8 +112,11 @@ class Settings:
         section="fetcher",
         key="user_agent",
     )
-    allow_private_addresses: bool = setting(
-        False, "Whether feeds may have private or loopback addresses; for development only"
+    allow_private_addresses: bool | tuple[str, ...] = setting(
+        False,
+        "Whether feeds may have private or loopback addresses: all, none, or these only; for development only",
+        form=ADDRESSES,
+        separator=",",
     )
 
     # Schedule

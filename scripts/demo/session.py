@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ import aiohttp
 
 from models.errors import Conflict, NotFound, ToolpulseError
 from models.values import format_time, parse_time
+from scripts.demo import FIRST_PORT, HOST, PRIVATE, SETTINGS
 from scripts.demo.newsroom import OUTLETS, PRODUCTS, Outlet
 from scripts.demo.server import Newsstand, served
 from scripts.local_host import Refused
@@ -29,7 +30,6 @@ from services.ports import Clock, utc_now
 from services.tools.catalog import Catalog
 from services.tools.form import new_tool
 
-FIRST_PORT = 7072
 REFRESHED_AFTER = (4, 4, 3, 4, 10, 20)
 """Seconds from one refresh to the next, the first from the first fetch."""
 
@@ -95,11 +95,14 @@ async def forget_products(catalog: Catalog) -> None:
 
 
 @contextlib.asynccontextmanager
-async def running(mark: Path, environment: Mapping[str, str], clock: Clock = utc_now) -> AsyncIterator[str]:
+async def running(mark: Path, environment: MutableMapping[str, str], clock: Clock = utc_now) -> AsyncIterator[str]:
     """Yields the URL that the demo is served on. The file `mark` records the port."""
     known = _marked(mark, clock())
     async with served(Newsstand(clock, known.opened), known.port) as base:
-        _Mark(int(base.rpartition(":")[2]), known.opened).write(mark)
+        port = int(base.rpartition(":")[2])
+        _Mark(port, known.opened).write(mark)
+        if environment.get(PRIVATE) == SETTINGS[PRIVATE]:
+            environment[PRIVATE] = f"{HOST}:{port}"
 
         async def opened(app: Container) -> None:
             await watch_products(app.tools)

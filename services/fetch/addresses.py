@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from yarl import URL
+
+from services.setting import AddressRange
 
 LONGEST_URL = 4096
 
@@ -73,6 +76,24 @@ _HOST = re.compile(r"[0-9A-Fa-f:.]+|[^\s\[\]:]+")
 only."""
 
 _SETTING = "the setting ALLOW_PRIVATE_ADDRESSES would allow it"
+
+
+class PrivateAddresses:
+    """Which private addresses may be connected to: all, none, or those of the ranges in a list."""
+
+    def __init__(self, allowed: bool | Sequence[str]) -> None:
+        self._all = allowed is True
+        self._ranges = () if isinstance(allowed, bool) else tuple(map(AddressRange.of, allowed))
+
+    def allow(self, text: str, port: int) -> bool:
+        """Whether this address may be connected to at this port even if it is private."""
+        if self._all or not self._ranges:
+            return self._all
+        try:
+            address: Address = ipaddress.ip_address(text.partition("%")[0])
+        except ValueError:
+            return False
+        return any(each.has(address, port) for each in self._ranges)
 
 
 def refused_address(text: str, allow_private: bool) -> str | None:

@@ -11,7 +11,7 @@ import asyncio
 import errno
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,7 +21,7 @@ import httpx
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
-from services.fetch.addresses import refused_address, without_query
+from services.fetch.addresses import PrivateAddresses, refused_address, without_query
 from services.fetch.limits import BodyReservation
 from services.fetch.outcome import FetchStatus
 from services.fetch.response import BoundedDecoder, Problem
@@ -228,12 +228,12 @@ class CheckedTransport(httpx.AsyncBaseTransport):
         self,
         *,
         connections: int,
-        allow_private_addresses: bool,
+        allow_private_addresses: bool | Sequence[str],
         tls: ssl.SSLContext | None = None,
         resolver: AbstractResolver | None = None,
     ) -> None:
         self._connections = connections
-        self._allow_private = allow_private_addresses
+        self._private = PrivateAddresses(allow_private_addresses)
         self._tls = tls
         self._resolver = resolver
         self._session: aiohttp.ClientSession | None = None
@@ -285,7 +285,8 @@ class CheckedTransport(httpx.AsyncBaseTransport):
 
     def _checked_socket(self, target: aiohttp.AddrInfoType) -> socket.socket:
         family, kind, protocol, _, address = target
-        if reason := refused_address(str(address[0]), self._allow_private):
+        host, port = str(address[0]), int(address[1])
+        if reason := refused_address(host, self._private.allow(host, port)):
             raise RefusedAddress(errno.EACCES, reason)
         return socket.socket(family, kind, protocol)
 

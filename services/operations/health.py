@@ -134,7 +134,7 @@ def judge_feeds(feeds: FeedCounts, sources_off: Sequence[str], taken: Sequence[s
     if feeds.stored and not feeds.active:
         details.append(f"none of {feeds.stored} feeds is enabled: see disabled_reason in GET feeds")
     elif feeds.active and feeds.failing >= feeds.active:
-        details.append(f"the last fetch of all {feeds.active} feeds failed: see error_message in GET feeds")
+        details.append(f"the last fetch of all {feeds.active} feeds failed: see last_error in GET feeds")
     if feeds.silent:
         details.append(f"{feeds.silent} enabled feeds had no success for a day: see last_successful_fetch in GET feeds")
     if taken:

@@ -128,7 +128,9 @@ async def test_what_the_demo_has_in_its_data_folder_is_fetched_from_there(tmp_pa
     cli = Cli(tmp_path, settings=())
     await cli.run("feeds", "add", f"{base}/demo-dev-wire/feed", "--id", "demo-dev-wire")
     assert "errors: 1" in await cli.run("ingest", "--all")
-    (tmp_path / MARK).write_text("{}")
+    (tmp_path / MARK).write_text(json.dumps({"port": 1}))
+    assert "errors: 1" in await cli.run("ingest", "--all")
+    (tmp_path / MARK).write_text(json.dumps({"port": int(base.rpartition(":")[2])}))
     assert "new articles: 30, " in await cli.run("ingest", "--all")
 
 

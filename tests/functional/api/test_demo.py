@@ -40,6 +40,17 @@ async def test_the_demo_brings_articles_and_figures_in_seconds_and_restarts_with
                 raise AssertionError(host.printed())
             assert sorted(row["tool"] for row in rows) == sorted(product.name for product in PRODUCTS)
             before = {feed["feed_id"]: feed["feed_url"] for feed in await listed(session, "feeds")}
+            own = {"url": f"{host.url}/feed", "source_name": "The app itself", "id": "own"}
+            async with session.post("/api/v1/feeds", json=own) as response:
+                assert response.status == 201
+            await session.post("/api/v1/feeds/own/fetch", json={})
+            for _ in range(SECONDS * 5):
+                (feed,) = (each for each in await listed(session, "feeds") if each["feed_id"] == "own")
+                if feed["last_error"]:
+                    break
+                await asyncio.sleep(0.2)
+            assert "ALLOW_PRIVATE_ADDRESSES" in (feed["last_error"] or ""), "the demo's own server only"
+            await session.delete("/api/v1/feeds/own")
         assert sorted(before) == sorted(each.id for each in OUTLETS)
         host.kill()
         await host.process.wait()

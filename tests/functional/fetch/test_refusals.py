@@ -115,3 +115,16 @@ async def test_a_host_that_no_dns_knows_is_a_readable_outcome(make: Make, host: 
     result = await make(retry_attempts=1).fetch(FetchRequest(f"http://{host}/"))
     assert result.status in (FetchStatus.DNS, FetchStatus.INVALID_URL)
     assert result.error
+
+
+async def test_private_addresses_may_be_limited_to_one_port(server: Server, make: Make) -> None:
+    server.answers["/feed"] = response()
+    for allowed, status in (
+        ((f"127.0.0.1:{server.port}",), FetchStatus.FETCHED),
+        ((f"127.0.0.1:{server.port + 1}", "127.0.0.2", "10.0.0.0/8"), FetchStatus.REFUSED_ADDRESS),
+    ):
+        result = await make(allow_private_addresses=allowed).fetch(FetchRequest(server.url()))
+        assert result.status is status
+    server.answers["/away"] = response(302, Location=f"http://127.0.0.1:{server.port + 1}/feed")
+    result = await make(allow_private_addresses=(f"127.0.0.1:{server.port}",)).fetch(FetchRequest(server.url("/away")))
+    assert result.status is FetchStatus.REFUSED_ADDRESS

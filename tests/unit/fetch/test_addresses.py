@@ -9,6 +9,7 @@ from yarl import URL
 from models.values import is_web_url
 from services.fetch.addresses import (
     LONGEST_URL,
+    PrivateAddresses,
     checked_url,
     is_loopback,
     odd_address,
@@ -257,3 +258,33 @@ def test_a_url_comes_through_httpx_as_it_was_checked(scheme: str, host: str, pat
     url = checked_url(f"{scheme}://{host}/{path}?{query}")
     if not isinstance(url, str):
         assert URL(str(httpx.URL(str(url))), encoded=True) == url
+
+
+@pytest.mark.parametrize(
+    ("allowed", "address", "port", "expected"),
+    [
+        (True, "10.0.0.1", 80, True),
+        (False, "10.0.0.1", 80, False),
+        ((), "127.0.0.1", 7072, False),
+        (("127.0.0.1:7072",), "127.0.0.1", 7072, True),
+        (("127.0.0.1:7072",), "127.0.0.1", 7073, False),
+        (("127.0.0.1:7072",), "127.0.0.2", 7072, False),
+        (("127.0.0.1:7072",), "::ffff:127.0.0.1", 7072, False),
+        (("127.0.0.1:7072", "10.0.0.0/8"), "10.255.0.1", 1, True),
+        (("10.0.0.0/8",), "11.0.0.1", 80, False),
+        (("127.0.0.1",), "127.0.0.1", 9, True),
+        (("[::1]:80", "fd00::/8"), "::1", 80, True),
+        (("[::1]:80", "fd00::/8"), "::1", 81, False),
+        (("[::1]:80", "fd00::/8"), "fd12::1", 443, True),
+        (("10.0.0.0/8",), "localhost", 80, False),
+    ],
+)
+def test_private_addresses_may_be_limited_to_some_and_to_a_port(
+    allowed: bool | tuple[str, ...], address: str, port: int, expected: bool
+) -> None:
+    assert PrivateAddresses(allowed).allow(address, port) is expected
+
+
+def test_a_metadata_address_is_refused_even_if_it_is_listed() -> None:
+    allowed = PrivateAddresses(("169.254.169.254:80",)).allow("169.254.169.254", 80)
+    assert refused_address("169.254.169.254", allowed) is not None

@@ -36,7 +36,7 @@ REQUEST_TIMEOUT_SECONDS | 10 | a number from 1 to 120
 RETRY_ATTEMPTS | 3 | a whole number from 1 to 10
 RETRY_BACKOFF_BASE | 2 | a number from 1 to 10
 FETCH_USER_AGENT | toolpulse (feed reader; its operator gave no contact) | printable ASCII, several separated by |
-ALLOW_PRIVATE_ADDRESSES | false | true or false
+ALLOW_PRIVATE_ADDRESSES | false | true, false, or a list such as 127.0.0.1:7072,10.0.0.0/8
 FETCH_CYCLE_INTERVAL_SECONDS | 30 | a whole number from 30 to 3600
 MIN_REFRESH_INTERVAL_MINUTES | 1 | a number from 1 to 1440
 MAX_REFRESH_INTERVAL_MINUTES | 15 | a number from 1 to 1440
@@ -110,7 +110,7 @@ def test_all_wrong_values_are_reported_at_once_by_name_with_what_is_allowed() ->
     text = problems(BATCH_SIZE="0", LOG_LEVEL="LOUD", ALLOW_PRIVATE_ADDRESSES="maybe", API_TICKERS="AAPL,b c")
     assert "BATCH_SIZE must be a whole number from 1 to 100" in text
     assert "LOG_LEVEL must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL" in text
-    assert "ALLOW_PRIVATE_ADDRESSES must be true or false" in text
+    assert "ALLOW_PRIVATE_ADDRESSES must be true, false, or a list such as 127.0.0.1:7072,10.0.0.0/8" in text
     assert "API_TICKERS must be tickers in upper case" in text
 
 
@@ -368,3 +368,28 @@ def test_a_connection_string_of_application_insights_is_accepted(text: str) -> N
 def test_a_text_that_is_no_connection_string_is_refused(text: str) -> None:
     with pytest.raises(WrongSettings, match="must be a connection string of Application Insights"):
         Settings.from_environment({"APPLICATIONINSIGHTS_CONNECTION_STRING": text})
+
+
+def test_private_addresses_may_be_listed() -> None:
+    read = Settings.from_environment({"ALLOW_PRIVATE_ADDRESSES": "127.0.0.1:7072, 10.0.0.0/8"})
+    assert read.allow_private_addresses == ("127.0.0.1:7072", "10.0.0.0/8")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "maybe",
+        "localhost:80",
+        "127.0.0.1:",
+        "127.0.0.1:0",
+        "127.0.0.1:65536",
+        "127.0.0.1:x",
+        "10.0.0.1/8",
+        "[::1]",
+        "[::1",
+        "[::1]:",
+    ],
+)
+def test_what_is_no_list_of_addresses_is_refused(text: str) -> None:
+    with pytest.raises(WrongSettings, match="ALLOW_PRIVATE_ADDRESSES"):
+        Settings.from_environment({"ALLOW_PRIVATE_ADDRESSES": text})

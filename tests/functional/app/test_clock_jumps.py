@@ -185,6 +185,7 @@ async def everything_is_right_within_a_tick(jumping: Jumping, *, is_ahead: bool)
         jumping.clock.forward(minutes=30)
         await jumping.tick(services)
         assert jumping.feeds.requests["works"] == fetched["works"] + 3
+        assert [each async for each in services.audit.round() if each.differences] == []
 
 
 @pytest.mark.parametrize("jump", JUMPS)

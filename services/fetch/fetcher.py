@@ -56,6 +56,7 @@ have no limit."""
 MOST_BYTES = 10_000_000
 MOST_REDIRECTS = 5
 _HOST_FAILS = frozenset({FetchStatus.TIMEOUT, FetchStatus.DNS, FetchStatus.CONNECTION})
+_CLOSED = frozenset({"connection:closed", "connection:reset"})
 _RETRIED = _HOST_FAILS | {FetchStatus.SERVER_ERROR}
 
 
@@ -191,9 +192,11 @@ class Fetcher:
             if response.status_code == 429 or (response.status_code == 503 and wait is not None):
                 self._breaker.failed(host, now, str(response.status_code), wait or 0.0)
             else:
-                self._breaker.succeeded(host)
+                self._breaker.succeeded(host, now)
         elif response.responded:
-            self._breaker.succeeded(host)
+            self._breaker.succeeded(host, now)
+        elif response.status is FetchStatus.TIMEOUT or response.fingerprint in _CLOSED:
+            self._breaker.unanswered(host, now, response.fingerprint)
         elif response.status in _HOST_FAILS:
             self._breaker.failed(host, now, response.fingerprint)
 

@@ -12,6 +12,9 @@ MOST_HOSTS = 10_000
 THRESHOLD = 5
 PAUSE_SECONDS = 60.0
 LONGEST_PAUSE_SECONDS = 600.0
+ANSWERED_WITHIN_SECONDS = 300.0
+"""After an answer of the host, requests without one are not failures of the host for so long: its other feeds must not
+wait for the few that hang."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class Breaker:
     def __init__(self, threshold: int = THRESHOLD) -> None:
         self._threshold = threshold
         self._failing: dict[str, _Failing] = {}
+        self._answered: dict[str, float] = {}
         self._reports: dict[str, HostReport] = {}
 
     def pause(self, host: str, now: float) -> float | None:
@@ -45,9 +49,20 @@ class Breaker:
         failing = self._failing.get(host)
         return failing.pause_until - now if failing is not None and now < failing.pause_until else None
 
-    def succeeded(self, host: str) -> None:
+    def succeeded(self, host: str, now: float) -> None:
         self._failing.pop(host, None)
+        self._answered.pop(host, None)
+        self._answered[host] = now
+        if len(self._answered) > MOST_HOSTS:
+            del self._answered[next(iter(self._answered))]
         self._report(host, HostReport(succeeded=True))
+
+    def unanswered(self, host: str, now: float, reason: str) -> None:
+        """A request without an answer, which may be the fault of its URL: a failure of the host, unless the host has
+        answered another request within ANSWERED_WITHIN_SECONDS."""
+        answered = self._answered.get(host)
+        if answered is None or now - answered >= ANSWERED_WITHIN_SECONDS:
+            self.failed(host, now, reason)
 
     def failed(self, host: str, now: float, reason: str, retry_after: float = 0.0) -> None:
         """`retry_after` is the host's own Retry-After in seconds."""

@@ -228,7 +228,7 @@ async def test_what_fetches_show_of_their_hosts_is_stored_when_their_feeds_are_s
     world.shelf.pages["https://a.example/feed"] = Page(status=FetchStatus.TIMEOUT)
     await world.poll("a")
     assert await world.worker.hosts.cooling(world.clock.now) == Cooling(closed=frozenset({host}))
-    world.shelf.hosts.succeeded(host)
+    world.shelf.hosts.succeeded(host, 0.0)
     world.publish("a", [item(1)])
     await world.poll("a")
     assert await world.worker.hosts.cooling(world.clock.now) == Cooling()

@@ -205,6 +205,23 @@ async def test_a_host_that_keeps_failing_is_left_alone_until_a_probe_succeeds(se
     assert (await fetcher.fetch(FetchRequest(server.url()))).ok
 
 
+async def test_a_url_that_never_answers_closes_no_host_that_answers_others(server: Server, make: Make) -> None:
+    async def hang_up(_request: Request, writer: asyncio.StreamWriter) -> None:
+        pass
+
+    server.answers |= {"/well": response(), "/gone": hang_up}
+    clock = Time()
+    fetcher = make(tools={"monotonic": clock}, retry_attempts=1)
+    assert (await fetcher.fetch(FetchRequest(server.url("/well")))).ok
+    for _ in range(6):
+        assert (await fetcher.fetch(FetchRequest(server.url("/gone")))).status is FetchStatus.CONNECTION
+    assert (await fetcher.fetch(FetchRequest(server.url("/well")))).ok
+    clock.now = 301
+    for _ in range(5):
+        await fetcher.fetch(FetchRequest(server.url("/gone")))
+    assert (await fetcher.fetch(FetchRequest(server.url("/well")))).status is FetchStatus.BREAKER_OPEN
+
+
 async def test_a_breaker_that_opens_between_attempts_leaves_the_real_failure_to_be_seen(make: Make) -> None:
     url = f"http://127.0.0.1:{closed_port()}/"
     result = await make(tools={"breaker_threshold": 2}).fetch(FetchRequest(url))
@@ -229,13 +246,13 @@ async def test_requests_report_what_they_showed_of_their_hosts(server: Server, m
     fetcher = make(retry_attempts=1)
     host = host_of(server.url())
     expected = {
+        "/gone": HostReport(failures=1, reason="connection:closed"),
         "/ok": HostReport(succeeded=True),
         "/500": HostReport(succeeded=True),
         "/404": HostReport(succeeded=True),
         "/503": HostReport(succeeded=True),
         "/429": HostReport(failures=1, reason="429", retry_after=9.0),
         "/later": HostReport(failures=1, reason="503", retry_after=30.0),
-        "/gone": HostReport(failures=1, reason="connection:closed"),
     }
     for path, report in expected.items():
         await fetcher.fetch(FetchRequest(server.url(path)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from services.fetch.hosts import (
+    ANSWERED_WITHIN_SECONDS,
     LONGEST_PAUSE_SECONDS,
     MOST_HOSTS,
     PAUSE_SECONDS,
@@ -21,6 +22,7 @@ def failing(times: int = THRESHOLD, now: float = 0.0) -> Breaker:
 
 def test_the_limits() -> None:
     assert (THRESHOLD, PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, MOST_HOSTS) == (5, 60, 600, 10_000)
+    assert ANSWERED_WITHIN_SECONDS == 300
 
 
 def test_a_pause_begins_at_the_threshold_and_for_that_host_only() -> None:
@@ -36,11 +38,42 @@ def test_one_success_forgets_all_failures() -> None:
     breaker = Breaker()
     for _ in range(10):
         breaker.failed("host", 0.0, "timeout")
-        breaker.succeeded("host")
+        breaker.succeeded("host", 0.0)
     assert breaker.pause("host", 0.0) is None
     breaker = failing()
-    breaker.succeeded("host")
+    breaker.succeeded("host", 0.0)
     assert breaker.pause("host", 0.0) is None
+
+
+def test_requests_without_an_answer_are_no_failures_of_a_host_that_has_answered_lately() -> None:
+    breaker = Breaker()
+    breaker.succeeded("host", 0.0)
+    for now in (1.0, 299.0):
+        for _ in range(THRESHOLD):
+            breaker.unanswered("host", now, "timeout")
+        assert breaker.pause("host", now) is None
+    assert breaker.take_reports() == {"host": HostReport(succeeded=True)}
+    for _ in range(THRESHOLD):
+        breaker.unanswered("host", 300.0, "timeout")
+        breaker.unanswered("other", 0.0, "timeout")
+    assert (breaker.pause("host", 300.0), breaker.pause("other", 0.0)) == (60, 60)
+
+
+def test_refused_connections_are_failures_also_of_a_host_that_has_answered_lately() -> None:
+    breaker = Breaker()
+    breaker.succeeded("host", 0.0)
+    for _ in range(THRESHOLD):
+        breaker.failed("host", 1.0, "connection:refused")
+    assert breaker.pause("host", 1.0) == 60
+
+
+def test_the_answer_of_the_host_that_answered_first_is_forgotten_when_there_are_too_many() -> None:
+    breaker = Breaker(threshold=1)
+    for number in range(MOST_HOSTS + 1):
+        breaker.succeeded(str(number), 0.0)
+    for host in ("0", "1"):
+        breaker.unanswered(host, 1.0, "timeout")
+    assert (breaker.pause("0", 1.0), breaker.pause("1", 1.0)) == (60, None)
 
 
 def test_after_the_pause_the_first_failure_begins_another() -> None:
@@ -68,9 +101,9 @@ def test_the_reports_count_the_failures_since_the_last_success_and_are_given_onc
     breaker.failed("bad", 0.0, "timeout")
     breaker.failed("bad", 0.0, "429", 30.0)
     breaker.failed("bad", 0.0, "dns", 20.0)
-    breaker.succeeded("good")
+    breaker.succeeded("good", 0.0)
     breaker.failed("mixed", 0.0, "timeout", 99.0)
-    breaker.succeeded("mixed")
+    breaker.succeeded("mixed", 0.0)
     breaker.failed("mixed", 0.0, "reset")
     assert breaker.take_reports() == {
         "bad": HostReport(failures=3, reason="dns", retry_after=30.0),

@@ -16,7 +16,7 @@ from typing import Any
 from models.feed import Feed, FeedAttempt
 from models.observation import attempt_key
 from models.operations import CoveredHour, IngestionTotals, within
-from models.run import FETCH_FEED, Attempt, attempt_id
+from models.run import FETCH_FEED, Attempt, JobRun, attempt_id
 from models.values import CLOCKS_DIFFER, format_time, hour_key
 from services import telemetry
 from services.articles.entries import Ingested
@@ -24,7 +24,7 @@ from services.feeds.leases import Lease
 from services.feeds.outcome import Counted, Failure
 from services.fetch.outcome import FetchResult
 from services.logs import log_event
-from services.ports import Query, Store, Where, query_all
+from services.ports import Document, Query, Store, Where, query_all
 from services.runs import rules
 from services.runs.engine import RunEngine
 from services.store.containers import ARTICLES, CATALOG
@@ -119,6 +119,30 @@ async def count_interrupted(store: Store, feed: Feed) -> tuple[Counted, list[Cor
         more += added.new - (each.counted or 0)
         counted.append(each.model_copy(update={"counted": added.new}))
     return Counted(by_interrupted=more, interrupted_attempts=tuple(counted)), corrections
+
+
+def is_removed(feed: Document | None, run: JobRun) -> bool:
+    """Whether the feed of the run was removed since the run began; it may have been added again."""
+    return feed is None or feed["created_at"] > format_time(run.started_at)
+
+
+async def unlisted_attempts(
+    store: Store, run: JobRun, feed_id: str, feed: Document | None, known: Iterable[Attempt], last: int, now: datetime
+) -> list[Attempt]:
+    """The records of the run's attempts, up to the number `last`, at a feed that was removed since: `feed`, which was
+    perhaps added again, does not list them, and observations show what they added. `known` are the records that the
+    run has."""
+    listed = [*(feed or {}).get("interrupted_attempts", ()), (feed or {}).get("current_attempt") or {}]
+    numbers = {each["attempt_no"] for each in listed if each.get("run_id") == run.run_id}
+    numbers |= {each.attempt_no for each in known if (each.task_name, each.subject) == (FETCH_FEED, feed_id)}
+    started_at = run.running_since or run.started_at
+    found = []
+    for number in range(1, last + 1):
+        added = AddedArticles() if number in numbers else await added_by(store, run.run_id, feed_id, number)
+        if added.new:
+            attempt = FeedAttempt(run_id=run.run_id, attempt_no=number, task_name=FETCH_FEED, started_at=started_at)
+            found.append(interrupted_record((), Correction(feed_id, attempt, added), now))
+    return found
 
 
 async def record_interrupted(engine: RunEngine, corrections: Sequence[Correction], now: datetime) -> None:

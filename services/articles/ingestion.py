@@ -19,7 +19,14 @@ from models.errors import ToolpulseError
 from models.feed import Feed, FeedDocument
 from models.run import FETCH_FEED, Attempt, JobRun
 from services import deadline
-from services.articles.attempts import CoveredHours, add_totals, log_outcome, record_interrupted
+from services.articles.attempts import (
+    CoveredHours,
+    add_totals,
+    is_removed,
+    log_outcome,
+    record_interrupted,
+    unlisted_attempts,
+)
 from services.articles.feed_attempts import ALONE_FROM, Done, FeedAttempts, Left, Result, Worked
 from services.feeds.claims import ClaimedFeed, IngestMessage, host_of_feed
 from services.feeds.hosts import HostStates
@@ -124,6 +131,8 @@ class Ingestion:
         else:
             documents = await self._feeds(feed_ids, may_be_stale=delivery == 1)
             feeds = list(zip(message.feeds, documents, strict=True))
+            if delivery > 1:
+                await self._note_unlisted(progress, feeds, delivery - 1)
             if delivery >= ALONE_FROM:
                 message = replace(message, earlier=max(message.earlier, ALONE_FROM - 1))
                 await self._one_by_one(progress, feeds, delivery)
@@ -160,6 +169,16 @@ class Ingestion:
             if deadline.is_near():
                 return Left(claim.feed_id)
             return await self._attempts.fetch(run, claim, document, delivery)
+
+    async def _note_unlisted(
+        self, progress: _Delivery, feeds: Sequence[tuple[ClaimedFeed, Document | None]], last: int
+    ) -> None:
+        """Has the run count what earlier deliveries stored of feeds that were removed since."""
+        run, known, now = progress.run, in_run(progress.run).items, self._clock()
+        for claim, document in feeds:
+            if is_removed(document, run):
+                found = await unlisted_attempts(self._store, run, claim.feed_id, document, known, last, now)
+                progress.done_before += found
 
     async def _one_by_one(
         self, progress: _Delivery, feeds: Sequence[tuple[ClaimedFeed, Document | None]], delivery: int

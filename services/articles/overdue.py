@@ -16,7 +16,7 @@ from models.operations import OverdueAnnouncement
 from models.run import INGEST_FEEDS, Attempt, IngestionBatch, JobRun
 from models.values import CLOCKS_DIFFER, format_time, is_ahead
 from services import deadline
-from services.articles.attempts import Correction, added_by, interrupted_record
+from services.articles.attempts import Correction, added_by, interrupted_record, is_removed, unlisted_attempts
 from services.articles.writing import Announce
 from services.feeds.claims import IngestMessage
 from services.feeds.outcome import record_of
@@ -25,7 +25,7 @@ from services.ports import Document, Query, Queues, Store, Where, pages, readabl
 from services.runs import rules
 from services.runs.engine import SENT_WITHIN, STUCK_AFTER, RunEngine, was_written_within
 from services.store.containers import ARTICLES, CATALOG, FEEDS
-from services.topology import ANALYZE_ARTICLES
+from services.topology import ANALYZE_ARTICLES, LAST_DELIVERY
 
 log = logging.getLogger("toolpulse.upkeep")
 
@@ -143,7 +143,9 @@ class OverdueIngestion:
         documents = await self._store.read_many(FEEDS.name, [(each, Feed.ID) for each in _feeds_of(run)])
         known = await self._engine.attempts(run.run_id)
         found: list[Attempt] = []
-        for document in documents:
+        for feed_id, document in zip(_feeds_of(run), documents, strict=True):
+            if is_removed(document, run):
+                found += await unlisted_attempts(self._store, run, feed_id, document, known, LAST_DELIVERY, now)
             if document is not None:
                 saved = record_of(document, run)
                 found += [saved] if saved is not None else []

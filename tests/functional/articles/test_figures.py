@@ -8,7 +8,7 @@ import pytest
 
 from services.feeds.registry import FeedRegistry
 from services.fetch.outcome import FetchStatus
-from tests.functional.articles.dying import Died, DyingStore
+from tests.functional.articles.dying import Died, DiesSavingFeeds, DyingStore
 from tests.functional.articles.world import World, item
 
 
@@ -100,3 +100,66 @@ async def test_articles_of_a_feed_that_was_deleted_and_added_again_count_once(wo
     assert (await world.feed("feed")).total_articles_fetched == 0
     assert [each["metrics"]["articles_stored"] for each in await world.runs()] == [2, 0]
     assert len(await world.articles()) == 2
+
+
+async def counted_by_runs(world: World) -> int:
+    runs = [each["metrics"] for each in await world.runs() if each.get("metrics")]
+    return sum(each["articles_stored"] + each["collisions_detected"] for each in runs)
+
+
+async def test_a_feed_that_is_removed_and_added_again_counts_its_articles_once_in_the_runs(world: World) -> None:
+    registry = FeedRegistry(world.store, world.clock)
+    for life in range(3):
+        await world.add_feed("feed", [item(1), item(2, text=f"Edited in life {life}.")])
+        await world.poll("feed", world.new_worker())
+        assert await counted_by_runs(world) == 2
+        world.clock.forward(minutes=1)
+        await registry.remove("feed")
+    await world.add_feed("feed", [item(1), item(2), item(3)])
+    await world.poll("feed", world.new_worker())
+    assert await counted_by_runs(world) == 3
+    assert (await world.feed("feed")).total_articles_fetched == 1
+
+
+@pytest.mark.parametrize("is_added_again", [True, False])
+@pytest.mark.parametrize("is_delivered_again", [True, False])
+async def test_the_runs_count_what_a_dead_worker_stored_of_a_feed_that_was_removed_then(
+    world: World, is_delivered_again: bool, is_added_again: bool
+) -> None:
+    await world.add_feed("feed", [item(1), item(2)])
+    (batch,) = await world.claimed("feed")
+    with pytest.raises(Died):
+        await world.new_worker(DyingStore(world.store, 9, "after")).ingestion.ingest(batch)
+    assert len(await world.articles()) == 2
+    world.clock.forward(minutes=1)
+    await FeedRegistry(world.store, world.clock).remove("feed")
+    if is_added_again:
+        await world.add_feed("feed", [item(1), item(2)])
+    if is_delivered_again:
+        await world.new_worker().ingestion.ingest(batch, 2)
+        await world.new_worker().ingestion.ingest(batch, 3)
+    else:
+        world.clock.forward(minutes=20)
+        await world.worker.overdue.runs(world.clock())
+    assert await counted_by_runs(world) == 2
+    if is_added_again:
+        await world.poll("feed", world.new_worker())
+    assert await counted_by_runs(world) == 2
+
+
+async def test_the_runs_count_once_what_two_dead_workers_stored_before_and_after_a_feed_was_added_again(
+    world: World,
+) -> None:
+    await world.add_feed("feed", [item(1), item(2)])
+    (batch,) = await world.claimed("feed")
+    for delivery in (1, 2):
+        with pytest.raises(Died):
+            await world.new_worker(DiesSavingFeeds(world.store)).ingestion.ingest(batch, delivery)
+        world.clock.forward(minutes=1)
+        if delivery == 1:
+            await FeedRegistry(world.store, world.clock).remove("feed")
+            await world.add_feed("feed", [item(1), item(2), item(3)])
+    assert len(await world.articles()) == 3
+    await world.new_worker().ingestion.ingest(batch, 3)
+    assert await counted_by_runs(world) == 3
+    assert (await world.feed("feed")).total_articles_fetched == 1

@@ -43,6 +43,7 @@ STEPS_IN_ROUND = 288
 """A day of `clean_up`: a step is as large as a round of a day needs, within the two limits above."""
 SECONDS_IN_STEP = 2.0
 READ_AGAIN_AFTER_SECONDS = 2.0
+WAITING_PARTS = 20
 
 
 Readings = tuple[Section, Section]
@@ -96,7 +97,11 @@ class Audit:
             section, position = next(iter(self._sections)), None
         documents, ended, enough = 0, False, step_size(None if known is None else known.last)
         while documents < enough and self._seconds() - began < SECONDS_IN_STEP and not deadline.is_near():
-            part = await self._confirmed(self._sections[section], position)
+            first, second = self._sections[section]
+            part = await _readable(first, position)
+            if _is_suspect(part):
+                await self._sleep(READ_AGAIN_AFTER_SECONDS)
+                part = await _confirmed(second, position, part)
             present = present.plus(part.checked, [_example(each) for each in part.differences])
             documents += part.checked
             following = section if part.next is not None else self._section_after(section)
@@ -121,36 +126,39 @@ class Audit:
         return last if ended else None
 
     async def round(self, *, tool_id: str | None = None, repair: bool = False) -> AsyncIterator[Audited]:
-        """Audits everything, or one tool with its mentions, at once. With `repair`, each part is repaired before the
-        next one is read. A whole round replaces the last one of the checkpoint."""
+        """Audits everything, or one tool with its mentions, at once. With `repair`, what differs is
+        repaired as it is found. A whole round replaces the last one of the checkpoint."""
         sections = self._sections if tool_id is None else _sections(self._store, self._clock, tool_id)
         result = AuditRound(started_at=self._clock())
-        for name, section in sections.items():
-            position: str | None = None
-            while True:
-                part = await self._confirmed(section, position)
-                left = []
-                for each in part.differences:
-                    if not (repair and self._repairs is not None and await self._repairs.repair(each)):
-                        left.append(each)
+        for name, readings in sections.items():
+            async for part in self._parts(readings):
+                left = part.differences
+                if repair and self._repairs is not None:
+                    left = await self._repairs.repair_all(left)
                 result = result.plus(part.checked, [_example(each) for each in left])
                 yield Audited(name, part.checked, part.differences, len(part.differences) - len(left))
-                if part.next is None:
-                    break
-                position = part.next
         if tool_id is None:
             await self._save_round(result.ended(self._clock()))
 
-    async def _confirmed(self, readings: Readings, position: str | None) -> Part:
-        """The part with the differences that are there twice. If documents were written meanwhile, the second reading
-        may end earlier; the position is that of the first."""
+    async def _parts(self, readings: Readings) -> AsyncIterator[Part]:
+        """All parts of a section. Those that differ come later, WAITING_PARTS after one moment."""
         first, second = readings
-        part = await _readable(first, position)
-        if all(each.kind in HARMLESS for each in part.differences):
-            return part
-        await self._sleep(READ_AGAIN_AFTER_SECONDS)
-        again = set((await _readable(second, position)).differences)
-        return Part([each for each in part.differences if each in again], part.next, part.checked)
+        waiting: list[tuple[str | None, Part]] = []
+        position: str | None = None
+        while True:
+            part = await _readable(first, position)
+            if _is_suspect(part):
+                waiting.append((position, part))
+            else:
+                yield part
+            if waiting and (part.next is None or len(waiting) == WAITING_PARTS):
+                await self._sleep(READ_AGAIN_AFTER_SECONDS)
+                for began, each in waiting:
+                    yield await _confirmed(second, began, each)
+                waiting = []
+            if part.next is None:
+                return
+            position = part.next
 
     def _section_after(self, name: str) -> str | None:
         names = list(self._sections)
@@ -213,6 +221,17 @@ async def _readable(section: Section, position: str | None) -> Part:
         log.exception("part_not_audited section=%s", type(section).__name__)
         detail = f"behind {position}: {type(error).__name__}"
         return Part([Difference("unreadable", type(section).__name__, detail)], None, 1)
+
+
+def _is_suspect(part: Part) -> bool:
+    return any(each.kind not in HARMLESS for each in part.differences)
+
+
+async def _confirmed(section: Section, position: str | None, part: Part) -> Part:
+    """The part with the differences that are there twice. If documents were written meanwhile, the second reading may
+    end earlier; the next position is that of the first."""
+    again = set((await _readable(section, position)).differences)
+    return Part([each for each in part.differences if each in again], part.next, part.checked)
 
 
 def step_size(last: AuditRound | None) -> int:

@@ -6,7 +6,7 @@ mention that does not fit its article, the article is analysed again. Lost artic
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from models.article import Article
@@ -28,6 +28,8 @@ from services.runs import rules
 from services.runs.engine import RunEngine
 from services.store.containers import ARTICLES, FEEDS, MENTIONS
 
+_COUNTS = ("hour_differs", "windows_differ")
+
 
 @dataclass(frozen=True, slots=True)
 class Repairs:
@@ -38,6 +40,18 @@ class Repairs:
     generations: Generations
     announcer: RefreshAnnouncer
     announce: Announce
+
+    async def repair_all(self, differences: Sequence[Difference]) -> list[Difference]:
+        """Returns those that were not repaired. The counts of a tool are rebuilt once for all of its hours."""
+        done: dict[tuple[str, ...], bool] = {}
+        left = []
+        for each in differences:
+            key = ("counts", each.subject) if each.kind in _COUNTS else (each.kind, each.subject, each.about)
+            if key not in done:
+                done[key] = await self.repair(each)
+            if not done[key]:
+                left.append(each)
+        return left
 
     async def repair(self, difference: Difference) -> bool:
         """Whether the difference was repaired, or its repair was announced. A document that another worker changed

@@ -148,6 +148,18 @@ async def test_damage_of_what_is_derived_is_found_and_repaired(world: AuditWorld
         assert await world.served(tool) == await world.counting(tool)
 
 
+async def test_the_counts_of_a_tool_are_rebuilt_once_for_all_of_its_hours(world: AuditWorld) -> None:
+    tools = await world.filled()
+    await a_lost_hour(world, tools)
+    timeline = await world.one(CATALOG.name, lambda each: each["id"] == "TIMELINE")
+    await world.store.upsert(CATALOG.name, {**timeline, "hours": {}})
+    hours = [each for each in await world.differences(repair=True) if each.subject == timeline["pk"]]
+    assert len(hours) > 1
+    after = await world.store.read(CATALOG.name, timeline["pk"], "TIMELINE")
+    assert after is not None
+    assert after["ingestion_count"] == timeline["ingestion_count"] + 1
+
+
 async def a_lost_observation(world: AuditWorld, tools: list[Tool]) -> None:
     await world.lose(ARTICLES.name, lambda each: each["id"].startswith("obs:"))
 

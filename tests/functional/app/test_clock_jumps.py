@@ -224,3 +224,23 @@ async def test_a_long_pause_is_named_for_a_day(jumping: Jumping) -> None:
             jumping.clock.forward(hours=1)
             await jumping.tick(services, timers=True)
         assert (await health(services))["clock"].facts["jump"] is None
+
+
+@pytest.mark.parametrize("jump", [sign * jump for jump in JUMPS for sign in (1, -1)])
+async def test_a_worker_goes_on_while_the_clock_jumps_and_is_set_right(jumping: Jumping, jump: timedelta) -> None:
+    await before_the_jump(jumping)
+    jumping.clock.forward(minutes=20)
+    async with jumping.worker() as services:
+        await jumping.tick(services, timers=True)
+        jumping.clock.now += jump
+        await jumping.tick(services, timers=True)
+        fetched = dict(jumping.feeds.requests)
+        jumping.clock.now = TODAY + timedelta(minutes=50)
+        for name in ("works", "fails"):
+            jumping.feeds.publish(name, [Entry(f"Late news of {name} about Quorvia", f"http://{name}.example/late")])
+        await jumping.tick(services, timers=True)
+        assert {name: jumping.feeds.requests[name] - fetched[name] for name in fetched} == {"works": 1, "fails": 1}
+        assert (await stored(services), await mentions(services)) == ({"articles": 8, "mentions": 8}, 8)
+        checks = await health(services)
+        assert {name for name, check in checks.items() if check.status != "healthy"} == set()
+        assert [each async for each in services.audit.round() if each.differences] == []

@@ -284,3 +284,9 @@ def test_an_announced_refresh_is_stored_with_its_tool() -> None:
 
 def test_hours_name_the_periods_too() -> None:
     assert PERIOD_BY_HOURS == {"1": "HOUR_1", "24": "HOUR_24", "168": "DAY_7", "720": "DAY_30"}
+
+
+def test_an_entry_of_a_window_that_has_not_ended_is_of_a_clock_that_was_ahead() -> None:
+    entry = cache_entry(last_updated_ts=int(NOW.timestamp()))
+    assert not entry.is_ahead(NOW - timedelta(minutes=1))
+    assert entry.is_ahead(NOW - timedelta(minutes=1, seconds=1))

@@ -441,3 +441,16 @@ async def test_a_damaged_store_is_unhealthy_with_what_to_do_and_without_its_path
     report = await health_of(cast("SqliteStore", _Damaged(store)), MemoryQueues(), Watch()).report()
     detail = "the file of the store is damaged: stop the app and restore a backup"
     assert (report.status, report.checks["database"].detail) == ("unhealthy", detail)
+
+
+@pytest.mark.parametrize(("minutes_ago", "status"), [(-1, "healthy"), (-2, "degraded")])
+def test_a_refresh_of_a_clock_that_was_ahead_does_not_count(minutes_ago: float, status: Status) -> None:
+    state = CacheState(metadata(minutes_ago), None, DirtyTools(0, None))
+    assert judge_cache(state, LONG_AGO, NOON).status == status
+
+
+async def test_a_success_of_a_clock_that_was_ahead_does_not_count(store: SqliteStore, put: Put) -> None:
+    await put(feed(last_successful_fetch=NOON + timedelta(days=1)))
+    report = await health_of(store, MemoryQueues(), Watch(), LONG_AGO).report()
+    assert report.checks["last_successful_fetch"].status == "degraded"
+    assert report.checks["clock"].status == "degraded"

@@ -150,3 +150,10 @@ async def test_a_name_whose_claim_keeps_changing_is_given_up(names: NameClaims, 
         await restless.claim("C#", "ALIAS", TOOL_ID)
     with pytest.raises(ChangedMeanwhile, match="keeps changing hands"):
         await restless.move("C#", "ALIAS", TOOL_ID, OTHER_TOOL_ID)
+
+
+async def test_a_claim_of_a_clock_that_was_ahead_is_abandoned(names: NameClaims, watch: Watch) -> None:
+    watch.advance(days=1)
+    await names.claim("Quorvia", "PRIMARY", TOOL_ID)
+    watch.advance(days=-1)
+    await names.claim("Quorvia", "PRIMARY", OTHER_TOOL_ID)

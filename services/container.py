@@ -337,10 +337,7 @@ def _kept(settings: Settings) -> timedelta:
 
 def _places(settings: Settings) -> HostLimits:
     """The attempts at feeds at once: more than requests at once, since those that wait for the store send none."""
-    from services.fetch.fetcher import POLITE_PER_HOST
-
-    per_host = settings.max_concurrent_requests_per_host or POLITE_PER_HOST
-    return HostLimits(settings.max_concurrent_requests + WAITING_FEEDS, per_host)
+    return HostLimits(settings.max_concurrent_requests + WAITING_FEEDS, settings.max_concurrent_requests_per_host)
 
 
 def _traced_store(adapter: SqliteStore | CosmosStore) -> Store:

@@ -24,7 +24,6 @@ from services import telemetry
 from services.fetch.addresses import (
     checked_url,
     host_key,
-    is_loopback,
     parsed,
     refused_host,
     same_origin,
@@ -50,9 +49,6 @@ _STATUSES = {
     410: (FetchStatus.GONE, "gone permanently"),
     429: (FetchStatus.RATE_LIMITED, "too many requests"),
 }
-POLITE_PER_HOST = 2
-"""Requests to one host at a time, unless a setting gives another limit. Without that setting, requests to this machine
-have no limit."""
 MOST_BYTES = 10_000_000
 MOST_REDIRECTS = 5
 _HOST_FAILS = frozenset({FetchStatus.TIMEOUT, FetchStatus.DNS, FetchStatus.CONNECTION})
@@ -88,8 +84,7 @@ class Fetcher:
         self._sleep = sleep
         self._chance = chance
         self._agents = itertools.cycle(settings.fetch_user_agent)
-        per_host = settings.max_concurrent_requests_per_host or POLITE_PER_HOST
-        self._limits = HostLimits(settings.max_concurrent_requests, per_host)
+        self._limits = HostLimits(settings.max_concurrent_requests, settings.max_concurrent_requests_per_host)
         self._breaker = Breaker(breaker_threshold)
         transport = transport or CheckedTransport(
             connections=settings.max_concurrent_requests,
@@ -165,8 +160,7 @@ class Fetcher:
     async def _send(self, url: URL, hops: _Hops) -> Response | Failure:
         """One hop, within the limits of its host."""
         host, reservation = host_key(url), hops.request.reservation
-        unlimited = not self._settings.max_concurrent_requests_per_host and is_loopback(url.raw_host or "")
-        async with self._limits.slot(None if unlimited else host):
+        async with self._limits.slot(host):
             pause = self._breaker.pause(host, self._monotonic())
             if pause is not None:
                 text = f"{url.raw_host} keeps failing"

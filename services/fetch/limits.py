@@ -8,6 +8,12 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 
+from services.fetch.addresses import is_loopback
+
+POLITE_PER_HOST = 2
+"""Requests to one host at a time, unless a setting gives another limit. Without that setting, requests to this machine
+have no limit."""
+
 MOST_BODY_BYTES = 24_000_000
 FREE_BYTES = 256 * 1024
 """The bytes of each body that do not count. Smaller bodies never wait: the number of fetches limits them."""
@@ -29,18 +35,19 @@ class _Host:
 
 
 class HostLimits:
-    """At most `overall` requests at once, and `per_host` to one host. Requests that wait for a host do not count in the
-    overall limit."""
+    """At most `overall` requests at once, and `per_host` to one host; 0 stands for POLITE_PER_HOST, and for no limit to
+    this machine itself. Requests that wait for a host do not count in the overall limit."""
 
     def __init__(self, overall: int, per_host: int) -> None:
         self._overall = asyncio.Semaphore(overall)
-        self._per_host = per_host
+        self._per_host = per_host or POLITE_PER_HOST
+        self._spares_this_machine = not per_host
         self._hosts: dict[str, _Host] = {}
 
     @asynccontextmanager
-    async def slot(self, name: str | None) -> AsyncIterator[None]:
-        """A slot for one request to the host `name`. For None, only the overall limit counts."""
-        if name is None:
+    async def slot(self, name: str) -> AsyncIterator[None]:
+        """A slot for one request to the host with that key."""
+        if self._spares_this_machine and is_loopback(name.rpartition(":")[0]):
             async with self._overall:
                 yield
             return

@@ -11,6 +11,7 @@ from services.fetch.limits import (
     LEAST_PARSED_BYTES,
     MOST_BODY_BYTES,
     MOST_PARSED_BYTES,
+    POLITE_PER_HOST,
     STEP_BYTES,
     BodyBudget,
     BodyReservation,
@@ -27,11 +28,11 @@ async def other_tasks_ran() -> None:
         await asyncio.sleep(0)
 
 
-async def in_flight(limits: HostLimits, *hosts: str | None) -> list[int]:
+async def in_flight(limits: HostLimits, *hosts: str) -> list[int]:
     """Which of these requests, begun in this order, have a slot."""
     have: list[int] = []
 
-    async def request(number: int, host: str | None) -> None:
+    async def request(number: int, host: str) -> None:
         async with limits.slot(host):
             have.append(number)
             await asyncio.Event().wait()
@@ -50,8 +51,13 @@ async def test_requests_that_wait_for_their_host_take_no_slot_from_other_hosts()
     assert await in_flight(limits, "a", "a", "a") == [0, 1], "cancelled requests give their slots back"
 
 
-async def test_without_a_host_only_the_overall_limit_counts() -> None:
-    assert await in_flight(HostLimits(overall=3, per_host=1), None, None, None, None) == [0, 1, 2]
+async def test_without_a_limit_for_hosts_this_machine_has_none_and_others_are_spared() -> None:
+    assert POLITE_PER_HOST == 2
+    here, there = ["127.0.0.1:8080"] * 4, ["a.example:443"] * 3
+    assert await in_flight(HostLimits(overall=3, per_host=0), *here) == [0, 1, 2]
+    assert await in_flight(HostLimits(overall=9, per_host=0), *here, *there) == [0, 1, 2, 3, 4, 5]
+    assert await in_flight(HostLimits(overall=9, per_host=1), *here, "[::1]:80", "::1:80") == [0, 4, 5]
+    assert await in_flight(HostLimits(overall=9, per_host=0), *["::1:80"] * 4, *["localhost:80"] * 3) == [*range(7)]
 
 
 async def test_small_bodies_take_nothing_and_never_wait() -> None:

@@ -3,8 +3,8 @@
     python benchmarks/flow.py [--feeds 1000] [--entries 3] [--limit 1000] [--workers 4]
 
 A first import of all feeds, which have one story in common; then a tick with as many feeds due as are in a steady
-state. Needs the server of tests/cosmos_server. Prints what each part took and cost, by the wire; nothing is asserted
-but that every article is stored once, analysed, and counted in the figures.
+state. Needs the server of tests/cosmos_server. Prints what each part took and cost, by the wire. Fails if an article is
+not stored once, analysed and counted in the figures, if an invocation times out, or if a message is poisoned.
 """
 
 from __future__ import annotations
@@ -36,10 +36,12 @@ async def play(options: argparse.Namespace) -> None:
             imported = await scenario.import_all(options.most_seconds)
             scenario.proxy.limit = None
             show("first import", imported)
+            require_no_timeout(imported)
             await show_complete(scenario, options.feeds * options.entries + 1)
             due = round(options.feeds * Assumptions().polls_per_feed_hour * TICK_SECONDS / 3600)
             steady = await scenario.steady(TICK_SECONDS, NEW_EVERY, due)
             show(f"steady state, {due} feeds due", steady)
+            require_no_timeout(steady)
             print(f"busiest second: {steady.peak(TICK_SECONDS):.1f} times the average of the tick")
 
 
@@ -59,6 +61,10 @@ async def show_complete(scenario: Scenario, articles: int) -> None:
     print(f"  articles stored, analysed and in the figures: {stored:,}, {analysed:,}, {counted:,} of {articles:,}")
     assert stored == analysed == counted == articles
     assert not scenario.app.queues.poison
+
+
+def require_no_timeout(report: Report) -> None:
+    assert not any(report.invocations.timed_out.values()), report.invocations.timed_out
 
 
 def main() -> None:

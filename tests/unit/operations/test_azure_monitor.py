@@ -10,7 +10,7 @@ from opentelemetry.trace import SpanKind
 
 from models.errors import Conflict, Unavailable
 from services import telemetry
-from services.logs import log_event
+from services.logs import configure, log_event
 from services.operations.azure_monitor import SAMPLE_RATE, RatioAndErrors
 from tests.exported import Exported, exported_to_memory
 
@@ -115,10 +115,16 @@ def test_metrics_have_their_kind_and_attributes(exported: Exported) -> None:
     }
 
 
+@pytest.fixture(autouse=True)
+def lines_are_json() -> None:
+    """Another test may have chosen text."""
+    configure("INFO", structured=True)
+
+
 def routine_line(caplog: pytest.LogCaptureFixture, parent: str | None, level: int = logging.INFO) -> str | None:
     """The line that is logged for an event of success, within a span of that trace."""
     caplog.clear()
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.INFO, logger="toolpulse.test"):
         if parent is None:
             log_event(logging.getLogger("toolpulse.test"), level, "feed_fetched", feed_id="a")
         else:
@@ -137,7 +143,7 @@ def test_routine_lines_are_logged_for_sampled_traces_with_their_share(
 
 
 def test_other_lines_are_logged_for_every_trace(exported: Exported, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO), telemetry.span("work", parent=HIGH):
+    with caplog.at_level(logging.INFO, logger="toolpulse.test"), telemetry.span("work", parent=HIGH):
         log_event(logging.getLogger("toolpulse.test"), logging.INFO, "queue_depth", queue="a")
     assert len(caplog.messages) == 1
 

@@ -137,6 +137,13 @@ class Scenario:
     async def mentions(self) -> int:
         return await self.app.services.store.count(MENTIONS.name)
 
+    async def differences(self) -> list[str]:
+        """What a whole audit finds."""
+        found: list[str] = []
+        async for part in self.app.services.audit.round():
+            found += [f"{each.kind} {each.subject}: {each.detail}" for each in part.differences]
+        return found
+
     async def figures(self) -> int:
         """The mentions that the figures of the last 24 hours count, over all tools."""
         read = self.app.services.figures.reader.read

@@ -44,6 +44,7 @@ async def all_is_counted(scenario: Scenario, articles: int) -> None:
     assert await scenario.articles("analyzed") == articles
     assert await scenario.mentions() == articles
     assert await scenario.figures() == articles
+    assert await scenario.differences() == []
 
 
 async def test_a_first_import_that_needs_far_more_than_the_limit_is_slow_and_complete(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Protocol
 
@@ -16,9 +16,10 @@ from models.article import Article
 from models.errors import UnreadableDocument
 from models.feed import Feed
 from models.mention import SentimentScore
+from models.operations import MigrationRecord
 from models.run import INGEST_FEEDS, IngestionBatch
 from models.tool import Tool
-from models.values import format_time
+from models.values import format_time, parse_time
 from services.operations.audit_rules import (
     Difference,
     is_at_rest,
@@ -36,6 +37,8 @@ from services.store.containers import ARTICLES, CATALOG, FEEDS, LOCATORS, MENTIO
 DOCUMENTS_IN_PART = 100
 FEEDS_IN_PART = 20
 RUNS_IN_PART = 20
+ATTEMPTS_NAMED_SINCE = 2
+"""The number of a migration."""
 ARTICLE_WRITTEN_WITHIN = timedelta(hours=1)
 """After its alias. The alias of an interrupted attempt waits for the next one."""
 _PAGE = 500
@@ -61,6 +64,13 @@ async def is_workflow_open(store: Store) -> bool:
     """Whether a workflow that changes mentions has not ended: what it changes is in flight."""
     where = (Where("workflow_name", "in", _WORKFLOWS), Where("status", "in", ("QUEUED", "RUNNING")))
     return bool((await store.query(RUNS.name, Query(where, limit=1))).items)
+
+
+async def counted_since(store: Store) -> datetime | None:
+    """Since when observations name their attempts, in a store that an earlier version has written; None in others."""
+    record = await store.read(CATALOG.name, MigrationRecord.PARTITION, f"{ATTEMPTS_NAMED_SINCE:04d}")
+    completed = None if record is None else record.get("completed_at")
+    return None if completed is None else parse_time(completed)
 
 
 async def articles_of(store: Store, source_ids: Collection[str]) -> dict[str, Document]:
@@ -189,13 +199,16 @@ class FeedsSection:
         found = judge_feed_total(feed, counted, now)
         if not found:
             return []
+        since = await counted_since(self.store)
+        if since is not None and feed.created_at <= since and counted < feed.total_articles_fetched:
+            return []
         # The observations of a feed that was removed, and added again, do not count for the new one.
         query = Query(where, order="by_attempt", limit=_PAGE)
         documents = await query_all(self.store, ARTICLES.name, query, _MOST_LISTED)
         if len(documents) == _MOST_LISTED * _PAGE:
             return found
-        since = format_time(feed.created_at)
-        return judge_feed_total(feed, sum(each["created_at"] >= since for each in documents), now)
+        added = format_time(feed.created_at)
+        return judge_feed_total(feed, sum(each["created_at"] >= added for each in documents), now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +235,10 @@ class RunsSection:
         added = await self.store.count(ARTICLES.name, first)
         created = added and await self.store.count(ARTICLES.name, (*first, Where("created_article", "eq", True)))
         found = judge_run(run, created, added - created)
-        return [] if found and await self._is_in_flight(run) else found
+        if not found or await self._is_in_flight(run):
+            return []
+        since = await counted_since(self.store)
+        return [] if since is not None and run.started_at <= since else found
 
     async def _is_in_flight(self, run: IngestionBatch) -> bool:
         """Whether an attempt of the run was interrupted and is not counted yet."""

@@ -18,6 +18,7 @@ from services.operations.migrations.runner import MIGRATIONS, run_pending
 from services.ports import Store
 from services.runs.engine import RunEngine
 from tests.contract.conftest import SettableClock
+from tests.functional.articles.killing import differences_of
 from tests.functional.articles.world import START, World, item
 from tests.functional.articles.world import SettableClock as WorldClock
 
@@ -87,3 +88,11 @@ async def test_migrating_again_changes_nothing(world: World, clock: SettableCloc
     before = await world.all("feeds"), await world.all("articles")
     await migration.run(world.store, clock.now)
     assert (await world.all("feeds"), await world.all("articles")) == before
+
+
+async def test_what_the_earlier_version_could_not_count_is_no_difference(world: World) -> None:
+    assert await differences_of(world.store, world.clock) == []
+    world.publish("quiet", [news(number) for number in range(40, 43)])  # type: ignore[misc]
+    world.clock.forward(minutes=30)
+    await world.poll("quiet", world.new_worker())
+    assert await differences_of(world.store, world.clock) == []

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from models.article import LISTED_SOURCES
 from models.tool import Tool
 from services.store.containers import ARTICLES, CATALOG, FEEDS, LOCATORS, MENTIONS, RUNS, SENTIMENT_CACHE
 from tests.functional.audit.world import AuditWorld, is_article
@@ -233,3 +235,16 @@ async def test_an_alias_without_an_article_is_listed_and_harmless(world: AuditWo
     world.clock.forward(hours=1)
     assert await world.kinds(repair=True) == ["dangling_alias"]
     assert await world.kinds() == ["dangling_alias"]
+
+
+async def test_an_article_with_more_sources_than_it_lists_has_no_differences(world: AuditWorld) -> None:
+    await world.filled(feeds=LISTED_SOURCES + 3, entries=2)
+    for number in (3, LISTED_SOURCES + 1):
+        *own, shared = world.items(number, 2)
+        world.publish(number, [*own, replace(shared, text="Hexwharf is a good story, and was edited")])
+        await world.ingestion.poll(f"feed-{number}")
+    await world.work()
+    assert await world.differences() == []
+    article = await world.one(ARTICLES.name, lambda each: each.get("has_further_sources"))
+    await world.lose(ARTICLES.name, lambda each: each["id"].startswith(f"obs:{article['sources'][5]}:"))
+    assert "observation_missing" in await world.kinds()

@@ -56,7 +56,7 @@ def test_the_bounds_are_those_of_the_documentation() -> None:
         20,
     )
     assert timedelta(hours=1) == audit_sections.ARTICLE_WRITTEN_WITHIN
-    assert audit.WAITING_PARTS == 20
+    assert (audit.WAITING_PARTS, audit_sections.ATTEMPTS_NAMED_SINCE) == (20, 2)
     assert (audit_figures.MENTIONS_IN_SLICE, MOST_EXAMPLES) == (500, 20)
     assert HARMLESS == {"dangling_alias"} < set(KINDS)
 

@@ -276,7 +276,9 @@ class Claims:
         return kind == FEED_KIND or kind in self._apis
 
     def _message(self, planned: Planned) -> IngestMessage:
-        feeds = tuple(ClaimedFeed(each["feed_id"], each.get("last_fetch_time") or "") for each in planned.feeds)
+        # Those that may hang come last: an answer to another feed first shows that their host is well.
+        well_first = sorted(planned.feeds, key=lambda each: bool(each.get("consecutive_errors")))
+        feeds = tuple(ClaimedFeed(each["feed_id"], each.get("last_fetch_time") or "") for each in well_first)
         hosts = tuple(dict.fromkeys(filter(None, map(host_of_feed, planned.feeds))))
         return IngestMessage(self._new_id(), feeds, hosts=hosts, over_seconds=planned.over_seconds)
 

@@ -190,6 +190,13 @@ async def test_feeds_that_are_due_are_claimed_by_priority_then_due_time(store: S
     assert await store.read(FEEDS.name, "first", Feed.ID) == before, "a claim writes nothing to feeds"
 
 
+async def test_feeds_whose_last_fetch_failed_are_last_in_their_message(store: SqliteStore, watch: Watch) -> None:
+    watch.now = NOW
+    await add(store, "a", "b", next_fetch_time=NOW, priority_score=1.0, consecutive_errors=1)
+    await add(store, "c", "d", next_fetch_time=NOW, priority_score=0.5)
+    assert named(await claims_on(store, watch).claim_due(NOW)) == ["c", "d", "a", "b"]
+
+
 async def test_messages_are_sent_with_their_delays_and_their_runs_are_stored_queued(
     store: SqliteStore, watch: Watch
 ) -> None:

@@ -208,7 +208,9 @@ class FeedsSection:
         if len(documents) == _MOST_LISTED * _PAGE:
             return found
         added = format_time(feed.created_at)
-        return judge_feed_total(feed, sum(each["created_at"] >= added for each in documents), now)
+        least = sum(each["created_at"] > added for each in documents)
+        most = sum(each["created_at"] >= added for each in documents)  # times are to the second
+        return judge_feed_total(feed, min(max(feed.total_articles_fetched, least), most), now)
 
 
 @dataclass(frozen=True, slots=True)

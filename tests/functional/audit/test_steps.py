@@ -135,9 +135,10 @@ async def test_dirty_hours_are_in_flight(world: AuditWorld) -> None:
     assert await world.differences() == []
 
 
-async def test_a_feed_that_was_removed_and_added_again_has_its_own_total(world: AuditWorld) -> None:
+@pytest.mark.parametrize("seconds", [0, 1, 3600])
+async def test_a_feed_that_was_removed_and_added_again_has_its_own_total(world: AuditWorld, seconds: int) -> None:
     await world.filled(feeds=1)
-    world.clock.forward(hours=1)
+    world.clock.forward(seconds=seconds)
     for name in ("feed", "seen"):
         await world.store.delete(FEEDS.name, "feed-0", name)
     await world.ingestion.add_feed("feed-0", world.items(0, 9))

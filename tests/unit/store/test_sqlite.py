@@ -315,12 +315,14 @@ async def test_a_file_that_is_mostly_empty_is_smaller_once_it_is_opened_again(
 
 
 async def test_closing_leaves_one_file_and_no_thread(open_store: Callable[..., SqliteStore], path: Path) -> None:
+    before = set(threading.enumerate())
     store = open_store()
     await store.upsert("mentions", item())
     await store.query("mentions", Query())
+    assert set(threading.enumerate()) - before
     await store.close()
     assert [each.name for each in path.parent.iterdir()] == ["store.db"]
-    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("store-")]
+    assert not set(threading.enumerate()) - before
 
 
 async def test_calls_that_wait_when_the_store_closes_are_unavailable(

@@ -315,14 +315,17 @@ async def test_a_file_that_is_mostly_empty_is_smaller_once_it_is_opened_again(
 
 
 async def test_closing_leaves_one_file_and_no_thread(open_store: Callable[..., SqliteStore], path: Path) -> None:
-    before = set(threading.enumerate())
+    def of_stores() -> set[threading.Thread]:
+        return {each for each in threading.enumerate() if each.name.startswith("store-")}
+
+    before = of_stores()
     store = open_store()
     await store.upsert("mentions", item())
     await store.query("mentions", Query())
-    assert set(threading.enumerate()) - before
+    assert of_stores() - before
     await store.close()
     assert [each.name for each in path.parent.iterdir()] == ["store.db"]
-    assert not set(threading.enumerate()) - before
+    assert not of_stores() - before
 
 
 async def test_calls_that_wait_when_the_store_closes_are_unavailable(

@@ -144,7 +144,7 @@ async def _of_this_worker() -> AsyncGenerator[Container, None]:
     global _container  # noqa: PLW0603
     container = await build(os.environ)
     # In the background, so that the first invocation does not wait. The worker before this one may have died.
-    starting = asyncio.create_task(_announce_overdue(container), context=deadline.outside())
+    starting = asyncio.create_task(_resume(container), context=deadline.outside())
     try:
         yield container
     finally:
@@ -154,12 +154,13 @@ async def _of_this_worker() -> AsyncGenerator[Container, None]:
         await container.close()
 
 
-async def _announce_overdue(container: Container) -> None:
+async def _resume(container: Container) -> None:
+    """Does what the next tick would do: that tick may be half a minute away."""
     try:
         await container.upkeep.announce_overdue(at_start=True)
+        await container.claims.claim_due(container.clock())
     except Exception as error:
-        # The next tick of the timer does it.
-        logs.log_event(log, logging.WARNING, "overdue_not_announced", error=type(error).__name__)
+        logs.log_event(log, logging.WARNING, "work_not_resumed", error=type(error).__name__)
 
 
 async def close() -> None:

@@ -180,6 +180,7 @@ class Claims:
         self._new_id = new_id
         self._apis = apis
         self._apis_are_feeds = not apis
+        self._claiming = asyncio.Lock()
 
     async def claim_due(self, now: datetime) -> list[IngestMessage]:
         """Claims feeds that are due, by priority, then due time, and sends their messages, spread over the tick.
@@ -187,6 +188,10 @@ class Claims:
         ticks = self._settings.fetch_cycle_interval_seconds // TICK_SECONDS
         if int(now.timestamp()) // TICK_SECONDS % ticks:
             return []
+        async with self._claiming:  # the start of a worker and its first tick may coincide
+            return await self._claim_due(now)
+
+    async def _claim_due(self, now: datetime) -> list[IngestMessage]:
         await self._make_feeds_of_apis(now)
         due = await self._due(now)
         if not due:

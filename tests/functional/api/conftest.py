@@ -100,12 +100,16 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, queue_server: Q
     return monkeypatch
 
 
+async def started() -> Container:
+    """The container that the functions use, once its worker has resumed what an earlier one left."""
+    app = await container.get()
+    await asyncio.gather(*(task for task in asyncio.all_tasks() if "_resume" in repr(task.get_coro())))
+    return app
+
+
 @pytest.fixture
 async def app(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
-    """The container that the functions use, once it has announced what was left when its worker started."""
-    app = await container.get()
-    await asyncio.gather(*(task for task in asyncio.all_tasks() if "_announce_overdue" in repr(task.get_coro())))
-    yield app
+    yield await started()
     await container.close()
 
 

@@ -1,4 +1,5 @@
-"""Articles whose message was lost are announced when a worker starts, and by the timer that claims feeds."""
+"""A worker that starts resumes what an earlier one left: it announces articles whose message was lost, as every tick
+does, and claims the feeds that are due."""
 
 import asyncio
 import json
@@ -11,7 +12,7 @@ from services import container
 from services.container import Container
 from services.ports import utc_now
 from services.store.sqlite import SqliteStore
-from tests.documents import article
+from tests.documents import article, feed
 from tests.functional.api.conftest import FUNCTIONS
 from tests.queue_service import QueueService
 
@@ -21,11 +22,16 @@ def due(minutes: float) -> dict[str, object]:
     return article(created_at=since, updated_at=since, analysis_due_since=since).to_document()
 
 
+async def sent_to(queue: str, queues: QueueService) -> list[str]:
+    async with asyncio.timeout(5):
+        while not (messages := queues.received(queue)):  # noqa: ASYNC110 (sent over a socket)
+            await asyncio.sleep(0.01)
+    return messages
+
+
 async def received(queues: QueueService) -> list[str]:
     """The articles that are announced within a moment."""
-    async with asyncio.timeout(5):
-        while not (messages := queues.received("analyze-articles")):  # noqa: ASYNC110 (sent over a socket)
-            await asyncio.sleep(0.01)
+    messages = await sent_to("analyze-articles", queues)
     return [source_id for message in messages for source_id in json.loads(message)["source_ids"]]
 
 
@@ -39,6 +45,34 @@ async def test_a_worker_that_starts_announces_what_is_overdue(
     await store.close()
     await container.get()
     assert await received(queue_server) == [document["source_id"]]
+    await container.close()
+
+
+async def store_a_due_feed(folder: Path) -> None:
+    store, now = SqliteStore(folder / "toolpulse.db", utc_now), utc_now()
+    await store.ensure_containers()
+    await store.create("feeds", feed(created_at=now, updated_at=now, next_fetch_time=now).to_document())
+    await store.close()
+
+
+async def test_a_worker_that_starts_claims_what_is_due(
+    environment: pytest.MonkeyPatch, tmp_path: Path, queue_server: QueueService
+) -> None:
+    await store_a_due_feed(tmp_path)
+    await container.get()
+    messages = await sent_to("ingest-feeds", queue_server)
+    await container.close()
+    assert [each["feed_id"] for message in messages for each in json.loads(message)["feeds"]] == [feed().feed_id]
+
+
+async def test_a_tick_that_starts_its_worker_claims_each_feed_once(
+    environment: pytest.MonkeyPatch, tmp_path: Path, queue_server: QueueService
+) -> None:
+    await store_a_due_feed(tmp_path)
+    await FUNCTIONS["ingest_due_feeds"](timer_request=None)
+    messages = await sent_to("ingest-feeds", queue_server)
+    await asyncio.sleep(0.2)
+    assert len(messages + queue_server.received("ingest-feeds")) == 1
     await container.close()
 
 

@@ -29,7 +29,7 @@ from services.workflows.changes import FeedChanges
 from services.workflows.priorities import Priorities
 from tests.builders import MemoryQueues
 from tests.failing_stores import Crash, mortal, unheard
-from tests.functional.api.conftest import Answer, call
+from tests.functional.api.conftest import Answer, call, started
 
 NOW = datetime.now(UTC) - timedelta(hours=1)
 TEXTS = {"good": "A great success, excellent and wonderful.", "bad": "A terrible failure, awful and broken."}
@@ -54,7 +54,7 @@ async def ingested(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
     site = web.Application()
     site.router.add_get("/{name}", feed)
     async with TestServer(site) as server:
-        app = await container.get()
+        app = await started()
         await call("add_tool", body={"name": "Quorvia"})
         for name, priority in (("good", 5), ("bad", 6)):
             said = {"url": f"http://127.0.0.1:{server.port}/{name}", "source_name": name, "id": name}

@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestServer
 
 from services import container
 from services.container import Container
-from tests.functional.api.conftest import call
+from tests.functional.api.conftest import call, started
 
 NOW = datetime.now(UTC) - timedelta(hours=1)
 
@@ -50,7 +50,7 @@ async def ingesting(environment: pytest.MonkeyPatch, press: Press) -> AsyncItera
     site = web.Application()
     site.router.add_get("/{name}", press.feed)
     async with TestServer(site) as server:
-        app = await container.get()
+        app = await started()
         for name in press.headlines:
             said = {"url": f"http://127.0.0.1:{server.port}/{name}", "source_name": name, "id": name}
             assert (await call("add_feed", body=said)).status == 201

@@ -176,6 +176,7 @@ async def _walk(app: App, profile: Profile, url: str, folder: str, connection: s
     sentiment = f"/api/v1/tools/{TOOL}/sentiment"
     try:
         await app.call("add_tool", req=request("POST", "/api/v1/tools", {"name": TOOL}))
+        await container.resumed()
         await app.call("add_feed", req=request("POST", "/api/v1/feeds", {"url": url, "source_name": "Example News"}))
         await app.call("get_tool_sentiment", req=request("GET", sentiment, tool=TOOL))
         with profile.stage("claim"):

@@ -124,6 +124,7 @@ class Container:
 
 _container: Container | None = None
 _lifetime: AsyncGenerator[Container, None] | None = None
+_resuming: asyncio.Task[None] | None = None
 _building = asyncio.Lock()
 
 
@@ -141,24 +142,31 @@ async def get() -> Container:
 async def _of_this_worker() -> AsyncGenerator[Container, None]:
     """Builds and closes the container. A generator, since an event loop that shuts down closes its generators and gives
     no other notice."""
-    global _container  # noqa: PLW0603
+    global _container, _resuming  # noqa: PLW0603
     container = await build(os.environ)
     # In the background, so that the first invocation does not wait. The worker before this one may have died.
-    starting = asyncio.create_task(_resume(container), context=deadline.outside())
+    resuming = _resuming = asyncio.create_task(_resume(container), context=deadline.outside())
     try:
         yield container
     finally:
-        _container = None
-        starting.cancel()
-        await asyncio.wait([starting])
+        _container = _resuming = None
+        resuming.cancel()
+        await asyncio.wait([resuming])
         await container.close()
+
+
+async def resumed() -> None:
+    """Returns once this worker has resumed what an earlier one left; at once if it has no container."""
+    if _resuming is not None:
+        await asyncio.wait([_resuming])
 
 
 async def _resume(container: Container) -> None:
     """Does what the next tick would do: that tick may be half a minute away."""
     try:
         await container.upkeep.announce_overdue(at_start=True)
-        await container.claims.claim_due(container.clock())
+        claimed = await container.claims.claim_due(container.clock())
+        logs.log_event(log, logging.INFO, "work_resumed", messages=len(claimed))
     except Exception as error:
         logs.log_event(log, logging.WARNING, "work_not_resumed", error=type(error).__name__)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from services.logs import configure
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
 from tests.contract import azurite, cosmos_server
@@ -40,6 +41,12 @@ def pytest_report_header() -> list[str]:
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("search", deadline=None, print_blob=True)
 settings.load_profile("steady")
+
+
+@pytest.fixture(autouse=True)
+def default_log() -> None:
+    """A test may have changed the level or the form of the log, which are those of the process."""
+    configure("INFO", structured=True)
 
 
 @pytest.fixture

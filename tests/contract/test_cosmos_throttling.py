@@ -63,7 +63,7 @@ async def test_background_work_waits_for_units_far_longer_than_a_request_may_tak
     assert limited.spent.requests["signals batch"] == 100
     assert limited.spent.total > 5 * LIMIT
     refused = limited.spent.refused["signals"]
-    assert 0 < refused < 150
+    assert 0 < refused < 200  # without waiting before they send, the workers are refused 243 times
     waited = [each.counters["signals"].waited_seconds for each in stores]
     assert min(waited) > 1
     seconds = limited.spent.seconds()

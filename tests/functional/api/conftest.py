@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import inspect
 import json
@@ -103,7 +102,7 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, queue_server: Q
 async def started() -> Container:
     """The container that the functions use, once its worker has resumed what an earlier one left."""
     app = await container.get()
-    await asyncio.gather(*(task for task in asyncio.all_tasks() if "_resume" in repr(task.get_coro())))
+    await container.resumed()
     return app
 
 

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from services.telemetry import METRICS, OF_THE_STORE
 from tests.functional.telemetry.ingestion_endpoint import Endpoint, ingestion_endpoint
-from tests.hosting import running_host
+from tests.hosting import RunningHost, running_host
 
 FEED = """<?xml version="1.0"?><rss version="2.0"><channel><title>News</title>
 <item><guid>1</guid><title>Moorlight is a great and wonderful tool for everybody</title>
@@ -60,6 +60,12 @@ def names_of_the_trace(endpoint: Endpoint, function: str) -> set[str]:
     return {each["name"] for each in spans if each["trace"] in traces}
 
 
+async def printed_by(host: RunningHost, text: str) -> None:
+    async with asyncio.timeout(30):
+        while text not in host.printed():  # noqa: ASYNC110 - another process writes it
+            await asyncio.sleep(0.1)
+
+
 async def test_an_invocation_and_its_calls_of_the_store_are_one_trace(tmp_path: Path) -> None:
     async with ingestion_endpoint() as endpoint:
         settings = {**endpoint.settings, "DATA_DIR": str(tmp_path)}
@@ -96,11 +102,10 @@ async def test_one_trace_goes_from_a_timer_through_the_queues_to_the_cache_and_a
         settings["LOG_LEVEL"] = "DEBUG"
         async with running_host(data=tmp_path, settings=settings) as host, aiohttp.ClientSession(host.url) as session:
             await post(session, "/api/v1/tools", {"name": "Moorlight"})
+            await printed_by(host, '"event": "work_resumed"')  # the worker claims feeds when it starts, too
             await post(session, "/api/v1/feeds", {"url": feed_url, "source_name": "News"})
             await post(session, "/admin/functions/ingest_due_feeds?wait=1", {})
-            async with asyncio.timeout(30):
-                while "Executed 'Functions.refresh_tools'" not in host.printed():  # noqa: ASYNC110 - another process writes it
-                    await asyncio.sleep(0.1)
+            await printed_by(host, "Executed 'Functions.refresh_tools'")
             for name in ("refresh_sentiment_cache", "clean_up"):
                 await post(session, f"/admin/functions/{name}?wait=1", {})
             for path in ("tools/Moorlight/sentiment", "tools/none/sentiment", "health"):

@@ -10,7 +10,7 @@ from opentelemetry.trace import SpanKind
 
 from models.errors import Conflict, Unavailable
 from services import telemetry
-from services.logs import configure, log_event
+from services.logs import log_event
 from services.operations.azure_monitor import SAMPLE_RATE, RatioAndErrors
 from tests.exported import Exported, exported_to_memory
 
@@ -113,12 +113,6 @@ def test_metrics_have_their_kind_and_attributes(exported: Exported) -> None:
         "toolpulse.invocations": [(12, {"function": "f", "outcome": "succeeded"})],
         "toolpulse.store.request_units": [(4.5, {"container": "feeds"})],
     }
-
-
-@pytest.fixture(autouse=True)
-def lines_are_json() -> None:
-    """Another test may have chosen text."""
-    configure("INFO", structured=True)
 
 
 def routine_line(caplog: pytest.LogCaptureFixture, parent: str | None, level: int = logging.INFO) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,21 @@ from tests.functional.articles.turns import NEVER, Turns, TurnStore
 from tests.functional.articles.world import SettableClock, World, item
 
 LIVES = 30
+_STORES: list[SqliteStore] = []
+
+
+@pytest.fixture(autouse=True)
+async def stores_are_closed() -> AsyncIterator[None]:
+    yield
+    while _STORES:
+        await _STORES.pop().close()
 
 
 async def _world(folder: Path) -> World:
     """Two feeds have published the story, which lists one source itself."""
     clock = SettableClock()
     store = SqliteStore(folder / "store.db", clock)
+    _STORES.append(store)
     await store.ensure_containers()
     world = World(store, clock, most_listed=1)
     for feed in "ab":

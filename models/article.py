@@ -216,10 +216,6 @@ class Article(StoredDocument):
     def partition(self) -> str:
         return self.source_id
 
-    @property
-    def id(self) -> str:
-        return self.ID
-
     def shown(self) -> dict[str, Any]:
         fields = super().shown()
         del fields["tool_ids_ever_detected"], fields["has_further_sources"]

@@ -62,11 +62,3 @@ class AuditProgress(StoredDocument):
     position: Text | None = None
     present: AuditRound
     last: AuditRound | None = None
-
-    @property
-    def partition(self) -> str:
-        return self.PARTITION
-
-    @property
-    def id(self) -> str:
-        return self.ID

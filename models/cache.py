@@ -268,14 +268,6 @@ class CacheMetadata(_Cached):
     last_refresh_run_id: IdPart | None = None
 
     @property
-    def partition(self) -> str:
-        return self.PARTITION
-
-    @property
-    def id(self) -> str:
-        return self.ID
-
-    @property
     def cache_hit_rate(self) -> float:
         return hit_rate(self.cache_hits_24h, self.cache_misses_24h)
 
@@ -303,14 +295,6 @@ class LastRefresh(_Cached):
     failed_tools: dict[IdPart, Text] = Field(default_factory=dict, max_length=MOST_FAILED_LISTED)
     failed_tools_count: Count = 0
     errors: tuple[Text, ...] = Field(default=(), max_length=MOST_FAILED_LISTED)
-
-    @property
-    def partition(self) -> str:
-        return self.PARTITION
-
-    @property
-    def id(self) -> str:
-        return self.ID
 
 
 CounterKind = Literal["hits", "misses", "errors"]

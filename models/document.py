@@ -108,10 +108,6 @@ class DocumentProduct(_OfArticle):
     provenance: dict[str, JsonValue] | None = None
 
     @property
-    def id(self) -> str:
-        return self.ID
-
-    @property
     def eligibility(self) -> Eligibility:
         return eligibility_of(self.validation_status, self.acquisition_status)
 

@@ -199,10 +199,6 @@ class Feed(StoredDocument):
     def partition(self) -> str:
         return self.feed_id
 
-    @property
-    def id(self) -> str:
-        return self.ID
-
     def to_document(self) -> dict[str, Any]:
         """Without fields that most feeds have alike: a feed is written at each poll, and its size is paid for."""
         document = super().to_document()
@@ -263,10 +259,6 @@ class FeedSeen(StoredDocument):
     def partition(self) -> str:
         return self.feed_id
 
-    @property
-    def id(self) -> str:
-        return self.ID
-
 
 def address_key(url: str) -> str:
     """Hashed, since a URL may have characters that ids must not have. The colon sets the key apart from feed ids."""
@@ -292,10 +284,6 @@ class FeedAddress(StoredDocument):
     def partition(self) -> str:
         return address_key(self.url)
 
-    @property
-    def id(self) -> str:
-        return self.ID
-
 
 class FetchPrice(StoredDocument):
     """The price of a fetch, which keeps all feeds together within the budget (services/feeds/schedule.py).
@@ -310,11 +298,3 @@ class FetchPrice(StoredDocument):
     entity_type: Literal["FetchPrice"] = "FetchPrice"
     factor: Amount = 1.0
     fetches_per_feed_hour: Amount = 0.0
-
-    @property
-    def partition(self) -> str:
-        return self.PARTITION
-
-    @property
-    def id(self) -> str:
-        return self.ID

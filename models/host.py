@@ -28,10 +28,6 @@ class HostState(StoredDocument):
     reason: Text
 
     @property
-    def partition(self) -> str:
-        return self.PARTITION
-
-    @property
     def id(self) -> str:
         return host_id(self.host)
 

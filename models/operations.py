@@ -19,14 +19,6 @@ class _Totals(StoredDocument):
     PARTITION: ClassVar[str] = "TOTALS"
     ID: ClassVar[str]
 
-    @property
-    def partition(self) -> str:
-        return self.PARTITION
-
-    @property
-    def id(self) -> str:
-        return self.ID
-
     @classmethod
     def at(cls, now: datetime) -> Self:
         """All 0: the seed of an increment."""
@@ -146,10 +138,6 @@ class Heartbeat(StoredDocument):
         return self.changed(now, **changes, last_failed_at=now, last_error=error, failures_in_a_row=failures)
 
     @property
-    def partition(self) -> str:
-        return self.PARTITION
-
-    @property
     def id(self) -> str:
         return self.timer
 
@@ -175,14 +163,6 @@ class OverdueAnnouncement(StoredDocument):
     due_until: Time
     announced_at: Time
 
-    @property
-    def partition(self) -> str:
-        return self.PARTITION
-
-    @property
-    def id(self) -> str:
-        return self.ID
-
 
 class MigrationRecord(StoredDocument):
     """One numbered migration. `completed_at` is absent while the migration runs, and after a crash, which is why it is
@@ -197,10 +177,6 @@ class MigrationRecord(StoredDocument):
     started_at: Time
     completed_at: Time | None = None
     duration_ms: Count | None = None
-
-    @property
-    def partition(self) -> str:
-        return self.PARTITION
 
     @property
     def id(self) -> str:
@@ -225,10 +201,6 @@ class CoveredHour(StoredDocument):
         return cls(created_at=now, updated_at=now, hour=hour_key(now))
 
     @property
-    def partition(self) -> str:
-        return self.PARTITION
-
-    @property
     def id(self) -> str:
         return self.hour
 
@@ -247,10 +219,6 @@ class StoreLoad(StoredDocument):
     @classmethod
     def at(cls, now: datetime) -> Self:
         return cls(created_at=now, updated_at=now, hour=hour_key(now))
-
-    @property
-    def partition(self) -> str:
-        return self.PARTITION
 
     @property
     def id(self) -> str:

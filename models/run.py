@@ -102,10 +102,6 @@ class JobRun(_InRun):
     errors: tuple[Text, ...] = ()
 
     @property
-    def id(self) -> str:
-        return self.ID
-
-    @property
     def is_finished(self) -> bool:
         return self.status in self.FINISHED
 

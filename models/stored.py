@@ -39,12 +39,15 @@ class StoredFields(TypedDict, total=False):
 class StoredDocument(Value):
     """One kind of document.
 
-    A subclass defines `CONTAINER`, the container's `PARTITION_FIELD`, `partition` and `id`. `COMPUTED` lists the
-    properties that are stored as fields too. `STATES` maps a field to the state machine that its changes must obey.
+    A subclass defines `CONTAINER`, the container's `PARTITION_FIELD`, and its partition and id: as the constants
+    `PARTITION` and `ID`, or as properties if they follow from fields. `COMPUTED` lists the properties that are stored as
+    fields too. `STATES` maps a field to the state machine that its changes must obey.
     """
 
     CONTAINER: ClassVar[str]
     PARTITION_FIELD: ClassVar[str] = "pk"
+    PARTITION: ClassVar[str]
+    ID: ClassVar[str]
     COMPUTED: ClassVar[tuple[str, ...]] = ()
     STATES: ClassVar[Mapping[str, Machine]] = {}
 
@@ -59,11 +62,11 @@ class StoredDocument(Value):
     @property
     def partition(self) -> str:
         """The value of the partition key."""
-        raise NotImplementedError
+        return self.PARTITION
 
     @property
     def id(self) -> str:
-        raise NotImplementedError
+        return self.ID
 
     @property
     def stored_etag(self) -> str | None:

@@ -252,10 +252,6 @@ class Timeline(_OfTool):
     ingestion_count: Count = 0
 
     @property
-    def id(self) -> str:
-        return self.ID
-
-    @property
     def data_product_id(self) -> str:
         return timeline_product_id(self.tool_id)
 
@@ -324,10 +320,6 @@ class WindowTables(_OfTool):
     recounts: Count = 0
     hours: dict[Period, CheckedTally] = Field(default_factory=dict)
     minutes: dict[Hour, dict[Minute, CheckedTally]] = Field(default_factory=dict)
-
-    @property
-    def id(self) -> str:
-        return self.ID
 
 
 class DirtyHourDocument(StoredFields, total=False):

@@ -86,10 +86,6 @@ class Tool(StoredDocument):
         return self.tool_id
 
     @property
-    def id(self) -> str:
-        return self.ID
-
-    @property
     def primary_name_normalized(self) -> str:
         return normalize_name(self.primary_name)
 
@@ -130,10 +126,6 @@ class ToolName(StoredDocument):
         return name_key(self.name_normalized)
 
     @property
-    def id(self) -> str:
-        return self.ID
-
-    @property
     def name_normalized(self) -> str:
         return normalize_name(self.name_raw)
 
@@ -154,14 +146,6 @@ class CatalogVersion(StoredDocument):
 
     entity_type: Literal["CatalogVersion"] = "CatalogVersion"
     version: Text
-
-    @property
-    def partition(self) -> str:
-        return self.PARTITION
-
-    @property
-    def id(self) -> str:
-        return self.ID
 
 
 ReferenceRole = Literal["DISCOVERY", "DOCUMENT_SOURCE", "TIMELINE_SOURCE", "OTHER"]

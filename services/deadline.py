@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import Context, ContextVar
 from typing import NamedTuple
@@ -24,20 +24,23 @@ back what is not done."""
 
 
 class Deadline(NamedTuple):
-    """`ends` is of time.monotonic()."""
+    """`ends` is a time of `clock`, which counts seconds."""
 
     ends: float
     seconds: float
     in_background: bool
+    clock: Callable[[], float]
 
 
 _deadline: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 
 
 @contextmanager
-def within(seconds: float, *, in_background: bool = True) -> Iterator[None]:
+def within(
+    seconds: float, *, in_background: bool = True, clock: Callable[[], float] = time.monotonic
+) -> Iterator[None]:
     """What runs in this context ends in so many seconds."""
-    token = _deadline.set(Deadline(time.monotonic() + seconds, seconds, in_background))
+    token = _deadline.set(Deadline(clock() + seconds, seconds, in_background, clock))
     try:
         yield
     finally:
@@ -47,7 +50,7 @@ def within(seconds: float, *, in_background: bool = True) -> Iterator[None]:
 def remaining() -> float:
     """Seconds until the invocation is ended: negative afterwards, infinite without a deadline."""
     deadline = _deadline.get()
-    return math.inf if deadline is None else deadline.ends - time.monotonic()
+    return math.inf if deadline is None else deadline.ends - deadline.clock()
 
 
 def is_near() -> bool:

@@ -36,11 +36,10 @@ def test_outside_of_an_invocation_there_is_no_deadline() -> None:
     [(224, False, 61, 61), (226, True, 59, 59), (290, True, 0, 5), (301, True, 0, 0)],
 )
 def test_the_last_quarter_takes_no_new_work_and_the_last_twentieth_retries_nothing(
-    monkeypatch: pytest.MonkeyPatch, elapsed: float, is_near: bool, retried: float, answered: float
+    elapsed: float, is_near: bool, retried: float, answered: float
 ) -> None:
     now = [1000.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
-    with deadline.within(300):
+    with deadline.within(300, clock=lambda: now[0]):
         now[0] += elapsed
         assert deadline.remaining() == 300 - elapsed
         assert deadline.is_near() is is_near

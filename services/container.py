@@ -20,7 +20,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from models.errors import WrongSettings
+from models.errors import Unavailable, WrongSettings
 from models.version import VERSION
 from services import deadline, logs, telemetry
 from services.articles.announcing import Announcements
@@ -167,8 +167,10 @@ async def _resume(container: Container) -> None:
         await container.upkeep.announce_overdue(at_start=True)
         claimed = await container.claims.claim_due(container.clock())
         logs.log_event(log, logging.INFO, "work_resumed", messages=len(claimed))
-    except Exception as error:
-        logs.log_event(log, logging.WARNING, "work_not_resumed", error=type(error).__name__)
+    except Unavailable as error:
+        logs.log_event(log, logging.WARNING, "work_not_resumed", error=str(error))
+    except Exception:
+        log.exception("work_not_resumed")
 
 
 async def close() -> None:

@@ -40,8 +40,8 @@ class StoredDocument(Value):
     """One kind of document.
 
     A subclass defines `CONTAINER`, the container's `PARTITION_FIELD`, and its partition and id: as the constants
-    `PARTITION` and `ID`, or as properties if they follow from fields. `COMPUTED` lists the properties that are stored as
-    fields too. `STATES` maps a field to the state machine that its changes must obey.
+    `PARTITION` and `ID`, or as properties if they follow from fields. `COMPUTED` lists the properties that are stored
+    as fields too. `STATES` maps a field to the state machine that its changes must obey.
     """
 
     CONTAINER: ClassVar[str]

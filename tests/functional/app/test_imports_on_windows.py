@@ -8,17 +8,19 @@ import pytest
 from tests.hosting import ROOT
 
 IMPORTS = """
-import asyncio, builtins, importlib, os, pathlib, pkgutil, sys
+import asyncio, builtins, importlib, os, pathlib, pkgutil, sys, sysconfig
 
 import aiohttp, azure.core, azure.cosmos.aio, azure.functions, azure.storage.queue.aio, httpx, pydantic  # may use Unix
 
 root = pathlib.Path.cwd()
+installed = pathlib.Path(sysconfig.get_path("purelib"))
 missing = {"resource", "fcntl", "pwd", "grp", "termios", "tty", "pty", "posix", "syslog", "uvloop"}
 original = builtins.__import__
 
 def without_unix(name, globals=None, locals=None, fromlist=(), level=0):
     importer = pathlib.Path((globals or {}).get("__file__") or "/")
-    if name.partition(".")[0] in missing and importer.is_relative_to(root) and ".venv" not in importer.parts:
+    ours = importer.is_relative_to(root) and not importer.is_relative_to(installed)
+    if name.partition(".")[0] in missing and ours:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
     return original(name, globals, locals, fromlist, level)
 

@@ -1,25 +1,25 @@
-"""Which texts an analyzer judges for an article and its tools, and what follows from the judgements. Pure.
+"""Which passages an analyzer judges for an article and its tools, and what follows from the judgements. Pure.
 
-    questions = ask(headline, text, detected)             which sentences count for which tool
-    judgements = await analyzer.analyze(questions.texts)
-    scores = conclude(questions, judgements)              one judgement for the article, one for each tool
+    questions = ask(headline, text, detected)                which passages count for which tool
+    judgements = await analyzer.analyze(questions.passages)
+    scores = conclude(questions, judgements)                 one judgement for the article, one for each tool
 
-A tool is judged by the sentences that name it, and by the headline if the headline names it. A tool that only the tags
-of a source name is judged by the headline.
+A passage is the headline or a sentence. A tool is judged by the sentences that name it, and by the headline if the
+headline names it. A tool that only the tags of a source name is judged by what the headline says in general.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Literal
 
-from models.values import Sentiment
-from services.mentions.analyzers.port import Judgement, NotJudged
+from services.mentions.analyzers.port import Judgement, NotJudged, Passage, PassageJudgement
 from services.tools.detector import Detected
 from services.tools.matching import Span
 
@@ -31,6 +31,8 @@ HEADLINE_WEIGHT = 2.0
 """The least weight of the headline; a sentence has 1."""
 NEUTRAL_WEIGHT = 0.5
 """A neutral text counts for less: most neutral sentences do not judge the tool."""
+CLEAR_BALANCE = 0.1
+"""The least polarity of a tool of which some texts speak well and others ill. Below, they are balanced: neutral."""
 LONGEST_COMPARISON = 40
 
 _WINNING = re.compile(
@@ -47,18 +49,18 @@ _OPPOSITE: Mapping[Side, Side] = {1: -1, -1: 1}
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A text that counts for a score: its index in `Questions.texts`, its weight, and the tool's side in it."""
+    """A passage that counts for a score: its index in `Questions.passages`, its weight, and the tool's side in it."""
 
-    text: int
+    passage: int
     weight: float
     side: Side = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """`texts` are the texts to judge, each once. `article` and `tools` are the texts that count for each score."""
+    """`passages` are to be judged, each once. `article` and `tools` are the passages that count for each score."""
 
-    texts: tuple[str, ...]
+    passages: tuple[Passage, ...]
     article: tuple[Weighed, ...]
     tools: Mapping[str, tuple[Weighed, ...]]
 
@@ -69,36 +71,52 @@ class Scores:
     tools: Mapping[str, Judgement | NotJudged]
 
 
-def ask(headline: str, text: str, detected: Mapping[str, Detected]) -> Questions:
-    """`detected` are the tools that the article names."""
+def ask(
+    headline: str,
+    text: str,
+    detected: Mapping[str, Detected],
+    only: Collection[str] | None = None,
+    language: str = "en",
+) -> Questions:
+    """`detected` are the tools that the article names. With `only`, no others of them get a score, and each of these
+    gets the same as without."""
     text = text[:LONGEST_TEXT]
-    sentences = split_sentences(text, [span for each in detected.values() for span in each.text_spans])
-    texts: dict[str, int] = {}
-    article = _weighed(texts, headline, text, sentences, {}, {})
-    headline_sides = _sides(headline, {tool: each.headline_spans for tool, each in detected.items()})
-    text_sides = _sides(text, {tool: each.text_spans for tool, each in detected.items()})
+    in_headline = {tool: each.headline_spans for tool, each in detected.items() if each.headline_spans}
+    in_text = {
+        tool: spans
+        for tool, each in detected.items()
+        if (spans := tuple(span for span in each.text_spans if span.end <= len(text)))
+    }
+    passages = _Passages(headline, text, language, in_headline, in_text)
+    sentences = split_sentences(text, [span for spans in in_text.values() for span in spans])
+    article = passages.weighed(sentences)
+    headline_sides, text_sides = _sides(headline, in_headline), _sides(text, in_text)
     tools = {}
-    for tool, each in detected.items():
-        naming = sentences_naming(sentences, [span for span in each.text_spans if span.end <= len(text)])
-        head = headline if each.headline_spans or not naming else ""
-        tools[tool] = _weighed(texts, head, text, naming, headline_sides.get(tool, {}), text_sides.get(tool, {}))
-    return Questions(tuple(texts), article, tools)
+    for tool in [each for each in detected if only is None or each in only]:
+        naming = sentences_naming(sentences, in_text.get(tool, ()))
+        with_headline = tool in in_headline or not naming
+        tools[tool] = passages.weighed(
+            naming, headline_sides.get(tool, {}), text_sides.get(tool, {}), with_headline=with_headline
+        )
+    return Questions(tuple(passages.asked), article, tools)
 
 
-def conclude(questions: Questions, judgements: Sequence[Judgement | NotJudged]) -> Scores:
-    """`judgements` are those of the texts, in the same order."""
-    return Scores(
-        combine(questions.article, judgements),
-        {tool: combine(weighed, judgements) for tool, weighed in questions.tools.items()},
-    )
+def conclude(questions: Questions, judgements: Sequence[PassageJudgement]) -> Scores:
+    """`judgements` are those of the passages, in the same order."""
+    whole = [each.whole for each in judgements]
+    tools = {}
+    for tool, weighed in questions.tools.items():
+        tools[tool] = combine(weighed, [each.tools.get(tool, each.whole) for each in judgements])
+    return Scores(combine(questions.article, whole), tools)
 
 
 def combine(weighed: Sequence[Weighed], judgements: Sequence[Judgement | NotJudged]) -> Judgement | NotJudged:
-    """The weighted mean of the probabilities. Texts that could not be judged are left out, unless none could."""
+    """The weighted mean of the probabilities. Passages that could not be judged are left out, unless none could."""
     sums = [0.0, 0.0, 0.0]
+    sentiments = set()
     refused: NotJudged | None = None
     for each in weighed:
-        judgement = judgements[each.text]
+        judgement = judgements[each.passage]
         if isinstance(judgement, NotJudged):
             refused = refused or judgement
             continue
@@ -106,36 +124,73 @@ def combine(weighed: Sequence[Weighed], judgements: Sequence[Judgement | NotJudg
         probabilities = _probabilities(judgement)
         if judgement.polarity * each.side < 0:  # a comparison is never negative for the winner
             probabilities = probabilities[2], probabilities[1], probabilities[0]
+        sentiments.add(judgement.sentiment)
         for index, probability in enumerate(probabilities):
             sums[index] += weight * probability
     total = sum(sums)
     if not total:
         return refused or NotJudged("nothing to judge")
     negative, neutral, positive = (each / total for each in sums)
-    top = max(negative, neutral, positive)
-    sentiment: Sentiment = "neutral" if neutral == top else "positive" if positive > negative else "negative"
-    return Judgement(sentiment, round(top, 4), round(positive - negative, 4))
+    is_balanced = {"positive", "negative"} <= sentiments and abs(positive - negative) < CLEAR_BALANCE
+    return Judgement.mixed(negative, positive) if is_balanced else Judgement.of(negative, neutral, positive)
 
 
-def _weighed(
-    texts: dict[str, int],
-    headline: str,
-    text: str,
-    sentences: Sequence[Span],
-    headline_sides: Mapping[int, Side],
-    text_sides: Mapping[int, Side],
-) -> tuple[Weighed, ...]:
-    """The headline, if there is one, and the first sentences. `texts` numbers different texts by their first use."""
-    counted = sentences[:MOST_SENTENCES]
-    found = []
-    if headline.strip():
-        share = len(counted) * HEADLINE_SHARE / (1 - HEADLINE_SHARE)
-        side: Side = next(iter(headline_sides.values()), 0)
-        found.append(Weighed(texts.setdefault(headline, len(texts)), max(HEADLINE_WEIGHT, share), side))
-    for start, end in counted:
-        side = next((side for name, side in text_sides.items() if start <= name < end), 0)
-        found.append(Weighed(texts.setdefault(text[start:end], len(texts)), 1.0, side))
-    return tuple(found)
+class _Passages:
+    """The passages that were asked for. Two with the same text and names are one."""
+
+    def __init__(
+        self,
+        headline: str,
+        text: str,
+        language: str,
+        in_headline: Mapping[str, Sequence[Span]],
+        in_text: Mapping[str, Sequence[Span]],
+    ) -> None:
+        self.asked: list[Passage] = []
+        self._headline = headline
+        self._in_headline = in_headline
+        self._text = text
+        self._language = language
+        self._names = sorted((*span, tool) for tool, spans in in_text.items() for span in spans)
+        self._numbers: dict[tuple[str, tuple[tuple[str, tuple[Span, ...]], ...]], int] = {}
+
+    def weighed(
+        self,
+        sentences: Sequence[Span],
+        headline_sides: Mapping[int, Side] = MappingProxyType({}),
+        text_sides: Mapping[int, Side] = MappingProxyType({}),
+        *,
+        with_headline: bool = True,
+    ) -> tuple[Weighed, ...]:
+        """The headline, if there is one, and the first sentences."""
+        counted = sentences[:MOST_SENTENCES]
+        found = []
+        if with_headline and self._headline.strip():
+            share = len(counted) * HEADLINE_SHARE / (1 - HEADLINE_SHARE)
+            side: Side = next(iter(headline_sides.values()), 0)
+            number = self._number(self._headline, self._in_headline)
+            found.append(Weighed(number, max(HEADLINE_WEIGHT, share), side))
+        for sentence in counted:
+            side = next((side for name, side in text_sides.items() if sentence.start <= name < sentence.end), 0)
+            number = self._number(self._text[sentence.start : sentence.end], self._names_in(sentence))
+            found.append(Weighed(number, 1.0, side))
+        return tuple(found)
+
+    def _names_in(self, sentence: Span) -> dict[str, list[Span]]:
+        """The names in a sentence, by their place in it."""
+        names: dict[str, list[Span]] = {}
+        first = bisect_left(self._names, sentence.start, key=_start_of)
+        for start, end, tool in self._names[first : bisect_left(self._names, sentence.end, key=_start_of)]:
+            names.setdefault(tool, []).append(Span(start - sentence.start, end - sentence.start))
+        return names
+
+    def _number(self, text: str, names: Mapping[str, Sequence[Span]]) -> int:
+        """The index of the passage in `asked`."""
+        key = text, tuple((tool, tuple(names[tool])) for tool in sorted(names))
+        number = self._numbers.setdefault(key, len(self.asked))
+        if number == len(self.asked):
+            self.asked.append(Passage(text, dict(key[1]), self._language))
+        return number
 
 
 def _sides(text: str, names: Mapping[str, Sequence[Span]]) -> dict[str, dict[int, Side]]:
@@ -165,15 +220,14 @@ def _first_side(between: str) -> Side:
 
 
 def _probabilities(judgement: Judgement) -> tuple[float, float, float]:
-    """The probabilities of negative, neutral and positive. They add up to 1, so score and polarity determine all
-    three."""
+    """The probabilities of negative, neutral and positive, which add up to 1. A neutral text leans to neither side."""
     score, polarity = judgement.score, judgement.polarity
     if judgement.sentiment == "positive":
         negative, positive = score - polarity, score
     elif judgement.sentiment == "negative":
         negative, positive = score, score + polarity
     else:
-        negative, positive = (1 - score - polarity) / 2, (1 - score + polarity) / 2
+        negative = positive = (1 - score) / 2
     negative, positive = max(0.0, negative), max(0.0, positive)
     return negative, max(0.0, 1 - negative - positive), positive
 

@@ -60,10 +60,10 @@ def understand(document: Document, detector: Detector, only: frozenset[str] | No
     is_deleted = article.deleted_at is not None
     detected = {} if is_deleted else detect(article, detector)
     tool_ids = frozenset({*detected, *article.detected_tool_ids, *article.tool_ids_ever_detected})
+    questions = None if is_deleted else ask(article.canonical.headline, article.text_for_analysis or "", detected, only)
     if only is not None:
         detected = {tool_id: each for tool_id, each in detected.items() if tool_id in only}
         tool_ids &= only
-    questions = None if is_deleted else ask(article.canonical.headline, article.text_for_analysis or "", detected)
     return ArticleAnalysis(article, detected, tool_ids, questions)
 
 

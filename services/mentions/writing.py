@@ -221,12 +221,12 @@ class MentionWriter:
                 report.due_since.append(since)
 
     async def _judged(self, analyses: list[ArticleAnalysis], report: WriteReport) -> list[ArticleAnalysis]:
-        """The analyzer judges the texts of all articles in one call."""
+        """The analyzer judges the passages of all articles in one call."""
         asked = [(each, each.questions) for each in analyses if each.questions is not None]
-        texts = [text for _, questions in asked for text in questions.texts]
-        judgements = iter(await self._analyzer.analyze(texts) if texts else ())
+        passages = [passage for _, questions in asked for passage in questions.passages]
+        judgements = iter(await self._analyzer.analyze(passages) if passages else ())
         for each, questions in asked:
-            each.scores = conclude(questions, list(islice(judgements, len(questions.texts))))
+            each.scores = conclude(questions, list(islice(judgements, len(questions.passages))))
             if isinstance(each.scores.article, NotJudged):
                 report.failed[each.source_id] = fingerprint(each.scores.article.reason)
                 report.permanent.add(each.source_id)

@@ -1,7 +1,7 @@
 """The analyzer over Azure AI Language, through its SDK.
 
 The SDK is imported at the first call, so that a cold start does not pay for it. Texts are sent to the service only, and
-never appear in logs, errors or reasons. A sentiment of "mixed" becomes neutral and keeps its polarity.
+never appear in logs, errors or reasons. A sentiment of "mixed" becomes neutral.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from models.errors import InvalidInput, Unavailable
 from models.values import Sentiment
-from services.mentions.analyzers.port import Judgement, NotJudged
+from services.mentions.analyzers.port import Judgement, NotJudged, Passage, PassageJudgement
 
 if TYPE_CHECKING:
     from azure.ai.textanalytics.aio import TextAnalyticsClient
@@ -58,10 +58,17 @@ class AzureLanguageAnalyzer:
         self._retry_delay_seconds = retry_delay_seconds
         self._client: TextAnalyticsClient | None = None
 
-    async def analyze(self, texts: Sequence[str]) -> list[Judgement | NotJudged]:
-        found: list[Judgement | NotJudged] = []
-        for start in range(0, len(texts), BATCH):
-            found += await self._judge([text[:LONGEST_TEXT] for text in texts[start : start + BATCH]])
+    languages = frozenset({"en"})
+
+    async def analyze(self, passages: Sequence[Passage]) -> list[PassageJudgement]:
+        found: list[PassageJudgement] = []
+        for start in range(0, len(passages), BATCH):
+            batch = passages[start : start + BATCH]
+            judged = await self._judge([each.text[:LONGEST_TEXT] for each in batch])
+            found += [
+                PassageJudgement(whole, dict.fromkeys(each.names, whole))
+                for each, whole in zip(batch, judged, strict=True)
+            ]
         return found
 
     async def close(self) -> None:
@@ -111,8 +118,10 @@ def _judgement(result: Any) -> Judgement | NotJudged:
         return NotJudged(f"refused: {result.error.code}")
     scores = result.confidence_scores
     polarity = max(-1.0, min(1.0, round(scores.positive - scores.negative, 4)))
-    if result.sentiment == "mixed":
-        return Judgement("neutral", round(1 - abs(polarity), 4), polarity)
+    if result.sentiment == "neutral":
+        return Judgement("neutral", float(scores.neutral), 0.0)
+    if result.sentiment == "mixed" or (polarity > 0) != (result.sentiment == "positive"):
+        return Judgement.mixed(scores.negative, scores.positive)
     sentiment: Sentiment = result.sentiment
     return Judgement(sentiment, float(getattr(scores, sentiment)), polarity)
 

@@ -12,10 +12,10 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from models.values import Sentiment
-from services.mentions.analyzers.port import Judgement, NotJudged
+from services.mentions.analyzers.port import Judgement, Passage, PassageJudgement
 from services.mentions.analyzers.table import (
     BETTER_WHEN_MORE,
     BOOSTER,
@@ -75,16 +75,32 @@ class EmbeddedAnalyzer:
     def version(self) -> str:
         return self._table.version
 
-    async def analyze(self, texts: Sequence[str]) -> list[Judgement | NotJudged]:
-        if sum(map(len, texts)) <= _INLINE_CHARACTERS:
-            return self._judge_all(texts)
-        return await asyncio.to_thread(self._judge_all, texts)
+    languages = frozenset({"en"})
 
-    def _judge_all(self, texts: Sequence[str]) -> list[Judgement | NotJudged]:
-        return [judge(text, self._table) for text in texts]
+    async def analyze(self, passages: Sequence[Passage]) -> list[PassageJudgement]:
+        if sum(len(each.text) for each in passages) <= _INLINE_CHARACTERS:
+            return self._judge_all(passages)
+        return await asyncio.to_thread(self._judge_all, passages)
+
+    def _judge_all(self, passages: Sequence[Passage]) -> list[PassageJudgement]:
+        return [self._judged(each) for each in passages]
+
+    def _judged(self, passage: Passage) -> PassageJudgement:
+        """All tools of a passage are judged as the passage, whose names are masked: they are no opinion."""
+        found = judge(masked(passage), self._table)
+        whole = replace(found, polarity=0.0) if found.sentiment == "neutral" else found
+        return PassageJudgement(whole, dict.fromkeys(passage.names, whole))
 
     async def close(self) -> None:
         """Nothing to release."""
+
+
+def masked(passage: Passage) -> str:
+    """The text with spaces in place of the names of tools."""
+    text = passage.text
+    for start, end in (span for spans in passage.names.values() for span in spans):
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
 
 
 def judge(text: str, table: Table) -> Judgement:

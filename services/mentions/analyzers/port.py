@@ -1,21 +1,50 @@
-"""The port of analyzers. An analyzer judges texts, and knows no articles and no tools."""
+"""The port of analyzers. An analyzer judges passages and the tools that they name, and knows no articles."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, Self
 
 from models.values import Sentiment
+from services.tools.matching import Span
+
+_DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A headline or a sentence. `names` are the places in `text` that name each tool, by tool id, and `language` is the
+    primary subtag of its language."""
+
+    text: str
+    names: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)
+    language: str = "en"
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """`polarity` is from -1 (negative) to 1 (positive); `score`, from 0 to 1, is the confidence in `sentiment`."""
+    """`polarity` is above 0 for a positive text, below 0 for a negative one, and 0 for a neutral one. `score`, from 0
+    to 1, is the probability of `sentiment`."""
 
     sentiment: Sentiment
     score: float
     polarity: float
+
+    @classmethod
+    def of(cls, negative: float, neutral: float, positive: float) -> Self:
+        """The judgement of these probabilities, which add up to 1."""
+        polarity = round(positive - negative, _DIGITS)
+        if neutral >= max(negative, positive):
+            return cls("neutral", round(neutral, _DIGITS), 0.0)
+        if not polarity:
+            return cls.mixed(negative, positive)
+        return cls("positive" if polarity > 0 else "negative", round(max(negative, positive), _DIGITS), polarity)
+
+    @classmethod
+    def mixed(cls, negative: float, positive: float) -> Self:
+        """Neutral, since neither side prevails."""
+        return cls("neutral", round(1 - abs(positive - negative), _DIGITS), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +55,19 @@ class NotJudged:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class PassageJudgement:
+    """`whole` is what the passage says in general, `tools` what it says about each tool that it names."""
+
+    whole: Judgement | NotJudged
+    tools: Mapping[str, Judgement | NotJudged]
+
+
 class Analyzer(Protocol):
-    """`name` and `version` are stored with every score: with the same two, the same text is judged the same."""
+    """`name` and `version` are stored with every score: with the same two, the same passage is judged the same.
+
+    `languages` are the primary subtags of the languages that the analyzer can judge.
+    """
 
     @property
     def name(self) -> str: ...
@@ -35,10 +75,13 @@ class Analyzer(Protocol):
     @property
     def version(self) -> str: ...
 
-    async def analyze(self, texts: Sequence[str]) -> list[Judgement | NotJudged]:
-        """One judgement for each text, in the same order; a text that cannot be judged is a NotJudged.
+    @property
+    def languages(self) -> frozenset[str]: ...
 
-        Raises Unavailable if the analyzer did not answer: no text was judged, and another try may succeed.
+    async def analyze(self, passages: Sequence[Passage]) -> list[PassageJudgement]:
+        """One judgement for each passage, in the same order; what cannot be judged is a NotJudged.
+
+        Raises Unavailable if the analyzer did not answer: no passage was judged, and another try may succeed.
         """
         ...
 

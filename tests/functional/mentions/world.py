@@ -18,7 +18,7 @@ from models.values import hour_key
 from services.articles.reading import Articles
 from services.figures.entries import Generations
 from services.figures.recount import Recount
-from services.mentions.analyzers.port import Judgement, NotJudged
+from services.mentions.analyzers.port import Judgement, NotJudged, Passage, PassageJudgement
 from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.handler import AnalysisFailed, AnalysisHandler, source_ids_of
 from services.mentions.writing import MentionWriter
@@ -41,19 +41,20 @@ class Words:
     """An analyzer: a text with "good" is positive, with "bad" negative; one with "cursed" cannot be judged."""
 
     name = "words"
+    languages = frozenset({"en"})
 
     def __init__(self, version: str = "1") -> None:
         self.version = version
         self.is_down = False
 
-    async def analyze(self, texts: Sequence[str]) -> list[Judgement | NotJudged]:
+    async def analyze(self, passages: Sequence[Passage]) -> list[PassageJudgement]:
         from models.errors import Unavailable
 
         if self.is_down:
             raise Unavailable("the analyzer did not answer")
-        return [self._judged(text) for text in texts]
+        return [judged_alike(each, self.judged(each.text)) for each in passages]
 
-    def _judged(self, text: str) -> Judgement | NotJudged:
+    def judged(self, text: str) -> Judgement | NotJudged:
         if "cursed" in text:
             return NotJudged("cursed text")
         polarity = ("good" in text) - ("bad" in text)
@@ -61,6 +62,11 @@ class Words:
 
     async def close(self) -> None:
         """Nothing to release."""
+
+
+def judged_alike(passage: Passage, judgement: Judgement | NotJudged) -> PassageJudgement:
+    """Every tool as the whole passage."""
+    return PassageJudgement(judgement, dict.fromkeys(passage.names, judgement))
 
 
 @dataclass

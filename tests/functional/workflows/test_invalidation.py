@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from models.run import JobRun
 from models.tool import Tool
-from services.mentions.analyzers.port import Judgement, NotJudged
+from services.mentions.analyzers.port import Judgement
 from services.runs.driver import BACKFILL, MERGE, REANALYZE
 from services.store.containers import ARTICLES
 from services.workflows.backfill import PAGE
@@ -17,8 +15,8 @@ from tests.functional.mentions.world import Words, World
 class Grumpy(Words):
     """Judges every text as negative."""
 
-    async def analyze(self, texts: Sequence[str]) -> list[Judgement | NotJudged]:
-        return [Judgement("negative", 0.9, -0.5) for _ in texts]
+    def judged(self, text: str) -> Judgement:
+        return Judgement("negative", 0.9, -0.5)
 
 
 async def page(world: World, workflow: str, run: JobRun) -> JobRun:

@@ -7,8 +7,9 @@ import time
 import pytest
 
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer, judge
-from services.mentions.analyzers.port import Judgement
+from services.mentions.analyzers.port import Judgement, Passage
 from services.mentions.analyzers.table import SHIPPED, Word, make_table, shipped_table
+from services.tools.matching import Span
 
 
 def judged(text: str) -> str:
@@ -97,8 +98,22 @@ def test_the_shipped_table_is_small_and_names_its_version() -> None:
 
 
 async def test_judgements_come_in_the_order_of_the_texts() -> None:
-    judgements = await EmbeddedAnalyzer().analyze(["great", "terrible", "a table"])
-    assert [each.sentiment for each in judgements if isinstance(each, Judgement)] == ["positive", "negative", "neutral"]
+    found = await EmbeddedAnalyzer().analyze([Passage("great"), Passage("terrible"), Passage("a table")])
+    sentiments = [each.whole.sentiment for each in found if isinstance(each.whole, Judgement)]
+    assert sentiments == ["positive", "negative", "neutral"]
+
+
+async def test_the_names_of_tools_are_no_opinion() -> None:
+    [named, plain] = await EmbeddedAnalyzer().analyze(
+        [Passage("Best Buy is great", {"tool": (Span(0, 8),)}), Passage(" is great")]
+    )
+    assert named.whole == named.tools["tool"] == plain.whole
+
+
+async def test_a_neutral_text_has_no_polarity() -> None:
+    [found] = await EmbeddedAnalyzer().analyze([Passage("Company to report results on Thursday")])
+    assert isinstance(found.whole, Judgement)
+    assert (found.whole.sentiment, found.whole.polarity) == ("neutral", 0.0)
 
 
 async def test_no_texts_get_no_judgements() -> None:
@@ -116,7 +131,7 @@ async def test_much_text_leaves_the_event_loop_free() -> None:
             await asyncio.sleep(0.001)
 
     ticking = asyncio.create_task(tick())
-    await EmbeddedAnalyzer().analyze(["A rather good sentence about a tool that fails."] * 3000)
+    await EmbeddedAnalyzer().analyze([Passage("A rather good sentence about a tool that fails.")] * 3000)
     ticking.cancel()
     assert ticks > 3
     assert threading.active_count() >= before

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.mentions.analyzers.port import Judgement, NotJudged
+from services.mentions.analyzers.port import Judgement, NotJudged, Passage, PassageJudgement
 from services.mentions.scoring import (
     LONGEST_TEXT,
     MOST_SENTENCES,
@@ -35,13 +35,21 @@ def asked(headline: str, text: str, *tools: str) -> Questions:
     return ask(headline, text, {tool: Detected((), spans(headline, tool), spans(text, tool)) for tool in tools})
 
 
-def answer(text: str) -> Judgement | NotJudged:
-    return next((judgement for word, judgement in KNOWN.items() if word in text), PLAIN)
+def answer(passage: Passage) -> PassageJudgement:
+    return alike(passage, next((judgement for word, judgement in KNOWN.items() if word in passage.text), PLAIN))
+
+
+def alike(passage: Passage, judgement: Judgement | NotJudged) -> PassageJudgement:
+    return PassageJudgement(judgement, dict.fromkeys(passage.names, judgement))
+
+
+def texts(questions: Questions) -> list[str]:
+    return [each.text for each in questions.passages]
 
 
 def scores(headline: str, text: str, *tools: str) -> Scores:
     questions = asked(headline, text, *tools)
-    return conclude(questions, [answer(each) for each in questions.texts])
+    return conclude(questions, [answer(each) for each in questions.passages])
 
 
 def sentiment(found: Judgement | NotJudged) -> str:
@@ -89,7 +97,27 @@ def test_neutral_sentences_do_not_outweigh_a_negative_one() -> None:
 
 def test_a_text_that_occurs_twice_is_judged_once() -> None:
     questions = asked("Alpha and Beta", "Alpha and Beta are great. Alpha and Beta are great.", "Alpha", "Beta")
-    assert questions.texts == ("Alpha and Beta", "Alpha and Beta are great.")
+    assert texts(questions) == ["Alpha and Beta", "Alpha and Beta are great."]
+
+
+def test_a_passage_has_the_places_of_all_names_in_it() -> None:
+    headline, first, second = asked("News of Beta", "Alpha and Beta, or Alpha. All is Beta.", "Alpha", "Beta").passages
+    assert headline.names == {"Beta": (Span(8, 12),)}
+    assert first.names == {"Alpha": (Span(0, 5), Span(19, 24)), "Beta": (Span(10, 14),)}
+    assert second == Passage("All is Beta.", {"Beta": (Span(7, 11),)}, "en")
+
+
+def test_a_tool_gets_what_a_passage_says_about_it_and_the_article_what_it_says_in_general() -> None:
+    questions = asked("Alpha and Beta", "", "Alpha", "Beta", "Tagged")
+    found = conclude(questions, [PassageJudgement(PLAIN, {"Alpha": GOOD, "Beta": BAD})])
+    assert found == Scores(PLAIN, {"Alpha": GOOD, "Beta": BAD, "Tagged": PLAIN})
+
+
+def test_only_some_tools_are_scored_as_all_would_be() -> None:
+    detected = {tool: Detected((), spans("Alpha and Beta", tool), ()) for tool in ("Alpha", "Beta")}
+    some, all_of_them = ask("Alpha and Beta", "", detected, {"Beta", "Gamma"}), ask("Alpha and Beta", "", detected)
+    assert some.tools == {"Beta": all_of_them.tools["Beta"]}
+    assert some.passages == all_of_them.passages
 
 
 def test_of_many_sentences_the_first_twelve_are_judged() -> None:
@@ -99,13 +127,13 @@ def test_of_many_sentences_the_first_twelve_are_judged() -> None:
 
 def test_a_text_that_could_not_be_judged_is_left_out() -> None:
     questions = asked("Alpha is great", "Alpha is awful.", "Alpha")
-    found = conclude(questions, [NotJudged("refused"), BAD])
+    found = conclude(questions, [alike(questions.passages[0], NotJudged("refused")), answer(questions.passages[1])])
     assert sentiment(found.tools["Alpha"]) == "negative"
 
 
 def test_a_tool_of_which_nothing_could_be_judged_says_why() -> None:
     questions = asked("Alpha is great", "", "Alpha")
-    found = conclude(questions, [NotJudged("refused")])
+    found = conclude(questions, [alike(questions.passages[0], NotJudged("refused"))])
     assert found.tools["Alpha"] == found.article == NotJudged("refused")
 
 
@@ -175,7 +203,7 @@ def test_a_neutral_text_counts_for_half() -> None:
         GOOD,
         BAD,
         PLAIN,
-        Judgement("neutral", 0.5, 0.3),
+        Judgement("neutral", 0.5, 0.0),
         Judgement("positive", 0.5, 0.2),
         Judgement("negative", 0.7, -0.6),
     ],
@@ -192,7 +220,6 @@ def test_one_text_alone_gives_its_own_judgement(judgement: Judgement) -> None:
         (BAD, 1, GOOD),
         (BAD, -1, BAD),
         (PLAIN, -1, PLAIN),
-        (Judgement("neutral", 0.6, 0.2), -1, Judgement("neutral", 0.6, -0.2)),
     ],
 )
 def test_a_winner_is_never_judged_badly_and_a_loser_never_well(
@@ -220,15 +247,29 @@ def test_these_comparisons_have_a_winner(between: str, winner: str | None) -> No
     assert sides == {name: 0 if winner is None else 1 if name == winner else -1 for name in ("Alpha", "Beta")}
 
 
-def test_positive_and_negative_of_equal_weight_are_negative() -> None:
-    assert combine([Weighed(0, 1.0), Weighed(1, 1.0)], [GOOD, BAD]) == Judgement("negative", 0.475, 0.0)
+def test_positive_and_negative_texts_without_a_clear_balance_are_neutral() -> None:
+    assert combine([Weighed(0, 1.0), Weighed(1, 1.0)], [GOOD, BAD]) == Judgement("neutral", 1.0, 0.0)
+    # polarity (weight - 1) * 0.85 / (weight + 1)
+    assert combine([Weighed(0, 1.26), Weighed(1, 1.0)], [GOOD, BAD]) == Judgement("neutral", 0.9022, 0.0)
+    assert combine([Weighed(0, 1.28), Weighed(1, 1.0)], [GOOD, BAD]) == Judgement("positive", 0.5272, 0.1044)
+    weak = Judgement("positive", 0.4, 0.05)
+    assert combine([Weighed(0, 1.0), Weighed(1, 1.0)], [weak, weak]) == weak
+
+
+@pytest.mark.parametrize("weight", [0.1, 0.5, 1.0, 1.5, 3.0])
+@pytest.mark.parametrize("first", [GOOD, BAD, PLAIN, Judgement("positive", 0.35, 0.01)])
+@pytest.mark.parametrize("second", [GOOD, BAD, PLAIN, Judgement("negative", 0.35, -0.01)])
+def test_sentiment_and_polarity_agree(first: Judgement, second: Judgement, weight: float) -> None:
+    found = combine([Weighed(0, 1.0), Weighed(1, weight)], [first, second])
+    assert isinstance(found, Judgement)
+    assert found.sentiment == ("neutral", "positive", "negative")[(found.polarity > 0) - (found.polarity < 0)]
 
 
 def test_a_name_at_the_end_of_what_is_read_counts() -> None:
     text = "x" * (LONGEST_TEXT - 6) + " Alpha"
-    assert asked("News", text + " is great", "Alpha").tools["Alpha"][0].text == 1
-    assert asked("News", text[1:] + "s is great", "Alphas").tools["Alphas"][0].text == 1
-    assert asked("News", text + "s is great", "Alphas").tools["Alphas"][0].text == 0, "the headline"
+    assert asked("News", text + " is great", "Alpha").tools["Alpha"][0].passage == 1
+    assert asked("News", text[1:] + "s is great", "Alphas").tools["Alphas"][0].passage == 1
+    assert asked("News", text + "s is great", "Alphas").tools["Alphas"][0].passage == 0, "the headline"
 
 
 def test_a_comparison_at_the_end_of_a_sentence_has_no_side_in_that_sentence() -> None:
@@ -243,7 +284,7 @@ def test_the_side_of_a_sentence_is_that_of_the_comparison_in_it() -> None:
 
 def test_the_article_is_judged_by_its_headline_and_first_sentences_without_sides() -> None:
     questions = asked("Alpha beats Beta", "Alpha beats Beta again. More.", "Alpha", "Beta")
-    assert [(questions.texts[each.text], each.side) for each in questions.article] == [
+    assert [(texts(questions)[each.passage], each.side) for each in questions.article] == [
         ("Alpha beats Beta", 0),
         ("Alpha beats Beta again.", 0),
         ("More.", 0),

@@ -82,7 +82,7 @@ class TestUnderstanding:
     def test_an_article_without_text_is_judged_by_its_headline(self) -> None:
         made = understand(article(text_for_analysis=None).to_document(), DETECTOR)
         assert made.questions is not None
-        assert made.questions.texts == ("Quorvia is good",)
+        assert [each.text for each in made.questions.passages] == ["Quorvia is good"]
         assert detect(article(text_for_analysis=None), Detector([tool(name="XX")])) == {}
 
     def test_the_headline_is_that_of_the_canonical_reading(self) -> None:
@@ -100,6 +100,7 @@ class TestUnderstanding:
         assert made.detected.keys() == {OTHER_TOOL_ID}
         assert made.questions is not None
         assert made.questions.tools.keys() == {OTHER_TOOL_ID}
+        assert [set(each.names) for each in made.questions.passages] == [{TOOL_ID}, {OTHER_TOOL_ID}]
 
     def test_a_deleted_article_names_nothing_and_is_not_judged(self) -> None:
         made = understand(article(deleted_at=NOW, tool_ids_ever_detected=("a",)).to_document(), DETECTOR)

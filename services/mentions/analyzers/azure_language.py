@@ -1,18 +1,22 @@
-"""The analyzer over Azure AI Language, through its SDK.
+"""The analyzer over Azure AI Language, through its SDK, with opinion mining.
+
+A tool gets the opinions whose target is one of its names, else the sentences that name it. Positive beside neutral is
+positive, and negative beside neutral is negative, as the service does it for a document; both together are neutral.
 
 The SDK is imported at the first call, so that a cold start does not pay for it. Texts are sent to the service only, and
-never appear in logs, errors or reasons. A sentiment of "mixed" becomes neutral.
+never appear in logs, errors or reasons.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from models.errors import InvalidInput, Unavailable
-from models.values import Sentiment
 from services.mentions.analyzers.port import Judgement, NotJudged, Passage, PassageJudgement
+from services.tools.matching import Span
 
 if TYPE_CHECKING:
     from azure.ai.textanalytics.aio import TextAnalyticsClient
@@ -22,7 +26,13 @@ if TYPE_CHECKING:
 BATCH = 10
 LONGEST_TEXT = 5120
 API_VERSION = "2023-04-01"
-LANGUAGE = "en"
+_CODES = """
+    af am ar as az be bg bn br bs ca cs cy da de el en eo es et eu fa fi fil fr fy ga gd gl gu ha he hi hr hu hy id it
+    ja jv ka kk km kn ko ku ky la lo lt lv mg mk ml mn mr ms my ne nl no om or pa pl ps pt ro ru sa sd si sk sl so sq sr
+    su sv sw ta te th tr ug uk ur uz vi xh yi zh
+"""
+LANGUAGES = frozenset(_CODES.split())
+"""The documented languages of sentiment analysis and opinion mining, without their variants."""
 TIMEOUT_SECONDS = 10.0
 _REFUSED = (400, 413)
 
@@ -34,6 +44,7 @@ class AzureLanguageAnalyzer:
     """
 
     name = "azure-language"
+    languages = LANGUAGES
 
     def __init__(
         self,
@@ -48,7 +59,7 @@ class AzureLanguageAnalyzer:
     ) -> None:
         if (key is None) == (credential is None):
             raise InvalidInput("analyzer", "Azure AI Language takes either a key or a credential")
-        self.version = f"{API_VERSION}/{model_version}"
+        self.version = f"{API_VERSION}/opinions/{model_version}"
         self._endpoint = endpoint
         self._key = key
         self._credential = credential
@@ -58,17 +69,10 @@ class AzureLanguageAnalyzer:
         self._retry_delay_seconds = retry_delay_seconds
         self._client: TextAnalyticsClient | None = None
 
-    languages = frozenset({"en"})
-
     async def analyze(self, passages: Sequence[Passage]) -> list[PassageJudgement]:
         found: list[PassageJudgement] = []
         for start in range(0, len(passages), BATCH):
-            batch = passages[start : start + BATCH]
-            judged = await self._judge([each.text[:LONGEST_TEXT] for each in batch])
-            found += [
-                PassageJudgement(whole, dict.fromkeys(each.names, whole))
-                for each, whole in zip(batch, judged, strict=True)
-            ]
+            found += await self._judge(passages[start : start + BATCH])
         return found
 
     async def close(self) -> None:
@@ -76,7 +80,7 @@ class AzureLanguageAnalyzer:
         if client is not None:
             await client.close()
 
-    async def _judge(self, texts: list[str]) -> list[Judgement | NotJudged]:
+    async def _judge(self, passages: Sequence[Passage]) -> list[PassageJudgement]:
         """If the service refuses a request, each of its texts is sent alone, so that only the bad one fails."""
         from azure.core.exceptions import AzureError, HttpResponseError
 
@@ -84,17 +88,23 @@ class AzureLanguageAnalyzer:
             # The SDK retries and obeys Retry-After, however long: the budget bounds all tries together.
             async with asyncio.timeout(self._budget_seconds):
                 results = await self._opened().analyze_sentiment(
-                    texts, language=LANGUAGE, model_version=self._model_version, disable_service_logs=True
+                    [
+                        {"id": str(number), "language": each.language, "text": each.text[:LONGEST_TEXT]}
+                        for number, each in enumerate(passages)
+                    ],
+                    show_opinion_mining=True,
+                    model_version=self._model_version,
+                    disable_service_logs=True,
                 )
         except HttpResponseError as error:
             if error.status_code not in _REFUSED:
                 raise Unavailable(f"Azure AI Language answered {error.status_code}", _retry_after(error)) from None
-            if len(texts) == 1:
-                return [NotJudged(f"refused with {error.status_code}")]
-            return [judgement for text in texts for judgement in await self._judge([text])]
+            if len(passages) == 1:
+                return [_not_judged(passages[0], f"refused with {error.status_code}")]
+            return [judgement for each in passages for judgement in await self._judge([each])]
         except (AzureError, TimeoutError) as error:
             raise Unavailable(f"Azure AI Language did not answer: {type(error).__name__}") from None
-        return [_judgement(result) for result in results]
+        return [_judged(each, result) for each, result in zip(passages, results, strict=True)]
 
     def _opened(self) -> TextAnalyticsClient:
         if self._client is None:
@@ -113,17 +123,41 @@ class AzureLanguageAnalyzer:
         return self._client
 
 
-def _judgement(result: Any) -> Judgement | NotJudged:
+def _not_judged(passage: Passage, reason: str) -> PassageJudgement:
+    return PassageJudgement(NotJudged(reason), dict.fromkeys(passage.names, NotJudged(reason)))
+
+
+def _judged(passage: Passage, result: Any) -> PassageJudgement:
+    """`result` has offsets in code points, as Python has."""
     if result.is_error:
-        return NotJudged(f"refused: {result.error.code}")
-    scores = result.confidence_scores
-    polarity = max(-1.0, min(1.0, round(scores.positive - scores.negative, 4)))
-    if result.sentiment == "neutral":
-        return Judgement("neutral", float(scores.neutral), 0.0)
-    if result.sentiment == "mixed" or (polarity > 0) != (result.sentiment == "positive"):
-        return Judgement.mixed(scores.negative, scores.positive)
-    sentiment: Sentiment = result.sentiment
-    return Judgement(sentiment, float(getattr(scores, sentiment)), polarity)
+        return _not_judged(passage, f"refused: {result.error.code}")
+    whole = _judgement([result])
+    tools: dict[str, Judgement | NotJudged] = {}
+    for tool, names in passage.names.items():
+        naming = [each for each in result.sentences if _overlaps(each, names)]
+        targets = [opinion.target for each in naming for opinion in each.mined_opinions or ()]
+        about = [each for each in targets if _overlaps(each, names)]
+        tools[tool] = _judgement(about or naming) if naming else whole
+    return PassageJudgement(whole, tools)
+
+
+def _overlaps(part: Any, names: Iterable[Span]) -> bool:
+    return any(name.start < part.offset + part.length and part.offset < name.end for name in names)
+
+
+def _judgement(parts: Sequence[Any]) -> Judgement:
+    """The judgement of documents, sentences or targets together."""
+    sentiments = {each.sentiment for each in parts}
+    scores = [each.confidence_scores for each in parts]
+    negative, positive = fmean(each.negative for each in scores), fmean(each.positive for each in scores)
+    polarity = max(-1.0, min(1.0, round(positive - negative, 4)))
+    if sentiments == {"neutral"}:
+        return Judgement("neutral", round(fmean(each.neutral for each in scores), 4), 0.0)
+    if sentiments <= {"positive", "neutral"} and polarity > 0:
+        return Judgement("positive", round(positive, 4), polarity)
+    if sentiments <= {"negative", "neutral"} and polarity < 0:
+        return Judgement("negative", round(negative, 4), polarity)
+    return Judgement.mixed(negative, positive)
 
 
 def _retry_after(error: Any) -> float | None:

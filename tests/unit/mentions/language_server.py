@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -37,7 +38,8 @@ class LanguageServer:
         documents = body["analysisInput"]["documents"]
         if len(documents) > 10 or any(self.refuses_whole(each["text"]) for each in documents):
             return _failed(400, "InvalidRequest")
-        good = [_judged(each) for each in documents if not self.refuses(each["text"])]
+        parameters = body["parameters"]
+        good = [_judged(each, parameters) for each in documents if not self.refuses(each["text"])]
         bad = [
             {"id": each["id"], "error": {"code": "InvalidDocument", "message": "Document text is empty."}}
             for each in documents
@@ -56,20 +58,65 @@ def fault(status: int, **headers: str) -> web.Response:
     return web.Response(status=status, text=body, content_type="application/json", headers=headers)
 
 
-def _judged(document: Document) -> Document:
-    """A text names its judgement: `positive 0.9 0.05 0.05`."""
-    words = document["text"].split()
+_WORDS = {"good": "positive", "bad": "negative", "odd": "mixed"}
+_OPINION = re.compile(r"(\w+) is (good|bad|odd)\b")
+_SENTENCE = re.compile(r"\S.*?(?:\.(?=\s)|$)")
+
+
+def _judged(document: Document, parameters: dict[str, Any]) -> Document:
+    """A text that begins with a judgement (`positive 0.9 0.05 0.05`) has that judgement, and so has each sentence.
+    `X is good`, `X is bad` and `X is odd` are opinions about X."""
+    text = document["text"]
+    sentences = []
+    for index, match in enumerate(_SENTENCE.finditer(text)):
+        opinions = list(_OPINION.finditer(match[0])) if parameters.get("opinionMining") else []
+        targets = [
+            {
+                **_part(text, match.start() + each.start(1), each[1], parameters),
+                **_scored(_WORDS[each[2]], {"positive": 0.8, "negative": 0.7, "mixed": 0.5}[_WORDS[each[2]]]),
+                "relations": [
+                    {"relationType": "assessment", "ref": f"#/documents/0/sentences/{index}/assessments/{number}"}
+                ],
+            }
+            for number, each in enumerate(opinions)
+        ]
+        assessments = [
+            {
+                **_part(text, match.start() + each.start(2), each[2], parameters),
+                **_scored(_WORDS[each[2]], 0.8),
+                "isNegated": False,
+            }
+            for each in opinions
+        ]
+        found = _part(text, match.start(), match[0], parameters) | _named(match[0])
+        sentences.append({**found, "targets": targets, "assessments": assessments})
+    empty = {"offset": 0, "length": 1, "text": ".", **_named("")}
+    return {"id": document["id"], **_named(text), "sentences": sentences or [empty], "warnings": []}
+
+
+def _named(text: str) -> Document:
+    """The judgement that a text begins with."""
+    words = text.split()
     sentiment = words[0] if words and words[0] in ("positive", "negative", "mixed") else "neutral"
     numbers = [float(each) for each in words[1:4]] if sentiment != "neutral" else [0.0, 1.0, 0.0]
     scores = dict(zip(("positive", "neutral", "negative"), numbers, strict=True))
-    sentence = {"sentiment": "neutral", "confidenceScores": scores, "offset": 0, "length": 1, "text": "."}
-    return {
-        "id": document["id"],
-        "sentiment": sentiment,
-        "confidenceScores": scores,
-        "sentences": [sentence],
-        "warnings": [],
-    }
+    return {"sentiment": sentiment, "confidenceScores": scores}
+
+
+def _scored(sentiment: str, positive_or_negative: float) -> Document:
+    """The scores of a target: never neutral."""
+    positive = 1 - positive_or_negative if sentiment == "negative" else positive_or_negative
+    return {"sentiment": sentiment, "confidenceScores": {"positive": positive, "negative": 1 - positive}}
+
+
+def _part(text: str, start: int, part: str, parameters: dict[str, Any]) -> Document:
+    """Offset and length in the units that the request asks for."""
+
+    def units(string: str) -> int:
+        in_code_points = parameters.get("stringIndexType") == "UnicodeCodePoint"
+        return len(string) if in_code_points else len(string.encode("utf-16-le")) // 2
+
+    return {"offset": units(text[:start]), "length": units(part), "text": part}
 
 
 @asynccontextmanager

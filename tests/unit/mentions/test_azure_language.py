@@ -1,6 +1,7 @@
 """The adapter of Azure AI Language, through Microsoft's SDK, against a stand-in at the wire."""
 
 import logging
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from models.errors import InvalidInput, Unavailable
 from services.mentions.analyzers.azure_language import BATCH, LONGEST_TEXT, AzureLanguageAnalyzer
 from services.mentions.analyzers.port import Judgement, NotJudged, Passage
+from services.tools.matching import Span
 from tests.unit.mentions.language_server import LanguageServer, fault, language_server
 
 
@@ -66,6 +68,73 @@ async def test_a_text_for_which_the_whole_request_is_refused_fails_alone_too() -
     assert found[1] == NotJudged("refused with 400")
     assert [type(each) for each in found] == [Judgement, NotJudged, Judgement]
     assert [len(texts) for texts in server.texts()] == [3, 1, 1, 1]
+
+
+async def judged_tools(text: str, *names: str) -> dict[str, Judgement | NotJudged]:
+    """By name, what the analyzer says about the tools with these names."""
+    places = {name: tuple(Span(*each.span()) for each in re.finditer(name, text)) for name in names}
+    async with analyzing() as (_, analyzer):
+        [found] = await analyzer.analyze([Passage(text, places)])
+    return dict(found.tools)
+
+
+async def test_a_tool_gets_the_opinions_about_its_names() -> None:
+    found = await judged_tools("Alpha is good while Beta is bad, and Gamma is odd.", "Alpha", "Beta", "Gamma")
+    assert found == {
+        "Alpha": Judgement("positive", 0.8, 0.6),
+        "Beta": Judgement("negative", 0.7, -0.4),
+        "Gamma": Judgement("neutral", 1.0, 0.0),
+    }
+
+
+async def test_offsets_are_code_points() -> None:
+    found = await judged_tools("\U0001f600\U0001f600\U0001f600\U0001f600 Alpha is good, Beta is bad.", "Alpha", "Beta")
+    assert found == {"Alpha": Judgement("positive", 0.8, 0.6), "Beta": Judgement("negative", 0.7, -0.4)}
+
+
+async def test_a_target_that_only_touches_a_name_is_about_something_else() -> None:
+    text = "positive 1 0 0 Alpha Beta is bad."
+    async with analyzing() as (_, analyzer):
+        [found] = await analyzer.analyze([Passage(text, {"before": (Span(15, 21),), "part": (Span(24, 25),)})])
+    assert found.tools["before"] == Judgement("positive", 1.0, 1.0)
+    assert found.tools["part"] == Judgement("negative", 0.7, -0.4)
+
+
+async def test_a_tool_without_an_opinion_gets_the_sentences_that_name_it() -> None:
+    found = await judged_tools("negative 0 0 1 Beta. Alpha. positive 1 0 0 Alpha.", "Alpha", "Beta")
+    assert found == {"Alpha": Judgement("positive", 0.5, 0.5), "Beta": Judgement("negative", 1.0, -1.0)}
+
+
+async def test_positive_and_negative_sentences_about_a_tool_are_neutral_together() -> None:
+    found = await judged_tools("negative 0 0 1 Beta. Beta. positive 1 0 0 Beta.", "Beta")
+    assert found == {"Beta": Judgement("neutral", 1.0, 0.0)}
+
+
+async def test_several_opinions_about_a_tool_are_taken_together() -> None:
+    found = await judged_tools("Alpha is good. Alpha is bad. Beta is good and Beta is good.", "Alpha", "Beta")
+    assert found["Alpha"] == Judgement("neutral", 0.9, 0.0)
+    assert found["Beta"] == Judgement("positive", 0.8, 0.6)
+
+
+async def test_a_name_beyond_what_is_sent_gets_the_whole() -> None:
+    async with analyzing() as (_, analyzer):
+        [found] = await analyzer.analyze([Passage("x" * 6000 + " Alpha", {"tool": (Span(6001, 6006),)})])
+    assert found.tools["tool"] == found.whole == Judgement("neutral", 1.0, 0.0)
+
+
+async def test_the_tools_of_a_text_that_is_refused_are_not_judged() -> None:
+    async with analyzing() as (server, analyzer):
+        server.refuses = lambda text: True
+        [found] = await analyzer.analyze([Passage("Alpha", {"tool": (Span(0, 5),)})])
+    assert found.tools == {"tool": NotJudged("refused: InvalidDocument")}
+
+
+async def test_each_text_goes_with_its_language() -> None:
+    async with analyzing() as (server, analyzer):
+        await analyzer.analyze([Passage("gut", language="de"), Passage("good")])
+    assert [each["language"] for each in server.requests[0]["analysisInput"]["documents"]] == ["de", "en"]
+    assert {"en", "de", "fr", "es", "pt", "ja", "zh"} <= analyzer.languages
+    assert "und" not in analyzer.languages
 
 
 @pytest.mark.parametrize("text", ["mixed 0.5 0.1 0.4", "positive 0.4 0.1 0.5", "negative 0.5 0.1 0.4"])
@@ -129,10 +198,11 @@ async def test_no_more_of_a_text_is_sent_than_the_service_takes() -> None:
 async def test_each_request_asks_to_keep_no_texts_and_names_the_model() -> None:
     async with analyzing(model_version="2024-01-01") as (server, analyzer):
         await judged(analyzer, ["fine"])
-    assert analyzer.version == "2023-04-01/2024-01-01"
+    assert analyzer.version == "2023-04-01/opinions/2024-01-01"
     assert server.requests[0]["parameters"] == {
         "loggingOptOut": True,
         "modelVersion": "2024-01-01",
+        "opinionMining": True,
         "stringIndexType": "UnicodeCodePoint",
     }
 

@@ -94,6 +94,7 @@ class ArticleDocument(StoredFields, total=False):
     sentiment: str
     score: float
     polarity: float
+    scored_headline: str
     analyzer: str
     analyzer_version: str
     analyzed_at: str
@@ -160,6 +161,9 @@ class Article(StoredDocument):
     `created_by_run` is the run that created the article.
     `analysis_due_since` is set while an analysis is due: the article is new, or was edited since it was last analysed.
     It is written with the change that makes the analysis due, so that a lost message is noticed.
+    `sentiment`, `score` and `polarity` are those of `scored_headline` and its text: after an edit, or after another
+    source's reading became canonical, they stay until the analysis has judged the canonical reading. An article whose
+    analysis was given up (status `error`) keeps them too.
     `matched_tickers` are the tickers that sources gave, `detected_tickers` those that the analysis found in the text.
     `tool_ids_ever_detected` only grows: a tool is listed there before its mention is written, so that every mention
     can be found from the article.
@@ -189,6 +193,7 @@ class Article(StoredDocument):
     sentiment: Sentiment | None = None
     score: Share | None = None
     polarity: Polarity | None = None
+    scored_headline: Text | None = None
     analyzer: Text | None = None
     analyzer_version: Text | None = None
     analyzed_at: Time | None = None

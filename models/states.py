@@ -32,9 +32,10 @@ class Machine:
 ArticleStatus = Literal["pending", "analyzed", "error"]
 ARTICLE = Machine(
     "article status",
-    {"pending": ("analyzed", "error"), "analyzed": ("analyzed",), "error": ("pending",)},
+    {"pending": ("analyzed", "error"), "analyzed": ("analyzed", "error"), "error": ("pending",)},
 )
-"""analyzed → analyzed: an edited article is scored again, and keeps its scores until then."""
+"""analyzed → analyzed: an edited article is scored again, and keeps its scores until then. analyzed → error: the
+analysis of an edit was given up; the article still keeps its scores."""
 
 AcquisitionStatus = Literal["STUB", "ACQUIRED", "FAILED_RETRYABLE", "SKIPPED_DUPLICATE", "SKIPPED_BACKOFF"]
 _TRIED: tuple[str, ...] = ("ACQUIRED", "FAILED_RETRYABLE", "SKIPPED_DUPLICATE", "SKIPPED_BACKOFF")

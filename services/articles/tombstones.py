@@ -33,6 +33,7 @@ def tombstone(article: Article, now: datetime) -> Article:
         normalized_headline="deleted",
         source_attribution=attributions,
         canonical=article.canonical.model_copy(update={"headline": REDACTED}),
+        scored_headline=None,
         tags=(),
         text_for_analysis=None,
         analysis_due_since=None,

@@ -26,7 +26,7 @@ from models.values import format_time
 from services import deadline
 from services.logs import log_event
 from services.mentions.understanding import fingerprint
-from services.mentions.writing import MentionWriter, WriteReport
+from services.mentions.writing import MentionWriter, WriteReport, is_analysed
 from services.ports import Clock, Query, Replace, Store, Where
 from services.store.containers import ARTICLES
 from services.topology import LAST_DELIVERY
@@ -182,14 +182,11 @@ class AnalysisHandler:
         return [each["source_id"] for each, is_replaced in zip(after, replaced, strict=True) if is_replaced]
 
     async def _note_failure(self, source_id: str, why: str | None, *, last: bool, permanent: bool = False) -> None:
-        """Counts the attempt; after the `last` of a message, the article becomes an error.
-
-        An article that was analysed before an edit keeps its status and its figures; its analysis stays due while
-        attempts are left.
-        """
+        """Counts the attempt; after the `last` of a message, the article becomes an error, and keeps the scores and
+        mentions that it has. An article that another message has had analysed meanwhile stays as it is."""
         for _ in range(_TRIES):
             document = await self._store.read(ARTICLES.name, source_id, Article.ID)
-            if document is None or document.get("deleted_at"):
+            if document is None or document.get("deleted_at") or is_analysed(document):
                 return
             after = cast("ArticleDocument", document)
             attempts = MOST_ATTEMPTS if permanent else (after.get("analysis_attempts") or 0) + 1
@@ -197,10 +194,8 @@ class AnalysisHandler:
             after["last_error_fingerprint"] = why or after.get("last_error_fingerprint") or fingerprint("process died")
             if last:
                 after["updated_at"] = format_time(self._clock())
-                if after.get("status") != "analyzed":
-                    after["status"] = "error"
-                if after["status"] == "error" or attempts >= MOST_ATTEMPTS:
-                    after.pop("analysis_due_since", None)
+                after["status"] = "error"
+                after.pop("analysis_due_since", None)
             if await self._replace([after]) == [True]:
                 if last:
                     log_event(log, logging.ERROR, "article_given_up", source_id=source_id, attempts=attempts)

@@ -200,7 +200,8 @@ def removed(stored: SentimentScore, now: datetime) -> SentimentScore:
 def finished(analysis: ArticleAnalysis, analyzer: Version, now: datetime, *, whole: bool) -> Article:
     """The article after its mentions were written; the same object if nothing changes.
 
-    `whole`: the article itself was analysed, not only some tools. Its analysis is then no longer due.
+    `whole`: the article itself was analysed, not only some tools. Its analysis is then no longer due. Its own score is
+    always that of its last analysis, also of one of some tools only.
     """
     article = analysis.article
     others = [each for each in article.detected_tool_ids if each not in analysis.tool_ids]
@@ -208,23 +209,25 @@ def finished(analysis: ArticleAnalysis, analyzer: Version, now: datetime, *, who
     fields: dict[str, Any] = {"detected_tool_ids": tuple(sorted({*others, *counting}))}
     if whole:
         fields["analysis_due_since"] = None
-    if whole and analysis.scores is not None:
-        fields |= _analyzed(analysis, analysis.scores.article, analyzer)
+    if analysis.scores is not None and (whole or article.analyzed_at is not None):
+        fields |= _judged(analysis.scores.article, analyzer)
+        fields["scored_headline"] = article.canonical.headline
+        if whole:
+            fields |= _analyzed(analysis)
     if _has(article, fields):
         return article
-    if "status" in fields:
+    if "scored_headline" in fields:
         fields["analyzed_at"] = now
-        if article.status == "error":
-            article = article.changed(now, status="pending")
+    if whole and article.status == "error":
+        article = article.changed(now, status="pending")
     return article.changed(now, **fields)
 
 
-def _analyzed(analysis: ArticleAnalysis, judgement: Judgement | NotJudged, analyzer: Version) -> dict[str, Any]:
-    """The fields of an article that was analysed."""
+def _analyzed(analysis: ArticleAnalysis) -> dict[str, Any]:
+    """The fields of an article that was analysed as a whole."""
     sourced = source_tickers(analysis.article)
     tickers = dict.fromkeys(one for each in analysis.detected.values() for one in each.tickers if one not in sourced)
     return {
-        **_judged(judgement, analyzer),
         "status": "analyzed",
         "analyzed_revision": analysis.article.canonical.revision,
         "matched_tickers": (*sourced, *tickers),

@@ -150,7 +150,7 @@ class MentionWriter:
         """An article that is gone is done; one that cannot be understood has failed."""
         found = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in source_ids])
         documents = [
-            document for document in found if document is not None and not (only_due and _is_analysed(document))
+            document for document in found if document is not None and not (only_due and is_analysed(document))
         ]
         report.done |= set(source_ids) - {document["source_id"] for document in documents}
 
@@ -325,7 +325,7 @@ class MentionWriter:
         return [each for each, _ in articles if each.source_id not in overtaken]
 
 
-def _is_analysed(document: Document) -> bool:
+def is_analysed(document: Document) -> bool:
     due = document.get("analysis_due_since") is not None or document.get("deleted_at") is not None
     return document.get("status") == "analyzed" and not due
 

@@ -20,7 +20,6 @@ from models.timeline import HOURS, ZEROS, Table, Tally, TimelineHours, total
 from models.values import format_time
 from services.articles.attributions import observation_id
 from services.figures.counts import Windows
-from services.mentions.handler import MOST_ATTEMPTS
 from services.ports import Document
 
 Kind = Literal[
@@ -107,13 +106,14 @@ def judge_article(
 
 
 def is_unanalysed(article: Article) -> bool:
-    """Whether no analysis of the present reading was made, given up or is due."""
+    """Whether no analysis of the present reading was made, given up or is due. Earlier versions gave up the analysis of
+    an edit without a trace in the status: such articles are found too."""
     if article.deleted_at is not None or article.analysis_due_since is not None:
         return False
     if article.status != "analyzed":
         return article.status == "pending"
-    known, given_up = article.analyzed_revision, article.analysis_attempts >= MOST_ATTEMPTS
-    return known is not None and known != article.canonical.revision and not given_up
+    known = article.analyzed_revision
+    return known is not None and known != article.canonical.revision
 
 
 def is_at_rest(article: Document) -> bool:

@@ -181,6 +181,8 @@ def _priority_of_latest(
 
 def has_outdated_figures(article: ArticleDocument) -> bool:
     """Whether the last analysis read another reading than the present one. A pending article has a message for its
-    analysis already."""
-    is_analyzed = article["status"] == "analyzed" and not article.get("deleted_at")
-    return is_analyzed and article.get("analyzed_revision") != article["canonical"]["revision"]
+    analysis already. One in error has figures if an earlier analysis succeeded."""
+    status = article["status"]
+    has_figures = status == "analyzed" or (status == "error" and article.get("analyzed_at") is not None)
+    is_outdated = article.get("analyzed_revision") != article["canonical"]["revision"]
+    return has_figures and is_outdated and not article.get("deleted_at")

@@ -14,6 +14,7 @@ import pytest
 from models.errors import Unavailable
 from models.tool import Tool, ToolReference
 from services import deadline
+from services.articles.backlog import Backlog, BacklogReader
 from services.articles.reading import Articles
 from services.mentions.dirty_hours import dirty_hours_of
 from services.mentions.handler import (
@@ -295,27 +296,48 @@ async def test_while_the_analyzer_does_not_answer_nothing_is_written_and_the_mes
     assert (await world.read(one)).stored_etag == before.stored_etag
 
 
-async def test_an_analysed_article_whose_edit_cannot_be_judged_keeps_its_figures(world: World) -> None:
-    one = await world.article(1, "All good")
+async def test_an_edit_that_cannot_be_judged_is_an_error_and_keeps_the_figures_of_the_version_before(
+    world: World,
+) -> None:
+    quorvia = await world.tool("Quorvia")
+    one = await world.article(1, "Quorvia is good")
     await world.delivered([one])
-    await world.edit(one, "cursed")
+    await world.edit(one, "cursed Quorvia")
     await world.delivered([one])
     article = await world.read(one)
-    assert (article.status, article.sentiment, article.analysis_due_since) == ("analyzed", "positive", None)
+    assert (article.status, article.sentiment, article.analysis_due_since) == ("error", "positive", None)
+    assert (article.canonical.headline, article.scored_headline) == ("cursed Quorvia", "Quorvia is good")
     assert article.analyzed_revision != article.canonical.revision
+    assert (await world.mentions(quorvia))[one].headline == "Quorvia is good"
+    assert await BacklogReader(world.store).read() == Backlog(0, 1)
 
 
-async def test_the_analysis_of_an_edit_that_fails_stays_due_until_its_attempts_are_used_up(world: World) -> None:
+async def test_an_edit_whose_analysis_was_given_up_can_be_analysed_again(world: World) -> None:
     one = await world.article(1, "All good")
     await world.delivered([one])
     await world.edit(one, "All bad")
+    await world.worker.analysis.handle([one], LAST_DELIVERY)
     assert MOST_ATTEMPTS == 15
-    for attempt in range(1, MOST_ATTEMPTS + 1):
-        assert (await world.read(one)).analysis_due_since == world.watch.now
+    for attempt in range(2, MOST_ATTEMPTS + 1):
+        assert await world.worker.analysis.retry_errors(world.watch.advance(hours=1)) == [one]
         await world.worker.analysis.handle([one], LAST_DELIVERY)
-        assert (await world.read(one)).analysis_attempts == attempt
+        article = await world.read(one)
+        assert (article.status, article.sentiment, article.analysis_attempts) == ("error", "positive", attempt)
+    assert await world.worker.analysis.retry_errors(world.watch.advance(hours=1)) == []
+    assert await world.worker.analysis.reset_errors(9) == [one]
     article = await world.read(one)
-    assert (article.status, article.sentiment, article.analysis_due_since) == ("analyzed", "positive", None)
+    assert (article.status, article.sentiment, article.scored_headline) == ("pending", "positive", "All good")
+    await world.delivered([one])
+    article = await world.read(one)
+    assert (article.status, article.sentiment, article.scored_headline) == ("analyzed", "negative", "All bad")
+
+
+async def test_an_article_that_was_analysed_meanwhile_does_not_become_an_error(world: World) -> None:
+    one = await world.article(1, "All good")
+    await world.delivered([one])
+    before = await world.read(one)
+    await world.worker.analysis.handle([one], LAST_DELIVERY)
+    assert await world.read(one) == before
 
 
 async def test_a_deprecated_tool_is_not_detected_and_keeps_its_mentions(world: World) -> None:
@@ -365,6 +387,7 @@ async def test_scores_of_another_version_replace_those_of_the_last(world: World)
     assert not offered(await world.worker.catalog.get("Quorvia"))
     assert (run.status, run.progress, run.metrics["rescored"]) == ("SUCCEEDED", 1, 1)
     assert (await world.mentions(quorvia))[one].analyzer_version == "2"
+    assert (await world.read(one)).analyzer_version == "2"
     assert isinstance(world.analyzer, Words)
 
 

@@ -99,7 +99,7 @@ async def test_a_worker_that_dies_leaves_no_outdated_mention_over_a_newer_one(
 
 
 async def test_an_edit_that_is_taken_back_meanwhile_wins_though_its_mention_was_right_already(world: World) -> None:
-    """The other worker has nothing to write, so that no ETag changes."""
+    """The other worker has no mention to write, so that the ETag of none changes."""
     quorvia = await world.tool("Quorvia")
     one = await world.article(1, "Quorvia is good")
     await world.delivered([one])
@@ -107,16 +107,15 @@ async def test_an_edit_that_is_taken_back_meanwhile_wins_though_its_mention_was_
 
     async def back(number: int) -> None:
         article = await world.read(one)
-        changed = article.changed(world.watch.now, canonical=good)
+        changed = article.changed(world.watch.now, canonical=good, analysis_due_since=world.watch.now)
         await world.store.replace("articles", changed.to_document(), article.stored_etag or "")
         await world.delivered([one])
 
     async def rescore(worker: Worker, number: int) -> None:
         bad = reading(headline="Quorvia is bad", revision=f"bad-{number}")
         article = await world.read(one)
-        await world.store.replace(
-            "articles", article.changed(world.watch.now, canonical=bad).to_document(), article.stored_etag or ""
-        )
+        changed = article.changed(world.watch.now, canonical=bad, analysis_due_since=world.watch.now)
+        await world.store.replace("articles", changed.to_document(), article.stored_etag or "")
         await worker.writer.write([one], only=frozenset({quorvia.tool_id}))
 
     async for number in interrupted(world, rescore, back):

@@ -23,6 +23,7 @@ def test_the_tombstone_of_an_article_has_its_ids_and_no_text() -> None:
         text_for_analysis=SECRET,
         source_attribution={"tiingo": attribution(original_headline=SECRET)},
         canonical=reading(headline=SECRET),
+        scored_headline=SECRET,
         has_further_sources=True,
     )
     left = tombstone(full, NOW)

@@ -305,6 +305,13 @@ class TestFinishing:
         assert (after.analysis_attempts, after.last_error_fingerprint) == (0, None)
         assert after.detected_tool_ids == (TOOL_ID,)
 
+    def test_the_article_names_the_headline_that_was_scored(self) -> None:
+        after = self.finish(article(headline="First", canonical=reading(headline="Quorvia is good")))
+        assert (after.headline, after.scored_headline) == ("First", "Quorvia is good")
+        edited = after.changed(LATER, canonical=reading(headline="Quorvia is bad"), analysis_due_since=LATER)
+        assert (edited.canonical.headline, edited.scored_headline) == ("Quorvia is bad", "Quorvia is good")
+        assert self.finish(edited).scored_headline == "Quorvia is bad"
+
     def test_an_article_that_was_finished_stays_the_same(self) -> None:
         after = self.finish(article())
         assert self.finish(after) == after
@@ -333,6 +340,16 @@ class TestFinishing:
         made.wanted = wanted_mentions(made, {TOOL_ID: tool()}, ANALYZER, NOW)
         after = finished(made, ANALYZER, LATER, whole=False)
         assert after == given.changed(LATER, detected_tool_ids=(TOOL_ID, "a"))
+
+    @pytest.mark.parametrize("status", ["analyzed", "error"])
+    def test_an_analysis_of_some_tools_scores_an_analysed_article_again(self, status: str) -> None:
+        given = self.finish(article()).changed(LATER, status=status, analysis_due_since=LATER, analyzed_revision="r0")
+        made = understand(given.to_document(), DETECTOR, frozenset({OTHER_TOOL_ID}))
+        made.scores = Scores(BAD, {})
+        after = finished(made, ("words", "2"), LATER + timedelta(hours=1), whole=False)
+        assert (after.sentiment, after.score, after.polarity, after.analyzer_version) == ("negative", 0.8, -0.5, "2")
+        assert (after.analyzed_at, after.scored_headline) == (LATER + timedelta(hours=1), "Quorvia is good")
+        assert (after.status, after.analysis_due_since, after.analyzed_revision) == (status, LATER, "r0")
 
     def test_a_deleted_article_names_no_tool_and_is_not_due(self) -> None:
         given = article(deleted_at=NOW, detected_tool_ids=(TOOL_ID,), analysis_due_since=NOW)

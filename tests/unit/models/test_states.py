@@ -27,7 +27,11 @@ from models.states import (
 )
 
 ALLOWED: dict[str, tuple[Machine, Any, str]] = {
-    "article": (ARTICLE, states.ArticleStatus, "pending>analyzed pending>error error>pending analyzed>analyzed"),
+    "article": (
+        ARTICLE,
+        states.ArticleStatus,
+        "pending>analyzed pending>error error>pending analyzed>analyzed analyzed>error",
+    ),
     "acquisition": (
         ACQUISITION,
         states.AcquisitionStatus,

@@ -14,7 +14,6 @@ from models.timeline import Tally, TimelineHours, by_day
 from models.values import format_time
 from services.articles.attributions import observation_id
 from services.figures.counts import Windows, edges_of
-from services.mentions.handler import MOST_ATTEMPTS
 from services.operations import audit, audit_figures, audit_sections
 from services.operations.audit_rules import (
     HARMLESS,
@@ -131,14 +130,13 @@ def test_an_article_that_waits_for_its_analysis_is_due(changes: dict[str, Any], 
     assert is_unanalysed(documents.article(**changes)) is expected
 
 
-def test_an_analysed_article_is_due_after_an_edit_unless_it_was_given_up() -> None:
+def test_an_analysed_article_is_due_after_an_edit() -> None:
     fields = {"status": "analyzed", "sentiment": "neutral", "score": 0.5, "analysis_due_since": None}
     revision = documents.article().canonical.revision
     assert not is_unanalysed(documents.article(**fields, analyzed_revision=revision))
     assert not is_unanalysed(documents.article(**fields, analyzed_revision=None))
     assert is_unanalysed(documents.article(**fields, analyzed_revision="x"))
-    assert is_unanalysed(documents.article(**fields, analyzed_revision="x", analysis_attempts=MOST_ATTEMPTS - 1))
-    assert not is_unanalysed(documents.article(**fields, analyzed_revision="x", analysis_attempts=MOST_ATTEMPTS))
+    assert not is_unanalysed(documents.article(**{**fields, "status": "error"}, analyzed_revision="x"))
 
 
 RESTING: dict[str, Any] = {"source_id": "a", "status": "analyzed", "detected_tool_ids": ["t"], "_etag": "1"}

@@ -52,6 +52,9 @@ def test_an_article_that_cannot_be_read_is_not_changed() -> None:
         ({"status": "analyzed"}, True),
         ({"status": "analyzed", "analyzed_revision": "r0", "deleted_at": "2026-02-21T20:00:00Z"}, False),
         ({"status": "error", "analyzed_revision": "r0"}, False),
+        ({"status": "error", "analyzed_revision": "r0", "analyzed_at": "2026-02-21T20:00:00Z"}, True),
+        ({"status": "error", "analyzed_revision": "r1", "analyzed_at": "2026-02-21T20:00:00Z"}, False),
+        ({"status": "pending", "analyzed_revision": "r0", "analyzed_at": "2026-02-21T20:00:00Z"}, False),
     ],
 )
 def test_figures_are_outdated_if_the_article_was_analysed_by_another_reading(

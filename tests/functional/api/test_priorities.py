@@ -43,7 +43,7 @@ async def ingested(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
 
     async def feed(request: web.Request) -> web.Response:
         name = request.match_info["name"]
-        headlines = ["Quorvia ships a faster planner", "Quorvia opens its new offices"][: 2 if name == "good" else 1]
+        headlines = ["Quorvia publishes its planner", "Quorvia opens its new offices"][: 2 if name == "good" else 1]
         items = "".join(
             f"<item><title>{headline}</title><link>https://{name}.example/{n}</link>"
             f"<description>Quorvia: {TEXTS[name]}</description><pubDate>{format_datetime(NOW)}</pubDate></item>"
@@ -104,7 +104,7 @@ async def test_the_best_source_is_read_and_scored_as_soon_as_it_is_the_best(inge
     }
     assert TEXTS["bad"] in article["text_for_analysis"]
     assert (article["sentiment"], await mentions(ingested)) == ("negative", {"positive", "negative"})
-    assert article["headline"] == "Quorvia ships a faster planner"
+    assert article["headline"] == "Quorvia publishes its planner"
     run = (await call("get_run", run_id=answer.json["run_id"])).json
     assert (run["workflow_name"], run["status"], run["subject"]) == ("apply_source_priority", "SUCCEEDED", "bad")
     assert run["metrics"] == {"articles": 1, "analyzed": 1, "failed": 0}

@@ -43,7 +43,8 @@ from tests.hosting import running_host  # noqa: E402
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 MADE = NOW - timedelta(days=60)
 MONTH = 30 * 86_400
-SENTIMENTS = ("positive", "negative", "neutral")
+SIGNS = {"positive": 1, "negative": -1, "neutral": 0}
+SENTIMENTS = tuple(SIGNS)
 CONNECTIONS = 16
 REST = 5.0
 """Seconds in which the store copies its log into its file: what the first build left of that is not the refresh's."""
@@ -141,7 +142,7 @@ def mention_documents(tool_ids: Sequence[str], count: int, seed: int) -> list[Do
                 "source_id": source_id,
                 "tool_id": tool_id,
                 "sentiment": sentiment,
-                "polarity": round(chance.uniform(-1, 1), 4),
+                "polarity": SIGNS[sentiment] * round(chance.uniform(0.0001, 1), 4),
                 "published_at": moment,
             }
         )

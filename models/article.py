@@ -14,16 +14,14 @@ from typing import Any, ClassVar, Literal, Self, TypedDict
 from pydantic import Field, JsonValue, model_validator
 
 from models.raw_item import PublishedFlag
+from models.scored import ScoredDocument
 from models.states import ARTICLE, ArticleStatus, Machine
-from models.stored import StoredDocument, StoredFields
+from models.stored import StoredFields
 from models.values import (
     Count,
     Flag,
     Hex32,
     IdPart,
-    Polarity,
-    Sentiment,
-    Share,
     SourceKey,
     Text,
     Time,
@@ -94,6 +92,7 @@ class ArticleDocument(StoredFields, total=False):
     sentiment: str
     score: float
     polarity: float
+    unscored_reason: str
     scored_headline: str
     analyzer: str
     analyzer_version: str
@@ -152,7 +151,7 @@ class CanonicalReading(Value):
     publisher: Text | None = None
 
 
-class Article(StoredDocument):
+class Article(ScoredDocument):
     """One article across all sources. `timestamp` (the publication time) and `headline` are those of the first source.
 
     `sources` and `source_attribution` have the first sources. `has_further_sources`: more sources published the
@@ -190,9 +189,6 @@ class Article(StoredDocument):
     canonical: CanonicalReading
     created_by_run: IdPart | None = None
     status: ArticleStatus = "pending"
-    sentiment: Sentiment | None = None
-    score: Share | None = None
-    polarity: Polarity | None = None
     scored_headline: Text | None = None
     analyzer: Text | None = None
     analyzer_version: Text | None = None
@@ -239,6 +235,6 @@ class Article(StoredDocument):
             raise ValueError("sources must be in the order of their crawl_timestamp")
         if self.canonical.source not in attribution and not self.has_further_sources:
             raise ValueError("canonical must be the reading of one of the sources")
-        if self.status == "analyzed" and (self.sentiment is None or self.score is None):
-            raise ValueError("an analyzed article must have sentiment and score")
+        if self.status == "analyzed" and not self.is_scored and self.unscored_reason is None:
+            raise ValueError("an analyzed article must have a sentiment, or an unscored_reason")
         return self

@@ -137,8 +137,14 @@ class SentimentCacheEntry(_Cached):
     """The aggregate of one tool over one period: of the mentions published from `period_start_ts` up to, but without,
     `period_end_ts`. Both are whole minutes; `period_end_ts` is the end of the minute in which the entry was computed.
 
-    * `average_sentiment`: the mean polarity of these mentions, -1 (negative) to 1 (positive), four decimals. 0 means
-      that they balance out or are neutral, or that there are none: then `total_mentions` is 0.
+    * `total_mentions`: the scored mentions, `positive_count + negative_count + neutral_count`. The percentages are
+      shares of them.
+    * `unscored_mentions`: the mentions that could not be scored, such as those in a language that the analyzer does
+      not know. No other figure counts them. 0 in entries that an earlier version stored.
+    * `average_sentiment`: the mean polarity of the scored mentions, -1 (negative) to 1 (positive), four decimals. Only
+      positive mentions raise it and only negative ones lower it; a neutral mention has exactly 0. So it is never
+      negative without negative mentions, and never positive without positive ones. 0 means that the mentions balance
+      out or are neutral, or that there are none: then `total_mentions` is 0.
     * `coverage`: the share of the window in which feeds were fetched, 0 to 1, four decimals. A clock hour counts as a
       whole if at least one fetch succeeded in it; the time before the tool was created counts as not covered. With a
       low coverage, few mentions may mean that few articles were fetched. Null in entries that an old version stored.
@@ -159,6 +165,7 @@ class SentimentCacheEntry(_Cached):
     positive_count: Count
     negative_count: Count
     neutral_count: Count
+    unscored_mentions: Count = 0
     positive_percentage: Percentage
     negative_percentage: Percentage
     neutral_percentage: Percentage

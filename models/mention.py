@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
-from models.stored import StoredDocument
+from pydantic import model_validator
+
+from models.scored import ScoredDocument
 from models.tool import ReferenceRole
-from models.values import IdPart, Polarity, Sentiment, Share, SourceKey, Text, Time, UnixSeconds, Value, WebUrl, lives
+from models.values import IdPart, SourceKey, Text, Time, UnixSeconds, Value, WebUrl, lives
 
 MatchKind = Literal["NAME", "ALIAS", "TICKER", "KEYWORD", "SOURCE_TAG"]
 MatchPart = Literal["HEADLINE", "TEXT", "TAGS"]
@@ -20,9 +22,10 @@ class Match(Value):
     where: MatchPart
 
 
-class SentimentScore(StoredDocument):
-    """One mention. `published_at` is fixed at the first score, and decides the windows that count the mention.
+class SentimentScore(ScoredDocument):
+    """One mention. `published_at` is fixed at the first analysis, and decides the windows that count the mention.
 
+    `analyzer` and `analyzer_version` are those that judged the text, or could not.
     A mention with `removed_at` is a tombstone: no window counts it, and it stays until its hour was recounted.
     """
 
@@ -34,9 +37,6 @@ class SentimentScore(StoredDocument):
     tool_id: IdPart
     source_id: IdPart
     role: ReferenceRole = "TIMELINE_SOURCE"
-    sentiment: Sentiment
-    score: Share
-    polarity: Polarity
     published_at: Time
     analyzer: Text
     analyzer_version: Text
@@ -60,3 +60,9 @@ class SentimentScore(StoredDocument):
     @property
     def counts(self) -> bool:
         return self.removed_at is None
+
+    @model_validator(mode="after")
+    def _is_judged(self) -> Self:
+        if self.polarity is None and self.unscored_reason is None:
+            raise ValueError("a mention must have a sentiment with its polarity, or an unscored_reason")
+        return self

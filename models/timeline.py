@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import zip_longest
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 from uuid import NAMESPACE_URL, uuid5
 
@@ -22,16 +23,19 @@ MILLIONTHS = 1_000_000
 
 
 class Tally(NamedTuple):
-    """Mentions by sentiment, and the sum of their polarities in millionths. Stored as an array of these four."""
+    """Mentions by sentiment, the sum of their polarities in millionths, and the mentions that could not be scored."""
 
     positive: Count = 0
     negative: Count = 0
     neutral: Count = 0
     polarity_millionths: Annotated[int, Field(strict=True)] = 0
+    unscored: Count = 0
 
     @classmethod
-    def of(cls, sentiment: Sentiment, polarity: float) -> Tally:
+    def of(cls, sentiment: Sentiment | None, polarity: float | None) -> Tally:
         """The tally of one mention."""
+        if sentiment is None or polarity is None:
+            return cls(unscored=1)
         return cls(
             int(sentiment == "positive"),
             int(sentiment == "negative"),
@@ -44,11 +48,12 @@ class Tally(NamedTuple):
 
     @property
     def total(self) -> int:
+        """The scored mentions."""
         return self.positive + self.negative + self.neutral
 
     @property
     def average_sentiment(self) -> float:
-        """The mean polarity, -1 to 1, four decimals; 0.0 without mentions."""
+        """The mean polarity of the scored mentions, -1 to 1, four decimals; 0.0 without any."""
         return round(self.polarity_millionths / MILLIONTHS / self.total, 4) if self.total else 0.0
 
     def figures(self) -> dict[str, Any]:
@@ -58,6 +63,7 @@ class Tally(NamedTuple):
             "positive_count": self.positive,
             "negative_count": self.negative,
             "neutral_count": self.neutral,
+            "unscored_mentions": self.unscored,
             "average_sentiment": self.average_sentiment,
         }
 
@@ -78,54 +84,63 @@ def timeline_product_id(tool_id: str) -> str:
 
 
 Numbers = list[int]
-"""A Tally as it is stored: `[positive, negative, neutral, polarity_millionths]`."""
+"""A Tally as it is stored: `[positive, negative, neutral, polarity_millionths]`, then `unscored` if it is not 0."""
 
 Table = dict[str, Numbers]
 """Numbers by hour (`yyyymmddhh`) or by minute (`mm`). Hours and minutes without mentions are absent."""
 
 HOURS = 24
 ZEROS: Numbers = [0, 0, 0, 0]
-_WIDTH = len(ZEROS)
-_NUMBERS = (1 + HOURS) * _WIDTH
-_NOT_A_DAY = "a day must be a text of four sums and 24 times four numbers"
+_SCORED = len(ZEROS)
+_NUMBERS = {(1 + HOURS) * width: width for width in (_SCORED, _SCORED + 1)}
+_NOT_A_DAY = "a day must be a text of its sums and 24 hours, each of four or each of five numbers"
 
 
-def total(numbers: Iterable[Numbers]) -> Tally:
+def total(numbers: Iterable[Sequence[int]]) -> Tally:
     """The sums; zeros if there are no numbers."""
-    return Tally(*map(sum, zip(*numbers, strict=True)))
+    return Tally(*map(sum, zip_longest(*numbers, fillvalue=0)))
 
 
-def day_text(numbers: Sequence[int]) -> str:
-    """A day as a timeline stores it: one text of the day's sums, then of the numbers of its 24 hours in order.
+def numbers_of(tally: Sequence[int]) -> Numbers:
+    """The numbers as they are stored."""
+    return list(tally) if len(tally) > _SCORED and tally[_SCORED] else list(tally[:_SCORED])
+
+
+def day_text(hours: Sequence[Numbers]) -> str:
+    """A day as a timeline stores it: one text of the day's sums, then of the numbers of its 24 hours in order. If one
+    of its hours has unscored mentions, all have five numbers, else all have four.
 
     So a month is summed without parsing its hours, and an unchanged day is written as it was read. With lists of
     numbers instead of texts, reading and writing the timeline took most of the time of a recount.
     """
-    sums = (sum(numbers[column::_WIDTH]) for column in range(_WIDTH))
-    return ",".join(map(str, (*sums, *numbers)))
+    sums = numbers_of(total(hours))
+    rows = hours if len(sums) == _SCORED else [Tally(*each) for each in hours]
+    return ",".join(str(number) for row in (sums, *rows) for number in row)
 
 
 def day_sums(text: str) -> Numbers:
-    """The sums of a stored day. Raises ValueError for a text of another length: its first four numbers are not sums."""
-    if text.count(",") != _NUMBERS - 1:
+    """The sums of a stored day. Raises ValueError for a text of another length: its first numbers are not sums."""
+    width = _NUMBERS.get(text.count(",") + 1)
+    if width is None:
         raise ValueError(_NOT_A_DAY)
-    return [int(each) for each in text.split(",", _WIDTH)[:_WIDTH]]
+    return [int(each) for each in text.split(",", width)[:width]]
 
 
-def day_numbers(text: str) -> Numbers:
+def day_hours(text: str) -> list[Numbers]:
     """The numbers of a stored day's 24 hours. Raises ValueError for a text that `day_text` never returns."""
     numbers: Numbers = orjson.loads(f"[{text}]")
-    if len(numbers) != _NUMBERS:
+    width = _NUMBERS.get(len(numbers))
+    if width is None:
         raise ValueError(_NOT_A_DAY)
-    return numbers[_WIDTH:]
+    rows = [numbers[at : at + width] for at in range(width, len(numbers), width)]
+    return rows if width == _SCORED else [numbers_of(row) for row in rows]
 
 
 def by_day(hours: Mapping[str, Sequence[int]]) -> dict[str, str]:
     """Hours as a timeline stores them: a text for each day with mentions."""
-    days: dict[str, Numbers] = {}
+    days: dict[str, list[Numbers]] = {}
     for hour in sorted(hours):
-        at = int(hour[8:]) * _WIDTH
-        days.setdefault(hour[:8], ZEROS * HOURS)[at : at + _WIDTH] = hours[hour]
+        days.setdefault(hour[:8], [ZEROS] * HOURS)[int(hour[8:])] = numbers_of(hours[hour])
     return {day: day_text(numbers) for day, numbers in days.items()}
 
 
@@ -139,11 +154,9 @@ def by_hour(stored: Mapping[str, Any]) -> dict[str, Numbers]:
         if len(key) != len("yyyymmdd"):
             hours[key] = value
             continue
-        numbers = day_numbers(value)
-        for hour in range(HOURS):
-            at = hour * _WIDTH
-            if any(numbers[at : at + _WIDTH]):
-                hours[f"{key}{hour:02}"] = numbers[at : at + _WIDTH]
+        for hour, numbers in enumerate(day_hours(value)):
+            if any(numbers):
+                hours[f"{key}{hour:02}"] = numbers
     return hours
 
 
@@ -154,51 +167,43 @@ class TimelineHours:
         # Earlier versions stored timelines hour by hour.
         is_by_day = all(isinstance(each, str) for each in stored.values())
         self._texts = dict(stored) if is_by_day else by_day(stored)
-        self._parsed: dict[str, Numbers] = {}
+        self._parsed: dict[str, list[Numbers]] = {}
         self._changed: set[str] = set()
 
     def numbers(self, hour: str) -> Numbers:
         """Zeros for an hour without mentions. Raises ValueError if the stored day cannot be parsed."""
-        start = _index(hour)
-        return self._day(hour[:8])[start : start + _WIDTH]
+        return self._day(hour[:8])[int(hour[8:])]
 
-    def put(self, hour: str, numbers: Numbers) -> None:
-        start = _index(hour)
-        self._day(hour[:8])[start : start + _WIDTH] = numbers
+    def put(self, hour: str, numbers: Sequence[int]) -> None:
+        self._day(hour[:8])[int(hour[8:])] = numbers_of(numbers)
         self._changed.add(hour[:8])
 
-    def total(self, after: str, before: str) -> Numbers:
+    def total(self, after: str, before: str) -> Tally:
         """The sum of the hours after `after` and before `before`."""
         first, last = after[:8], before[:8]
         if first == last:
-            parts = [self._day(first)[_index(after) + _WIDTH : _index(before)]]
+            edges = self._day(first)[int(after[8:]) + 1 : int(before[8:])]
         else:
-            parts = [self._day(first)[_index(after) + _WIDTH :], self._day(last)[: _index(before)]]
-        sums = [[sum(part[column::_WIDTH]) for column in range(_WIDTH)] for part in parts]
-        sums += [self.of_day(day) for day in self._texts.keys() | self._changed if first < day < last]
-        return list(total(sums))
+            edges = self._day(first)[int(after[8:]) + 1 :] + self._day(last)[: int(before[8:])]
+        days = [self.of_day(day) for day in self._texts.keys() | self._changed if first < day < last]
+        return total([*edges, *days])
 
-    def of_day(self, day: str) -> Numbers:
+    def of_day(self, day: str) -> Tally:
         """The sum of the day's hours. Raises ValueError if the stored day cannot be parsed."""
         if day in self._changed:
-            return day_sums(day_text(self._parsed[day]))
-        return day_sums(self._texts[day]) if day in self._texts else ZEROS
+            return total(self._parsed[day])
+        return Tally(*day_sums(self._texts[day])) if day in self._texts else Tally()
 
     def stored(self, oldest: str) -> dict[str, str]:
         """The `hours` of the timeline's document, from the day of the hour `oldest` on."""
-        changed = {day: day_text(numbers) for day in self._changed if any(numbers := self._parsed[day])}
+        changed = {day: day_text(hours) for day in self._changed if any(map(any, hours := self._parsed[day]))}
         kept = {day: text for day, text in self._texts.items() if day not in self._changed} | changed
         return {day: kept[day] for day in sorted(kept) if day >= oldest[:8]}
 
-    def _day(self, day: str) -> Numbers:
+    def _day(self, day: str) -> list[Numbers]:
         if day not in self._parsed:
-            self._parsed[day] = day_numbers(self._texts[day]) if day in self._texts else ZEROS * HOURS
+            self._parsed[day] = day_hours(self._texts[day]) if day in self._texts else [ZEROS] * HOURS
         return self._parsed[day]
-
-
-def _index(hour: str) -> int:
-    """Where the hour's numbers begin in those of its day."""
-    return int(hour[8:]) * _WIDTH
 
 
 class _OfTool(StoredDocument):

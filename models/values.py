@@ -158,6 +158,19 @@ Hex32 = Annotated[str, _hex_of(32)]
 Sha256 = Annotated[str, _hex_of(64)]
 
 Sentiment = Literal["positive", "negative", "neutral"]
+UnscoredReason = Literal["LANGUAGE"]
+"""Why a text has no sentiment: the analyzer cannot judge its language."""
+
+LEAST_POLARITY = 0.0001
+"""The least distance from 0 of a polarity that is not neutral: polarities have four decimals."""
+
+
+def agreeing_polarity(sentiment: Sentiment, polarity: float) -> float:
+    """The polarity nearest to `polarity` that agrees with the sentiment: above 0 for positive, below 0 for negative,
+    exactly 0 for neutral."""
+    if sentiment == "neutral":
+        return 0.0
+    return max(polarity, LEAST_POLARITY) if sentiment == "positive" else min(polarity, -LEAST_POLARITY)
 
 
 class Value(BaseModel):

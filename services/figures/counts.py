@@ -1,7 +1,7 @@
 """Counts a tool's mentions, sums the counts of its windows, and decides what a recount writes. Pure.
 
-Numbers stay as they are stored, `[positive, negative, neutral, polarity_millionths]`: validating the 720 hours of a
-month as models would take ten times as long as the rest of a recount.
+Numbers stay as they are stored (models/timeline.py): validating the 720 hours of a month as models would take ten times
+as long as the rest of a recount.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from models.timeline import (
     TimelineHours,
     WindowsDocument,
     WindowTables,
+    numbers_of,
     total,
 )
-from models.values import hour_key, hour_start, parse_time, unix_seconds
+from models.values import agreeing_polarity, hour_key, hour_start, parse_time, unix_seconds
 from services.ports import BatchOutcome, Create, Delete, Document, Operation, Replace, Upsert
 from services.store.rules import MAXIMUM_OPERATIONS
 
@@ -136,12 +137,12 @@ class Windows:
     ) -> Self:
         """Sums the windows of the hours of the timeline and the minutes of the edges."""
         whole_hours: dict[Period, Numbers] = {}
-        sums, until = ZEROS, edges.last
+        sums, until = Tally(), edges.last
         # Each window contains the shorter ones, so that every hour is added once.
         for period, first in edges.first.items():
             between = hours.total(first, until)
-            sums = list(total([sums, between, hours.numbers(until)] if until != edges.last else [sums, between]))
-            whole_hours[period], until = sums, first
+            sums = total([sums, between, hours.numbers(until)] if until != edges.last else [sums, between])
+            whole_hours[period], until = numbers_of(sums), first
         return cls(edges, made_at, recounts, whole_hours, {hour: table for hour, table in minutes.items() if table})
 
     @classmethod
@@ -220,8 +221,12 @@ class MentionCount:
                 self.tombstones.setdefault(hour, []).append(mention)
                 return
             numbers = self.minutes.setdefault(hour, {}).setdefault(at[14:16], ZEROS.copy())
-            numbers[_COLUMN[mention["sentiment"]]] += 1
-            numbers[3] += round(mention["polarity"] * MILLIONTHS)
+            if mention.get("unscored_reason") is not None:
+                numbers[4:] = [sum(numbers[4:]) + 1]
+            else:
+                sentiment = mention["sentiment"]
+                numbers[_COLUMN[sentiment]] += 1
+                numbers[3] += round(agreeing_polarity(sentiment, mention["polarity"]) * MILLIONTHS)
         except (KeyError, TypeError) as error:
             raise ValueError(f"mention {mention.get('id')!r} cannot be counted: {error}") from error
         if self.latest is None or at >= self.latest["published_at"]:
@@ -262,7 +267,7 @@ class ToolCounts:
             self.hours = sorted({*self.hours, *self.all_tables, *self.count.minutes, *edges.hours})
         self.timeline_hours = hours_of(self.timeline if self.all_tables is None else None)
         for hour in self.hours:
-            self.timeline_hours.put(hour, list(total(self.count.minutes.get(hour, {}).values())))
+            self.timeline_hours.put(hour, total(self.count.minutes.get(hour, {}).values()))
         if Windows.stored(self.stored_windows, edges) is None:
             with_mentions = [hour for hour in edges.hours if any(self.timeline_hours.numbers(hour))]
             self.edge_tables = dict.fromkeys(hour for hour in with_mentions if hour not in self.hours)

@@ -145,7 +145,7 @@ def refuse_too_many(points: Sequence[Point], most: int) -> None:
     """Raises InvalidInput, with the largest allowed number of days, if the points have more than `most` mentions."""
     mentions, days_that_fit = 0, 0
     for point in reversed(points):
-        mentions += point.tally.total
+        mentions += point.tally.total + point.tally.unscored
         days_that_fit += mentions <= most
     if mentions <= most:
         return
@@ -167,4 +167,4 @@ def days_until(today: date, days: int) -> list[date]:
 
 def daily(hours: TimelineHours, days: Sequence[date]) -> list[Point]:
     """The sum of the hours of each day."""
-    return [Point(day.isoformat(), Tally(*hours.of_day(f"{day:%Y%m%d}"))) for day in days]
+    return [Point(day.isoformat(), hours.of_day(f"{day:%Y%m%d}")) for day in days]

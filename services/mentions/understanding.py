@@ -15,6 +15,7 @@ from typing import Any
 from models.article import Article
 from models.mention import SentimentScore
 from models.tool import Reference, ReferenceRole, Tool, ToolReference
+from models.values import agreeing_polarity
 from services.mentions.analyzers.port import Judgement, NotJudged
 from services.mentions.scoring import Questions, Scores, ask
 from services.ports import Document
@@ -244,7 +245,8 @@ def _judged(judgement: Judgement | NotJudged, analyzer: Version) -> dict[str, An
     return {
         "sentiment": judgement.sentiment,
         "score": judgement.score,
-        "polarity": judgement.polarity,
+        "polarity": agreeing_polarity(judgement.sentiment, judgement.polarity),
+        "unscored_reason": None,
         "analyzer": name,
         "analyzer_version": version,
     }

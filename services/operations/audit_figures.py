@@ -194,7 +194,8 @@ def _slice_end(hours: TimelineHours, start: datetime, now: datetime) -> datetime
     """The end of the slice that begins at `start`, by the mentions in the timeline; None if all that is left fits."""
     mentions, day = 0, start.replace(hour=0)
     while day <= now:
-        mentions += sum(hours.of_day(hour_key(day)[:8])[:3])
+        of_day = hours.of_day(hour_key(day)[:8])
+        mentions += of_day.total + of_day.unscored
         day += _DAY
         if mentions > MENTIONS_IN_SLICE and day <= now:
             return day

@@ -16,7 +16,7 @@ from models.cache import SentimentCacheEntry, percentages
 from models.errors import UnreadableDocument
 from models.feed import Feed
 from models.run import IngestionBatch
-from models.timeline import HOURS, ZEROS, Table, Tally, TimelineHours, total
+from models.timeline import HOURS, ZEROS, Table, Tally, TimelineHours, numbers_of, total
 from models.values import format_time
 from services.articles.attributions import observation_id
 from services.figures.counts import Windows
@@ -169,7 +169,7 @@ def judge_hours(
     found = []
     for hour in sorted({*counted, *in_timeline, *tables}):
         minutes = {minute: list(each) for minute, each in counted.get(hour, {}).items() if any(each)}
-        right = list(total(minutes.values())) if minutes else ZEROS
+        right = numbers_of(total(minutes.values()))
         stored = list(in_timeline.get(hour, ZEROS))
         table = {minute: list(each) for minute, each in tables.get(hour, {}).items() if any(each)}
         if stored != right or table != minutes:
@@ -180,13 +180,13 @@ def judge_hours(
 
 
 def judge_days(
-    tool_id: str, sums: Mapping[str, Sequence[int]], hours: TimelineHours, versions: tuple[str | None, ...] = ()
+    tool_id: str, sums: Mapping[str, Tally], hours: TimelineHours, versions: tuple[str | None, ...] = ()
 ) -> list[Difference]:
     """The sums that a timeline stores of its days against their hours."""
     found = []
     for day, stored in sums.items():
         right = total([hours.numbers(f"{day}{hour:02}") for hour in range(HOURS)])
-        if list(right) != list(stored):
+        if right != stored:
             detail = f"{day}: {_mentions(right)} counted, {_mentions(stored)} in the sum of the day"
             found.append(Difference("hour_differs", tool_id, detail, day, versions))
     return found
@@ -262,7 +262,7 @@ def _versions(documents: Iterable[Document]) -> tuple[str | None, ...]:
 
 
 def _mentions(numbers: Sequence[int]) -> int:
-    return sum(numbers[:3])
+    return sum(numbers[:3]) + sum(numbers[4:])
 
 
 def _plain(value: Any) -> Any:

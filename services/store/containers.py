@@ -150,6 +150,7 @@ MENTIONS = Container(
         "sentiment",
         "score",
         "polarity",
+        "unscored_reason",
         "analyzer",
         "analyzer_version",
         "revision",

@@ -20,12 +20,11 @@ import pytest
 from models.cache import PERIODS, Period
 from models.errors import ChangedMeanwhile, Conflict
 from models.tool import Tool
-from models.values import Sentiment
 from services.ports import Store
 from services.store.containers import CATALOG
 from tests.contract.conftest import SettableClock
 from tests.functional.figures.slow import far
-from tests.functional.figures.world import Judgement, Process, a_tool, check_entry, check_tables
+from tests.functional.figures.world import Judgement, Process, Said, a_tool, check_entry, check_tables
 
 PARTS = 8
 WORLDS = {"sqlite": 80, "cosmos": 32}
@@ -67,7 +66,7 @@ class Race:
     async def say(self, number: int) -> None:
         """New, changed or gone: one of four articles, two of them in the same hour."""
         source = self.chance.randrange(4)
-        sentiment: Sentiment | None = self.chance.choice(["positive", "negative", None])
+        sentiment: Said | None = self.chance.choice(["positive", "negative", "unscored", None])
         judgement = Judgement(self.clock.now - timedelta(minutes=40 * source), sentiment)
         for _ in range(20):
             try:

@@ -32,7 +32,7 @@ AGES = st.builds(
 )
 NUMBERS = st.integers(0, TOOLS - 1)
 SOURCES = st.integers(0, 5)
-SENTIMENTS = st.sampled_from(["positive", "negative", "neutral"])
+SENTIMENTS = st.sampled_from(["positive", "negative", "neutral", "unscored"])
 DEATHS = st.none() | st.tuples(st.integers(1, 40), st.sampled_from(["before", "halfway", "after"]))
 STEPS = st.one_of(
     st.tuples(st.just("say"), NUMBERS, SOURCES, SENTIMENTS, AGES, DEATHS),

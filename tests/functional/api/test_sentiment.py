@@ -232,7 +232,8 @@ async def test_history_has_a_point_for_each_day_and_in_the_raw_layer_one_for_eac
         "positive_count": 1,
         "negative_count": 0,
         "neutral_count": 1,
-        "average_sentiment": 0.39,
+        "unscored_mentions": 0,
+        "average_sentiment": 0.375,
     }
     assert sum(point["total_mentions"] for point in points) == 4
     raw = (await call("get_tool_history", "days=7&layer=raw", tool=TOOL.tool_id)).json["items"]

@@ -35,13 +35,15 @@ async def _one_more_world(store: SqliteStore, process: Process, number: int) -> 
     """A tool of its own with one hour counted, one changed since, one removed, and one new."""
     tool = a_tool(number, MADE)
     await store.upsert(CATALOG.name, tool.to_document())
-    for hours, sentiment in ((1, "positive"), (2, "negative"), (3, "neutral")):
+    for hours, sentiment in ((1, "positive"), (2, "negative"), (3, "neutral"), (5, "unscored")):
         judgement = Judgement(NOW - timedelta(hours=hours), sentiment)  # type: ignore[arg-type]
         await process.analyse(tool.tool_id, f"article-{hours}", judgement)
     await process.cache.refresh.refresh_tools([tool.tool_id])
     await process.analyse(tool.tool_id, "article-2", Judgement(NOW - timedelta(hours=2), "positive"))
     await process.analyse(tool.tool_id, "article-3", Judgement(NOW - timedelta(hours=3), None))
     await process.analyse(tool.tool_id, "article-4", Judgement(NOW - timedelta(hours=4), "negative"))
+    await process.analyse(tool.tool_id, "article-5", Judgement(NOW - timedelta(hours=5), "positive"))
+    await process.analyse(tool.tool_id, "article-6", Judgement(NOW - timedelta(hours=4), "unscored"))
     return tool
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from models.timeline import Timeline, WindowTables, by_hour
 from models.tool import Tool
-from models.values import Sentiment, hour_key
+from models.values import hour_key
 from services.figures.recount import Recount
 from services.mentions.dirty_hours import dirty_hours_of, dirty_hours_of_tools, mark_dirty, tools_with_dirty_hours
 from services.ports import Store
@@ -20,7 +20,15 @@ from tests.builders import Watch
 from tests.functional.articles.counting import CountingStore
 from tests.functional.figures.conftest import NOW
 from tests.functional.figures.meanwhile import Meanwhile
-from tests.functional.figures.world import Judgement, Process, a_mention, a_tool, check_tables, check_unmarked_hours
+from tests.functional.figures.world import (
+    Judgement,
+    Process,
+    Said,
+    a_mention,
+    a_tool,
+    check_tables,
+    check_unmarked_hours,
+)
 
 TOOL = a_tool(0, NOW - timedelta(days=40))
 HOUR = NOW - timedelta(hours=2)
@@ -54,14 +62,16 @@ async def process(store: SqliteStore, watch: Watch) -> Process:
 
 
 @pytest.mark.parametrize("counted_before", [True, False])
-@pytest.mark.parametrize(("first", "then"), [("positive", None), ("positive", "negative"), (None, "positive")])
+@pytest.mark.parametrize(
+    ("first", "then"), [("positive", None), ("positive", "negative"), (None, "positive"), ("unscored", "negative")]
+)
 @pytest.mark.parametrize("everything", [True, False])
 async def test_a_recount_that_was_overtaken_overwrites_nothing(
     store: SqliteStore,
     process: Process,
     counted_before: bool,
-    first: Sentiment | None,
-    then: Sentiment | None,
+    first: Said | None,
+    then: Said | None,
     everything: bool,
 ) -> None:
     other = Judgement(HOUR + timedelta(minutes=1), "neutral")

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from models.cache import PERIODS, CacheGeneration, Period, SentimentCacheEntry, entry_id, percentages, window_end
 from models.mention import SentimentScore
@@ -26,7 +26,15 @@ from services.tools.catalog import Catalog
 from tests.builders import MemoryQueues
 from tests.functional.articles.dying import Died
 
-POLARITY: dict[Sentiment, float] = {"positive": 0.75, "negative": -0.5, "neutral": 0.03}
+POLARITY: dict[Sentiment, float] = {"positive": 0.75, "negative": -0.5, "neutral": 0.0}
+Said = Sentiment | Literal["unscored"]
+
+
+def judged(said: Said) -> dict[str, Any]:
+    """The fields of a mention that has this sentiment, or that could not be scored."""
+    if said == "unscored":
+        return {"sentiment": None, "score": None, "polarity": None, "unscored_reason": "LANGUAGE"}
+    return {"sentiment": said, "score": 0.9, "polarity": POLARITY[said], "unscored_reason": None}
 
 
 def a_tool(number: int, now: datetime, **changes: Any) -> Tool:
@@ -40,16 +48,14 @@ def a_tool(number: int, now: datetime, **changes: Any) -> Tool:
 
 
 def a_mention(
-    tool_id: str, source_id: str, published_at: datetime, sentiment: Sentiment = "positive", **changes: Any
+    tool_id: str, source_id: str, published_at: datetime, sentiment: Said = "positive", **changes: Any
 ) -> SentimentScore:
     fields: dict[str, Any] = {
         "created_at": published_at,
         "updated_at": published_at,
         "tool_id": tool_id,
         "source_id": source_id,
-        "sentiment": sentiment,
-        "score": 0.9,
-        "polarity": POLARITY[sentiment],
+        **judged(sentiment),
         "published_at": published_at,
         "analyzer": "embedded",
         "analyzer_version": "1",
@@ -63,7 +69,7 @@ class Judgement:
     """The sentiment of an article about a tool; None if the article does not mention the tool any more."""
 
     published_at: datetime
-    sentiment: Sentiment | None
+    sentiment: Said | None
 
 
 class Process:
@@ -109,9 +115,7 @@ class Process:
             if judgement.sentiment is None:
                 after = before.changed(now, removed_at=now)
             else:
-                after = before.changed(
-                    now, sentiment=judgement.sentiment, polarity=POLARITY[judgement.sentiment], removed_at=None
-                )
+                after = before.changed(now, **judged(judgement.sentiment), removed_at=None)
             await self.store.replace(MENTIONS.name, after.to_document(), document["_etag"])
         await mark_dirty(self.store, tool_id, [moment], now)
 
@@ -179,6 +183,7 @@ def brute_force(mentions: Sequence[SentimentScore], since: datetime, until: date
 def figures(entry: SentimentCacheEntry) -> tuple[Any, ...]:
     return (
         (entry.total_mentions, entry.positive_count, entry.negative_count, entry.neutral_count),
+        entry.unscored_mentions,
         (entry.positive_percentage, entry.negative_percentage, entry.neutral_percentage),
         entry.average_sentiment,
     )
@@ -186,7 +191,7 @@ def figures(entry: SentimentCacheEntry) -> tuple[Any, ...]:
 
 def expected(tally: Tally) -> tuple[Any, ...]:
     counts = (tally.total, tally.positive, tally.negative, tally.neutral)
-    return counts, percentages(*counts[1:]), tally.average_sentiment
+    return counts, tally.unscored, percentages(*counts[1:]), tally.average_sentiment
 
 
 async def check_entry(store: Store, entry: SentimentCacheEntry, now: datetime) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import string
+from typing import Any
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -11,10 +12,23 @@ from hypothesis import strategies as st
 from models.cache import percentages
 from models.timeline import MILLIONTHS, Tally
 from models.tool import normalize_name
+from models.values import agreeing_polarity
 from services.articles.identity import normalize_headline
 
 COUNT = st.integers(0, 10**9)
-MENTION = st.tuples(st.sampled_from(["positive", "negative", "neutral"]), st.floats(-1, 1))
+SIZE = st.integers(1, 10_000).map(lambda number: number / 10_000)
+POSITIVE = st.tuples(st.just("positive"), SIZE)
+NEGATIVE = st.tuples(st.just("negative"), SIZE.map(lambda size: -size))
+NEUTRAL = st.tuples(st.just("neutral"), st.just(0.0))
+UNSCORED = st.tuples(st.none(), st.none())
+MENTION = POSITIVE | NEGATIVE | NEUTRAL | UNSCORED
+
+
+def tallied(mentions: list[tuple[Any, Any]]) -> Tally:
+    whole = Tally()
+    for sentiment, polarity in mentions:
+        whole = whole.plus(Tally.of(sentiment, polarity))
+    return whole
 
 
 @given(COUNT, COUNT, COUNT)
@@ -39,21 +53,46 @@ def test_more_mentions_never_have_the_smaller_percentage(positive: int, negative
 
 @given(st.lists(MENTION, max_size=30), st.randoms(use_true_random=False))
 def test_a_tally_does_not_depend_on_the_order_of_arrivals(
-    mentions: list[tuple[str, float]], shuffle: random.Random
+    mentions: list[tuple[Any, Any]], shuffle: random.Random
 ) -> None:
-    def tallied(of: list[tuple[str, float]]) -> Tally:
-        whole = Tally()
-        for sentiment, polarity in of:
-            whole = whole.plus(Tally.of(sentiment, polarity))  # type: ignore[arg-type]
-        return whole
-
     shuffled = list(mentions)
     shuffle.shuffle(shuffled)
     tally = tallied(mentions)
     assert tally == tallied(shuffled)
-    assert tally.total == len(mentions)
+    assert tally.total + tally.unscored == len(mentions)
     assert -1 <= tally.average_sentiment <= 1
     assert abs(tally.polarity_millionths) <= tally.total * MILLIONTHS
+
+
+@given(st.lists(MENTION, max_size=30))
+def test_the_average_never_contradicts_the_counts(mentions: list[tuple[Any, Any]]) -> None:
+    tally = tallied(mentions)
+    assert tally.average_sentiment >= 0 or tally.negative
+    assert tally.average_sentiment <= 0 or tally.positive
+    scored = [each for each in mentions if each[0] is not None]
+    assert tally.average_sentiment == tallied(scored).average_sentiment
+
+
+@given(st.lists(POSITIVE, min_size=1, max_size=30), st.lists(UNSCORED, max_size=3))
+def test_the_average_of_positive_mentions_is_above_0_and_of_negative_ones_below(
+    positive: list[tuple[Any, Any]], unscored: list[tuple[Any, Any]]
+) -> None:
+    assert 0 < tallied(positive + unscored).average_sentiment <= 1
+    assert -1 <= tallied([("negative", -size) for _, size in positive] + unscored).average_sentiment < 0
+
+
+@given(st.lists(NEUTRAL | UNSCORED, max_size=30))
+def test_the_average_of_neutral_and_unscored_mentions_is_exactly_0(mentions: list[tuple[Any, Any]]) -> None:
+    assert tallied(mentions).average_sentiment == 0
+
+
+@given(st.sampled_from(["positive", "negative", "neutral"]), st.floats(-1, 1))
+def test_an_agreeing_polarity_agrees_and_stays(sentiment: Any, polarity: float) -> None:
+    agreeing = agreeing_polarity(sentiment, polarity)
+    sign = {"positive": 1, "negative": -1, "neutral": 0}[sentiment]
+    assert (agreeing > 0) - (agreeing < 0) == sign
+    assert -1 <= agreeing <= 1
+    assert agreeing_polarity(sentiment, agreeing) == agreeing
 
 
 @given(st.text())

@@ -78,13 +78,37 @@ def test_mentions_are_counted_by_sentiment_and_minute() -> None:
     count = counted(
         a_mention(NOW, "positive", polarity=0.25),
         a_mention(NOW.replace(second=59), "negative", polarity=-0.5),
-        a_mention(NOW.replace(minute=18), "neutral", polarity=0.0000004),
-        a_mention(NOW.replace(hour=19), "neutral", polarity=0.0000006),
+        a_mention(NOW.replace(minute=18), "positive", polarity=0.5000004),
+        a_mention(NOW.replace(hour=19), "positive", polarity=0.5000006),
+        a_mention(NOW.replace(hour=19), "neutral", polarity=0.0),
     )
     assert count.minutes == {
-        "2026022120": {"17": [1, 1, 0, -250_000], "18": [0, 0, 1, 0]},
-        "2026022119": {"17": [0, 0, 1, 1]},
+        "2026022120": {"17": [1, 1, 0, -250_000], "18": [1, 0, 0, 500_000]},
+        "2026022119": {"17": [1, 0, 1, 500_001]},
     }
+
+
+def test_unscored_mentions_are_counted_apart() -> None:
+    unscored: dict[str, Any] = {"sentiment": None, "polarity": None, "unscored_reason": "LANGUAGE"}
+    count = counted(a_mention(NOW, **unscored), a_mention(NOW, "negative", polarity=-0.5), a_mention(NOW, **unscored))
+    assert count.minutes == {"2026022120": {"17": [0, 1, 0, -500_000, 2]}}
+
+
+@pytest.mark.parametrize(
+    ("sentiment", "polarity", "millionths"),
+    [
+        ("neutral", 0.3, 0),
+        ("neutral", -0.3, 0),
+        ("positive", 0.0, 100),
+        ("positive", -0.2, 100),
+        ("negative", 0.2, -100),
+    ],
+)
+def test_a_polarity_that_an_earlier_version_stored_counts_as_the_nearest_that_agrees_with_its_sentiment(
+    sentiment: str, polarity: float, millionths: int
+) -> None:
+    ((numbers,),) = (each.values() for each in counted(a_mention(NOW, sentiment, polarity=polarity)).minutes.values())
+    assert numbers[3] == millionths
 
 
 def test_tombstones_are_collected_by_hour_and_not_counted() -> None:

@@ -57,6 +57,7 @@ def test_a_point_is_shown_with_its_source_only_in_the_raw_layer() -> None:
         "positive_count": 2,
         "negative_count": 1,
         "neutral_count": 0,
+        "unscored_mentions": 0,
         "average_sentiment": 0.3,
     }
     assert Point("2026-03-01", tally).shown() == {"day": "2026-03-01", **figures}

@@ -202,9 +202,10 @@ class TestMention:
         "wrong",
         [
             {"role": "OTHER"},
-            {"sentiment": "negative"},
+            {"sentiment": "negative", "polarity": -0.6},
             {"score": 0.1},
-            {"polarity": 0.0},
+            {"polarity": 0.1},
+            {"sentiment": None, "score": None, "polarity": None, "unscored_reason": "LANGUAGE"},
             {"analyzer": "another"},
             {"analyzer_version": "2"},
             {"revision": "r0"},

@@ -12,8 +12,9 @@ from tests.documents import article
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"status": "analyzed", "sentiment": "positive"}, "must have sentiment and score"),
-        ({"status": "analyzed", "score": 0.5}, "must have sentiment and score"),
+        ({"status": "analyzed", "sentiment": "positive"}, "a sentiment must have a score"),
+        ({"status": "analyzed", "score": 0.5}, "score and polarity must be null without a sentiment"),
+        ({"status": "analyzed"}, "an analyzed article must have a sentiment, or an unscored_reason"),
         ({"normalized_headline": ""}, "normalized_headline must not be empty"),
         ({"sources": ()}, "at least 1 item"),
         ({"source_attribution": {}}, "must name each source"),
@@ -27,6 +28,11 @@ def test_an_article_with_impossible_fields_is_refused(changes: dict[str, Any], p
 
 def test_an_analyzed_article_has_a_sentiment_and_a_score() -> None:
     assert article(status="analyzed", sentiment="positive", score=0.5).sentiment == "positive"
+
+
+def test_an_analyzed_article_in_a_language_that_cannot_be_judged_has_neither() -> None:
+    unscored = article(status="analyzed", unscored_reason="LANGUAGE")
+    assert (unscored.is_scored, unscored.sentiment, unscored.score, unscored.polarity) == (False, None, None, None)
 
 
 def test_an_article_without_a_headline_has_its_url_in_the_key() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import zip_longest
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
@@ -26,17 +27,22 @@ from models.timeline import (
     WindowTables,
     by_day,
     by_hour,
-    day_numbers,
+    day_hours,
     day_sums,
     day_text,
+    numbers_of,
     total,
 )
 from models.values import hour_key
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
-NUMBERS = list(range(HOURS * len(Tally._fields)))
+SCORED = [[4 * hour, 4 * hour + 1, 4 * hour + 2, 4 * hour + 3] for hour in range(HOURS)]
+UNSCORED = [*SCORED[:7], [*SCORED[7], 5], *SCORED[8:]]
 HOUR_KEYS = st.builds(lambda back: hour_key(NOW - timedelta(hours=back)), st.integers(0, 24 * 33))
-HOUR_NUMBERS = st.tuples(*[st.integers(0, 3)] * 3, st.integers(-(10**6), 10**6)).map(list).filter(any)
+SCORED_NUMBERS = st.tuples(*[st.integers(0, 3)] * 3, st.integers(-(10**6), 10**6)).map(list)
+HOUR_NUMBERS = SCORED_NUMBERS.filter(any) | st.builds(
+    lambda scored, more: [*scored, more], SCORED_NUMBERS, st.integers(1, 3)
+)
 
 
 def test_the_average_is_the_mean_polarity_with_four_decimals() -> None:
@@ -55,12 +61,21 @@ def test_a_polarity_counts_in_millionths() -> None:
     assert Tally(1, 2, 3, 4).total == 6
 
 
+def test_an_unscored_mention_counts_apart_and_in_no_average() -> None:
+    one = Tally.of(None, None)
+    assert one == Tally(0, 0, 0, 0, 1)
+    both = Tally.of("positive", 0.5).plus(one).plus(one)
+    assert (both.total, both.unscored, both.average_sentiment) == (1, 2, 0.5)
+    assert (one.total, one.average_sentiment) == (0, 0.0)
+
+
 def test_a_tally_has_the_figures_of_an_entry() -> None:
-    assert Tally(2, 1, 1, 1_000_000).figures() == {
+    assert Tally(2, 1, 1, 1_000_000, 3).figures() == {
         "total_mentions": 4,
         "positive_count": 2,
         "negative_count": 1,
         "neutral_count": 1,
+        "unscored_mentions": 3,
         "average_sentiment": 0.25,
     }
 
@@ -68,20 +83,36 @@ def test_a_tally_has_the_figures_of_an_entry() -> None:
 def test_numbers_are_added_column_by_column() -> None:
     assert total([[1, 2, 3, -400], [10, 20, 30, 5000]]) == Tally(11, 22, 33, 4600)
     assert total([]) == Tally() == Tally(*ZEROS)
-    with pytest.raises(ValueError, match="shorter"):
-        total([[1, 2, 3, 4], [1, 2, 3]])
+    assert total([[1, 2, 3, 4], [1, 0, 0, 0, 5], [0, 0, 0, 0, 2]]) == Tally(2, 2, 3, 4, 7)
 
 
-def test_the_text_of_a_day_has_its_sums_and_its_hours() -> None:
-    text = day_text(NUMBERS)
-    assert day_numbers(text) == NUMBERS
-    assert day_sums(text) == [sum(NUMBERS[column :: len(Tally._fields)]) for column in range(len(Tally._fields))]
+def test_unscored_mentions_are_stored_only_if_there_are_any() -> None:
+    assert numbers_of(Tally(1, 2, 3, 4)) == [1, 2, 3, 4]
+    assert numbers_of([1, 2, 3, 4, 0]) == numbers_of([1, 2, 3, 4]) == [1, 2, 3, 4]
+    assert numbers_of(Tally(1, 2, 3, 4, 5)) == [1, 2, 3, 4, 5]
 
 
-@pytest.mark.parametrize("text", ["", "1,2,3,4", ",".join(map(str, NUMBERS)), day_text(NUMBERS) + ",1"])
+@pytest.mark.parametrize(("hours", "numbers"), [(SCORED, 100), (UNSCORED, 125)])
+def test_the_text_of_a_day_has_its_sums_and_its_hours(hours: list[list[int]], numbers: int) -> None:
+    text = day_text(hours)
+    assert text.count(",") == numbers - 1
+    assert day_hours(text) == hours
+    assert day_sums(text) == [sum(column) for column in zip_longest(*hours, fillvalue=0)]
+
+
+def test_a_day_of_an_earlier_version_has_no_unscored_mentions() -> None:
+    sums = [sum(column) for column in zip(*SCORED, strict=True)]
+    text = ",".join(str(number) for row in (sums, *SCORED) for number in row)
+    assert day_text(SCORED) == text
+    assert TimelineHours({"20260221": text}).of_day("20260221").unscored == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1,2,3,4", day_text(SCORED)[6:], day_text(SCORED) + ",1", day_text(UNSCORED) + ",1"]
+)
 def test_a_text_that_is_not_a_day_is_neither_summed_nor_read(text: str) -> None:
-    for read in (day_sums, day_numbers):
-        with pytest.raises(ValueError, match=r"^a day must be a text of four sums and 24 times four numbers$"):
+    for read in (day_sums, day_hours):
+        with pytest.raises(ValueError, match=r"^a day must be a text of its sums and 24 hours, each of four"):
             read(text)
 
 
@@ -108,18 +139,18 @@ def test_the_hours_of_a_timeline_are_a_table_by_hour_that_is_stored_by_day(
     assert [hours.numbers(hour) for hour in after] == list(after.values())
     since, until = sorted((one, other))
     between = [numbers for hour, numbers in after.items() if since < hour < until]
-    assert hours.total(since, until) == [sum(column) for column in zip([0, 0, 0, 0], *between, strict=True)]
+    assert list(hours.total(since, until)) == [sum(column) for column in zip_longest([0] * 5, *between, fillvalue=0)]
     with_mentions = {hour: numbers for hour, numbers in after.items() if any(numbers) and hour[:8] >= since[:8]}
     for day in {hour[:8] for hour in after}:
         of_day = [numbers for hour, numbers in after.items() if hour[:8] == day]
-        assert hours.of_day(day) == list(total(of_day))
+        assert hours.of_day(day) == total(of_day)
     assert by_hour(hours.stored(since)) == with_mentions
     assert hours.stored(since) == by_day(with_mentions)
 
 
 @pytest.mark.parametrize("stored", ["1", "", "1,2", ",".join("0" * 95), '"a"', "[1]"])
 def test_the_numbers_of_a_text_that_is_not_a_day_cannot_be_read(stored: str) -> None:
-    with pytest.raises(ValueError, match=r"24 times four|trailing|value"):
+    with pytest.raises(ValueError, match=r"24 hours|trailing|value"):
         TimelineHours({"20260221": stored}).numbers("2026022103")
 
 
@@ -128,7 +159,7 @@ def test_hours_are_read_by_day_or_as_earlier_versions_stored_them_by_hour() -> N
     for stored in (by_day(hours), hours):
         assert TimelineHours(stored).stored("2026022100") == by_day(hours)
     assert TimelineHours({}).stored("2026022100") == {}
-    assert TimelineHours({}).of_day("20260221") == ZEROS
+    assert TimelineHours({}).of_day("20260221") == Tally()
 
 
 @pytest.mark.parametrize(

@@ -177,12 +177,16 @@ def test_hours_are_compared_in_the_timeline_and_by_minute() -> None:
     assert kinds(judge_hours("t", counted, right, {HOUR: {"08": [1, 0, 1, 5]}})) == ["hour_differs"]
     assert kinds(judge_hours("t", {}, {}, {HOUR: {"08": [1, 0, 1, 5]}})) == ["hour_differs"]
     assert kinds(judge_hours("t", counted, {}, counted)) == ["hour_differs"]
+    with_unscored = {HOUR: {"07": [1, 0, 0, 5, 2]}}
+    assert judge_hours("t", with_unscored, {HOUR: [1, 0, 0, 5, 2]}, with_unscored) == []
+    (found,) = judge_hours("t", with_unscored, {HOUR: [1, 0, 0, 5]}, with_unscored)
+    assert found.detail == f"{HOUR}: 3 counted, 1 in the timeline, 3 by minute"
 
 
 def test_the_sum_of_a_day_is_that_of_its_hours() -> None:
     hours = TimelineHours(by_day({HOUR: [1, 0, 1, 5]}))
-    assert judge_days("t", {HOUR[:8]: [1, 0, 1, 5]}, hours) == []
-    assert kinds(judge_days("t", {HOUR[:8]: [2, 0, 1, 5]}, hours)) == ["hour_differs"]
+    assert judge_days("t", {HOUR[:8]: Tally(1, 0, 1, 5)}, hours) == []
+    assert kinds(judge_days("t", {HOUR[:8]: Tally(2, 0, 1, 5)}, hours)) == ["hour_differs"]
 
 
 def windows(**changes: Any) -> Windows:
@@ -217,6 +221,8 @@ def test_an_entry_has_the_counts_of_its_window() -> None:
     (found,) = judge_entry(entry, Tally(right.positive + 1, *right[1:]))
     assert found.kind == "entry_differs"
     assert f"total_mentions is {entry.total_mentions}, not {entry.total_mentions + 1}" in found.detail
+    (found,) = judge_entry(entry, Tally(*right[:4], unscored=1))
+    assert found.detail.endswith("unscored_mentions is 0, not 1")
 
 
 def test_the_total_of_a_feed_may_exceed_what_has_not_expired() -> None:

@@ -22,6 +22,7 @@ from models.values import (
     Flag,
     Hex32,
     IdPart,
+    Language,
     SourceKey,
     Text,
     Time,
@@ -55,6 +56,7 @@ class AttributionDocument(TypedDict, total=False):
     published_at: str
     scraped_at: str
     revision: str
+    language: str
     added_by_run: str
 
 
@@ -71,6 +73,7 @@ class ReadingDocument(TypedDict, total=False):
     scraped_at: str
     revision: str
     publisher: str
+    language: str
 
 
 class ArticleDocument(StoredFields, total=False):
@@ -87,6 +90,7 @@ class ArticleDocument(StoredFields, total=False):
     source_attribution: dict[str, AttributionDocument]
     has_further_sources: bool
     canonical: ReadingDocument
+    language: str
     created_by_run: str
     status: str
     sentiment: str
@@ -130,6 +134,7 @@ class SourceAttribution(Value):
     published_at: Time | None = None
     scraped_at: Time | None = None
     revision: Text | None = None
+    language: Language | None = None
     added_by_run: IdPart | None = None
 
 
@@ -149,6 +154,7 @@ class CanonicalReading(Value):
     scraped_at: Time
     revision: Text
     publisher: Text | None = None
+    language: Language | None = None
 
 
 class Article(ScoredDocument):
@@ -157,6 +163,8 @@ class Article(ScoredDocument):
     `sources` and `source_attribution` have the first sources. `has_further_sources`: more sources published the
     article; they have observations only, and `source_attribution` is made from these where it is served.
     `source_count` is the number of all sources. It is set where an article is served, and never stored.
+    `language` is that of the canonical reading, `und` if it is unknown. It is a field of the article so that articles
+    are found by it. Older documents lack it until their next analysis.
     `created_by_run` is the run that created the article.
     `analysis_due_since` is set while an analysis is due: the article is new, or was edited since it was last analysed.
     It is written with the change that makes the analysis due, so that a lost message is noticed.
@@ -187,6 +195,7 @@ class Article(ScoredDocument):
     has_further_sources: Flag | None = None
     source_count: Count | None = None
     canonical: CanonicalReading
+    language: Language | None = None
     created_by_run: IdPart | None = None
     status: ArticleStatus = "pending"
     scored_headline: Text | None = None

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from models.article import ARTICLE_KEPT, LOWEST_PRIORITY
 from models.raw_item import PublishedFlag
 from models.stored import StoredDocument, StoredFields
-from models.values import Count, Day, Flag, IdPart, SourceKey, Text, Time, UnixSeconds, WebUrl, lives
+from models.values import Count, Day, Flag, IdPart, Language, SourceKey, Text, Time, UnixSeconds, WebUrl, lives
 
 
 def attempt_key(run_id: str, feed_id: str, attempt_no: int) -> str:
@@ -27,6 +27,7 @@ class ObservationDocument(StoredFields, total=False):
     url: str
     headline: str
     text: str
+    language: str
     publisher: str
     published_at: str
     published_flag: str
@@ -70,6 +71,7 @@ class Observation(StoredDocument):
     url: WebUrl
     headline: Text
     text: str | None = None
+    language: Language | None = None
     publisher: Text | None = None
     published_at: Time
     published_flag: PublishedFlag | None = None

@@ -23,7 +23,8 @@ class RawItem(NamedTuple):
     seconds; if it is None, `published_flag` is the reason. `publisher` is the publisher that the source names: RSS
     `<source>`, an API's `source`. `date_text` is the entry's date as written, even if it is unreadable; `repairs` lists
     the other values that were cut or left out. `url_shared`: the entry has no id, and other entries have its URL under
-    other headlines, so that the URL does not identify it.
+    other headlines, so that the URL does not identify it. `language` is the primary subtag
+    that the entry or else the feed declares, empty without a declaration.
     """
 
     article_id: str | None
@@ -39,6 +40,7 @@ class RawItem(NamedTuple):
     date_text: str = ""
     repairs: tuple[str, ...] = ()
     url_shared: bool = False
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,6 +157,10 @@ SourceKey = Annotated[str, AfterValidator(_source_key)]
 Hex32 = Annotated[str, _hex_of(32)]
 Sha256 = Annotated[str, _hex_of(64)]
 
+UNKNOWN_LANGUAGE = "und"
+Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
+"""The primary subtag of BCP 47 (`en`, `pt`), `und` if the language is unknown."""
+
 Sentiment = Literal["positive", "negative", "neutral"]
 UnscoredReason = Literal["LANGUAGE"]
 """Why a text has no sentiment: the analyzer cannot judge its language."""

@@ -73,6 +73,8 @@ def reading(key: str, attribution: AttributionDocument) -> ReadingDocument:
     }
     if attribution.get("source_name"):
         found["publisher"] = attribution["source_name"]
+    if "language" in attribution:
+        found["language"] = attribution["language"]
     return found
 
 
@@ -91,6 +93,8 @@ def attribution_of(observations: Sequence[ObservationDocument]) -> AttributionDo
     }
     if last.get("publisher"):
         attribution["source_name"] = last["publisher"]
+    if "language" in last:
+        attribution["language"] = last["language"]
     if "added_by_attempt" in first:
         attribution["added_by_run"] = first["added_by_attempt"].rsplit(":", 2)[0]
     return attribution

@@ -114,6 +114,8 @@ def entry_observation(
     stamp(document, "Observation", attempt, ARTICLE_SECONDS)
     if candidate.text:
         document["text"] = candidate.text
+    if candidate.language:
+        document["language"] = candidate.language
     if item.publisher:
         document["publisher"] = item.publisher
     if candidate.flag is not None:
@@ -147,6 +149,8 @@ def entry_attribution(
         "scraped_at": attempt.time,
         "revision": candidate.revision,
     }
+    if candidate.language:
+        attribution["language"] = candidate.language
     if item.publisher:
         attribution["source_name"] = item.publisher
     if earlier is None:

@@ -92,6 +92,7 @@ class Candidate(NamedTuple):
     id_hash: ShortHash
     url_hash: ShortHash
     headline_hash: ShortHash
+    language: str = ""
 
     @property
     def published_at(self) -> str:

@@ -17,9 +17,10 @@ from typing import get_args
 from models.article import Article
 from models.errors import InvalidInput
 from models.states import ArticleStatus
-from models.values import Sentiment, format_time, parse_time
+from models.values import UNKNOWN_LANGUAGE, Sentiment, format_time, parse_time
 from services.articles.observations import with_source_counts
 from services.feeds.form import is_feed_id
+from services.parse.language_tags import primary_subtag
 from services.ports import Document, Listed, Operator, Page, Query, Store, Where, listed
 from services.store.containers import ARTICLES
 from services.store.plans import decode_cursor, encode_cursor
@@ -34,6 +35,7 @@ CONDITIONS: dict[str, tuple[str, Operator]] = {
     "status": ("status", "eq"),
     "tag": ("tags", "contains"),
     "source": ("sources", "contains"),
+    "language": ("language", "eq"),
     "since": ("timestamp", "ge"),
     "until": ("timestamp", "lt"),
     "text": ("headline", "text"),
@@ -50,6 +52,9 @@ def article_filter(given: Mapping[str, str], now: datetime) -> tuple[Where, ...]
             raise InvalidInput(field, f"one of {', '.join(allowed)}")
     if "source" in given and not is_feed_id(given["source"]):
         raise InvalidInput("source", "a feed's id or the name of a news API")
+    language = given.get("language", UNKNOWN_LANGUAGE)
+    if language != UNKNOWN_LANGUAGE and (not language or primary_subtag(language) != language):
+        raise InvalidInput("language", "the primary subtag of a language, such as en, or und")
     for field in ("tag", "text"):
         if field in given and not 1 <= len(given[field]) <= _LONGEST_FILTER:
             raise InvalidInput(field, f"1 to {_LONGEST_FILTER} characters")

@@ -133,7 +133,8 @@ def analysed_alike(before: ArticleDocument, after: ArticleDocument) -> bool:
     """Whether both versions of an article give an analysis the same input."""
     if any(before["canonical"].get(name) != after["canonical"].get(name) for name in ("headline", "revision")):
         return False
-    return all(before.get(name) == after.get(name) for name in ("text_for_analysis", "matched_tickers", "tags"))
+    fields = ("text_for_analysis", "matched_tickers", "tags", "language")
+    return all(before.get(name) == after.get(name) for name in fields)
 
 
 def _new_article(
@@ -161,6 +162,8 @@ def _new_article(
         "detected_tool_ids": [],
         "tags": list(item.tags),
     }
+    if candidate.language:
+        article["language"] = candidate.language
     stamp(article, "Article", attempt, ARTICLE_SECONDS)
     if candidate.flag is not None:
         article["published_flag"] = candidate.flag
@@ -208,6 +211,10 @@ def _with_attribution(
     after = article.copy()
     after["updated_at"] = max(article["updated_at"], time)
     after["canonical"] = chosen_reading(article, {**others, **attributions} if others else attributions)
+    if after["canonical"]["revision"] != article["canonical"]["revision"]:
+        after.pop("language", None)
+        if "language" in after["canonical"]:
+            after["language"] = after["canonical"]["language"]
     sources = article["sources"]
     if is_listed(article, key):
         after["source_attribution"] = attributions

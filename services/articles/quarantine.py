@@ -157,6 +157,7 @@ def json_of(item: RawItem) -> dict[str, Any]:
         "date_text": one_line(item.date_text[:LONGEST_DATE]),
         "mended": list(item.repairs),
         "url_shared": item.url_shared,
+        "language": item.language,
     }
 
 

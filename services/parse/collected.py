@@ -10,6 +10,7 @@ from datetime import datetime
 
 from models.errors import InvalidInput
 from models.raw_item import ParsedDocument, PublishedFlag, RawItem
+from services.parse.language_tags import primary_subtag
 from services.parse.text import headline_text, looks_like_html, one_line
 from services.parse.urls import is_plain_url, normalize_url
 
@@ -38,13 +39,13 @@ class Unreadable(InvalidInput):
 
 
 class Collected:
-    """The items of one feed document so far, and the document's title, link and version."""
+    """The items of one feed document so far, and the document's title, link, language and version."""
 
-    __slots__ = ("_items", "link", "skipped", "title", "version", "warnings")
+    __slots__ = ("_items", "language", "link", "skipped", "title", "version", "warnings")
 
     def __init__(self) -> None:
         self._items: list[RawItem] = []
-        self.version = self.title = self.link = ""
+        self.version = self.title = self.link = self.language = ""
         self.warnings: Counter[str] = Counter()
         self.skipped: Counter[str] = Counter()
 
@@ -62,9 +63,11 @@ class Collected:
         tags: Sequence[str] = (),
         publisher: str = "",
         tickers: Sequence[str] = (),
+        language: str = "",
     ) -> None:
         """Adds an entry, or counts why it is skipped. `dates` are its dates as written, in order of
-        importance; some may be empty."""
+        importance; some may be empty. `language` is the tag that the entry declares; without one, it has the
+        language of the document so far."""
         headline = headline_text(title, is_html=title_is_html)
         if not headline:
             self.skipped["no_title"] += 1
@@ -107,6 +110,7 @@ class Collected:
                 one_line(publisher) or None if publisher else None,
                 next(filter(None, dates), ""),
                 tuple(repairs),
+                language=primary_subtag(language or self.language),
             )
         )
 

@@ -27,6 +27,7 @@ def read_json_feed(body: bytes, base: str) -> Collected:
         raise Unreadable("not_a_feed", "JSON, but no JSON Feed")
     collected.version = "json" + version.rpartition("/")[2].replace(".", "")[:4]
     collected.title, collected.link = text_of(document, "title"), text_of(document, "home_page_url")
+    collected.language = text_of(document, "language")
     items = document.get("items")
     for item in items if isinstance(items, list) else ():
         if isinstance(item, dict):
@@ -88,6 +89,7 @@ def _collect(item: Mapping[str, Any], base: str, collected: Collected) -> None:
         summary=summary or content,
         content=content,
         tags=texts_of(item, "tags"),
+        language=text_of(item, "language"),
     )
 
 

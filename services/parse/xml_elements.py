@@ -13,6 +13,7 @@ from services.parse.text import repaired
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 RSS1 = "{http://purl.org/rss/1.0/}"
+_XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
 
 
@@ -35,6 +36,7 @@ MEDIA_TITLE = 14
 MEDIA_SUMMARY = 15
 IMAGE = 16
 UNSUPPORTED = 17
+LANGUAGE = 18
 
 _BASE = {
     "title": TITLE,
@@ -54,12 +56,14 @@ _BASE = {
     "content": CONTENT,
     "source": SOURCE,
     "image": IMAGE,
+    "language": LANGUAGE,
 }
 _PREFIXED = {
     "dc_title": TITLE,
     "dc_date": UPDATED,
     "dc_subject": CATEGORY,
     "dc_description": SUMMARY,
+    "dc_language": LANGUAGE,
     "dcterms_issued": PUBLISHED,
     "dcterms_modified": UPDATED,
     "dcterms_created": CREATED,
@@ -72,7 +76,7 @@ _PREFIXED = {
     "itunes_keywords": KEYWORDS,
 }
 _HARMLESS_NAMES = (
-    "author contributor name email uri url homepage enclosure comments language rights copyright subtitle generator "
+    "author contributor name email uri url homepage enclosure comments rights copyright subtitle generator "
     "managingeditor webmaster expirationdate width height cloud"
 )
 _HARMLESS = frozenset(_HARMLESS_NAMES.split())
@@ -213,6 +217,13 @@ def check_attributes(element: Element) -> None:
     """Raises Unsupported if the element changes the base URL, or has attributes that feedparser reads as elements."""
     if not _REFUSED_ATTRIBUTES.isdisjoint(element.keys()):
         raise Unsupported
+
+
+def declared_language(element: Element) -> str | None:
+    """The tag that the element itself declares, as feedparser reads it: empty for an explicit absence, None without a
+    declaration."""
+    declared = element.get(_XML_LANG)
+    return element.get("lang") if declared is None else declared
 
 
 def has_entries(element: Element) -> bool:

@@ -149,9 +149,10 @@ def read_with_feedparser(body: bytes, base: str, content_type: str) -> Collected
     version = version or parser.version
     if not version:
         raise Unreadable("not_a_feed", "neither RSS, Atom nor JSON Feed")
+    head = parser.feeddata
+    collected.language = str(dict.get(head, "language", ""))
     for entry in parser.entries:
         _collect(entry, collected)
-    head = parser.feeddata
     collected.version = version
     collected.title, collected.link = str(dict.get(head, "title", "")), str(dict.get(head, "link", ""))
     return collected
@@ -278,6 +279,7 @@ def _collect(found: dict[str, Any], collected: Collected) -> None:
         content=max((_markup(_text(each, "value"), each) for each in contents), key=len, default=""),
         tags=[term for tag in _details(entry, "tags") if (term := _text(tag, "term"))],
         publisher=_text(_detail(entry, "source"), "title"),
+        language=_text(entry, "language") or _text(_detail(entry, "title_detail"), "language"),
     )
 
 

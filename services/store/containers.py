@@ -126,6 +126,7 @@ ARTICLES = Container(
         "created_article",
         "source",
         "headline",
+        "language",
         "sources/[]",
         "tags/[]",
     ),

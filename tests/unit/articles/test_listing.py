@@ -61,6 +61,7 @@ def test_every_filter_of_articles_can_be_checked() -> None:
     [
         ({}, "by_time"),
         ({"tag": "x"}, "by_time"),
+        ({"language": "de"}, "by_time"),
         ({"status": "error"}, "by_status"),
         ({"sentiment": "positive"}, "by_sentiment"),
         ({"sentiment": "positive", "status": "analyzed"}, "by_sentiment"),
@@ -75,6 +76,14 @@ def test_the_bounds_of_filters() -> None:
     week = format_time(NOW - timedelta(days=7))
     assert article_filter({"text": "x" * 200, "since": week}, NOW)[0].value == "x" * 200
     assert article_filter({"tag": "x"}, NOW) == (Where("tags", "contains", "x"),)
+
+
+def test_articles_are_filtered_by_language() -> None:
+    for language in ("de", "und"):
+        assert article_filter({"language": language}, NOW) == (Where("language", "eq", language),)
+    for unknown in ("", "DE", "de-AT", "german", "nb"):
+        with pytest.raises(InvalidInput, match="language"):
+            article_filter({"language": unknown}, NOW)
 
 
 async def put_many(put: Put, count: int) -> list[str]:

@@ -503,3 +503,38 @@ def test_a_reading_that_gets_worse_gives_way_to_any_other_source() -> None:
     assert (one.article["canonical"]["source"], one.text_in) == ("z", "obs:z:20260221")
     again = merge(one.article, None, [each], attempt(worse, LATER), Further(None, others), 2)  # type: ignore[arg-type]
     assert (again.article, again.observation) == (None, None)
+
+
+def in_language(each: Candidate, language: str) -> Candidate:
+    return each._replace(language=language)
+
+
+def test_the_language_of_an_article_is_that_of_its_canonical_reading() -> None:
+    german = in_language(in_a(), "de")
+    one = merged(None, by_a(), german)
+    assert one.article is not None
+    assert one.article["language"] == one.article["canonical"]["language"] == observed(one)["language"] == "de"
+    worse = merged(one.article, by_b(1, priority=9), in_language(in_b(headline="Number 1 is in the NEWS"), "en"))
+    assert worse.article is not None
+    assert worse.article["language"] == "de"
+    assert worse.article["source_attribution"]["b"]["language"] == observed(worse)["language"] == "en"
+    better = merged(one.article, by_b(1, priority=1), in_language(in_b(headline="Number 1 is in the NEWS"), "en"))
+    assert better.article is not None
+    assert better.article["language"] == better.article["canonical"]["language"] == "en"
+    assert not analysed_alike(one.article, {**one.article, "language": "en"})
+
+
+def test_a_reading_without_a_language_leaves_the_article_without_one() -> None:
+    one = merged(None, by_a(), in_language(in_a(), "de"))
+    assert one.article is not None
+    edited = merged(one.article, by_a(1), in_a(headline="Number 1 is not in the news"))
+    assert edited.article is not None
+    assert "language" not in edited.article
+    again = merged(one.article, by_b(1, priority=9), in_b())
+    assert again.article is not None
+    assert again.article["language"] == "de"
+
+
+def test_the_attribution_of_a_further_source_has_its_language() -> None:
+    one = merged(None, by_a(), in_language(in_a(), "de"))
+    assert attribution_of([observed(one)])["language"] == "de"

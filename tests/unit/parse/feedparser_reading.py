@@ -12,6 +12,7 @@ import feedparser
 
 from models.raw_item import ParsedDocument
 from services.parse.collected import as_html
+from services.parse.language_tags import primary_subtag
 from services.parse.text import headline_text, one_line
 
 FEEDS = Path(__file__).parents[2] / "data" / "feeds"
@@ -21,7 +22,7 @@ _HTML = ("text/html", "application/xhtml+xml")
 
 
 class Reading(NamedTuple):
-    """One entry's title, link, id, date, tags, summary and publisher."""
+    """One entry's title, link, id, date, tags, summary, publisher and language."""
 
     title: str
     link: str
@@ -30,11 +31,21 @@ class Reading(NamedTuple):
     tags: tuple[str, ...]
     summary: str
     publisher: str | None
+    language: str
 
 
 def read_by_us(document: ParsedDocument) -> list[Reading]:
     return [
-        Reading(each.headline, each.url, each.article_id, each.published, each.tags, each.summary_html, each.publisher)
+        Reading(
+            each.headline,
+            each.url,
+            each.article_id,
+            each.published,
+            each.tags,
+            each.summary_html,
+            each.publisher,
+            each.language,
+        )
         for each in document.items
     ]
 
@@ -47,12 +58,13 @@ def read_by_feedparser(body: bytes, content_type: str = "application/xml") -> tu
         sanitize_html=False,
         resolve_relative_uris=False,
     )
-    entries = [_reading(dict(entry.items())) for entry in parsed.entries]
+    entries = [_reading(dict(entry.items()), parsed.feed.get("language", "")) for entry in parsed.entries]
     return parsed.version, [each for each in entries if each.title and _WEB.match(each.link)]
 
 
-def _reading(entry: dict[str, Any]) -> Reading:
-    title_type = entry.get("title_detail", {}).get("type")
+def _reading(entry: dict[str, Any], language: str) -> Reading:
+    title = entry.get("title_detail", {})
+    title_type = title.get("type")
     contents = entry.get("content") or [{"type": "text/html"}]
     summary_type = entry.get("summary_detail", contents[0]).get("type")
     return Reading(
@@ -63,6 +75,7 @@ def _reading(entry: dict[str, Any]) -> Reading:
         tags=tuple(dict.fromkeys(term for tag in entry.get("tags", ()) if (term := one_line(tag["term"] or "")))),
         summary=as_html(entry.get("summary") or "", is_html=summary_type in _HTML),
         publisher=one_line(entry.get("source", {}).get("title") or "") or None,
+        language=primary_subtag(entry.get("language") or title.get("language") or language),
     )
 
 

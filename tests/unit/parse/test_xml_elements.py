@@ -45,10 +45,7 @@ def kind(tag: str, document: str = "") -> int:
         ("published", xml.PUBLISHED),
         ("updated", xml.UPDATED),
         ("lastBuildDate", xml.UPDATED),
-        *(
-            (name, xml.IGNORE)
-            for name in ["author", "comments", "enclosure", "language", "copyright", "generator", "ttl", "cloud"]
-        ),
+        *((name, xml.IGNORE) for name in ["author", "comments", "enclosure", "copyright", "generator", "ttl", "cloud"]),
         (xml.ATOM + "title", xml.TITLE),
         (xml.ATOM + "updated", xml.UPDATED),
         (xml.ATOM + "author", xml.IGNORE),
@@ -66,6 +63,8 @@ def kind(tag: str, document: str = "") -> int:
         ("image", xml.IMAGE),
         (MEDIA + "title", xml.MEDIA_TITLE),
         (MEDIA + "description", xml.MEDIA_SUMMARY),
+        ("language", xml.LANGUAGE),
+        ("{http://purl.org/dc/elements/1.1/}language", xml.LANGUAGE),
         (MEDIA + "keywords", xml.KEYWORDS),
         (MEDIA + "category", xml.CATEGORY),
         (MEDIA + "content", xml.IGNORE),
@@ -120,8 +119,8 @@ def test_a_namespace_of_userland_is_not_certain() -> None:
 
 def test_every_kind_is_another_number() -> None:
     names = "IGNORE TITLE LINK ID PUBLISHED UPDATED CATEGORY SUMMARY ATOM_SUMMARY CONTENT ENCODED SOURCE CREATED"
-    names += " KEYWORDS MEDIA_TITLE MEDIA_SUMMARY IMAGE UNSUPPORTED"
-    assert len({getattr(xml, name) for name in names.split()}) == 18
+    names += " KEYWORDS MEDIA_TITLE MEDIA_SUMMARY IMAGE UNSUPPORTED LANGUAGE"
+    assert len({getattr(xml, name) for name in names.split()}) == 19
 
 
 def test_only_so_many_namespaces_and_tags_are_remembered() -> None:

@@ -372,3 +372,52 @@ def test_a_namespace_of_rss_1_is_looked_for_in_the_first_4096_bytes(end: int, su
     else:
         with pytest.raises(Unsupported):
             read_fast(body, BASE)
+
+
+DC = 'xmlns:dc="http://purl.org/dc/elements/1.1/"'
+ITEM = "<item{0}><title{1}>One</title><link>http://a.example/1</link>{2}</item>"
+
+
+@pytest.mark.parametrize(
+    ("root", "channel", "item", "expected"),
+    [
+        ("", "", ("", "", ""), ""),
+        ("", "<language>de-AT</language>", ("", "", ""), "de"),
+        ("", "<dc:language>pt_BR</dc:language>", ("", "", ""), "pt"),
+        ("", "<language>de</language><dc:language>fr</dc:language>", ("", "", ""), "fr"),
+        (' xml:lang="nl"', "", ("", "", ""), "nl"),
+        (' xml:lang="nl"', "", (' xml:lang="ja"', "", ""), "ja"),
+        (' xml:lang="nl"', "", (' xml:lang="ja"', ' xml:lang="it"', ""), "it"),
+        ("", "<language>de</language>", (' xml:lang="ja"', "", ""), "ja"),
+        ("", "<language>de</language>", (' xml:lang="ja"', "", "<dc:language>es</dc:language>"), "es"),
+        ("", "<language>de</language>", ("", "", "<language>es</language>"), "es"),
+        ("", "<language>English</language>", ("", "", ""), ""),
+    ],
+)
+def test_both_readers_find_the_declared_language(
+    root: str, channel: str, item: tuple[str, str, str], expected: str
+) -> None:
+    body = f'<rss version="2.0" {DC}{root}><channel><title>T</title>{channel}{ITEM.format(*item)}</channel></rss>'
+    fast = read_fast(body.encode(), BASE)
+    slow = read_with_feedparser(body.encode(), BASE, "application/xml")
+    assert [each.language for each in fast.items()] == [expected]
+    assert fast.items() == slow.items()
+
+
+def test_atom_and_rss_1_declare_languages() -> None:
+    atom = (
+        '<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="de">{}</feed>'.format(
+            "".join(
+                f'<entry{each}><title>One</title><id>urn:{n}</id><link href="http://a.example/{n}"/></entry>'
+                for n, each in enumerate(("", ' xml:lang="fr-CA"', ' lang="es"'))
+            )
+        )
+    ).encode()
+    rdf = (
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/" '
+        f"{DC}><channel><title>T</title><dc:language>ja</dc:language></channel>{ITEM.format('', '', '')}</rdf:RDF>"
+    ).encode()
+    for body, expected in ((atom, ["de", "fr", "es"]), (rdf, ["ja"])):
+        fast = read_fast(body, BASE)
+        assert [each.language for each in fast.items()] == expected
+        assert fast.items() == read_with_feedparser(body, BASE, "application/xml").items()

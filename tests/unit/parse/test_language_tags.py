@@ -1,0 +1,31 @@
+"""A language tag names its language by its primary subtag."""
+
+import pytest
+
+from services.parse.language_tags import primary_subtag
+
+
+@pytest.mark.parametrize(
+    ("tag", "language"),
+    [
+        ("en", "en"),
+        ("EN", "en"),
+        (" de-AT\n", "de"),
+        ("pt_BR", "pt"),
+        ("zh-Hans-CN", "zh"),
+        ("nb", "no"),
+        ("nn-NO", "no"),
+        ("eng", "en"),
+        ("jp", "ja"),
+        ("haw", "haw"),
+    ],
+)
+def test_the_language_of_a_tag(tag: str, language: str) -> None:
+    assert primary_subtag(tag) == language
+
+
+@pytest.mark.parametrize(
+    "tag", ["", "und", "mul", "zxx", "english", "e", "en us", "en;q=0.5", "-en", "x" * 101, "ja" * 60]
+)
+def test_a_tag_that_names_no_language(tag: str) -> None:
+    assert primary_subtag(tag) == ""

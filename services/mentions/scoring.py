@@ -19,6 +19,7 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Literal
 
+from models.values import UnscoredReason
 from services.mentions.analyzers.port import Judgement, NotJudged, Passage, PassageJudgement
 from services.tools.detector import Detected
 from services.tools.matching import Span
@@ -58,17 +59,29 @@ class Weighed:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """`passages` are to be judged, each once. `article` and `tools` are the passages that count for each score."""
+    """`passages` are to be judged, each once, by an analyzer that knows `language`. `article` and `tools` are the
+    passages that count for each score."""
 
     passages: tuple[Passage, ...]
     article: tuple[Weighed, ...]
     tools: Mapping[str, tuple[Weighed, ...]]
+    language: str = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class Unscored:
+    """What stands for a judgement of a text that the analyzer was not asked about."""
+
+    reason: UnscoredReason
+
+
+Score = Judgement | NotJudged | Unscored
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    article: Judgement | NotJudged
-    tools: Mapping[str, Judgement | NotJudged]
+    article: Score
+    tools: Mapping[str, Score]
 
 
 def ask(
@@ -98,7 +111,7 @@ def ask(
         tools[tool] = passages.weighed(
             naming, headline_sides.get(tool, {}), text_sides.get(tool, {}), with_headline=with_headline
         )
-    return Questions(tuple(passages.asked), article, tools)
+    return Questions(tuple(passages.asked), article, tools, language)
 
 
 def conclude(questions: Questions, judgements: Sequence[PassageJudgement]) -> Scores:
@@ -108,6 +121,10 @@ def conclude(questions: Questions, judgements: Sequence[PassageJudgement]) -> Sc
     for tool, weighed in questions.tools.items():
         tools[tool] = combine(weighed, [each.tools.get(tool, each.whole) for each in judgements])
     return Scores(combine(questions.article, whole), tools)
+
+
+def unscored(questions: Questions, reason: UnscoredReason) -> Scores:
+    return Scores(Unscored(reason), dict.fromkeys(questions.tools, Unscored(reason)))
 
 
 def combine(weighed: Sequence[Weighed], judgements: Sequence[Judgement | NotJudged]) -> Judgement | NotJudged:

@@ -15,11 +15,13 @@ from typing import Any
 from models.article import Article
 from models.mention import SentimentScore
 from models.tool import Reference, ReferenceRole, Tool, ToolReference
-from models.values import agreeing_polarity
-from services.mentions.analyzers.port import Judgement, NotJudged
-from services.mentions.scoring import Questions, Scores, ask
+from services.mentions.analyzers.port import NotJudged
+from services.mentions.scoring import Questions, Score, Scores, Unscored, ask
 from services.ports import Document
 from services.tools.detector import Detected, Detector
+
+LANGUAGE_OF_OLDER_ARTICLES = "en"
+"""Articles that an earlier version stored have no language, and were all scored as English."""
 
 Version = tuple[str, str]
 """The analyzer's name and version."""
@@ -61,7 +63,10 @@ def understand(document: Document, detector: Detector, only: frozenset[str] | No
     is_deleted = article.deleted_at is not None
     detected = {} if is_deleted else detect(article, detector)
     tool_ids = frozenset({*detected, *article.detected_tool_ids, *article.tool_ids_ever_detected})
-    questions = None if is_deleted else ask(article.canonical.headline, article.text_for_analysis or "", detected, only)
+    questions = None
+    if not is_deleted:
+        headline, text = article.canonical.headline, article.text_for_analysis or ""
+        questions = ask(headline, text, detected, only, article.language or LANGUAGE_OF_OLDER_ARTICLES)
     if only is not None:
         detected = {tool_id: each for tool_id, each in detected.items() if tool_id in only}
         tool_ids &= only
@@ -238,17 +243,19 @@ def _analyzed(analysis: ArticleAnalysis) -> dict[str, Any]:
     }
 
 
-def _judged(judgement: Judgement | NotJudged, analyzer: Version) -> dict[str, Any]:
+def _judged(score: Score, analyzer: Version) -> dict[str, Any]:
     """The fields that mentions and articles have in common."""
-    assert isinstance(judgement, Judgement), "an article that cannot be judged has failed before"
+    assert not isinstance(score, NotJudged), "an article that cannot be judged has failed before"
     name, version = analyzer
+    fields: dict[str, Any] = {"analyzer": name, "analyzer_version": version}
+    if isinstance(score, Unscored):
+        return {**fields, "sentiment": None, "score": None, "polarity": None, "unscored_reason": score.reason}
     return {
-        "sentiment": judgement.sentiment,
-        "score": judgement.score,
-        "polarity": agreeing_polarity(judgement.sentiment, judgement.polarity),
+        **fields,
+        "sentiment": score.sentiment,
+        "score": score.score,
+        "polarity": score.polarity,
         "unscored_reason": None,
-        "analyzer": name,
-        "analyzer_version": version,
     }
 
 

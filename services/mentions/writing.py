@@ -19,7 +19,6 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import islice
 
 from models.article import Article
 from models.errors import Unavailable
@@ -28,7 +27,7 @@ from models.tool import Tool
 from services.mentions.analyzers.port import Analyzer, NotJudged
 from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.dirty_hours import mark_dirty_by_tool
-from services.mentions.scoring import conclude
+from services.mentions.judging import judge
 from services.mentions.understanding import (
     ArticleAnalysis,
     Version,
@@ -221,13 +220,10 @@ class MentionWriter:
                 report.due_since.append(since)
 
     async def _judged(self, analyses: list[ArticleAnalysis], report: WriteReport) -> list[ArticleAnalysis]:
-        """The analyzer judges the passages of all articles in one call."""
-        asked = [(each, each.questions) for each in analyses if each.questions is not None]
-        passages = [passage for _, questions in asked for passage in questions.passages]
-        judgements = iter(await self._analyzer.analyze(passages) if passages else ())
-        for each, questions in asked:
-            each.scores = conclude(questions, list(islice(judgements, len(questions.passages))))
-            if isinstance(each.scores.article, NotJudged):
+        """An article that cannot be judged fails."""
+        await judge(self._analyzer, analyses)
+        for each in analyses:
+            if each.scores is not None and isinstance(each.scores.article, NotJudged):
                 report.failed[each.source_id] = fingerprint(each.scores.article.reason)
                 report.permanent.add(each.source_id)
         return report.not_failed(analyses)

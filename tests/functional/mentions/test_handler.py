@@ -296,6 +296,40 @@ async def test_while_the_analyzer_does_not_answer_nothing_is_written_and_the_mes
     assert (await world.read(one)).stored_etag == before.stored_etag
 
 
+async def test_an_article_in_another_language_is_analysed_and_its_mentions_are_unscored(world: World) -> None:
+    quorvia = await world.tool("Quorvia")
+    one = await world.article(1, "Quorvia ist good", language="de")
+    await world.delivered([one])
+    for each in (await world.read(one), (await world.mentions(quorvia))[one]):
+        assert (each.sentiment, each.score, each.polarity, each.unscored_reason) == (None, None, None, "LANGUAGE")
+        assert (each.analyzer, each.analyzer_version) == ("words", "1")
+    article = await world.read(one)
+    assert (article.status, article.analysis_due_since, article.analyzed_revision) == (
+        "analyzed",
+        None,
+        article.canonical.revision,
+    )
+    assert await BacklogReader(world.store).read() == Backlog(0, 0)
+    await world.is_counted(quorvia)
+
+
+async def test_a_reanalysis_scores_what_the_analyzer_has_learned_to_judge(world: World) -> None:
+    quorvia = await world.tool("Quorvia")
+    one = await world.article(1, "Quorvia ist good", language="de")
+    await world.delivered([one])
+    world.analyzer = Words("2", languages=frozenset({"en", "de"}))
+    world.worker = world.new_worker()
+    await world.run(await world.worker.changes.reanalyze("Quorvia"))
+    for each in (await world.read(one), (await world.mentions(quorvia))[one]):
+        assert (each.sentiment, each.is_scored, each.unscored_reason) == ("positive", True, None)
+    await world.is_counted(quorvia)
+    world.analyzer = Words("3")
+    world.worker = world.new_worker()
+    await world.run(await world.worker.changes.reanalyze("Quorvia"))
+    assert (await world.mentions(quorvia))[one].unscored_reason == "LANGUAGE"
+    await world.is_counted(quorvia)
+
+
 async def test_an_edit_that_cannot_be_judged_is_an_error_and_keeps_the_figures_of_the_version_before(
     world: World,
 ) -> None:

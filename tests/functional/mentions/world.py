@@ -41,10 +41,10 @@ class Words:
     """An analyzer: a text with "good" is positive, with "bad" negative; one with "cursed" cannot be judged."""
 
     name = "words"
-    languages = frozenset({"en"})
 
-    def __init__(self, version: str = "1") -> None:
+    def __init__(self, version: str = "1", languages: frozenset[str] = frozenset({"en"})) -> None:
         self.version = version
+        self.languages = languages
         self.is_down = False
 
     async def analyze(self, passages: Sequence[Passage]) -> list[PassageJudgement]:

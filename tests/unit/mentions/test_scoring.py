@@ -7,6 +7,7 @@ from services.mentions.scoring import (
     LONGEST_TEXT,
     MOST_SENTENCES,
     Questions,
+    Score,
     Scores,
     Side,
     Weighed,
@@ -52,7 +53,7 @@ def scores(headline: str, text: str, *tools: str) -> Scores:
     return conclude(questions, [answer(each) for each in questions.passages])
 
 
-def sentiment(found: Judgement | NotJudged) -> str:
+def sentiment(found: Score) -> str:
     assert isinstance(found, Judgement)
     return found.sentiment
 

@@ -122,10 +122,12 @@ class MentionWriter:
         report = WriteReport()
         waiting = list(dict.fromkeys(source_ids))
         detector = await self._watchlist.detector()
-        for _ in range(ROUNDS):
+        for round_no in range(ROUNDS):
             if only is not None:
                 only = await self._with_merge_targets(only)
-            analyses = await self._understood(waiting, detector, only, report, only_due=only_due)
+            # An article of an earlier round may have a mention that this worker wrote too late, also if another worker
+            # has analysed it since.
+            analyses = await self._understood(waiting, detector, only, report, only_due=only_due and round_no == 0)
             tools = await self._tools(analyses, report)
             analyses = report.not_failed(analyses)
             outdated = no_longer_active(analyses, tools)

@@ -157,6 +157,23 @@ async def test_a_merge_meanwhile_moves_the_mention(world: World, analysed: bool,
         await world.is_counted(target)
 
 
+async def test_a_merge_and_another_analysis_meanwhile_leave_no_mention_of_the_merged_tool(world: World) -> None:
+    """The article is no longer due then, though this worker may have written a mention of the merged tool."""
+    news = Newsroom(world)
+    await news.fill(analysed=False)
+    target = await world.tool("Tarnwick")
+
+    async def merge(number: int) -> None:
+        await world.run(await world.worker.changes.merge(f"Quorvia{number}x", "Tarnwick"))
+        await world.delivered([news.articles[number]])
+
+    async for number in interrupted(world, news.analyse, merge):
+        assert await news.sentiment(number) is None, number
+        assert news.articles[number] in await world.mentions(target)
+        await world.is_counted(news.tools[number])
+        await world.is_counted(target)
+
+
 async def test_a_mention_that_a_worker_wrote_after_a_merge_before_it_died_is_moved_by_the_next(world: World) -> None:
     """The next worker read the tools before the merge, finds the mention right, and has nothing to write for it."""
     quorvia, tarnwick = await world.tool("Quorvia"), await world.tool("Tarnwick")

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from models.article import LOWEST_PRIORITY
 from models.stored import StoredDocument, StoredFields
-from models.values import Amount, Count, Flag, IdPart, Sha256, SourceKey, Text, Time, Value, WebUrl
+from models.values import Amount, Count, Flag, IdPart, Language, Sha256, SourceKey, Text, Time, Value, WebUrl
 
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 FEED_KIND = "feed"
@@ -104,6 +104,7 @@ class FeedDocument(StoredFields, total=False):
     last_error_fingerprint: str | None
     last_duration_ms: int | None
     parse_warnings: dict[str, int]
+    languages: dict[str, int]
     entries_skipped: dict[str, int]
     quarantine_id: str | None
 
@@ -192,6 +193,7 @@ class Feed(StoredDocument):
     last_error_fingerprint: Text | None = None
     last_duration_ms: Count | None = None
     parse_warnings: dict[str, Count] = Field(default_factory=dict)
+    languages: dict[Language, Count] = Field(default_factory=dict)
     entries_skipped: dict[str, Count] = Field(default_factory=dict)
     quarantine_id: IdPart | None = None
 
@@ -235,6 +237,7 @@ _USUAL: Mapping[str, Any] = {
     "skip_hours": [],
     "skip_days": [],
     "parse_warnings": {},
+    "languages": {},
     "entries_skipped": {},
 }
 """The fields that are not stored if they have this value, which is the default of the model."""

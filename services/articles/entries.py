@@ -22,6 +22,7 @@ from models.raw_item import ParsedDocument, RawItem
 from services import deadline
 from services.articles.entry_documents import SourceAttempt
 from services.articles.identity import Candidate, Entry, ShortHash, Source, entry_of
+from services.articles.languages import InLanguages, in_languages
 from services.articles.matching import DocumentCache, KnownEntries, candidates_of, seen_document
 from services.articles.portions import PER_POLL, SECONDS_PER_POLL, portions
 from services.articles.quarantine import FLOOD, VOLUME, QuarantinedBatches
@@ -43,7 +44,9 @@ WRITING_AT_ONCE_EMBEDDED = 64
 """The same for the embedded store, which commits together what several feeds write."""
 
 IN_THREAD_ENTRIES = 300
-"""More entries than this are hashed in a thread, so that other feeds need not wait for the event loop."""
+IN_THREAD_NEW = 20
+"""More entries than this are hashed in a thread, so that other feeds need not wait for the event loop; and more new
+entries, whose texts are cleaned and whose languages are decided."""
 
 
 OVER_BUDGET = "over_budget"
@@ -56,7 +59,7 @@ quarantine already. Only one batch of a feed is there at a time, so that a feed 
 class Ingested:
     """The outcome for one feed document, in numbers of entries: those that could be read, those that were `refused`,
     quarantined (`held`), and left for a later poll (`skipped`, by reason). `seen` is the document to save with the
-    feed, `form_hashes` are the hashes to cache afterwards."""
+    feed, `form_hashes` are the hashes to cache afterwards, `languages` counts the texts that are clearly in one."""
 
     entries: int = 0
     refused: int = 0
@@ -64,6 +67,7 @@ class Ingested:
     quarantine_id: str | None = None
     seen: Document | None = None
     form_hashes: tuple[ShortHash, ...] = ()
+    languages: Mapping[str, int] = field(default_factory=dict)
     held: int = 0
     skipped: Mapping[str, int] = field(default_factory=dict)
 
@@ -87,6 +91,7 @@ class _Portion:
     groups: dict[ShortHash, str]
     new: int
     excess: tuple[Candidate, ...] = ()
+    languages: Mapping[str, int] = field(default_factory=dict)
 
 
 class NoTurn(Exception):
@@ -175,7 +180,11 @@ class EntryIngestion:
         for portion in portions(unknown[:PER_POLL]):
             if done and (deadline.is_near() or self._monotonic() - begun > SECONDS_PER_POLL):
                 break
-            done.append(await self._written(portion, writer, known, present, trust_hashes=trust_hashes, room=room))
+            done.append(
+                await self._written(
+                    portion, writer, known, present, history=feed.languages, trust_hashes=trust_hashes, room=room
+                )
+            )
             room -= done[-1].new
         written = together([each.written for each in done])
         excess = [each for portion in done for each in portion.excess]
@@ -197,6 +206,7 @@ class EntryIngestion:
             quarantine_id,
             seen_document(feed.feed_id, known.with_entries(groups.values()), attempt.time),
             tuple(groups),
+            sum((Counter(each.languages) for each in done), Counter()),
             held=len(held),
             skipped=+Counter({OVER_BUDGET: len(unknown) - worked, AWAITS_REVIEW: len(left)}),
         )
@@ -208,7 +218,14 @@ class EntryIngestion:
         writer = self._writer(lease.feed, attempt)
         present = frozenset(each.url for each in items)
         done = [
-            await self._written(_entries(attempt.source, each), writer, known, present, trust_hashes=False)
+            await self._written(
+                _entries(attempt.source, each),
+                writer,
+                known,
+                present,
+                history=lease.feed.languages,
+                trust_hashes=False,
+            )
             for each in portions(items)
         ]
         count = sum(len(each.groups) for each in done)
@@ -221,12 +238,18 @@ class EntryIngestion:
         known: KnownEntries,
         present: Collection[str],
         *,
+        history: Mapping[str, int],
         trust_hashes: bool,
         room: int = sys.maxsize,
     ) -> _Portion:
-        """Stores what is new or changed among these entries, but at most `room` entries that the feed does not know."""
+        """Stores what is new or changed among these entries, but at most `room` entries that the feed does not know.
+        `history` counts the languages of the feed's texts."""
         source, now = writer.attempt.source, writer.attempt.at
-        candidates = await _in_thread_if_many(entries, lambda: candidates_of(entries, source, now, known))
+
+        def made() -> InLanguages:
+            return in_languages(candidates_of(entries, source, now, known), history)
+
+        candidates, languages = await _in_thread_if_many(entries, made, IN_THREAD_NEW)
         new = [each for each in candidates if not known.has(each.id_hash)]
         excess = new[max(0, room) :]
         out = {each.entry.form_hash for each in excess}
@@ -239,6 +262,7 @@ class EntryIngestion:
             groups,
             len(new) - len(excess),
             tuple(map(_without_text, excess)),
+            languages,
         )
 
     def saved(self, feed: Feed, ingested: Ingested) -> None:
@@ -280,8 +304,8 @@ def _attempt(lease: Lease, source: Source) -> SourceAttempt:
     return SourceAttempt(source, lease.run_id, lease.attempt_no, lease.started_at)
 
 
-async def _in_thread_if_many(items: Sequence[object], work: Callable[[], T]) -> T:
-    return await asyncio.to_thread(work) if len(items) > IN_THREAD_ENTRIES else work()
+async def _in_thread_if_many(items: Sequence[object], work: Callable[[], T], many: int = IN_THREAD_ENTRIES) -> T:
+    return await asyncio.to_thread(work) if len(items) > many else work()
 
 
 def _entries(source: Source, items: Sequence[RawItem]) -> list[Entry]:

@@ -251,6 +251,7 @@ class FeedAttempts:
             chance,
             quarantine_id=ingested.quarantine_id,
             cut=ingested.is_cut,
+            languages=ingested.languages,
         )
         return Worked(lease, after, record, ingested, corrections=corrections)
 

@@ -75,7 +75,8 @@ class Candidate(NamedTuple):
     """An entry whose present form is unknown, with everything that is needed to find its article.
 
     `revision` is the hash of headline, text and tags as they are shown and scored; `plain_key` is the dedup key of
-    headline and day. `published` is never missing and never in the future.
+    headline and day. `published` is never missing and never in the future. `language` is decided for the candidates of
+    a feed document together.
     """
 
     entry: Entry

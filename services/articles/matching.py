@@ -208,7 +208,7 @@ def _match_of_alias(candidate: Candidate, alias: Document, source: Source, now: 
         # The entry has no usable date of its own: it was first seen when its alias was created.
         # A date that is in the future now, and was not then, is right: this clock is behind.
         first_seen = aliased_at if candidate.flag == "future" else min(now, aliased_at)
-        candidate = candidate_of(candidate.entry, source, first_seen)
+        candidate = candidate_of(candidate.entry, source, first_seen)._replace(language=candidate.language)
     outlived = now - aliased_at > ARTICLE_KEPT - ABOUT_TO_EXPIRE
     return Match(candidate, alias["source_id"], certain=True, claimed=True, outlived=outlived)
 

@@ -19,6 +19,7 @@ from services.feeds.volume import volume_of
 from services.fetch.addresses import checked_url
 from services.fetch.outcome import NOT_TRIED, PERMANENT, FetchResult, FetchStatus
 from services.parse.collected import Unreadable
+from services.parse.language import with_languages
 from services.ports import readable
 
 MOST_ERRORS = 10
@@ -28,6 +29,7 @@ UNCONDITIONAL: Mapping[str, None] = {"etag": None, "last_modified": None, "body_
 """Set on a feed whose next fetch is to bring the whole feed document, changed or not."""
 
 LONGEST_ERROR = 500
+_NO_LANGUAGES: Mapping[str, int] = {}
 
 WORKER_DIED = "worker_died"
 
@@ -124,8 +126,10 @@ def after_success(
     *,
     quarantine_id: str | None = None,
     cut: bool = False,
+    languages: Mapping[str, int] = _NO_LANGUAGES,
 ) -> Feed:
     """`published` are the publication times of the articles that are new to the feed and whose entries have a date.
+    `languages` counts the new texts that are clearly in a language.
     `quarantine_id` names the part of this document that was quarantined. `cut`: a part of the document was left for the
     next poll, which is soon."""
     result = polled.result
@@ -148,6 +152,8 @@ def after_success(
     }
     if quarantine_id is not None:
         changes["quarantine_id"] = quarantine_id
+    if languages:
+        changes["languages"] = with_languages(feed.languages, languages)
     if polled.unconditional:
         changes["last_unconditional_fetch"] = now
     rhythm = observe(rhythm_of(feed), counted.new, published, now)

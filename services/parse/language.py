@@ -1,0 +1,136 @@
+"""Which language an article is in: by its script, by its n-grams, by what its feed declares and has had before. Pure.
+
+Declarations are hints: many feeds in other languages keep the `en-us` of the template that they were made from. So a
+text that is clearly in a language is in that language, and what is declared decides about texts that are not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from models.values import UNKNOWN_LANGUAGE
+from services.parse.language_model import likelihoods
+
+TEXT_READ = 200
+"""Characters of the text that are read besides the headline."""
+LEAST_TEXT = 60
+"""A shorter text is often a template in another language: `submitted by … [link] [comments]`."""
+IDEOGRAPH = 6
+HIRAGANA = 24
+"""The letters that one character of Chinese, Japanese or Korean stands for, beside product names in Latin script.
+Hiragana are the words between the names of a Japanese headline; an English one never explains a name in them."""
+
+ENGLISH = 6.0
+RARE = 0.2
+"""How much more likely a feed of news is in English, and less likely in a rare language, before its text is read."""
+DECLARED = 8.0
+DECLARED_ENGLISH = 3.0
+LIKE_BEFORE = 40.0
+"""How much more likely a text is in the declared language, which says less if it is that of most templates, and in one
+that all texts of its feed were in."""
+LEAST_SHARE = 0.35
+"""The least probability of the language that is chosen."""
+CONFIDENT = 0.85
+FEWEST_LETTERS = 20
+"""From this probability and these letters on, the text alone decides, and counts in the history of its feed. A text is
+clearly in English only if this holds without the preference for English too."""
+MOST_IN_HISTORY = 200
+
+_RARE_LANGUAGES = "af az be bs cy eo et eu ga gl is la lt lv mk ms sl sq sw tl"
+_RARE = frozenset(_RARE_LANGUAGES.split())
+_URL = re.compile(r"https?://\S+|\bwww\.\S+|\S+@\S+|[@#/]\w[\w/]*")
+_WORD = re.compile(r"[^\W\d_]+")
+_HIRAGANA = re.compile("[\u3041-\u309f]")
+_SCRIPTS = (
+    ("ja", re.compile("[\u3040-\u30ff\uff66-\uff9f]")),
+    ("ko", re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]")),
+    ("zh", re.compile("[\u3400-\u9fff\uf900-\ufaff]")),
+    ("el", re.compile("[\u0370-\u03ff]")),
+    ("hy", re.compile("[\u0530-\u058f]")),
+    ("he", re.compile("[\u0590-\u05ff]")),
+    ("hi", re.compile("[\u0900-\u097f]")),
+    ("bn", re.compile("[\u0980-\u09ff]")),
+    ("pa", re.compile("[\u0a00-\u0a7f]")),
+    ("gu", re.compile("[\u0a80-\u0aff]")),
+    ("ta", re.compile("[\u0b80-\u0bff]")),
+    ("te", re.compile("[\u0c00-\u0c7f]")),
+    ("kn", re.compile("[\u0c80-\u0cff]")),
+    ("ml", re.compile("[\u0d00-\u0d7f]")),
+    ("si", re.compile("[\u0d80-\u0dff]")),
+    ("th", re.compile("[\u0e00-\u0e7f]")),
+    ("lo", re.compile("[\u0e80-\u0eff]")),
+    ("my", re.compile("[\u1000-\u109f]")),
+    ("ka", re.compile("[\u10a0-\u10ff]")),
+    ("km", re.compile("[\u1780-\u17ff]")),
+)
+"""The languages of scripts that one language of news uses, as far as the script alone tells. Japanese is before
+Chinese, since it uses Han characters too."""
+_IDEOGRAPHIC = ("ja", "ko", "zh")
+_OTHER_SCRIPTS = re.compile("[\u0370-\u03ff\u0530-\u05ff\u0900-\u11ff\u1780-\u17ff\u3040-\uff9f]")
+
+
+class Decided(NamedTuple):
+    """`confident`: the text alone says so, whatever is declared or was before."""
+
+    language: str
+    confident: bool
+
+
+def decide(headline: str, text: str, declared: str, history: Mapping[str, int]) -> Decided:
+    """`declared` is a primary subtag or empty; `history` counts the languages that the feed's texts were clearly in."""
+    evidence = headline if len(text) < LEAST_TEXT else f"{headline}\n{text[:TEXT_READ]}"
+    if not evidence.isascii() and (language := _by_script(evidence)):
+        return Decided(language, confident=True)
+    evidence = _URL.sub(" ", evidence)
+    shares = likelihoods(evidence)
+    alone = _weighed(shares)
+    if alone and sum(map(len, _WORD.findall(evidence))) >= FEWEST_LETTERS:
+        clear = max(alone, key=lambda each: alone[each])
+        if min(shares[clear], alone[clear] / sum(alone.values())) >= CONFIDENT:
+            return Decided(clear, confident=True)
+    known = sum(history.values())
+    hints = {language: 1 + LIKE_BEFORE * count / known for language, count in history.items()} if known else {}
+    if declared:
+        hints[declared] = hints.get(declared, 1.0) * (DECLARED_ENGLISH if declared == "en" else DECLARED)
+    hinted = {language: share * hints.get(language, 1.0) for language, share in alone.items()}
+    language = max(hinted, key=lambda each: hinted[each], default=UNKNOWN_LANGUAGE)
+    if not hinted or hinted[language] < LEAST_SHARE * sum(hinted.values()):
+        language = max(hints, key=lambda each: hints[each], default=UNKNOWN_LANGUAGE)
+        if language == "en" and not history and hinted:  # declared only, of words that are not clearly English
+            language = UNKNOWN_LANGUAGE
+    return Decided(language, confident=False)
+
+
+def with_languages(history: Mapping[str, int], clear: Mapping[str, int]) -> dict[str, int]:
+    """The history of a feed with the languages of further texts. Old counts are halved, so that a feed that changes its
+    language is soon known by the new one."""
+    counts = Counter(history)
+    counts.update(clear)
+    while sum(counts.values()) > MOST_IN_HISTORY:
+        counts = Counter({language: count // 2 for language, count in counts.items() if count > 1})
+    return dict(sorted(counts.items()))
+
+
+def _weighed(shares: Mapping[str, float]) -> dict[str, float]:
+    return {
+        each: share * (ENGLISH if each == "en" else RARE if each in _RARE else 1.0) for each, share in shares.items()
+    }
+
+
+def _by_script(text: str) -> str | None:
+    """The language of the script that most of the text is in, if that tells."""
+    if _OTHER_SCRIPTS.search(text) is None:
+        return None
+    letters = sum(map(len, _WORD.findall(text)))
+    counts = {language: len(script.findall(text)) for language, script in _SCRIPTS}
+    ideographs = sum(counts[each] for each in _IDEOGRAPHIC)
+    stands_for = IDEOGRAPH * ideographs + (HIRAGANA - IDEOGRAPH) * len(_HIRAGANA.findall(text))
+    if ideographs and stands_for >= letters - ideographs:
+        if counts["ko"] * 2 > ideographs:
+            return "ko"
+        return "ja" if counts["ja"] else "zh"
+    language = max(counts, key=lambda each: counts[each])
+    return language if language not in _IDEOGRAPHIC and 2 * counts[language] > letters else None

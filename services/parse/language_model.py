@@ -1,0 +1,99 @@
+"""How likely a text is in each language, by the byte n-grams in it. Deterministic, offline, and without state but the
+table, which is read from languages.bin at the first text.
+
+The table is made from py3langid's model by scripts/language_table.py: naive Bayes over the longest known n-gram at each
+position. Scripts that only one language uses are told apart before, in language.py.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+import unicodedata
+import zlib
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+LONGEST_TEXT = 1_000
+"""Bytes that are read: a longer text is not told better."""
+_COUNTS = tuple(round(16 * math.log1p(count)) for count in range(LONGEST_TEXT + 1))
+"""The weight of an n-gram by its number of occurrences, in sixteenths."""
+_MIDDLE = 128
+
+
+class _Table(NamedTuple):
+    languages: tuple[str, ...]
+    priors: tuple[float, ...]
+    unit: float
+    rows: dict[bytes, int]
+    weights: bytes
+
+
+def likelihoods(text: str) -> dict[str, float]:
+    """The shares of the languages, which sum to 1; empty if no n-gram of the text is known.
+
+    The logarithms are divided by the square root of the text's length, since neighbouring n-grams are not independent.
+    """
+    table = _table()
+    data = unicodedata.normalize("NFC", text.lower() if text.isupper() else text).encode("utf-8", "ignore")
+    data = data[:LONGEST_TEXT]
+    counts = _counts(data, table.rows)
+    if not counts:
+        return {}
+    # One addition of large integers adds a row of weights: four bytes for each language.
+    size = len(table.languages)
+    lane = bytearray(4 * size)
+    total = weight = 0
+    for row, count in counts.items():
+        lane[::4] = table.weights[row * size : (row + 1) * size]
+        total += _COUNTS[count] * int.from_bytes(lane, "little")
+        weight += _COUNTS[count]
+    sums = struct.unpack(f"<{size}I", total.to_bytes(4 * size, "little"))
+    scale = math.sqrt(len(data))
+    logs = [
+        ((each - _MIDDLE * weight) * table.unit + prior) / scale for each, prior in zip(sums, table.priors, strict=True)
+    ]
+    top = max(logs)
+    exponents = [math.exp(each - top) for each in logs]
+    whole = sum(exponents)
+    return {language: each / whole for language, each in zip(table.languages, exponents, strict=True)}
+
+
+def _counts(data: bytes, rows: dict[bytes, int]) -> Counter[int]:
+    """How often each known n-gram is the longest one that ends at some byte."""
+    found: list[int] = []
+    get = rows.get
+    for end in range(2, len(data) + 1):
+        row = get(data[max(0, end - 5) : end])
+        if row is None:
+            row = get(data[max(0, end - 4) : end])
+            if row is None:
+                row = get(data[max(0, end - 3) : end])
+                if row is None:
+                    row = get(data[end - 2 : end])
+                    if row is None:
+                        continue
+        found.append(row)
+    return Counter(found)
+
+
+@cache
+def _table() -> _Table:
+    plain = zlib.decompress(Path(__file__).with_name("languages.bin").read_bytes())
+    line, _, rest = plain.partition(b"\n")
+    head = json.loads(line)
+    rows: dict[bytes, int] = {}
+    at = 0
+    for length, count in enumerate(head["lengths"]):
+        for _ in range(count):
+            rows[rest[at : at + length]] = len(rows)
+            at += length
+    size = len(head["languages"])
+    weights = bytearray(size * len(rows))
+    for index in range(size):
+        weights[index::size] = rest[at + index * len(rows) : at + (index + 1) * len(rows)]
+    unit = 1 / (16 * head["steps"])
+    return _Table(tuple(head["languages"]), tuple(head["priors"]), unit, rows, bytes(weights))

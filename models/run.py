@@ -76,7 +76,8 @@ class JobRun(_InRun):
     `started_at` is when the run was accepted, `running_since` when a worker last began it, `invocation_id` the function
     call of that worker (a run from the command line has none). `began_ms` and `ended_ms` are `running_since` and
     `ended_at` in Unix milliseconds; runs stored before these fields existed lack them.
-    `subject` is what the run is about (a tool, a feed); `checkpoint` is where its next page begins.
+    `subject` is what the run is about (a tool, a feed); `checkpoint` is where its next page begins; `report` is what
+    the pages so far have found, of a workflow that reports.
     Status, `progress`, `metrics` and `errors` of a finished run follow from its attempts.
     """
 
@@ -99,6 +100,7 @@ class JobRun(_InRun):
     progress: Count = 0
     batches: Count | None = None
     metrics: Any = None
+    report: dict[str, JsonValue] | None = None
     errors: tuple[Text, ...] = ()
 
     @property

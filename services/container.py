@@ -20,7 +20,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from models.errors import Unavailable, WrongSettings
+from models.errors import InvalidInput, Unavailable, WrongSettings
 from models.version import VERSION
 from services import deadline, logs, telemetry
 from services.articles.announcing import Announcements
@@ -42,6 +42,7 @@ from services.feeds.schedule import Policy
 from services.fetch.limits import HostLimits
 from services.fetch.outcome import credentials_in
 from services.figures.figures import Figures
+from services.mentions.analyzers.choice import Analyzers
 from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.delays import Delays
 from services.mentions.handler import AnalysisHandler, article_messages
@@ -57,7 +58,7 @@ from services.operations.traffic import RequestCounters, StoreTraffic
 from services.operations.upkeep import Upkeep
 from services.parse.news_apis import NEWS_APIS, NewsApi
 from services.ports import Clock, Queues, Store, utc_now
-from services.runs.driver import BACKFILL, DELETE, MERGE, PRIORITIZE, REANALYZE, Workflows
+from services.runs.driver import BACKFILL, COMPARE, DELETE, MERGE, PRIORITIZE, REANALYZE, Workflows
 from services.runs.engine import RunEngine
 from services.runs.starting import RunStarts
 from services.settings import Settings
@@ -65,6 +66,7 @@ from services.tools.catalog import Catalog, Watchlist
 from services.topology import ANALYZE_ARTICLES
 from services.workflows.backfill import Backfill
 from services.workflows.changes import Deletion, FeedChanges, ToolChanges
+from services.workflows.comparing import Comparing
 from services.workflows.merging import Merging
 from services.workflows.priorities import Priorities
 from services.workflows.reanalysis import Reanalysis
@@ -103,6 +105,7 @@ class Container:
     feed_changes: FeedChanges
     tools: Catalog
     watchlist: Watchlist
+    analyzers: Analyzers
     tool_changes: ToolChanges
     analysis: AnalysisHandler
     workflows: Workflows
@@ -234,9 +237,9 @@ async def build(
         resources.push_async_callback(figures.close)
         traffic = _flushed(figures.counters.writer, StoreTraffic(store, clock, _request_counters(adapter)))
         watchlist = Watchlist(catalog, clock)
-        analyzer = _analyzer(settings, credential)
-        resources.push_async_callback(analyzer.close)
-        writer = MentionWriter(store, catalog, watchlist, analyzer, announcer, clock)
+        analyzers = _analyzers(settings, credential)
+        resources.push_async_callback(analyzers.close)
+        writer = MentionWriter(store, catalog, watchlist, analyzers.present, announcer, clock)
         delays = _flushed(figures.counters.writer, Delays(clock, figures.counters.writer.soon))
         analysis = AnalysisHandler(store, writer, clock, delays.analyzed)
         articles = Articles(store, clock)
@@ -246,6 +249,7 @@ async def build(
                 DELETE: Deletion(articles, writer, figures.generations),
                 PRIORITIZE: Priorities(store, writer, figures.generations, clock),
                 BACKFILL: Backfill(store, catalog, writer, watchlist, figures.generations),
+                COMPARE: Comparing(store, catalog, watchlist, analyzers),
                 REANALYZE: Reanalysis(store, catalog, writer, figures.recount, figures.generations, clock),
                 MERGE: Merging(store, catalog, writer, announcer, figures.recount, figures.generations, clock),
             },
@@ -314,7 +318,8 @@ async def build(
             feed_changes=FeedChanges(feeds, workflows),
             tools=catalog,
             watchlist=watchlist,
-            tool_changes=ToolChanges(catalog, workflows, writer),
+            analyzers=analyzers,
+            tool_changes=ToolChanges(catalog, workflows, writer, analyzers),
             analysis=analysis,
             workflows=workflows,
             figures=figures,
@@ -405,19 +410,41 @@ def _new_uuid() -> str:
     return str(uuid.uuid4())
 
 
-def _analyzer(settings: Settings, credential: NewCredential) -> Analyzer:
-    if settings.analyzer == "embedded":
+def _analyzers(settings: Settings, credential: NewCredential) -> Analyzers:
+    """Each is imported when it is first needed."""
+
+    def embedded() -> Analyzer:
         from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 
         return EmbeddedAnalyzer()
-    from services.mentions.analyzers.azure_language import AzureLanguageAnalyzer
 
-    return AzureLanguageAnalyzer(
-        settings.azure_language_endpoint,
-        key=settings.azure_language_key or None,
-        credential=None if settings.azure_language_key else credential(),
-        model_version=settings.azure_language_model_version,
-    )
+    def candidate() -> Analyzer:
+        from services.mentions.analyzers.embedded import EmbeddedAnalyzer
+        from services.mentions.analyzers.table import parse_table
+
+        try:
+            text = Path(settings.sentiment_candidate_file).read_text(encoding="utf-8")
+            return EmbeddedAnalyzer(parse_table(text))
+        except (OSError, ValueError) as error:
+            raise InvalidInput("analyzer", f"the table of candidate cannot be read: {error}") from None
+
+    def azure_language() -> Analyzer:
+        from services.mentions.analyzers.azure_language import AzureLanguageAnalyzer
+
+        return AzureLanguageAnalyzer(
+            settings.azure_language_endpoint,
+            key=settings.azure_language_key or None,
+            credential=None if settings.azure_language_key else credential(),
+            model_version=settings.azure_language_model_version,
+        )
+
+    makers = {"embedded": embedded, "azure-language": azure_language, "candidate": candidate}
+    missing = {}
+    if not settings.azure_language_endpoint:
+        missing["azure-language"] = "AZURE_LANGUAGE_ENDPOINT"
+    if not settings.sentiment_candidate_file:
+        missing["candidate"] = "SENTIMENT_CANDIDATE_FILE"
+    return Analyzers(settings.analyzer, makers, missing)
 
 
 def _store(settings: Settings, clock: Clock, credential: NewCredential) -> SqliteStore | CosmosStore:

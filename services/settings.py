@@ -196,6 +196,11 @@ class Settings:
         form=MODEL,
     )
 
+    sentiment_candidate_file: str = setting(
+        "",
+        "File with another table of the embedded analyzer, the analyzer candidate that scores can be compared with",
+    )
+
     # Cache
     cache_memory_seconds: float = setting(
         2.0, "Seconds that an instance serves an aggregate from its memory; 0 turns that off", between=(0, 60)

@@ -7,6 +7,7 @@ from services.container import Container
 from services.mentions.tool_articles import tool_articles
 from services.tools.form import CHANGEABLE, FIELDS, new_tool, tool_change
 from services.workflows.backfill import preview
+from services.workflows.comparing import compared_with
 from triggers.bindings import endpoint
 from triggers.http_codec import accepted, json_body, json_response, list_response, page_of, page_response
 
@@ -61,8 +62,11 @@ async def merge_tool(services: Container, req: func.HttpRequest) -> func.HttpRes
 
 @endpoint(tools_http, "POST", "tools/{tool}/reanalyze")
 async def reanalyze_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    json_body(req, ())
-    run = await services.tool_changes.reanalyze(req.route_params["tool"])
+    analyzer = compared_with(json_body(req, ("apply", "analyzer")), services.analyzers)
+    if analyzer is None:
+        run = await services.tool_changes.reanalyze(req.route_params["tool"])
+    else:
+        run = await services.tool_changes.compare(req.route_params["tool"], analyzer)
     await services.run_starts.start(run)
     return accepted(run.run_id)
 

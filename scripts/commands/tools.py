@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from scripts.commands.form import Group
 from scripts.commands.printed import say, show
@@ -37,6 +39,11 @@ def add_to(tools: Group, default_file: Path) -> None:
     merging.add_argument("tool", help="the tool that is merged")
     merging.add_argument("into", help="the tool that replaces it")
     tools.command("reanalyze", reanalyze, "score all mentions of a tool again").add_argument("tool")
+    comparing = tools.command("compare", compare, "report what another analyzer would change, without changing it")
+    comparing.add_argument("tool", help="id, name or alias")
+    about = "embedded, azure-language or candidate; default: the present one"
+    comparing.add_argument("--analyzer", help=about)
+    comparing.add_argument("--json", action="store_true", help="as JSON")
 
 
 async def list_(app: Container, given: argparse.Namespace) -> int:
@@ -88,3 +95,31 @@ async def merge(app: Container, given: argparse.Namespace) -> int:
 
 async def reanalyze(app: Container, given: argparse.Namespace) -> int:
     return await carried_out(app, await app.tool_changes.reanalyze(given.tool))
+
+
+async def compare(app: Container, given: argparse.Namespace) -> int:
+    run = await app.tool_changes.compare(given.tool, given.analyzer or app.analyzers.present_name)
+    code = await carried_out(app, run)
+    report = (await app.runs.get(run.run_id)).report or {}
+    if given.json:
+        print(json.dumps(report, ensure_ascii=False, indent=2))
+    elif report:
+        print("\n".join(comparison_lines(report)))
+    return code
+
+
+def comparison_lines(report: Mapping[str, Any]) -> Iterator[str]:
+    """The report of a comparison as text."""
+    averages = [report[when]["average_sentiment"] for when in ("before", "after")]
+    yield f"{report['analyzer']} {report['analyzer_version']}"
+    yield f"{report['changed']} of {report['compared']} mentions would change"
+    yield "average sentiment {:+.4f} -> {:+.4f}".format(*averages)
+    for before, row in report["labels"].items():
+        counts = [f"{count} {after}" for after, count in row.items() if count]
+        if counts:
+            yield f"  {before} -> {', '.join(counts)}"
+    left_out = [f"{count} {reason}" for reason, count in report["not_compared"].items() if count]
+    if left_out:
+        yield f"not compared: {', '.join(left_out)}"
+    for sample in report["samples"]:
+        yield f"  {sample['before']['label']} -> {sample['after']['label']}  {sample['headline']}"

@@ -32,6 +32,7 @@ BACKFILL = "backfill_tools"
 REANALYZE = "reanalyze_tool"
 MERGE = "merge_tool"
 DELETE = "delete_article"
+COMPARE = "compare_analyzers"
 PRIORITIZE = "apply_source_priority"
 
 TIME_PER_MESSAGE = timedelta(minutes=2)
@@ -49,7 +50,8 @@ class PageResult:
     """`checkpoint` is where the next page begins; None after the last page.
 
     `failed` has the reason by article: such an article stays as it was. `changed_tools` are the tools whose figures
-    have changed: their cache entries are deleted after the run's last page.
+    have changed: their cache entries are deleted after the run's last page. `report` is what the run has found up to
+    this page; it replaces the report of the page before.
     """
 
     checkpoint: Mapping[str, Any] | None
@@ -57,6 +59,7 @@ class PageResult:
     counts: Mapping[str, int] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
     changed_tools: tuple[str, ...] = ()
+    report: Mapping[str, Any] | None = None
 
 
 def page_after(run: JobRun) -> str | None:
@@ -156,6 +159,8 @@ class Workflows:
                 raise
             now = self.clock()
             known[-1] = _finished(page, result, self._milliseconds(began), now)
+            if result.report is not None:
+                run = run.changed(now, report=dict(result.report))
             if result.checkpoint is None:
                 return await self._end(run, known, now)
             is_over = now >= until

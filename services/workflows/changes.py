@@ -17,9 +17,10 @@ from models.tool import Tool
 from services.articles.reading import Articles
 from services.feeds.registry import FeedRegistry
 from services.figures.entries import Generations
+from services.mentions.analyzers.choice import Analyzers
 from services.mentions.handler import AnalysisFailed
 from services.mentions.writing import MentionWriter
-from services.runs.driver import BACKFILL, DELETE, MERGE, PRIORITIZE, REANALYZE, PageResult, Workflows
+from services.runs.driver import BACKFILL, COMPARE, DELETE, MERGE, PRIORITIZE, REANALYZE, PageResult, Workflows
 from services.tools.catalog import Catalog
 from services.tools.form import ToolFields
 from services.workflows.merging import mergeable
@@ -44,6 +45,7 @@ class ToolChanges:
     catalog: Catalog
     workflows: Workflows
     writer: MentionWriter
+    analyzers: Analyzers
 
     async def add(self, new: ToolFields) -> tuple[Tool, JobRun]:
         """The new tool, and the run that searches the last 30 days for it. Raises Conflict."""
@@ -72,6 +74,12 @@ class ToolChanges:
     async def reanalyze(self, text: str) -> JobRun:
         """Raises NotFound."""
         return await self.workflows.accept(REANALYZE, (await self.catalog.get(text)).tool_id)
+
+    async def compare(self, text: str, analyzer: str) -> JobRun:
+        """A run that judges the tool's mentions with this analyzer and changes nothing. Raises NotFound, and
+        InvalidInput for an analyzer that the app does not have."""
+        tool, version = await self.catalog.get(text), self.analyzers.get(analyzer).version
+        return await self.workflows.accept(COMPARE, tool.tool_id, analyzer=analyzer, analyzer_version=version)
 
     def is_reanalysis_offered(self, tool: Tool) -> bool:
         """Whether another analyzer or version than the present one scored some of the tool's mentions."""

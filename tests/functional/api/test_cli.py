@@ -196,6 +196,13 @@ async def test_tools_are_listed_in_a_file_searched_for_tried_and_merged(cli: Cli
     assert {tool["primary_name"] for tool in tools} == set(names)
     assert [tool["tool_id"] for tool in tools if "QV" in tool["aliases"]] == [tool_id]
     await cli.run("tools", "reanalyze", "qv")
+    compared = json.loads(await cli.run("tools", "compare", "qv", "--json"))
+    assert compared["changed"] == 0 < compared["compared"]
+    told = await cli.run("tools", "compare", "qv", "--analyzer", "embedded")
+    assert f"0 of {compared['compared']} mentions would change" in told
+    assert "compare_analyzers SUCCEEDED: " in cli.said
+    await cli.run("tools", "compare", "qv", "--analyzer", "candidate", code=1)
+    assert "candidate needs SENTIMENT_CANDIDATE_FILE" in cli.said
     await cli.run("tools", "merge", "qv", "Nimbry")
     assert "merge_tool SUCCEEDED: " in cli.said
     await cli.run("tools", "merge", "QV", "nimbry", code=1)

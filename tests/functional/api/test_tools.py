@@ -12,9 +12,12 @@ import aiohttp
 import pytest
 
 from models.tool import is_tool_id
+from services import container
 from services.container import Container
+from services.mentions.analyzers.embedded import EmbeddedAnalyzer
+from services.mentions.analyzers.table import SHIPPED
 from tests.documents import article, reading
-from tests.functional.api.conftest import Answer, call
+from tests.functional.api.conftest import Answer, call, started
 from tests.hosting import running_host
 
 
@@ -81,6 +84,14 @@ async def test_a_tool_is_added_and_answers_to_id_name_and_alias(app: Container) 
         ("preview_aliases", {"alias": ""}, "aliases"),
         ("preview_aliases", {"alias": "A", "aliases": 7}, "aliases"),
         ("reanalyze_tool", {"deep": True}, "deep"),
+        ("reanalyze_tool", {"apply": "no"}, "apply"),
+        ("reanalyze_tool", {"apply": None}, "apply"),
+        ("reanalyze_tool", {"analyzer": "embedded"}, "analyzer"),
+        ("reanalyze_tool", {"apply": True, "analyzer": "embedded"}, "analyzer"),
+        ("reanalyze_tool", {"apply": False, "analyzer": 7}, "analyzer"),
+        ("reanalyze_tool", {"apply": False, "analyzer": "vader"}, "analyzer"),
+        ("reanalyze_tool", {"apply": False, "analyzer": "azure-language"}, "analyzer"),
+        ("reanalyze_tool", {"apply": False, "analyzer": "candidate"}, "analyzer"),
     ],
 )
 async def test_an_invalid_tool_is_refused_with_the_name_of_the_field(
@@ -161,6 +172,39 @@ async def test_reanalysis_is_a_run_whose_progress_is_read(app: Container) -> Non
     done = await carried_out(app, answer)
     assert (done["status"], done["progress"]) == ("SUCCEEDED", 1)
     assert (await call("reanalyze_tool", tool="nobody")).status == 404
+
+
+async def test_a_comparison_is_a_run_that_reports_and_changes_nothing(app: Container) -> None:
+    tool = await add("Quorvia")
+    one = await store(app, 1, "Quorvia is great")
+    await app.analysis.handle([one])
+    before = await app.store.read("mentions", tool["tool_id"], one)
+    for body in ({"apply": False}, {"apply": False, "analyzer": "embedded"}):
+        answer = await call("reanalyze_tool", body=body, tool="Quorvia")
+        assert (answer.status, list(answer.json)) == (202, ["run_id"])
+        run = await carried_out(app, answer)
+        assert (run["workflow_name"], run["status"]) == ("compare_analyzers", "SUCCEEDED")
+        version = EmbeddedAnalyzer().version
+        assert run["parameters"] == {"analyzer": "embedded", "analyzer_version": version}
+        assert run["metrics"] == {"compared": 1, "changed": 0, "not_compared": 0, "failed": 0}
+        assert (run["report"]["analyzer_version"], run["report"]["compared"]) == (version, 1)
+    assert await app.store.read("mentions", tool["tool_id"], one) == before
+    assert (await call("reanalyze_tool", body={"apply": False}, tool="nobody")).status == 404
+
+
+async def test_a_candidate_is_a_table_in_a_file(environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    candidate = tmp_path / "candidate.tsv"
+    environment.setenv("SENTIMENT_CANDIDATE_FILE", str(candidate))
+    app = await started()
+    await add("Quorvia")
+    body = {"apply": False, "analyzer": "candidate"}
+    answer = await call("reanalyze_tool", body=body, tool="Quorvia")
+    assert (answer.status, answer.json["field"]) == (400, "analyzer")
+    assert "cannot be read" in answer.json["detail"]
+    candidate.write_bytes(SHIPPED.read_bytes())
+    run = await carried_out(app, await call("reanalyze_tool", body=body, tool="Quorvia"))
+    assert (run["status"], run["parameters"]["analyzer"]) == ("SUCCEEDED", "candidate")
+    await container.close()
 
 
 async def test_a_tools_articles_come_newest_first_without_those_that_were_deleted(app: Container) -> None:

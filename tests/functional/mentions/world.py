@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -18,18 +18,20 @@ from models.values import hour_key
 from services.articles.reading import Articles
 from services.figures.entries import Generations
 from services.figures.recount import Recount
-from services.mentions.analyzers.port import Judgement, NotJudged, Passage, PassageJudgement
+from services.mentions.analyzers.choice import Analyzers
+from services.mentions.analyzers.port import Analyzer, Judgement, NotJudged, Passage, PassageJudgement
 from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.handler import AnalysisFailed, AnalysisHandler, source_ids_of
 from services.mentions.writing import MentionWriter
 from services.ports import Query, Store, Where
-from services.runs.driver import BACKFILL, DELETE, MERGE, REANALYZE, Workflows
+from services.runs.driver import BACKFILL, COMPARE, DELETE, MERGE, REANALYZE, Workflows
 from services.runs.engine import RunEngine
 from services.store.containers import ARTICLES, MENTIONS, RUNS
 from services.tools.catalog import Catalog, Watchlist
 from services.tools.form import new_tool
 from services.workflows.backfill import Backfill
 from services.workflows.changes import Deletion, ToolChanges, delete_article
+from services.workflows.comparing import Comparing
 from services.workflows.merging import Merging
 from services.workflows.reanalysis import Reanalysis
 from tests.builders import MemoryQueues
@@ -88,6 +90,7 @@ class Worker:
 
 
 class World:
+    everything = Query(limit=1000)
     every_tool = Query((Where("entity_type", "eq", "Tool"),), limit=1000)
 
     def __init__(self, store: Store, watch: Any) -> None:
@@ -95,6 +98,7 @@ class World:
         self.store = store
         self.watch = watch
         self.analyzer = Words()
+        self.other_analyzers: dict[str, Callable[[], Analyzer]] = {}
         self.queues = MemoryQueues()
         self._ids = itertools.count(1)
         self.worker = self.new_worker()
@@ -105,6 +109,7 @@ class World:
         watchlist = Watchlist(catalog, self.watch)
         announcer = RefreshAnnouncer(store, self.queues, self.watch)
         writer = MentionWriter(store, catalog, watchlist, self.analyzer, announcer, self.watch)
+        analyzers = Analyzers("words", {"words": lambda: self.analyzer, **self.other_analyzers})
         recount, generations = Recount(store), Generations(store, self.watch)
         articles = Articles(store, self.watch)
         workflows = Workflows(
@@ -113,12 +118,13 @@ class World:
                 DELETE: Deletion(articles, writer, generations),
                 BACKFILL: Backfill(store, catalog, writer, watchlist, generations),
                 REANALYZE: Reanalysis(store, catalog, writer, recount, generations, self.watch),
+                COMPARE: Comparing(store, catalog, watchlist, analyzers),
                 MERGE: Merging(store, catalog, writer, announcer, recount, generations, self.watch),
             },
             self.watch,
         )
         analysis = AnalysisHandler(store, writer, self.watch)
-        changes = ToolChanges(catalog, workflows, writer)
+        changes = ToolChanges(catalog, workflows, writer, analyzers)
         return Worker(catalog, watchlist, analysis, writer, workflows, changes, recount, articles, generations)
 
     async def tool(self, name: str, *aliases: str, **fields: Any) -> Tool:

@@ -52,6 +52,7 @@ ANALYZER | embedded | one of embedded, azure-language
 AZURE_LANGUAGE_ENDPOINT | - | URL
 AZURE_LANGUAGE_KEY | - | text (secret)
 AZURE_LANGUAGE_MODEL_VERSION | latest | a model version, such as latest or 2022-11-01
+SENTIMENT_CANDIDATE_FILE | - | text
 CACHE_MEMORY_SECONDS | 2 | a number from 0 to 60
 READ_AUTH_LEVEL | function | one of function, anonymous
 MANAGEMENT_KEY | - | text (secret)

@@ -1,0 +1,96 @@
+"""What a comparison of analyzers reports."""
+
+import json
+from typing import Any
+
+import pytest
+
+from models.mention import SentimentScore
+from models.values import Sentiment
+from services.mentions.analyzers.embedded import EmbeddedAnalyzer
+from services.mentions.analyzers.port import Judgement
+from services.mentions.scoring import Unscored
+from services.workflows.comparison import (
+    LONGEST_HEADLINE,
+    MOST_SAMPLES,
+    MOST_VERSIONS,
+    OTHER_VERSIONS,
+    Comparison,
+    Rating,
+)
+from tests.documents import mention
+
+GOOD, BAD = Rating(label="positive", polarity=0.5), Rating(label="negative", polarity=-0.4)
+NEUTRAL, UNSCORED = Rating(label="neutral", polarity=0.0), Rating(label="unscored")
+ANALYZER = EmbeddedAnalyzer()
+
+
+def stored(number: int, sentiment: Sentiment | None, polarity: float | None, **fields: Any) -> SentimentScore:
+    unscored = {"score": None, "unscored_reason": "LANGUAGE"} if sentiment is None else {}
+    return mention(source_id=f"dedup:{number:032x}", sentiment=sentiment, polarity=polarity, **unscored, **fields)
+
+
+def test_a_rating_is_that_of_a_mention_or_of_a_new_score() -> None:
+    assert Rating.of_mention(stored(1, "positive", 0.5)) == GOOD == Rating.of_score(Judgement("positive", 0.9, 0.5))
+    assert Rating.of_mention(stored(1, None, None)) == UNSCORED == Rating.of_score(Unscored("LANGUAGE"))
+
+
+def test_a_comparison_counts_labels_before_and_after_and_their_averages() -> None:
+    found = Comparison().with_rating(stored(1, "positive", 0.5), GOOD).with_rating(stored(2, "positive", 0.5), BAD)
+    found = found.with_rating(stored(3, None, None), NEUTRAL).with_rating(stored(4, "negative", -0.4), UNSCORED)
+    found = found.without("EXPIRED").without("EXPIRED").without("NOT_NAMED")
+    report = found.report(ANALYZER)
+    assert (report["analyzer"], report["analyzer_version"]) == ("embedded", ANALYZER.version)
+    assert (report["compared"], report["changed"], report["share_changed"]) == (4, 3, 0.75)
+    assert report["labels"] == {
+        "positive": {"positive": 1, "negative": 1, "neutral": 0, "unscored": 0},
+        "negative": {"positive": 0, "negative": 0, "neutral": 0, "unscored": 1},
+        "neutral": {"positive": 0, "negative": 0, "neutral": 0, "unscored": 0},
+        "unscored": {"positive": 0, "negative": 0, "neutral": 1, "unscored": 0},
+    }
+    before, after = report["before"], report["after"]
+    assert (before["total_mentions"], before["unscored_mentions"], before["average_sentiment"]) == (3, 1, 0.2)
+    assert (after["total_mentions"], after["unscored_mentions"], after["average_sentiment"]) == (3, 1, 0.0333)
+    assert report["not_compared"] == {"EXPIRED": 2, "UNREADABLE": 0, "NOT_NAMED": 1, "NOT_JUDGED": 0}
+
+
+def test_a_comparison_without_mentions_has_no_share() -> None:
+    report = Comparison().report(ANALYZER)
+    assert (report["compared"], report["share_changed"], report["samples"]) == (0, None, [])
+
+
+def test_samples_are_the_mentions_that_change_most_and_no_others() -> None:
+    found = Comparison()
+    for number in range(1, 40):
+        found = found.with_rating(stored(number, "negative", -number / 100, headline=f"Number {number}"), NEUTRAL)
+        found = found.with_rating(stored(number, "neutral", 0.0), NEUTRAL)
+    headlines = [each.headline for each in found.samples]
+    assert (MOST_SAMPLES, len(headlines)) == (20, 20)
+    assert headlines == [f"Number {number}" for number in range(39, 19, -1)]
+    assert found.report(ANALYZER)["samples"][0] == {
+        "source_id": f"dedup:{39:032x}",
+        "headline": "Number 39",
+        "before": {"label": "negative", "polarity": -0.39},
+        "after": {"label": "neutral", "polarity": 0.0},
+    }
+
+
+def test_the_versions_that_scored_the_mentions_are_counted() -> None:
+    found = Comparison()
+    for number in range(MOST_VERSIONS + 3):
+        found = found.with_rating(stored(number, "positive", 0.5, analyzer="x", analyzer_version=str(number)), GOOD)
+    found = found.with_rating(stored(99, "positive", 0.5, analyzer="x", analyzer_version="0"), GOOD)
+    assert (found.scored_by["x/0"], found.scored_by[OTHER_VERSIONS], len(found.scored_by)) == (2, 3, MOST_VERSIONS + 1)
+
+
+@pytest.mark.parametrize("headline", ["y" * 5000, None])
+def test_a_comparison_stays_small_and_is_read_as_it_was_stored(headline: str | None) -> None:
+    found = Comparison()
+    for number in range(60):
+        version = "v" * 100 + str(number)
+        given = stored(number, "positive", 0.5, headline=headline, analyzer_version=version)
+        found = found.with_rating(given, BAD).without("UNREADABLE")
+    written = json.dumps(found.model_dump(mode="json"))
+    assert len(written) < 20_000
+    assert Comparison.model_validate(json.loads(written)) == found
+    assert {len(each.headline) for each in found.samples} <= {LONGEST_HEADLINE, len("dedup:") + 32}

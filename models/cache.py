@@ -145,6 +145,8 @@ class SentimentCacheEntry(_Cached):
       positive mentions raise it and only negative ones lower it; a neutral mention has exactly 0. So it is never
       negative without negative mentions, and never positive without positive ones. 0 means that the mentions balance
       out or are neutral, or that there are none: then `total_mentions` is 0.
+    * `analyzers`: the analyzers that judged the mentions, scored or unscored, each with its version, by name. Empty
+      without mentions, and in entries that an earlier version stored.
     * `coverage`: the share of the window in which feeds were fetched, 0 to 1, four decimals. A clock hour counts as a
       whole if at least one fetch succeeded in it; the time before the tool was created counts as not covered. With a
       low coverage, few mentions may mean that few articles were fetched. Null in entries that an old version stored.
@@ -166,6 +168,7 @@ class SentimentCacheEntry(_Cached):
     negative_count: Count
     neutral_count: Count
     unscored_mentions: Count = 0
+    analyzers: tuple[Text, ...] = ()
     positive_percentage: Percentage
     negative_percentage: Percentage
     neutral_percentage: Percentage

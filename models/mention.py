@@ -22,6 +22,11 @@ class Match(Value):
     where: MatchPart
 
 
+def scored_by(analyzer: str, version: str) -> str:
+    """The one name for an analyzer and its version, such as `embedded/3:ab12`."""
+    return f"{analyzer}/{version}"
+
+
 class SentimentScore(ScoredDocument):
     """One mention. `published_at` is fixed at the first analysis, and decides the windows that count the mention.
 
@@ -56,6 +61,10 @@ class SentimentScore(ScoredDocument):
     @property
     def id(self) -> str:
         return self.source_id
+
+    @property
+    def scored_by(self) -> str:
+        return scored_by(self.analyzer, self.analyzer_version)
 
     @property
     def counts(self) -> bool:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from models.errors import InvalidInput, Unavailable, WrongSettings
+from models.mention import scored_by
 from models.version import VERSION
 from services import deadline, logs, telemetry
 from services.articles.announcing import Announcements
@@ -231,14 +232,16 @@ async def build(
         feeds = FeedRegistry(store, clock)
         catalog = Catalog(store, clock, _new_uuid)
         announcer = RefreshAnnouncer(store, queues, clock)
+        analyzers = _analyzers(settings, credential)
+        resources.push_async_callback(analyzers.close)
         figures = Figures.build(
-            *(store, catalog, announcer, clock, _new_id, settings.cache_memory_seconds), last_write=adapter.last_write
+            *(store, catalog, announcer, clock, _new_id, settings.cache_memory_seconds),
+            lambda: scored_by(analyzers.present.name, analyzers.present.version),
+            last_write=adapter.last_write,
         )
         resources.push_async_callback(figures.close)
         traffic = _flushed(figures.counters.writer, StoreTraffic(store, clock, _request_counters(adapter)))
         watchlist = Watchlist(catalog, clock)
-        analyzers = _analyzers(settings, credential)
-        resources.push_async_callback(analyzers.close)
         writer = MentionWriter(store, catalog, watchlist, analyzers.present, announcer, clock)
         delays = _flushed(figures.counters.writer, Delays(clock, figures.counters.writer.soon))
         analysis = AnalysisHandler(store, writer, clock, delays.analyzed)

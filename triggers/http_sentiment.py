@@ -8,7 +8,7 @@ from models.cache import Period, period_named
 from services.articles.reading import LAYERS
 from services.container import Container
 from services.figures.details import DEFAULT_DAYS, MOST_DAYS
-from services.figures.reader import Served, shown_entry
+from services.figures.reader import Served, is_reanalysis_offered, shown_entry
 from services.topology import REFRESH_TOOLS
 from triggers.bindings import endpoint
 from triggers.http_codec import (
@@ -47,7 +47,7 @@ async def list_latest_sentiment(services: Container, req: func.HttpRequest) -> f
     rows = await services.figures.reader.read_all(page.items, period)
     now = services.clock()
     aggregates = [row.aggregate for row in rows.items]
-    shown_rows = [shown_entry(each.entry, each.name, each.completeness, now) for each in aggregates]
+    shown_rows = [shown_entry(each.entry, each.name, each.analyzer, each.completeness, now) for each in aggregates]
     return list_response(shown_rows, page.next, (*page.unreadable, *rows.unreadable))
 
 
@@ -59,7 +59,10 @@ async def get_tool_history(services: Container, req: func.HttpRequest) -> func.H
     completeness = await services.figures.completeness.of_all()
     history = services.figures.history
     points = await (history.canonical if layer == "canonical" else history.raw)(tool.tool_id, days)
-    return list_response([point.shown() for point in points.items], None, points.unreadable, **completeness.shown())
+    analyzers = {name for point in points.items for name in point.analyzers}
+    offered = is_reanalysis_offered(analyzers, services.figures.analyzer())
+    facts = {"reanalysis_offered": offered, **completeness.shown()}
+    return list_response([point.shown() for point in points.items], None, points.unreadable, **facts)
 
 
 @endpoint(sentiment_http, "DELETE", "tools/{tool}/cache")

@@ -19,7 +19,7 @@ from typing import Protocol
 from benchmarks.scale.counting import CountingStore, Operation
 from models.cache import METADATA_PARTITION
 from models.operations import IngestionTotals
-from models.timeline import by_day
+from models.timeline import TimelineHours, by_day
 from models.tool import Tool
 from models.values import hour_key
 from services import logs
@@ -109,7 +109,10 @@ class Bench:
         self.writer = MentionWriter(
             self.store, self.catalog, self.watchlist, EmbeddedAnalyzer(), self.announcer, self.clock
         )
-        self.figures = Figures.build(self.store, self.catalog, self.announcer, self.clock, lambda: next(self.ids), 2.0)
+        self.figures = Figures.build(
+            *(self.store, self.catalog, self.announcer, self.clock, lambda: next(self.ids), 2.0),
+            lambda: self.writer.scored_by,
+        )
         self.steps: dict[str, Step] = {}
         self._uuids = itertools.count(1)
         self._titles = itertools.count(1)
@@ -326,7 +329,12 @@ async def _with_dirty_hour(bench: Bench, tool_id: str, hours: int, mentions: int
     """Stores a timeline with mentions in each of so many hours, and the mentions of the last hour, which is dirty."""
     now = bench.clock.now
     table = {hour_key(now - timedelta(hours=back)): [12, 8, 9, 3_141_592] for back in range(hours)}
-    await bench.store.upsert(CATALOG.name, timeline_document(tool_id, None, by_day(table), None, now))
+    timeline = TimelineHours(by_day(table))
+    for hour, numbers in table.items():
+        timeline.put(hour, numbers, [bench.writer.scored_by])
+    first = min(table)
+    days, analyzers = timeline.stored(first), timeline.stored_analyzers(first)
+    await bench.store.upsert(CATALOG.name, timeline_document(tool_id, None, days, analyzers, None, now))
     said = [
         mention(
             tool_id=tool_id,

@@ -10,15 +10,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Literal, Self, cast
 
 from models.cache import PERIODS, Period
+from models.mention import scored_by
 from models.timeline import (
     MILLIONTHS,
+    MINUTES,
     ZEROS,
     DirtyHourDocument,
     HourDocument,
+    HoursOfAnalyzers,
     HourTable,
+    JudgedDocument,
+    MinutesOfAnalyzers,
     Numbers,
     Table,
     Tally,
@@ -55,7 +61,8 @@ def recounts_of(timeline: TimelineDocument | None) -> int:
 
 def hours_of(timeline: TimelineDocument | None) -> TimelineHours:
     """Raises ValueError if the document is not a timeline."""
-    return TimelineHours(_table(timeline, Timeline, "hours"))
+    hours = _table(timeline, Timeline, "hours")
+    return TimelineHours(hours, (timeline or {}).get("analyzers") or {})
 
 
 def minutes_of(hour: HourDocument | None) -> Table:
@@ -72,22 +79,33 @@ def _table(document: Mapping[str, Any] | None, model: type[Timeline | HourTable]
     return table
 
 
-def hour_document(tool_id: str, hour: str, minutes: Table, now: datetime) -> HourDocument:
+def analyzers_of(hour: HourDocument | None) -> MinutesOfAnalyzers:
+    return (hour or {}).get("analyzers") or {}
+
+
+def hour_document(
+    tool_id: str, hour: str, minutes: Table, analyzers: MinutesOfAnalyzers, now: datetime
+) -> HourDocument:
     table = HourTable(tool_id=tool_id, hour=hour, created_at=now, updated_at=now)
-    return cast("HourDocument", {**table.to_document(), "minutes": minutes})
+    return cast("HourDocument", {**table.to_document(), "minutes": minutes, "analyzers": analyzers})
 
 
 def timeline_document(
-    tool_id: str, before: TimelineDocument | None, days: Mapping[str, str], latest: Document | None, now: datetime
+    tool_id: str,
+    before: TimelineDocument | None,
+    days: Mapping[str, str],
+    analyzers: HoursOfAnalyzers,
+    latest: Document | None,
+    now: datetime,
 ) -> TimelineDocument:
     """The timeline after one more recount. `latest` is the counted mention that was published last."""
     first: dict[str, Any] = {"tool_id": tool_id, "entity_type": "DataProduct", "created_at": now}
-    changes: dict[str, Any] = {"hours": {}, "updated_at": now, "last_ingestion_at": now}
+    changes: dict[str, Any] = {"hours": {}, "analyzers": {}, "updated_at": now, "last_ingestion_at": now}
     changes["ingestion_count"] = recounts_of(before) + 1
     if latest is not None and latest.get("source"):
         changes["last_ingestion_source"] = latest["source"]
     timeline = Timeline.from_document({**(before or first), **changes})
-    return cast("TimelineDocument", {**timeline.to_document(), "hours": dict(days)})
+    return cast("TimelineDocument", {**timeline.to_document(), "hours": dict(days), "analyzers": analyzers})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +129,17 @@ def _edges(last: str) -> Edges:
     return Edges(last, {period: hour_key(hour_start(last) - span) for period, span in PERIODS.items()})
 
 
+_NEVER = [MINUTES, -1]
+"""The first and the last minute of an analyzer that judged no mention of an hour."""
+
+
 @dataclass(slots=True)
 class Windows:
     """The sums of a tool's four windows, for as long as these windows end within the clock hour `edges.last`.
 
     Whole hours are summed once, from the timeline; for the hours in which a window begins or ends, the minutes are
     kept. So one small document gives the counts of the windows at any minute of that hour, however many mentions there
-    are. That document is a WindowTables; `whole_hours` are its `hours`.
+    are. That document is a WindowTables; `whole_hours` are its `hours`. `analyzers` has by name a JudgedDocument.
     """
 
     edges: Edges
@@ -125,6 +147,7 @@ class Windows:
     recounts: int
     whole_hours: dict[Period, Numbers]
     minutes: dict[str, Table]
+    analyzers: dict[str, JudgedDocument] = field(default_factory=dict)
 
     @classmethod
     def summed(
@@ -132,18 +155,24 @@ class Windows:
         edges: Edges,
         hours: TimelineHours,
         minutes: Mapping[str, Table],
+        analyzers: Mapping[str, MinutesOfAnalyzers],
         made_at: datetime | None,
         recounts: int,
     ) -> Self:
-        """Sums the windows of the hours of the timeline and the minutes of the edges."""
+        """Sums the windows of the hours of the timeline, and the minutes and `analyzers` of the edges."""
         whole_hours: dict[Period, Numbers] = {}
+        judging: dict[Period, set[str]] = {}
+        names: set[str] = set()
         sums, until = Tally(), edges.last
         # Each window contains the shorter ones, so that every hour is added once.
         for period, first in edges.first.items():
             between = hours.total(first, until)
             sums = total([sums, between, hours.numbers(until)] if until != edges.last else [sums, between])
-            whole_hours[period], until = numbers_of(sums), first
-        return cls(edges, made_at, recounts, whole_hours, {hour: table for hour, table in minutes.items() if table})
+            of_hour = hours.analyzers_of_hour(until) if until != edges.last else ()
+            names = {*names, *of_hour, *hours.analyzers(first, until)}
+            whole_hours[period], judging[period], until = numbers_of(sums), names, first
+        tables = {hour: table for hour, table in minutes.items() if table}
+        return cls(edges, made_at, recounts, whole_hours, tables, _judged(judging, analyzers))
 
     @classmethod
     def stored(cls, document: WindowsDocument | None, edges: Edges) -> Self | None:
@@ -158,6 +187,10 @@ class Windows:
                 document["recounts"],
                 {period: document["hours"][period] for period in PERIODS},
                 {hour: dict(table) for hour, table in document["minutes"].items()},
+                {
+                    name: {"hours": list(judged["hours"]), "minutes": dict(judged["minutes"])}
+                    for name, judged in document["analyzers"].items()
+                },
             )
         except (AttributeError, KeyError, ValueError, TypeError):
             return None
@@ -176,6 +209,24 @@ class Windows:
             )
             for period, first in self.edges.first.items()
         }
+
+    def analyzers_at(self, end: datetime) -> dict[Period, tuple[str, ...]]:
+        """The analyzers that judged mentions of the windows that end at `end`, by name."""
+        minute, last = end.minute, self.edges.last
+        return {
+            period: tuple(
+                name
+                for name, judged in self.analyzers.items()
+                if period in judged["hours"]
+                or judged["minutes"].get(first, _NEVER)[1] >= minute
+                or judged["minutes"].get(last, _NEVER)[0] < minute
+            )
+            for period, first in self.edges.first.items()
+        }
+
+    def analyzers_of_edge(self, hour: str) -> MinutesOfAnalyzers:
+        """The analyzers of an hour in which a window begins or ends, with their first and last minutes."""
+        return {name: judged["minutes"][hour] for name, judged in self.analyzers.items() if hour in judged["minutes"]}
 
     def oldest_of_hour(self, end: datetime) -> int | None:
         """The first counted minute of the HOUR_1 that ends at `end`, in Unix seconds; None without mentions."""
@@ -197,18 +248,32 @@ class Windows:
             made_at=self.made_at,
             recounts=self.recounts,
         )
-        numbers = {"hours": self.whole_hours, "minutes": self.minutes}
+        numbers = {"hours": self.whole_hours, "minutes": self.minutes, "analyzers": self.analyzers}
         return cast("WindowsDocument", {**tables.to_document(), **numbers})
+
+
+def _judged(
+    whole_hours: Mapping[Period, set[str]], of_edges: Mapping[str, MinutesOfAnalyzers]
+) -> dict[str, JudgedDocument]:
+    names = {*chain.from_iterable(whole_hours.values()), *chain.from_iterable(of_edges.values())}
+    return {
+        name: {
+            "hours": [period for period, judging in whole_hours.items() if name in judging],
+            "minutes": {hour: minutes[name] for hour, minutes in sorted(of_edges.items()) if name in minutes},
+        }
+        for name in sorted(names)
+    }
 
 
 @dataclass(slots=True)
 class MentionCount:
-    """The numbers of the mentions that were added, by hour and minute.
+    """The numbers of the mentions that were added, by hour and minute, and their analyzers by hour.
 
     `tombstones` are the removed mentions, by hour; `latest` is the counted mention that was published last.
     """
 
     minutes: dict[str, Table] = field(default_factory=dict)
+    analyzers: dict[str, MinutesOfAnalyzers] = field(default_factory=dict)
     tombstones: dict[str, list[Document]] = field(default_factory=dict)
     latest: Document | None = None
 
@@ -227,6 +292,11 @@ class MentionCount:
                 sentiment = mention["sentiment"]
                 numbers[_COLUMN[sentiment]] += 1
                 numbers[3] += round(agreeing_polarity(sentiment, mention["polarity"]) * MILLIONTHS)
+            minute = int(at[14:16])
+            first_last = self.analyzers.setdefault(hour, {}).setdefault(
+                scored_by(mention["analyzer"], mention["analyzer_version"]), [minute, minute]
+            )
+            first_last[:] = min(first_last[0], minute), max(first_last[1], minute)
         except (KeyError, TypeError) as error:
             raise ValueError(f"mention {mention.get('id')!r} cannot be counted: {error}") from error
         if self.latest is None or at >= self.latest["published_at"]:
@@ -267,7 +337,8 @@ class ToolCounts:
             self.hours = sorted({*self.hours, *self.all_tables, *self.count.minutes, *edges.hours})
         self.timeline_hours = hours_of(self.timeline if self.all_tables is None else None)
         for hour in self.hours:
-            self.timeline_hours.put(hour, total(self.count.minutes.get(hour, {}).values()))
+            numbers = total(self.count.minutes.get(hour, {}).values())
+            self.timeline_hours.put(hour, numbers, self.count.analyzers.get(hour, ()))
         if Windows.stored(self.stored_windows, edges) is None:
             with_mentions = [hour for hour in edges.hours if any(self.timeline_hours.numbers(hour))]
             self.edge_tables = dict.fromkeys(hour for hour in with_mentions if hour not in self.hours)
@@ -276,15 +347,18 @@ class ToolCounts:
         """The windows after this recount. Raises ValueError if an hour table or the tool cannot be read."""
         stored = Windows.stored(self.stored_windows, edges)
         minutes: dict[str, Table] = dict(stored.minutes) if stored is not None else {}
+        analyzers: dict[str, MinutesOfAnalyzers] = {}
         for hour in edges.hours:
             if hour in self.hours:
-                minutes[hour] = self.count.minutes.get(hour, {})
+                minutes[hour], analyzers[hour] = self.count.minutes.get(hour, {}), self.count.analyzers.get(hour, {})
             elif hour in self.edge_tables:
-                minutes[hour] = minutes_of(self.edge_tables[hour])
+                minutes[hour], analyzers[hour] = minutes_of(table := self.edge_tables[hour]), analyzers_of(table)
+            elif stored is not None:
+                analyzers[hour] = stored.analyzers_of_edge(hour)
         recounts = recounts_of(self.timeline) + self.is_recount
         tool = self.tool
         made_at = None if tool is None or tool.get("status") == "MERGED" else parse_time(tool.get("created_at"))
-        return Windows.summed(edges, self.timeline_hours, minutes, made_at, recounts)
+        return Windows.summed(edges, self.timeline_hours, minutes, analyzers, made_at, recounts)
 
     def write(self, windows: Windows, now: datetime) -> CountsWrite | None:
         """None for a tool that is gone and has no dirty hours: its counts are not stored any more."""
@@ -295,8 +369,9 @@ class ToolCounts:
         return CountsWrite(self, windows.to_document(self.tool_id, now), etag, operations)
 
     def _operations(self, now: datetime) -> list[Operation]:
-        days = self.timeline_hours.stored(hour_key(now - KEPT))
-        timeline = timeline_document(self.tool_id, self.timeline, days, self.count.latest, now)
+        oldest = hour_key(now - KEPT)
+        days, judged = self.timeline_hours.stored(oldest), self.timeline_hours.stored_analyzers(oldest)
+        timeline = timeline_document(self.tool_id, self.timeline, days, judged, self.count.latest, now)
         operations: list[Operation] = [Upsert(timeline)]
         dirty = {each["hour"] for each in self.dirty_hours}
         deletions = {
@@ -305,10 +380,12 @@ class ToolCounts:
             if each["hour"] not in self.count.tombstones
         }
         for hour in self.hours:
-            minutes = self.count.minutes.get(hour, {})
-            if hour not in dirty and self.all_tables is not None and minutes_of(self.all_tables.get(hour)) == minutes:
-                continue
-            operations.append(Upsert(hour_document(self.tool_id, hour, minutes, now)))
+            minutes, analyzers = self.count.minutes.get(hour, {}), self.count.analyzers.get(hour, {})
+            if hour not in dirty and self.all_tables is not None:
+                stored = self.all_tables.get(hour)
+                if (minutes_of(stored), analyzers_of(stored)) == (minutes, analyzers):
+                    continue
+            operations.append(Upsert(hour_document(self.tool_id, hour, minutes, analyzers, now)))
             if hour in deletions:
                 operations.append(deletions.pop(hour))
         return [*operations, *deletions.values()]

@@ -91,11 +91,12 @@ class Point:
 
     day: Day
     tally: Tally
+    analyzers: tuple[str, ...] = ()
     source: str | None = None
 
     def shown(self) -> dict[str, Any]:
         source = {} if self.source is None else {"source": self.source}
-        return {"day": self.day, **source, **self.tally.figures()}
+        return {"day": self.day, **source, **self.tally.figures(), "analyzers": list(self.analyzers)}
 
 
 class History:
@@ -125,6 +126,7 @@ class History:
         where = (Where("removed_at", "missing"), Where("published_at", "ge", format_time(since)))
         unreadable: list[str] = []
         tallies: dict[tuple[str, str], Tally] = {}
+        analyzers: dict[tuple[str, str], set[str]] = {}
         query = Query(where, partition=tool_id, order="by_published", limit=_PAGE)
         async for page in pages(self._store, MENTIONS.name, query):
             mentions = listed(page, SentimentScore.from_document, "source_id")
@@ -137,7 +139,11 @@ class History:
                 for source in (*sources_of(mention, article), *further.get(mention.source_id, ())):
                     key = (mention.published_at.date().isoformat(), source)
                     tallies[key] = tallies.get(key, Tally()).plus(of_mention)
-        points = [Point(day, tally, source) for (day, source), tally in sorted(tallies.items())]
+                    analyzers.setdefault(key, set()).add(mention.scored_by)
+        points = [
+            Point(day, tally, tuple(sorted(analyzers[day, source])), source)
+            for (day, source), tally in sorted(tallies.items())
+        ]
         return Listed(points, unreadable=tuple(unreadable))
 
 
@@ -167,4 +173,5 @@ def days_until(today: date, days: int) -> list[date]:
 
 def daily(hours: TimelineHours, days: Sequence[date]) -> list[Point]:
     """The sum of the hours of each day."""
-    return [Point(day.isoformat(), hours.of_day(f"{day:%Y%m%d}")) for day in days]
+    keys = {day: f"{day:%Y%m%d}" for day in days}
+    return [Point(day.isoformat(), hours.of_day(key), hours.analyzers_of_day(key)) for day, key in keys.items()]

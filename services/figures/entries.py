@@ -259,8 +259,9 @@ def entries_of(
     tool_id: str, made_at: datetime, generation: int, windows: Windows, shares: Shares, now: datetime
 ) -> ToolEntries:
     entries: ToolEntries = {}
-    updated_ts = unix_seconds(now)
-    for period, tally in windows.tallies(window_end(now)).items():
+    updated_ts, window_ends = unix_seconds(now), window_end(now)
+    analyzers = windows.analyzers_at(window_ends)
+    for period, tally in windows.tallies(window_ends).items():
         positive, negative, neutral = percentages(tally.positive, tally.negative, tally.neutral)
         start, end = shares.seconds[period]
         entries[period] = SentimentCacheEntry(
@@ -269,6 +270,7 @@ def entries_of(
             tool_id=tool_id,
             period=period,
             **tally.figures(),
+            analyzers=analyzers[period],
             positive_percentage=positive,
             negative_percentage=negative,
             neutral_percentage=neutral,
@@ -278,6 +280,6 @@ def entries_of(
             generation=generation,
             recounts=windows.recounts,
             coverage=shares.of(period, made_at),
-            oldest_mention_ts=windows.oldest_of_hour(window_end(now)) if period == "HOUR_1" else None,
+            oldest_mention_ts=windows.oldest_of_hour(window_ends) if period == "HOUR_1" else None,
         )
     return entries

@@ -21,7 +21,8 @@ from services.tools.catalog import Catalog
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Must be closed before the store, as closing flushes the counters."""
+    """Must be closed before the store, as closing flushes the counters. `analyzer` returns the present analyzer with
+    its version."""
 
     generations: Generations
     recount: Recount
@@ -32,6 +33,7 @@ class Figures:
     completeness: CompletenessReader
     evidence: Evidence
     history: History
+    analyzer: Callable[[], str]
 
     @classmethod
     def build(
@@ -42,6 +44,7 @@ class Figures:
         clock: Clock,
         new_id: Callable[[], str],
         memory_seconds: float,
+        analyzer: Callable[[], str],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         last_write: LastWrite = lambda: None,
     ) -> Figures:
@@ -54,7 +57,18 @@ class Figures:
             generations=generations,
             recount=recount,
             reader=Reader(
-                *(store, catalog, entries, generations, counters, completeness, announcer, clock, memory_seconds),
+                *(
+                    store,
+                    catalog,
+                    entries,
+                    generations,
+                    counters,
+                    completeness,
+                    announcer,
+                    clock,
+                    analyzer,
+                    memory_seconds,
+                ),
                 last_write,
             ),
             refresh=Refresh(store, catalog, recount, entries, generations, counters, announcer, clock, new_id),
@@ -63,6 +77,7 @@ class Figures:
             completeness=completeness,
             evidence=Evidence(store),
             history=History(store, recount, clock),
+            analyzer=analyzer,
         )
 
     async def close(self) -> None:

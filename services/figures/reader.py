@@ -38,10 +38,12 @@ _COMPUTED_AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """An entry as it is served: `name` is the tool's primary name, `body` the JSON, `etag` the ETag of the body."""
+    """An entry as it is served: `name` is the tool's primary name, `analyzer` the present analyzer with its version,
+    `body` the JSON, `etag` the ETag of the body."""
 
     entry: SentimentCacheEntry
     name: str
+    analyzer: str
     completeness: Completeness
     body: bytes
     etag: str
@@ -49,7 +51,9 @@ class Aggregate:
     def with_completeness(self, current: Completeness, now: datetime) -> Aggregate:
         """This aggregate, which was read before `current` was counted."""
         completeness = self.completeness.and_now(current)
-        return self if completeness == self.completeness else aggregate_of(self.entry, self.name, completeness, now)
+        if completeness == self.completeness:
+            return self
+        return aggregate_of(self.entry, self.name, self.analyzer, completeness, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +64,8 @@ class Found:
     entry: SentimentCacheEntry
     state: State
 
-    def served(self, completeness: Completeness, now: datetime) -> Served:
-        aggregate = aggregate_of(self.entry, self.tool.primary_name, completeness, now)
+    def served(self, analyzer: str, completeness: Completeness, now: datetime) -> Served:
+        aggregate = aggregate_of(self.entry, self.tool.primary_name, analyzer, completeness, now)
         return Served(aggregate, self.state, self.entry.age_seconds(now))
 
 
@@ -132,9 +136,11 @@ class Reader:
         completeness: CompletenessReader,
         announcer: RefreshAnnouncer,
         clock: Clock,
+        analyzer: Callable[[], str],
         memory_seconds: float,
         last_write: LastWrite = lambda: None,
     ) -> None:
+        self._analyzer = analyzer
         self._store = store
         self._catalog = catalog
         self._entries = entries
@@ -218,7 +224,7 @@ class Reader:
     async def _with_completeness(self, found: Sequence[Found], now: datetime) -> list[Served]:
         recounts = {each.entry.tool_id: each.entry.recounts for each in found}
         of_tools = await self._completeness.of_tools(recounts)
-        return [each.served(of_tools[each.entry.tool_id], now) for each in found]
+        return [each.served(self._analyzer(), of_tools[each.entry.tool_id], now) for each in found]
 
     def _is_current(self, served: Served) -> bool:
         """Whether this process knows no later generation than that of the entry.
@@ -275,14 +281,23 @@ def _keys(tool_id: str, period: Period) -> list[tuple[str, str]]:
     return [(tool_id, entry_id(tool_id, period)), Generations.key(tool_id)]
 
 
-def shown_entry(entry: SentimentCacheEntry, name: str, completeness: Completeness, now: datetime) -> dict[str, Any]:
+def shown_entry(
+    entry: SentimentCacheEntry, name: str, analyzer: str, completeness: Completeness, now: datetime
+) -> dict[str, Any]:
     """An entry as the API shows it. models/cache.py and completeness.py define the fields."""
     shown = {"id": entry.id, "tool": name, **entry.model_dump(mode="json"), "is_stale": entry.is_stale(now)}
-    return shown | completeness.shown()
+    return {**shown, "reanalysis_offered": is_reanalysis_offered(entry.analyzers, analyzer), **completeness.shown()}
 
 
-def aggregate_of(entry: SentimentCacheEntry, name: str, completeness: Completeness, now: datetime) -> Aggregate:
-    shown = shown_entry(entry, name, completeness, now)
+def is_reanalysis_offered(analyzers: Iterable[str], present: str) -> bool:
+    """Whether another analyzer or version than the `present` one judged some of the mentions of a figure."""
+    return any(each != present for each in analyzers)
+
+
+def aggregate_of(
+    entry: SentimentCacheEntry, name: str, analyzer: str, completeness: Completeness, now: datetime
+) -> Aggregate:
+    shown = shown_entry(entry, name, analyzer, completeness, now)
     body = json.dumps(shown, ensure_ascii=False, separators=(",", ":")).encode()
     etag = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
-    return Aggregate(entry, name, completeness, body, etag)
+    return Aggregate(entry, name, analyzer, completeness, body, etag)

@@ -119,8 +119,7 @@ class Recount:
         outdated: list[ToolCounts] = []
         for tool_id, document in zip(tool_ids, stored, strict=True):
             of_tool = dirty_hours.get(tool_id, ())
-            if document is not None and is_ahead(parse_time(document["updated_at"]), recounted.now):
-                # That clock has dropped hours as too old, and has not seen mentions that it took to be expired.
+            if document is not None and not _can_continue(document, recounted.now):
                 outdated.append(await self._all_hours(tool_id, recounted.now))
                 continue
             windows = None if of_tool else Windows.stored(document, edges_of(window_end(recounted.now)))
@@ -224,6 +223,15 @@ class Recount:
         for container, deletions in ((MENTIONS.name, tombstones), (CATALOG.name, dirty_hours)):
             if deletions:
                 await self._store.batch_many(container, deletions)
+
+
+def _can_continue(windows: WindowsDocument, now: datetime) -> bool:
+    """Whether the counts that were stored with these windows are right for all hours that are not dirty.
+
+    Not if a clock that was ahead stored them: it has dropped hours as too old, and has not seen mentions that it took
+    to be expired. Nor if an earlier version did, which noted no analyzers and counted polarities as they were stored.
+    """
+    return "analyzers" in windows and not is_ahead(parse_time(windows["updated_at"]), now)
 
 
 def _mentions(tool_ids: Sequence[str], since: datetime, until: datetime) -> Query:

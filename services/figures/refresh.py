@@ -47,7 +47,7 @@ REWRITTEN_AT = FRESH_FOR - REFRESH_SENTIMENT_CACHE.every - timedelta(minutes=1)
 has become stale."""
 
 LATE = "not in time, and announced again"
-_FIGURES = (*Tally().figures(), "coverage")
+_FIGURES = (*Tally().figures(), "analyzers", "coverage")
 _ENTRIES = Where("period", "in", tuple(PERIODS))
 _PAGE = 1000
 _TRIES = 20

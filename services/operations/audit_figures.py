@@ -17,7 +17,6 @@ from models.cache import PERIODS, CacheGeneration, SentimentCacheEntry, entry_id
 from models.errors import UnreadableDocument
 from models.timeline import (
     HourDocument,
-    Table,
     Timeline,
     TimelineDocument,
     TimelineHours,
@@ -26,11 +25,21 @@ from models.timeline import (
 )
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, parse_time
-from services.figures.counts import KEPT, MentionCount, Windows, edges_of, hours_of, minutes_of, recounts_of
+from services.figures.counts import (
+    KEPT,
+    MentionCount,
+    Windows,
+    analyzers_of,
+    edges_of,
+    hours_of,
+    minutes_of,
+    recounts_of,
+)
 from services.mentions.dirty_hours import dirty_hours_of
 from services.operations.audit_rules import (
     WINDOWS_JUDGED,
     Difference,
+    judge_analyzers,
     judge_days,
     judge_entry,
     judge_hours,
@@ -88,6 +97,8 @@ class ToolsSection:
         now = self.clock()
         first = since or hour_key(now - JUDGED)
         timeline, stored_windows = await self._counts(tool_id)
+        if stored_windows is not None and "analyzers" not in stored_windows:
+            return Part([], self._behind(tool_id), 1)  # of an earlier version: the next refresh counts the tool anew
         hours = hours_of(timeline)
         start, last = hour_start(first), now + KEPT
         end = _slice_end(hours, start, now) or last
@@ -97,9 +108,13 @@ class ToolsSection:
             count.add(mention)
             mentions.append(mention)
         tables = await self._tables(tool_id, first, hour_key(end))
+        minutes = {hour: minutes_of(table) for hour, table in tables.items()}
         in_timeline = {hour: hours.numbers(hour) for hour in _hours_between(start, end)}
         versions = (_etag(stored_windows),)
-        found = judge_hours(tool_id, count.minutes, in_timeline, tables, versions)
+        found = judge_hours(tool_id, count.minutes, in_timeline, minutes, versions)
+        in_tables = {hour: analyzers_of(table) for hour, table in tables.items()}
+        judging = {hour: hours.analyzers_of_hour(hour) for hour in in_timeline}
+        found += judge_analyzers(tool_id, count.analyzers, judging, in_tables, versions)
         found += judge_days(tool_id, {day: hours.of_day(day) for day in _days_between(start, end)}, hours, versions)
         dirty = {each["hour"] for each in await dirty_hours_of(self.store, tool_id)}
         found = [each for each in found if each.about not in dirty]
@@ -115,10 +130,10 @@ class ToolsSection:
         read = await self.store.read_many(CATALOG.name, [(tool_id, Timeline.ID), (tool_id, WindowTables.ID)])
         return cast("tuple[TimelineDocument | None, WindowsDocument | None]", tuple(read))
 
-    async def _tables(self, tool_id: str, first: str, end: str) -> dict[str, Table]:
+    async def _tables(self, tool_id: str, first: str, end: str) -> dict[str, HourDocument]:
         where = (Where("id", "ge", f"HOUR:{first}"), Where("id", "lt", f"HOUR:{end}"))
         found = await query_all(self.store, CATALOG.name, Query(where, partition=tool_id, limit=_PAGE))
-        return {str(each["hour"]): minutes_of(cast("HourDocument", each)) for each in found}
+        return {str(each["hour"]): cast("HourDocument", each) for each in found}
 
     async def _at_rest(self, found: Sequence[Difference], mentions: Sequence[Document]) -> list[Difference]:
         """The differences of hours in which no mention is in flight: it is written before its hour is marked dirty."""
@@ -149,8 +164,10 @@ class ToolsSection:
             edges = edges_of(moment)
             keys = [(tool_id, f"HOUR:{hour}") for hour in edges.hours]
             read = cast("list[HourDocument | None]", await self.store.read_many(CATALOG.name, keys))
-            minutes = {hour: minutes_of(each) for hour, each in zip(edges.hours, read, strict=True)}
-            return Windows.summed(edges, hours, minutes, made_at, recounts)
+            tables = dict(zip(edges.hours, read, strict=True))
+            minutes = {hour: minutes_of(each) for hour, each in tables.items()}
+            analyzers = {hour: analyzers_of(each) for hour, each in tables.items()}
+            return Windows.summed(edges, hours, minutes, analyzers, made_at, recounts)
 
         if windows is not None:
             moment = hour_start(windows["hour"])
@@ -160,8 +177,9 @@ class ToolsSection:
                     tool_id, Windows.stored(windows, right.edges), right, cast(Any, windows)["_etag"]
                 )
         for entry in await self._entries(tool_id, recounts, now):
-            right = await summed(entry.window.end)
-            found += judge_entry(entry, right.tallies(entry.window.end)[entry.period])
+            end = entry.window.end
+            right = await summed(end)
+            found += judge_entry(entry, right.tallies(end)[entry.period], right.analyzers_at(end)[entry.period])
         if found:
             again = await self._counts(tool_id)
             is_dirty = await dirty_hours_of(self.store, tool_id)

@@ -16,7 +16,7 @@ from models.cache import SentimentCacheEntry, percentages
 from models.errors import UnreadableDocument
 from models.feed import Feed
 from models.run import IngestionBatch
-from models.timeline import HOURS, ZEROS, Table, Tally, TimelineHours, numbers_of, total
+from models.timeline import HOURS, ZEROS, MinutesOfAnalyzers, Table, Tally, TimelineHours, numbers_of, total
 from models.values import format_time
 from services.articles.attributions import observation_id
 from services.figures.counts import Windows
@@ -179,6 +179,24 @@ def judge_hours(
     return found
 
 
+def judge_analyzers(
+    tool_id: str,
+    counted: Mapping[str, MinutesOfAnalyzers],
+    in_timeline: Mapping[str, Collection[str]],
+    tables: Mapping[str, MinutesOfAnalyzers],
+    versions: tuple[str | None, ...] = (),
+) -> list[Difference]:
+    """The analyzers in the timeline and the hour tables against those of the mentions by hour."""
+    found = []
+    for hour in sorted({*counted, *in_timeline, *tables}):
+        right, stored = counted.get(hour, {}), sorted(in_timeline.get(hour, ()))
+        if stored != sorted(right) or tables.get(hour, {}) != right:
+            names = ", ".join(sorted(right)) or "none"
+            detail = f"{hour}: judged by {names}, by {', '.join(stored) or 'none'} in the timeline"
+            found.append(Difference("hour_differs", tool_id, detail, hour, versions))
+    return found
+
+
 def judge_days(
     tool_id: str, sums: Mapping[str, Tally], hours: TimelineHours, versions: tuple[str | None, ...] = ()
 ) -> list[Difference]:
@@ -199,18 +217,19 @@ def judge_windows(tool_id: str, stored: Windows | None, right: Windows, etag: st
     else:
         names = ("whole_hours", "minutes", "recounts", "made_at")
         wrong = [name for name in names if _plain(getattr(stored, name)) != _plain(getattr(right, name))]
+        wrong += ["analyzers"] if stored.analyzers != right.analyzers else []
     if not wrong:
         return []
     return [Difference("windows_differ", tool_id, ", ".join(wrong), "", (etag,))]
 
 
-def judge_entry(entry: SentimentCacheEntry, right: Tally) -> list[Difference]:
-    """A cache entry against the counts of its window."""
+def judge_entry(entry: SentimentCacheEntry, right: Tally, analyzers: tuple[str, ...]) -> list[Difference]:
+    """A cache entry against the counts and the analyzers of its window."""
     positive, negative, neutral = percentages(right.positive, right.negative, right.neutral)
     shares = {"positive_percentage": positive, "negative_percentage": negative, "neutral_percentage": neutral}
     wrong = [
         f"{name} is {getattr(entry, name)}, not {value}"
-        for name, value in {**right.figures(), **shares}.items()
+        for name, value in {**right.figures(), **shares, "analyzers": analyzers}.items()
         if getattr(entry, name) != value
     ]
     if not wrong:

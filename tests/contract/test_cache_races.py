@@ -67,7 +67,8 @@ class Race:
         """New, changed or gone: one of four articles, two of them in the same hour."""
         source = self.chance.randrange(4)
         sentiment: Said | None = self.chance.choice(["positive", "negative", "unscored", None])
-        judgement = Judgement(self.clock.now - timedelta(minutes=40 * source), sentiment)
+        version = self.chance.choice(["1", "2"])
+        judgement = Judgement(self.clock.now - timedelta(minutes=40 * source), sentiment, version)
         for _ in range(20):
             try:
                 await self.processes[number].analyse(self.tool.tool_id, f"article-{source}", judgement)

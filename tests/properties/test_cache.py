@@ -33,10 +33,11 @@ AGES = st.builds(
 NUMBERS = st.integers(0, TOOLS - 1)
 SOURCES = st.integers(0, 5)
 SENTIMENTS = st.sampled_from(["positive", "negative", "neutral", "unscored"])
+VERSIONS = st.sampled_from(["1", "2"])
 DEATHS = st.none() | st.tuples(st.integers(1, 40), st.sampled_from(["before", "halfway", "after"]))
 STEPS = st.one_of(
-    st.tuples(st.just("say"), NUMBERS, SOURCES, SENTIMENTS, AGES, DEATHS),
-    st.tuples(st.just("say"), NUMBERS, SOURCES, SENTIMENTS, AGES, DEATHS),
+    st.tuples(st.just("say"), NUMBERS, SOURCES, SENTIMENTS, AGES, VERSIONS, DEATHS),
+    st.tuples(st.just("say"), NUMBERS, SOURCES, SENTIMENTS, AGES, VERSIONS, DEATHS),
     st.tuples(st.just("unsay"), NUMBERS, SOURCES, DEATHS),
     st.tuples(st.just("refresh"), DEATHS),
     st.tuples(st.just("refresh"), DEATHS),
@@ -92,12 +93,12 @@ class Machine:
         for work in waiting:
             await work(self.process)
 
-    async def say(self, number: int, source: int, sentiment: Any, age: timedelta) -> Work | None:
+    async def say(self, number: int, source: int, sentiment: Any, age: timedelta, version: str) -> Work | None:
         key = (self.tools[number].tool_id, f"article-{source}")
         if key[0] in self.merged:
             return None
         known = self.judgements.get(key)
-        self.judgements[key] = Judgement(known.published_at if known else self.clock.now - age, sentiment)
+        self.judgements[key] = Judgement(known.published_at if known else self.clock.now - age, sentiment, version)
         return self._settling(key)
 
     async def unsay(self, number: int, source: int) -> Work | None:

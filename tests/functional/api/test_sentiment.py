@@ -234,6 +234,7 @@ async def test_history_has_a_point_for_each_day_and_in_the_raw_layer_one_for_eac
         "neutral_count": 1,
         "unscored_mentions": 0,
         "average_sentiment": 0.375,
+        "analyzers": ["embedded/1"],
     }
     assert sum(point["total_mentions"] for point in points) == 4
     raw = (await call("get_tool_history", "days=7&layer=raw", tool=TOOL.tool_id)).json["items"]

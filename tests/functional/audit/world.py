@@ -36,7 +36,8 @@ class AuditWorld:
         self.mentions = MentionsWorld(store, clock)
         self.queues = MemoryQueues()
         self.announcer = RefreshAnnouncer(store, self.queues, clock)
-        self.figures = Figures.build(store, self.mentions.worker.catalog, self.announcer, clock, lambda: "refresh", 0.0)
+        catalog, scored_by = self.mentions.worker.catalog, lambda: self.mentions.worker.writer.scored_by
+        self.figures = Figures.build(store, catalog, self.announcer, clock, lambda: "refresh", 0.0, scored_by)
         self.analysis = AnalysisHandler(store, self.mentions.worker.writer, clock)
         self.pause: Callable[[], Any] | None = None
         self.paused = 0

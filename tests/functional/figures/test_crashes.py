@@ -42,8 +42,8 @@ async def _one_more_world(store: SqliteStore, process: Process, number: int) -> 
     await process.analyse(tool.tool_id, "article-2", Judgement(NOW - timedelta(hours=2), "positive"))
     await process.analyse(tool.tool_id, "article-3", Judgement(NOW - timedelta(hours=3), None))
     await process.analyse(tool.tool_id, "article-4", Judgement(NOW - timedelta(hours=4), "negative"))
-    await process.analyse(tool.tool_id, "article-5", Judgement(NOW - timedelta(hours=5), "positive"))
-    await process.analyse(tool.tool_id, "article-6", Judgement(NOW - timedelta(hours=4), "unscored"))
+    await process.analyse(tool.tool_id, "article-5", Judgement(NOW - timedelta(hours=5), "positive", "2"))
+    await process.analyse(tool.tool_id, "article-6", Judgement(NOW - timedelta(hours=4), "unscored", "2"))
     return tool
 
 

@@ -24,7 +24,7 @@ from tests.builders import MemoryQueues, Watch
 from tests.functional.articles.counting import CountingStore
 from tests.functional.figures.conftest import NOW
 from tests.functional.figures.meanwhile import Meanwhile
-from tests.functional.figures.world import Judgement, Process, a_tool, check_entry, stored_entry
+from tests.functional.figures.world import ANALYZER, Judgement, Process, a_tool, check_entry, stored_entry
 
 TOOL = a_tool(0, NOW - timedelta(days=40), aliases=("C#",))
 
@@ -288,7 +288,10 @@ async def test_an_aggregate_in_memory_is_not_served_if_the_generation_was_raised
     entries = Entries(store, process.cache.recount, generations, Coverage(store), watch)
     completeness = RaisedMeanwhile(store, process.cache.backlog)
     completeness.raise_ = lambda: generations.raise_(tool.tool_id)
-    reader = Reader(store, process.catalog, entries, generations, counters, completeness, process.announcer, watch, 2.0)
+    reader = Reader(
+        *(store, process.catalog, entries, generations, counters, completeness, process.announcer, watch),
+        *(lambda: ANALYZER, 2.0),
+    )
     assert (await reader.read(tool.tool_id, "DAY_7")).aggregate.entry.generation == 0
     served = await reader.read(tool.tool_id, "DAY_7")
     assert (served.state, served.aggregate.entry.generation) == ("MISS", 1)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import timedelta
 from typing import Any, cast
 
 import pytest
 
-from models.timeline import Timeline, WindowTables, by_hour
+from models.timeline import Timeline, WindowTables, by_day, by_hour
 from models.tool import Tool
 from models.values import hour_key
 from services.figures.recount import Recount
@@ -28,6 +29,7 @@ from tests.functional.figures.world import (
     a_tool,
     check_tables,
     check_unmarked_hours,
+    everything,
 )
 
 TOOL = a_tool(0, NOW - timedelta(days=40))
@@ -74,7 +76,7 @@ async def test_a_recount_that_was_overtaken_overwrites_nothing(
     then: Said | None,
     everything: bool,
 ) -> None:
-    other = Judgement(HOUR + timedelta(minutes=1), "neutral")
+    other = Judgement(HOUR + timedelta(minutes=1), "neutral", "2")
     if counted_before:
         await process.analyse(TOOL.tool_id, "other", other)
         await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
@@ -194,6 +196,33 @@ async def test_windows_that_cannot_be_read_are_summed_again(
     found = await process.cache.recount.windows_of([TOOL.tool_id], NOW)
     assert found.windows[TOOL.tool_id].tallies(NOW)["DAY_30"].total == 1
     await check_tables(store, TOOL.tool_id, NOW)
+
+
+async def test_counts_of_an_earlier_version_are_counted_anew_by_the_next_refresh(
+    store: SqliteStore, process: Process
+) -> None:
+    """It noted no analyzers, and added the polarities of neutral mentions."""
+    await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, "neutral"))
+    await process.analyse(TOOL.tool_id, "another", Judgement(HOUR - timedelta(days=3), "neutral", "0"))
+    await process.cache.refresh.refresh_tools([TOOL.tool_id])
+    for document in await everything(store, MENTIONS.name):
+        await store.upsert(MENTIONS.name, {**document, "polarity": 0.2})
+    for document in await everything(store, CATALOG.name, TOOL.tool_id):
+        if document["id"] in ("TIMELINE", "WINDOWS") or document["id"].startswith("HOUR:"):
+            older = {name: value for name, value in document.items() if name != "analyzers"}
+            for table in ("hours", "minutes"):
+                if document["id"] == "TIMELINE":
+                    older["hours"] = by_day({each: [0, 0, 1, 200_000] for each in by_hour(document["hours"])})
+                elif table in older:
+                    older[table] = json.loads(json.dumps(older[table]).replace("[0, 0, 1, 0]", "[0, 0, 1, 200000]"))
+            await store.upsert(CATALOG.name, older)
+    with pytest.raises(AssertionError):
+        await check_tables(store, TOOL.tool_id, NOW)
+    await process.cache.refresh.refresh_tools([TOOL.tool_id])
+    await check_tables(store, TOOL.tool_id, NOW)
+    entry = (await process.cache.reader.read(TOOL.tool_id, "DAY_30")).aggregate.entry
+    assert (entry.total_mentions, entry.average_sentiment) == (2, 0.0)
+    assert entry.analyzers == ("embedded/0", "embedded/1")
 
 
 async def test_a_timeline_that_was_stored_hour_by_hour_is_read_and_stored_by_day_when_it_changes(

@@ -13,10 +13,11 @@ from typing import Any, Literal, cast
 
 from models.cache import PERIODS, CacheGeneration, Period, SentimentCacheEntry, entry_id, percentages, window_end
 from models.mention import SentimentScore
-from models.timeline import HourDocument, Tally, WindowsDocument, by_hour, total
+from models.timeline import HourDocument, Tally, TimelineDocument, WindowsDocument, by_hour, total
 from models.tool import Tool
-from models.values import Sentiment, hour_key
+from models.values import Sentiment, hour_key, hour_start
 from services.figures.counts import Windows, edges_of, minutes_of
+from services.figures.counts import hours_of as timeline_hours_of
 from services.figures.figures import Figures
 from services.mentions.announcing import RefreshAnnouncer, RefreshMessage
 from services.mentions.dirty_hours import dirty_hours_of, mark_dirty
@@ -28,6 +29,10 @@ from tests.functional.articles.dying import Died
 
 POLARITY: dict[Sentiment, float] = {"positive": 0.75, "negative": -0.5, "neutral": 0.0}
 Said = Sentiment | Literal["unscored"]
+
+
+ANALYZER = "embedded/1"
+"""The present analyzer."""
 
 
 def judged(said: Said) -> dict[str, Any]:
@@ -70,6 +75,7 @@ class Judgement:
 
     published_at: datetime
     sentiment: Said | None
+    version: str = "1"
 
 
 class Process:
@@ -93,7 +99,9 @@ class Process:
         self.announcer = RefreshAnnouncer(store, self.queues, clock)
         new_id = lambda: f"{start}-{next(numbers)}"  # noqa: E731
         self.cache = Figures.build(
-            store, self.catalog, self.announcer, clock, new_id, memory_seconds, sleep, last_write=last_write
+            *(store, self.catalog, self.announcer, clock, new_id, memory_seconds, lambda: ANALYZER),
+            sleep=sleep,
+            last_write=last_write,
         )
 
     async def close(self) -> None:
@@ -107,7 +115,10 @@ class Process:
         now, moment = self.clock(), judgement.published_at
         if document is None:
             if judgement.sentiment is not None:
-                mention = a_mention(tool_id, source_id, judgement.published_at, judgement.sentiment)
+                mention = a_mention(
+                    *(tool_id, source_id, judgement.published_at, judgement.sentiment),
+                    analyzer_version=judgement.version,
+                )
                 await self.store.create(MENTIONS.name, mention.to_document())
         else:
             before = SentimentScore.from_document(document)
@@ -115,7 +126,8 @@ class Process:
             if judgement.sentiment is None:
                 after = before.changed(now, removed_at=now)
             else:
-                after = before.changed(now, **judged(judgement.sentiment), removed_at=None)
+                version = {"analyzer_version": judgement.version}
+                after = before.changed(now, **judged(judgement.sentiment), **version, removed_at=None)
             await self.store.replace(MENTIONS.name, after.to_document(), document["_etag"])
         await mark_dirty(self.store, tool_id, [moment], now)
 
@@ -180,6 +192,11 @@ def brute_force(mentions: Sequence[SentimentScore], since: datetime, until: date
     return tally
 
 
+def judging(mentions: Sequence[SentimentScore], since: datetime, until: datetime) -> tuple[str, ...]:
+    """The analyzers of the mentions that count, one mention after the other."""
+    return tuple(sorted({each.scored_by for each in mentions if each.counts and since <= each.published_at < until}))
+
+
 def figures(entry: SentimentCacheEntry) -> tuple[Any, ...]:
     return (
         (entry.total_mentions, entry.positive_count, entry.negative_count, entry.neutral_count),
@@ -202,8 +219,9 @@ async def check_entry(store: Store, entry: SentimentCacheEntry, now: datetime) -
     assert entry.last_updated_ts <= now.timestamp()
     assert end - entry.period_start_ts == PERIODS[entry.period].total_seconds()
     until = now + timedelta(seconds=end - now.timestamp())
-    tally = brute_force(await mentions_of(store, entry.tool_id), until - PERIODS[entry.period], until)
-    assert figures(entry) == expected(tally), entry.period
+    mentions, since = await mentions_of(store, entry.tool_id), until - PERIODS[entry.period]
+    assert figures(entry) == expected(brute_force(mentions, since, until)), entry.period
+    assert entry.analyzers == judging(mentions, since, until), entry.period
 
 
 def hours_of(timeline: Document | None) -> dict[str, list[int]]:
@@ -227,6 +245,12 @@ async def check_tables(store: Store, tool_id: str, now: datetime) -> None:
         table[minute] = table.get(minute, Tally()).plus(one)
     documents = {document["id"]: document for document in await everything(store, CATALOG.name, tool_id)}
     since = hour_key(now - timedelta(days=31) + timedelta(hours=1))
+    hours = timeline_hours_of(cast("TimelineDocument | None", documents.get("TIMELINE")))
+    for hour, start in ((each, hour_start(each)) for each in by_hour if each >= since):
+        assert hours.analyzers_of_hour(hour) == set(judging(mentions, start, start + timedelta(hours=1))), hour
+    for day in {hour[:8] for hour in by_hour if hour[:8] > since[:8]}:
+        start = hour_start(f"{day}00")
+        assert hours.analyzers_of_day(day) == judging(mentions, start, start + timedelta(days=1)), day
     stored = {hour: Tally(*each) for hour, each in hours_of(documents.get("TIMELINE")).items() if hour >= since}
     assert stored == {hour: tally for hour, tally in by_hour.items() if hour >= since}
     for hour in {*by_hour, *(document["hour"] for each, document in documents.items() if each.startswith("HOUR:"))}:
@@ -239,6 +263,8 @@ async def check_tables(store: Store, tool_id: str, now: datetime) -> None:
             end = window_end(now).replace(minute=ended)
             counted = {period: brute_force(mentions, end - span, end) for period, span in PERIODS.items()}
             assert windows.tallies(end) == counted, end
+            judged_by = {period: judging(mentions, end - span, end) for period, span in PERIODS.items()}
+            assert windows.analyzers_at(end) == judged_by, end
 
 
 async def check_unmarked_hours(store: Store, tool_id: str) -> None:

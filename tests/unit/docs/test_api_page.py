@@ -55,7 +55,7 @@ SERVED: dict[str, dict[str, Any]] = {
     "Feed": documents.feed().shown(),
     "Tool": documents.tool().shown(),
     "SentimentScore": documents.mention().shown(),
-    "aggregate": shown_entry(documents.cache_entry(), "Apple", Completeness(0, 0, True), documents.NOW),
+    "aggregate": shown_entry(documents.cache_entry(), "Apple", "embedded/1", Completeness(0, 0, True), documents.NOW),
     "JobRun": RUN,
     "IngestionBatch": {name: value for name, value in documents.ingestion_batch().shown().items() if name not in RUN},
     "Attempt": documents.attempt(task_name="refresh_tools").shown(),

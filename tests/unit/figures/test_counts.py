@@ -16,6 +16,7 @@ from models.timeline import (
     DirtyHourDocument,
     HourDocument,
     HourTable,
+    Judged,
     Tally,
     Timeline,
     TimelineDocument,
@@ -32,6 +33,7 @@ from services.figures.counts import (
     MentionCount,
     ToolCounts,
     Windows,
+    analyzers_of,
     edges_of,
     hour_document,
     hours_of,
@@ -48,9 +50,19 @@ TOOL: Document = {"status": "ACTIVE", "created_at": format_time(MADE)}
 ONE = [1, 0, 0, 0]
 
 
+JUDGED = {"analyzer": "embedded", "analyzer_version": "1"}
+
+
 def a_mention(moment: datetime, sentiment: str = "positive", **changes: Any) -> Document:
     at = format_time(moment)
-    return {"id": at, "published_at": at, "sentiment": sentiment, "polarity": 0.5, "source": "reuters"} | changes
+    return {
+        "id": at,
+        "published_at": at,
+        "sentiment": sentiment,
+        "polarity": 0.5,
+        "source": "reuters",
+        **JUDGED,
+    } | changes
 
 
 def counted(*mentions: Document) -> MentionCount:
@@ -66,12 +78,12 @@ def dirty(moment: datetime) -> DirtyHourDocument:
 
 
 def windows_at(now: datetime, hours: dict[str, list[int]], minutes: dict[str, dict[str, list[int]]]) -> WindowsDocument:
-    windows = Windows.summed(edges_of(now), TimelineHours(by_day(hours)), minutes, MADE, 1)
+    windows = Windows.summed(edges_of(now), TimelineHours(by_day(hours)), minutes, {}, MADE, 1)
     return {**windows.to_document("vscode", now), "_etag": "windows 1"}
 
 
 def a_timeline(hours: dict[str, list[int]]) -> TimelineDocument:
-    return timeline_document("vscode", None, by_day(hours), None, NOW)
+    return timeline_document("vscode", None, by_day(hours), {}, None, NOW)
 
 
 def test_mentions_are_counted_by_sentiment_and_minute() -> None:
@@ -109,6 +121,54 @@ def test_a_polarity_that_an_earlier_version_stored_counts_as_the_nearest_that_ag
 ) -> None:
     ((numbers,),) = (each.values() for each in counted(a_mention(NOW, sentiment, polarity=polarity)).minutes.values())
     assert numbers[3] == millionths
+
+
+def test_the_first_and_the_last_minute_of_each_analyzer_are_noted_whatever_it_judged() -> None:
+    old, gone = {"analyzer_version": "0"}, {"removed_at": format_time(NOW)}
+    unscored: dict[str, Any] = {"sentiment": None, "polarity": None, "unscored_reason": "LANGUAGE"}
+    mentions = [
+        a_mention(NOW.replace(minute=minute), **more) for minute, more in ((9, old), (3, old), (5, {}), (7, old))
+    ]
+    mentions += [a_mention(NOW.replace(minute=1), **gone, **old), a_mention(NOW.replace(minute=59), **unscored)]
+    other_hour = a_mention(NOW.replace(hour=19, minute=0), analyzer="azure-language", analyzer_version="2025")
+    assert counted(*mentions, other_hour).analyzers == {
+        "2026022120": {"embedded/0": [3, 9], "embedded/1": [5, 59]},
+        "2026022119": {"azure-language/2025": [0, 0]},
+    }
+
+
+@pytest.mark.parametrize("missing", ["analyzer", "analyzer_version"])
+def test_a_mention_without_its_analyzer_cannot_be_counted(missing: str) -> None:
+    mention = {name: value for name, value in a_mention(NOW).items() if name != missing}
+    with pytest.raises(ValueError, match="cannot be counted"):
+        MentionCount().add(mention)
+
+
+def test_windows_name_the_analyzers_of_their_whole_hours_and_of_their_minutes() -> None:
+    hours = TimelineHours(by_day({"2026022110": ONE, "2026021510": ONE, "2026022020": ONE}))
+    for hour, names in (("2026022110", ["b"]), ("2026021510", ["a"]), ("2026022020", ["d"])):
+        hours.put(hour, ONE, names)
+    analyzers = {"2026022119": {"c": [10, 30], "b": [0, 5]}, "2026022120": {"e": [12, 50]}, "2026022020": {"d": [7, 7]}}
+    windows = Windows.summed(edges_of(NOW), hours, {}, analyzers, MADE, 0)
+
+    def at(minute: int) -> list[str]:
+        return ["".join(names) for names in windows.analyzers_at(NOW.replace(minute=minute)).values()]
+
+    assert at(0) == ["bc", "bd", "abd", "abd"]
+    assert at(6) == ["c", "bd", "abd", "abd"]
+    assert at(8) == ["c", "b", "abd", "abd"]
+    assert at(12) == ["c", "b", "abd", "abd"]
+    assert at(13) == ["ce", "be", "abde", "abde"]
+    assert at(30) == ["ce", "be", "abde", "abde"]
+    assert at(31) == ["e", "be", "abde", "abde"]
+    assert windows.analyzers_of_edge("2026022119") == {"b": [0, 5], "c": [10, 30]}
+    assert windows.analyzers_of_edge("2026022121") == {}
+
+
+def test_windows_of_an_earlier_version_are_none() -> None:
+    document = _windows({}, {}).to_document("vscode", NOW)
+    del document["analyzers"]
+    assert Windows.stored(document, edges_of(NOW)) is None
 
 
 def test_tombstones_are_collected_by_hour_and_not_counted() -> None:
@@ -163,7 +223,7 @@ def test_windows_take_the_minutes_of_an_edge_from_the_count_a_table_or_the_store
     counts.apply_count(edges_of(NOW))
     assert counts.edge_tables.keys() == {"2026022119", "2026022020"}
     for hour in counts.edge_tables:
-        counts.edge_tables[hour] = hour_document("vscode", hour, {"30": ONE}, NOW)
+        counts.edge_tables[hour] = hour_document("vscode", hour, {"30": ONE}, {"embedded/1": [30, 30]}, NOW)
     windows = counts.windows(edges_of(NOW))
     assert windows.minutes == {
         "2026022020": {"30": ONE},
@@ -283,7 +343,10 @@ def test_a_rebuild_ignores_the_timeline_and_writes_the_tables_that_are_wrong_or_
     hours = {back: NOW - timedelta(hours=back) for back in range(5)}
     count = counted(*(a_mention(hours[back]) for back in (0, 1, 2)))
     one = [1, 0, 0, 500_000]
-    tables = {back: hour_document("vscode", hour_key(hours[back]), {"17": one}, NOW) for back in (0, 1, 4)}
+    tables = {
+        back: hour_document("vscode", hour_key(hours[back]), {"17": one}, {"embedded/1": [17, 17]}, NOW)
+        for back in (0, 1, 4)
+    }
     counts = ToolCounts(
         "vscode",
         [dirty(hours[1]), dirty(hours[3])],
@@ -373,12 +436,14 @@ def test_a_document_that_is_not_a_timeline_is_refused(wrong: dict[str, Any]) -> 
 
 def test_the_minutes_of_an_hour_are_read_as_they_were_stored() -> None:
     minutes = {"07": [1, 0, 0, 500_000], "59": [0, 1, 0, -3]}
-    stored = hour_document("vscode", "2026022119", minutes, NOW)
+    stored = hour_document("vscode", "2026022119", minutes, {"embedded/1": [7, 59]}, NOW)
     assert minutes_of(stored) == minutes
-    assert minutes_of(None) == {}
+    assert minutes_of(None) == analyzers_of(None) == {}
+    assert analyzers_of(stored) == {"embedded/1": [7, 59]}
     table = HourTable.from_document(stored)
     assert (table.id, table.tool_id, table.created_at) == ("HOUR:2026022119", "vscode", NOW)
     assert table.minutes == {"07": Tally(1, 0, 0, 500_000), "59": Tally(0, 1, 0, -3)}
+    assert table.analyzers == {"embedded/1": (7, 59)}
 
 
 @pytest.mark.parametrize("wrong", [{"minutes": []}, {"minutes": None}, {"entity_type": "DirtyHour"}])
@@ -390,11 +455,11 @@ def test_a_document_that_is_not_an_hour_table_is_refused(wrong: dict[str, Any]) 
 
 def test_a_recount_raises_the_count_of_the_timeline_and_names_the_latest_source() -> None:
     days = by_day({"2026022119": [1, 0, 0, 5]})
-    first = timeline_document("vscode", None, days, {"source": "reuters"}, NOW)
+    first = timeline_document("vscode", None, days, {"embedded/1": {"20260221": 1 << 19}}, {"source": "reuters"}, NOW)
     assert (first["hours"], first["ingestion_count"], first["created_at"]) == (days, 1, "2026-02-21T20:17:31Z")
     assert first["last_ingestion_source"] == "reuters"
     later = NOW + timedelta(minutes=15)
-    second = timeline_document("vscode", first, {}, None, later)
+    second = timeline_document("vscode", first, {}, {}, None, later)
     assert (second["hours"], second["ingestion_count"], second["created_at"]) == ({}, 2, first["created_at"])
     assert (second["last_ingestion_source"], second["last_ingestion_at"]) == ("reuters", "2026-02-21T20:32:31Z")
     assert second["updated_at"] == second["last_ingestion_at"]
@@ -406,12 +471,12 @@ def test_a_recount_raises_the_count_of_the_timeline_and_names_the_latest_source(
 
 def test_a_timeline_keeps_the_fields_of_a_later_version() -> None:
     before = cast("TimelineDocument", documents.timeline().to_document() | {"schema_version": "2", "later": 7})
-    after = timeline_document("vscode", before, {}, {"source": None}, NOW)
+    after = timeline_document("vscode", before, {}, {}, {"source": None}, NOW)
     assert cast("dict[str, Any]", after)["later"] == 7
 
 
 def _windows(hours: dict[str, list[int]], minutes: dict[str, dict[str, list[int]]]) -> Windows:
-    return Windows.summed(edges_of(NOW), TimelineHours(by_day(hours)), minutes, MADE, 0)
+    return Windows.summed(edges_of(NOW), TimelineHours(by_day(hours)), minutes, {}, MADE, 0)
 
 
 def _counted(windows: Windows, now: datetime) -> dict[str, int]:
@@ -511,6 +576,7 @@ def test_stored_windows_are_read_back_within_their_hour_and_not_in_another() -> 
         edges_of(NOW),
         TimelineHours(by_day({"2026022110": ONE})),
         {"2026022119": {"30": ONE}, "2026022120": {}},
+        {"2026022119": {"embedded/1": [30, 30]}},
         MADE,
         7,
     )
@@ -521,19 +587,29 @@ def test_stored_windows_are_read_back_within_their_hour_and_not_in_another() -> 
     stored = WindowTables.from_document(document)
     assert (stored.hour, stored.made_at, stored.recounts) == ("2026022120", MADE, 7)
     assert stored.minutes == {"2026022119": {"30": Tally(1)}}
+    assert stored.analyzers == {"embedded/1": Judged(minutes={"2026022119": (30, 30)})}
     assert stored.hours == {"HOUR_1": Tally(), "HOUR_24": Tally(1), "DAY_7": Tally(1), "DAY_30": Tally(1)}
 
 
 def test_windows_of_a_tool_that_is_gone_have_no_creation_time() -> None:
-    windows = Windows.summed(edges_of(NOW), TimelineHours({}), {}, None, 0)
+    windows = Windows.summed(edges_of(NOW), TimelineHours({}), {}, {}, None, 0)
     document = windows.to_document("vscode", NOW)
     assert "made_at" not in document
     assert Windows.stored(document, edges_of(NOW)) == windows
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"hours": {"DAY_7": ONE}}, {"minutes": []}, {"minutes": {"2026022120": 7}}, {"made_at": "soon"}]
+    "wrong",
+    [
+        {"hours": {"DAY_7": ONE}},
+        {"minutes": []},
+        {"minutes": {"2026022120": 7}},
+        {"made_at": "soon"},
+        {"analyzers": []},
+        {"analyzers": {"embedded/1": 7}},
+        {"analyzers": {"embedded/1": {"hours": []}}},
+    ],
 )
 def test_windows_that_cannot_be_read_are_none(wrong: dict[str, Any]) -> None:
-    document = Windows.summed(edges_of(NOW), TimelineHours({}), {}, MADE, 0).to_document("vscode", NOW)
+    document = Windows.summed(edges_of(NOW), TimelineHours({}), {}, {}, MADE, 0).to_document("vscode", NOW)
     assert Windows.stored(cast("WindowsDocument", {**document, **wrong}), edges_of(NOW)) is None

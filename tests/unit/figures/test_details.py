@@ -59,9 +59,15 @@ def test_a_point_is_shown_with_its_source_only_in_the_raw_layer() -> None:
         "neutral_count": 0,
         "unscored_mentions": 0,
         "average_sentiment": 0.3,
+        "analyzers": [],
     }
     assert Point("2026-03-01", tally).shown() == {"day": "2026-03-01", **figures}
-    assert Point("2026-03-01", tally, "reuters").shown() == {"day": "2026-03-01", "source": "reuters", **figures}
+    assert Point("2026-03-01", tally, ("embedded/1",), "reuters").shown() == {
+        "day": "2026-03-01",
+        "source": "reuters",
+        **figures,
+        "analyzers": ["embedded/1"],
+    }
 
 
 @pytest.mark.parametrize(

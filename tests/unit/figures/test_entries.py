@@ -20,13 +20,23 @@ MADE = NOW - timedelta(days=40)
 
 
 def test_entries_have_the_counts_of_their_windows_with_generation_and_recounts() -> None:
-    hours = TimelineHours(by_day({"2026022110": [2, 1, 0, 900_000], "2026021510": [0, 0, 1, 0]}))
+    hours = TimelineHours(by_day({"2026022110": [2, 1, 0, 900_000], "2026021510": [0, 0, 1, 0, 2]}))
+    hours.put("2026022110", hours.numbers("2026022110"), ["embedded/2"])
+    hours.put("2026021510", hours.numbers("2026021510"), ["embedded/1"])
     minutes = {"2026022120": {"17": [1, 0, 0, 500_000], "18": [1, 0, 0, 500_000]}}
-    windows = Windows.summed(edges_of(NOW), hours, minutes, MADE, 9)
+    analyzers = {"2026022120": {"embedded/2": [17, 17], "embedded/3": [18, 18]}}
+    windows = Windows.summed(edges_of(NOW), hours, minutes, analyzers, MADE, 9)
     covered = frozenset(f"20260221{hour:02}" for hour in range(24))
     entries = entries_of("vscode", MADE, 3, windows, Shares(covered, NOW), NOW)
     assert list(entries) == list(PERIODS)
     assert [entry.total_mentions for entry in entries.values()] == [1, 4, 5, 5]
+    assert [entry.unscored_mentions for entry in entries.values()] == [0, 0, 2, 2]
+    assert [entry.analyzers for entry in entries.values()] == [
+        ("embedded/2",),
+        ("embedded/2",),
+        ("embedded/1", "embedded/2"),
+        ("embedded/1", "embedded/2"),
+    ]
     day = entries["HOUR_24"]
     assert (day.positive_count, day.negative_count, day.neutral_count) == (3, 1, 0)
     assert (day.positive_percentage, day.negative_percentage, day.neutral_percentage) == (75.0, 25.0, 0.0)
@@ -38,7 +48,7 @@ def test_entries_have_the_counts_of_their_windows_with_generation_and_recounts()
 
 
 def test_the_coverage_of_an_entry_begins_when_its_tool_was_created() -> None:
-    windows = Windows.summed(edges_of(NOW), TimelineHours({}), {}, MADE, 0)
+    windows = Windows.summed(edges_of(NOW), TimelineHours({}), {}, {}, MADE, 0)
     shares = Shares(frozenset({"2026022119", "2026022120"}), NOW)
     made = NOW.replace(minute=48, second=0) - timedelta(hours=1)
     assert entries_of("vscode", made, 0, windows, shares, NOW)["HOUR_1"].coverage == 0.5

@@ -19,7 +19,7 @@ COMPLETE = Completeness(0, 0, True)
 
 
 def _aggregate(generation: int = 0, period: str = "HOUR_24") -> Aggregate:
-    return aggregate_of(cache_entry(generation=generation, period=period), "VS Code", COMPLETE, NOW)
+    return aggregate_of(cache_entry(generation=generation, period=period), "VS Code", "embedded/1", COMPLETE, NOW)
 
 
 def _never(entry: SentimentCacheEntry) -> bool:
@@ -55,7 +55,7 @@ def test_an_aggregate_is_kept_for_its_seconds_from_the_read_of_the_store(generat
 def test_a_complete_aggregate_is_kept_until_the_next_write_only(generations: Generations) -> None:
     writes = [1]
     recent, complete = RecentAggregates(generations, 2.0, _never, lambda: writes[0]), _aggregate()
-    incomplete = aggregate_of(complete.entry, "VS Code", Completeness(1, 0, False), NOW)
+    incomplete = aggregate_of(complete.entry, "VS Code", "embedded/1", Completeness(1, 0, False), NOW)
     recent.put("complete", complete, NOW, 1)
     recent.put("incomplete", incomplete, NOW, 1)
     assert recent.get("complete", "HOUR_24", NOW) is complete
@@ -110,19 +110,31 @@ def test_the_oldest_aggregate_is_dropped_when_there_are_too_many(generations: Ge
 
 def test_an_entry_is_shown_with_its_id_its_tools_name_and_whether_it_is_stale() -> None:
     entry = cache_entry(coverage=0.25)
-    shown = shown_entry(entry, "VS Code", COMPLETE, NOW)
+    shown = shown_entry(entry, "VS Code", "embedded/1", COMPLETE, NOW)
     assert (shown["id"], shown["tool"], shown["is_stale"]) == (f"{TOOL_ID}:HOUR_24", "VS Code", False)
     assert {key: shown[key] for key in ("coverage", "generation", "recounts")} == {
         "coverage": 0.25,
         "generation": 0,
         "recounts": 0,
     }
-    assert shown_entry(entry, "VS Code", COMPLETE, NOW + timedelta(seconds=1801))["is_stale"] is True
+    assert shown_entry(entry, "VS Code", "embedded/1", COMPLETE, NOW + timedelta(seconds=1801))["is_stale"] is True
+
+
+@pytest.mark.parametrize(
+    ("analyzers", "offered"),
+    [((), False), (("embedded/1",), False), (("embedded/2",), True), (("embedded/1", "embedded/2"), True)],
+)
+def test_a_reanalysis_is_offered_if_another_analyzer_judged_a_counted_mention(
+    analyzers: tuple[str, ...], offered: bool
+) -> None:
+    entry = cache_entry(analyzers=analyzers)
+    shown = shown_entry(entry, "VS Code", "embedded/1", COMPLETE, NOW)
+    assert (shown["analyzers"], shown["reanalysis_offered"]) == (list(analyzers), offered)
 
 
 def test_the_etag_is_of_the_body() -> None:
     one, same, other = _aggregate(), _aggregate(), _aggregate(1)
-    assert json.loads(one.body) == shown_entry(one.entry, "VS Code", COMPLETE, NOW)
+    assert json.loads(one.body) == shown_entry(one.entry, "VS Code", "embedded/1", COMPLETE, NOW)
     assert b'","' in one.body, "no spaces"
     assert one.etag == same.etag != other.etag
     assert (one.etag[0], one.etag[-1], len(one.etag)) == ('"', '"', 26)

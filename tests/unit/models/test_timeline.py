@@ -28,6 +28,7 @@ from models.timeline import (
     by_day,
     by_hour,
     day_hours,
+    day_numbers,
     day_sums,
     day_text,
     numbers_of,
@@ -38,6 +39,9 @@ from models.values import hour_key
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 SCORED = [[4 * hour, 4 * hour + 1, 4 * hour + 2, 4 * hour + 3] for hour in range(HOURS)]
 UNSCORED = [*SCORED[:7], [*SCORED[7], 5], *SCORED[8:]]
+A_DAY, ANOTHER = (
+    by_day({f"20260221{hour:02}": each for hour, each in enumerate(day)})["20260221"] for day in (SCORED, UNSCORED)
+)
 HOUR_KEYS = st.builds(lambda back: hour_key(NOW - timedelta(hours=back)), st.integers(0, 24 * 33))
 SCORED_NUMBERS = st.tuples(*[st.integers(0, 3)] * 3, st.integers(-(10**6), 10**6)).map(list)
 HOUR_NUMBERS = SCORED_NUMBERS.filter(any) | st.builds(
@@ -94,24 +98,23 @@ def test_unscored_mentions_are_stored_only_if_there_are_any() -> None:
 
 @pytest.mark.parametrize(("hours", "numbers"), [(SCORED, 100), (UNSCORED, 125)])
 def test_the_text_of_a_day_has_its_sums_and_its_hours(hours: list[list[int]], numbers: int) -> None:
-    text = day_text(hours)
+    ((_, text),) = by_day({f"20260221{hour:02}": each for hour, each in enumerate(hours)}).items()
     assert text.count(",") == numbers - 1
-    assert day_hours(text) == hours
+    assert day_hours(day_numbers(text)) == hours
+    assert day_text(day_numbers(text)) == text
     assert day_sums(text) == [sum(column) for column in zip_longest(*hours, fillvalue=0)]
 
 
 def test_a_day_of_an_earlier_version_has_no_unscored_mentions() -> None:
     sums = [sum(column) for column in zip(*SCORED, strict=True)]
     text = ",".join(str(number) for row in (sums, *SCORED) for number in row)
-    assert day_text(SCORED) == text
+    assert A_DAY == day_text(day_numbers(text)) == text
     assert TimelineHours({"20260221": text}).of_day("20260221").unscored == 0
 
 
-@pytest.mark.parametrize(
-    "text", ["", "1,2,3,4", day_text(SCORED)[6:], day_text(SCORED) + ",1", day_text(UNSCORED) + ",1"]
-)
+@pytest.mark.parametrize("text", ["", "1,2,3,4", A_DAY[6:], A_DAY + ",1", ANOTHER + ",1"])
 def test_a_text_that_is_not_a_day_is_neither_summed_nor_read(text: str) -> None:
-    for read in (day_sums, day_hours):
+    for read in (day_sums, day_numbers):
         with pytest.raises(ValueError, match=r"^a day must be a text of its sums and 24 hours, each of four"):
             read(text)
 
@@ -146,6 +149,37 @@ def test_the_hours_of_a_timeline_are_a_table_by_hour_that_is_stored_by_day(
         assert hours.of_day(day) == total(of_day)
     assert by_hour(hours.stored(since)) == with_mentions
     assert hours.stored(since) == by_day(with_mentions)
+
+
+@given(
+    st.dictionaries(HOUR_KEYS, st.sets(st.sampled_from("abc")), max_size=30),
+    st.dictionaries(HOUR_KEYS, st.sets(st.sampled_from("abc")), max_size=5),
+    HOUR_KEYS,
+    HOUR_KEYS,
+)
+def test_the_analyzers_of_a_timeline_are_sets_by_hour(
+    before: dict[str, set[str]], put: dict[str, set[str]], one: str, other: str
+) -> None:
+    first = TimelineHours({})
+    for hour, names in before.items():
+        first.put(hour, [1, 0, 0, 0], names)
+    hours, after = TimelineHours({}, first.stored_analyzers("2026010100")), before | put
+    for hour, names in put.items():
+        hours.put(hour, [1, 0, 0, 0], names)
+    since, until = sorted((one, other))
+    assert hours.analyzers(since, until) == {
+        name for hour, names in after.items() if since < hour < until for name in names
+    }
+    for hour in {*after, one, other}:
+        assert hours.analyzers_of_hour(hour) == after.get(hour, set())
+        of_day = {name for each, names in after.items() if each[:8] == hour[:8] for name in names}
+        assert hours.analyzers_of_day(hour[:8]) == tuple(sorted(of_day))
+    kept = TimelineHours({}, hours.stored_analyzers(since))
+    for hour, names in after.items():
+        assert kept.analyzers_of_hour(hour) == (names if hour[:8] >= since[:8] else set())
+    stored = hours.stored_analyzers("2026010100")
+    assert all(stored.values())
+    assert all(bits for days in stored.values() for bits in days.values())
 
 
 @pytest.mark.parametrize("stored", ["1", "", "1,2", ",".join("0" * 95), '"a"', "[1]"])

@@ -24,6 +24,7 @@ from services.operations.audit_rules import (
     is_at_rest,
     is_in_flight,
     is_unanalysed,
+    judge_analyzers,
     judge_article,
     judge_days,
     judge_detected,
@@ -183,6 +184,22 @@ def test_hours_are_compared_in_the_timeline_and_by_minute() -> None:
     assert found.detail == f"{HOUR}: 3 counted, 1 in the timeline, 3 by minute"
 
 
+def test_the_analyzers_of_an_hour_are_compared_in_the_timeline_and_its_table() -> None:
+    counted = {HOUR: {"embedded/1": [7, 8], "embedded/2": [0, 59]}}
+    right = {HOUR: {"embedded/1", "embedded/2"}}
+    assert judge_analyzers("t", counted, right, counted) == []
+    assert judge_analyzers("t", {}, {HOUR: set()}, {HOUR: {}}) == []
+    (found,) = judge_analyzers("t", counted, {HOUR: {"embedded/1"}}, counted, ("1",))
+    assert (found.kind, found.subject, found.about, found.versions) == ("hour_differs", "t", HOUR, ("1",))
+    assert found.detail == f"{HOUR}: judged by embedded/1, embedded/2, by embedded/1 in the timeline"
+    assert kinds(judge_analyzers("t", counted, right, {HOUR: {**counted[HOUR], "embedded/1": [7, 9]}})) == [
+        "hour_differs"
+    ]
+    assert kinds(judge_analyzers("t", {}, {}, counted)) == ["hour_differs"]
+    (found,) = judge_analyzers("t", {}, right, {})
+    assert found.detail == f"{HOUR}: judged by none, by embedded/1, embedded/2 in the timeline"
+
+
 def test_the_sum_of_a_day_is_that_of_its_hours() -> None:
     hours = TimelineHours(by_day({HOUR: [1, 0, 1, 5]}))
     assert judge_days("t", {HOUR[:8]: Tally(1, 0, 1, 5)}, hours) == []
@@ -192,7 +209,7 @@ def test_the_sum_of_a_day_is_that_of_its_hours() -> None:
 def windows(**changes: Any) -> Windows:
     edges = edges_of(datetime(2026, 2, 21, 10, tzinfo=UTC))
     hours = TimelineHours(by_day({"2026022108": [1, 0, 1, 5]}))
-    found = Windows.summed(edges, hours, {HOUR: {"07": [1, 0, 0, 1]}}, NOW, 3)
+    found = Windows.summed(edges, hours, {HOUR: {"07": [1, 0, 0, 1]}}, {HOUR: {"embedded/1": [7, 7]}}, NOW, 3)
     for name, value in changes.items():
         setattr(found, name, value)
     return found
@@ -207,6 +224,8 @@ def test_windows_are_compared_in_all_parts() -> None:
         {"made_at": None},
         {"minutes": {}},
         {"whole_hours": {"DAY_7": [9, 0, 0, 0]}},
+        {"analyzers": {}},
+        {"analyzers": {"embedded/1": {"hours": [], "minutes": {HOUR: [7, 8]}}}},
     ]
     for change in changes:
         (found,) = judge_windows("t", windows(**change), windows(), "1")
@@ -217,12 +236,14 @@ def test_an_entry_has_the_counts_of_its_window() -> None:
     entry = documents.cache_entry()
     millionths = round(entry.average_sentiment * 1_000_000 * entry.total_mentions)
     right = Tally(entry.positive_count, entry.negative_count, entry.neutral_count, millionths)
-    assert judge_entry(entry, right) == []
-    (found,) = judge_entry(entry, Tally(right.positive + 1, *right[1:]))
+    assert judge_entry(entry, right, ()) == []
+    (found,) = judge_entry(entry, Tally(right.positive + 1, *right[1:]), ())
     assert found.kind == "entry_differs"
     assert f"total_mentions is {entry.total_mentions}, not {entry.total_mentions + 1}" in found.detail
-    (found,) = judge_entry(entry, Tally(*right[:4], unscored=1))
+    (found,) = judge_entry(entry, Tally(*right[:4], unscored=1), ())
     assert found.detail.endswith("unscored_mentions is 0, not 1")
+    (found,) = judge_entry(entry, right, ("embedded/1",))
+    assert found.detail.endswith("analyzers is (), not ('embedded/1',)")
 
 
 def test_the_total_of_a_feed_may_exceed_what_has_not_expired() -> None:

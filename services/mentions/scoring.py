@@ -19,7 +19,7 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Literal
 
-from models.values import UnscoredReason
+from models.values import Sentiment, UnscoredReason
 from services.mentions.analyzers.port import Judgement, NotJudged, Passage, PassageJudgement
 from services.tools.detector import Detected
 from services.tools.matching import Span
@@ -128,28 +128,34 @@ def unscored(questions: Questions, reason: UnscoredReason) -> Scores:
 
 
 def combine(weighed: Sequence[Weighed], judgements: Sequence[Judgement | NotJudged]) -> Judgement | NotJudged:
-    """The weighted mean of the probabilities. Passages that could not be judged are left out, unless none could."""
+    """The weighted mean of the probabilities. Passages that could not be judged are left out, unless none could. If all
+    have the same sentiment, so has the whole."""
     sums = [0.0, 0.0, 0.0]
-    sentiments = set()
+    sentiments: set[Sentiment] = set()
     refused: NotJudged | None = None
     for each in weighed:
         judgement = judgements[each.passage]
         if isinstance(judgement, NotJudged):
             refused = refused or judgement
             continue
-        weight = each.weight * (NEUTRAL_WEIGHT if judgement.sentiment == "neutral" else 1.0)
-        probabilities = _probabilities(judgement)
         if judgement.polarity * each.side < 0:  # a comparison is never negative for the winner
-            probabilities = probabilities[2], probabilities[1], probabilities[0]
+            opposite: Sentiment = "negative" if judgement.sentiment == "positive" else "positive"
+            judgement = Judgement(opposite, judgement.score, -judgement.polarity)
         sentiments.add(judgement.sentiment)
-        for index, probability in enumerate(probabilities):
+        weight = each.weight * (NEUTRAL_WEIGHT if judgement.sentiment == "neutral" else 1.0)
+        for index, probability in enumerate(_probabilities(judgement)):
             sums[index] += weight * probability
     total = sum(sums)
     if not total:
         return refused or NotJudged("nothing to judge")
     negative, neutral, positive = (each / total for each in sums)
-    is_balanced = {"positive", "negative"} <= sentiments and abs(positive - negative) < CLEAR_BALANCE
-    return Judgement.mixed(negative, positive) if is_balanced else Judgement.of(negative, neutral, positive)
+    if len(sentiments) == 1:
+        (sentiment,) = sentiments
+        score = {"negative": negative, "neutral": neutral, "positive": positive}[sentiment]
+        return Judgement(sentiment, round(score, 4), round(positive - negative, 4))
+    if {"positive", "negative"} <= sentiments and abs(positive - negative) < CLEAR_BALANCE:
+        return Judgement.mixed(negative, positive)
+    return Judgement.of(negative, neutral, positive)
 
 
 class _Passages:

@@ -207,6 +207,8 @@ def test_a_neutral_text_counts_for_half() -> None:
         Judgement("neutral", 0.5, 0.0),
         Judgement("positive", 0.5, 0.2),
         Judgement("negative", 0.7, -0.6),
+        Judgement("positive", 0.3, 0.29),
+        Judgement("neutral", 0.2, 0.0),
     ],
 )
 def test_one_text_alone_gives_its_own_judgement(judgement: Judgement) -> None:
@@ -246,6 +248,12 @@ def test_these_comparisons_have_a_winner(between: str, winner: str | None) -> No
     tools = asked(f"Alpha {between} Beta", "", "Alpha", "Beta").tools
     sides = {name: weighed[0].side for name, weighed in tools.items()}
     assert sides == {name: 0 if winner is None else 1 if name == winner else -1 for name in ("Alpha", "Beta")}
+
+
+def test_texts_of_one_sentiment_have_it_together_though_neutral_is_more_probable() -> None:
+    weak = Judgement("positive", 0.3, 0.28)
+    assert combine([Weighed(0, 1.0), Weighed(1, 3.0)], [weak, GOOD]) == Judgement("positive", 0.75, 0.7075)
+    assert combine([Weighed(0, 1.0), Weighed(1, 3.0)], [weak, weak]) == weak
 
 
 def test_positive_and_negative_texts_without_a_clear_balance_are_neutral() -> None:

@@ -3,6 +3,7 @@
 import azure.functions as func
 
 from triggers.http_articles import articles_http
+from triggers.http_corrections import corrections_http
 from triggers.http_feeds import feeds_http
 from triggers.http_operations import operations_http
 from triggers.http_sentiment import sentiment_http
@@ -11,5 +12,14 @@ from triggers.queues import queues
 from triggers.timers import timers
 
 app = func.FunctionApp()
-for blueprint in (articles_http, feeds_http, operations_http, queues, sentiment_http, timers, tools_http):
+for blueprint in (
+    articles_http,
+    corrections_http,
+    feeds_http,
+    operations_http,
+    queues,
+    sentiment_http,
+    timers,
+    tools_http,
+):
     app.register_functions(blueprint)

@@ -111,6 +111,7 @@ class ArticleDocument(StoredFields, total=False):
     detected_tickers: list[str]
     detected_tool_ids: list[str]
     tool_ids_ever_detected: list[str]
+    muted_tool_ids: list[str]
     tags: list[str]
     text_for_analysis: str | None
     event_id: str
@@ -173,7 +174,8 @@ class Article(ScoredDocument):
     analysis was given up (status `error`) keeps them too.
     `matched_tickers` are the tickers that sources gave, `detected_tickers` those that the analysis found in the text.
     `tool_ids_ever_detected` only grows: a tool is listed there before its mention is written, so that every mention
-    can be found from the article.
+    can be found from the article. `muted_tool_ids` are tools that the article names and does not mention, since all its
+    sources are muted for them: with another source, it is analysed again.
     `deleted_at` makes the document a tombstone: kept so that the article is not ingested again, and never served.
     """
 
@@ -212,6 +214,7 @@ class Article(ScoredDocument):
     detected_tickers: tuple[Text, ...] = ()
     detected_tool_ids: tuple[IdPart, ...] = ()
     tool_ids_ever_detected: tuple[IdPart, ...] = ()
+    muted_tool_ids: tuple[IdPart, ...] | None = None
     tags: tuple[Text, ...] = ()
     text_for_analysis: str | None = None
     event_id: IdPart | None = None
@@ -228,7 +231,7 @@ class Article(ScoredDocument):
 
     def shown(self) -> dict[str, Any]:
         fields = super().shown()
-        del fields["tool_ids_ever_detected"], fields["has_further_sources"]
+        del fields["tool_ids_ever_detected"], fields["muted_tool_ids"], fields["has_further_sources"]
         if self.source_count is None:
             fields["source_count"] = len(self.sources)
         return {"source_id": self.source_id, **fields}

@@ -6,9 +6,10 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import model_validator
 
+from models.correction import AnalyzerJudgement, Verdict
 from models.scored import ScoredDocument
 from models.tool import ReferenceRole
-from models.values import IdPart, SourceKey, Text, Time, UnixSeconds, Value, WebUrl, lives
+from models.values import Flag, IdPart, SourceKey, Text, Time, UnixSeconds, Value, WebUrl, lives
 
 MatchKind = Literal["NAME", "ALIAS", "TICKER", "KEYWORD", "SOURCE_TAG"]
 MatchPart = Literal["HEADLINE", "TEXT", "TAGS"]
@@ -31,6 +32,8 @@ class SentimentScore(ScoredDocument):
     """One mention. `published_at` is fixed at the first analysis, and decides the windows that count the mention.
 
     `analyzer` and `analyzer_version` are those that judged the text, or could not.
+    `verdict` is what a person said of the mention, while it applies. `corrected`: the sentiment is that of the person,
+    with the score 1 and the polarity 1, -1 or 0; `analyzer_judgement` is then what the analyzer said.
     A mention with `removed_at` is a tombstone: no window counts it, and it stays until its hour was recounted.
     """
 
@@ -52,6 +55,9 @@ class SentimentScore(ScoredDocument):
     headline: Text | None = None
     url: WebUrl | None = None
     event_id: IdPart | None = None
+    verdict: Verdict | None = None
+    corrected: Flag | None = None
+    analyzer_judgement: AnalyzerJudgement | None = None
     removed_at: Time | None = None
 
     @property

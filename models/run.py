@@ -116,6 +116,13 @@ class JobRun(_InRun):
             return max(0, self.ended_ms - self.began_ms)
         return max(0, round((self.ended_at - (self.running_since or self.started_at)).total_seconds() * 1000))
 
+    def shown(self) -> dict[str, Any]:
+        """Without the correction that the run makes or undoes: runs are shown to readers, and it names a person."""
+        fields = super().shown()
+        for name in ("correction", "undo"):
+            fields["parameters"].pop(name, None)
+        return fields
+
     @model_validator(mode="after")
     def _ends_when_finished(self) -> Self:
         if self.is_finished != (self.ended_at is not None):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 from uuid import UUID
 
 from pydantic import AfterValidator, Field, model_validator
 
 from models.states import TOOL, Machine, ToolStatus
 from models.stored import StoredDocument
-from models.values import Day, Flag, IdPart, Text, Time, Value
+from models.values import Count, Day, Flag, IdPart, SourceKey, Text, Time, Value
 
 
 def normalize_name(name: str) -> str:
@@ -53,12 +53,48 @@ class NameRule(Value):
     context: tuple[Text, ...] = ()
 
 
+class Reviews(Value):
+    """How many mentions people have reviewed that one version of an analyzer scored: how many of them were about the
+    tool; of these, how many had a sentiment, and how many the right one."""
+
+    reviewed: Count = 0
+    about_tool: Count = 0
+    scored: Count = 0
+    sentiment_right: Count = 0
+
+    def plus(self, other: Reviews, sign: int = 1) -> Reviews:
+        names = Reviews.model_fields
+        return Reviews(**{name: getattr(self, name) + sign * getattr(other, name) for name in names})
+
+    def shown(self) -> dict[str, int | float | None]:
+        """The numbers and the shares that follow; a share is null while there is nothing to measure it by."""
+        return {
+            "reviewed": self.reviewed,
+            "about_tool": self.about_tool,
+            "precision": round(self.about_tool / self.reviewed, 4) if self.reviewed else None,
+            "scored": self.scored,
+            "sentiment_right": self.sentiment_right,
+            "sentiment_accuracy": round(self.sentiment_right / self.scored, 4) if self.scored else None,
+        }
+
+
+def shown_reviews(reviews: Mapping[str, Reviews]) -> dict[str, Any]:
+    """The measured precision of the analyzer versions in `reviews` together, and of each."""
+    total = Reviews()
+    for each in reviews.values():
+        total = total.plus(each)
+    return {**total.shown(), "by_analyzer": {version: each.shown() for version, each in sorted(reviews.items())}}
+
+
 class Tool(StoredDocument):
     """A product, library or ticker. `merged_into` is the tool that replaces it, `merging_into` the target of a merge
     that is under way.
 
     `discovery_reference` is the first article that named the tool, `discovery_date` its day. The keys of `name_rules`
     are names as given. `scored_by` is the analyzer and version that scored the first mention, or all mentions since.
+    An article whose sources are all in `muted_sources` does not mention the tool. `corrections` is how often a verdict
+    on one of the tool's mentions was made or undone: 0 means that there is none to be read. `reviews` counts the
+    verdicts that are not undone, by analyzer and version. Both are written in one batch with the correction.
     """
 
     CONTAINER: ClassVar[str] = "catalog"
@@ -76,14 +112,22 @@ class Tool(StoredDocument):
     tickers: tuple[Text, ...] = ()
     keywords: tuple[Text, ...] = ()
     excluded: tuple[Text, ...] = ()
+    muted_sources: tuple[SourceKey, ...] = ()
     name_rules: dict[str, NameRule] = Field(default_factory=dict)
     discovery_date: Day | None = None
     discovery_reference: IdPart | None = None
     scored_by: Text | None = None
+    corrections: Count = 0
+    reviews: dict[Text, Reviews] = Field(default_factory=dict)
 
     @property
     def partition(self) -> str:
         return self.tool_id
+
+    def shown(self) -> dict[str, Any]:
+        fields = super().shown()
+        del fields["corrections"], fields["reviews"]
+        return {**fields, "precision": shown_reviews(self.reviews)}
 
     @property
     def primary_name_normalized(self) -> str:

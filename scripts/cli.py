@@ -3,6 +3,7 @@
 
     .venv/bin/python scripts/cli.py feeds health | list | add URL | apply [FILE] | import FILE | export [FILE]
     .venv/bin/python scripts/cli.py tools list | add NAME | apply [FILE] | preview TOOL ALIAS | merge TOOL INTO | ...
+    .venv/bin/python scripts/cli.py corrections list TOOL | judge TOOL ARTICLE VERDICT | mute | exclude | undo | export
     .venv/bin/python scripts/cli.py sources
     .venv/bin/python scripts/cli.py audit [--repair] [--tool TOOL] [--json]
     .venv/bin/python scripts/cli.py ingest --all [--raw-all-sources] [--export FILE]
@@ -32,7 +33,7 @@ need_packages()
 
 from models.errors import ToolpulseError  # noqa: E402
 from scripts import demo  # noqa: E402
-from scripts.commands import articles, audit, feeds, tools  # noqa: E402
+from scripts.commands import articles, audit, corrections, feeds, tools  # noqa: E402
 from scripts.commands.form import Group  # noqa: E402
 from scripts.commands.messages import queues_for, worked_off  # noqa: E402
 from scripts.commands.printed import say  # noqa: E402
@@ -57,9 +58,10 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME=VALUE",
         help="an app setting; repeatable",
     )
-    commands = Group(parser, "feeds | tools | sources | ingest | audit")
+    commands = Group(parser, "feeds | tools | corrections | sources | ingest | audit")
     feeds.add_to(commands.group("feeds", "list and change feeds"), CONFIG / "feeds.yaml")
     tools.add_to(commands.group("tools", "list and change tools"), CONFIG / "tools.yaml")
+    corrections.add_to(commands.group("corrections", "correct mentions, and export what people said of them"))
     articles.add_to(commands)
     audit.add_to(commands)
     return parser

@@ -45,6 +45,7 @@ from services.fetch.outcome import credentials_in
 from services.figures.figures import Figures
 from services.mentions.analyzers.choice import Analyzers
 from services.mentions.announcing import RefreshAnnouncer
+from services.mentions.correction_documents import Corrections
 from services.mentions.delays import Delays
 from services.mentions.handler import AnalysisHandler, article_messages
 from services.mentions.writing import MentionWriter
@@ -59,7 +60,7 @@ from services.operations.traffic import RequestCounters, StoreTraffic
 from services.operations.upkeep import Upkeep
 from services.parse.news_apis import NEWS_APIS, NewsApi
 from services.ports import Clock, Queues, Store, utc_now
-from services.runs.driver import BACKFILL, COMPARE, DELETE, MERGE, PRIORITIZE, REANALYZE, Workflows
+from services.runs.driver import BACKFILL, COMPARE, CORRECT, DELETE, MERGE, PRIORITIZE, REANALYZE, Workflows
 from services.runs.engine import RunEngine
 from services.runs.starting import RunStarts
 from services.settings import Settings
@@ -68,6 +69,7 @@ from services.topology import ANALYZE_ARTICLES
 from services.workflows.backfill import Backfill
 from services.workflows.changes import Deletion, FeedChanges, ToolChanges
 from services.workflows.comparing import Comparing
+from services.workflows.correcting import Correcting, CorrectionChanges
 from services.workflows.merging import Merging
 from services.workflows.priorities import Priorities
 from services.workflows.reanalysis import Reanalysis
@@ -108,6 +110,8 @@ class Container:
     watchlist: Watchlist
     analyzers: Analyzers
     tool_changes: ToolChanges
+    corrections: Corrections
+    correction_changes: CorrectionChanges
     analysis: AnalysisHandler
     workflows: Workflows
     figures: Figures
@@ -245,7 +249,7 @@ async def build(
         writer = MentionWriter(store, catalog, watchlist, analyzers.present, announcer, clock)
         delays = _flushed(figures.counters.writer, Delays(clock, figures.counters.writer.soon))
         analysis = AnalysisHandler(store, writer, clock, delays.analyzed)
-        articles = Articles(store, clock)
+        articles, corrections = Articles(store, clock), Corrections(store, catalog, clock)
         workflows = Workflows(
             engine,
             {
@@ -254,7 +258,10 @@ async def build(
                 BACKFILL: Backfill(store, catalog, writer, watchlist, figures.generations),
                 COMPARE: Comparing(store, catalog, watchlist, analyzers),
                 REANALYZE: Reanalysis(store, catalog, writer, figures.recount, figures.generations, clock),
-                MERGE: Merging(store, catalog, writer, announcer, figures.recount, figures.generations, clock),
+                MERGE: Merging(
+                    *(store, catalog, writer, announcer, corrections, figures.recount, figures.generations, clock)
+                ),
+                CORRECT: Correcting(corrections, writer, figures.generations, clock),
             },
             clock,
         )
@@ -323,6 +330,10 @@ async def build(
             watchlist=watchlist,
             analyzers=analyzers,
             tool_changes=ToolChanges(catalog, workflows, writer, analyzers),
+            corrections=corrections,
+            correction_changes=CorrectionChanges(
+                *(store, catalog, watchlist, articles, feeds, corrections, workflows, figures.generations, clock)
+            ),
             analysis=analysis,
             workflows=workflows,
             figures=figures,

@@ -16,6 +16,7 @@ from models.cache import (
     LastRefresh,
     SentimentCacheEntry,
 )
+from models.correction import Correction
 from models.document import CreatedBy, DocumentProduct, FileObject, Locator
 from models.feed import Feed, FeedSeen
 from models.host import HostState
@@ -190,6 +191,30 @@ def alias(**changes: Any) -> LocatorAlias:
 def seen_hash(**changes: Any) -> SeenHash:
     fields = {"source": "tiingo", "content_hash": SHA256, "revision": "r1"}
     return _of(SeenHash, fields, changes)
+
+
+def correction(**changes: Any) -> Correction:
+    fields = {
+        "tool_id": TOOL_ID,
+        "subject": "MENTION",
+        "source_id": ARTICLE_ID,
+        "verdict": "negative",
+        "label": "negative",
+        "author": "Ada",
+        "made_at": NOW,
+        "made_by_run": "run-1",
+        "headline": HEADLINE,
+        "revision": "r1",
+        "passages": ({"text": HEADLINE, "names": ((0, 5),)},),
+        "said": {
+            "sentiment": "positive",
+            "score": 0.9,
+            "polarity": 0.5,
+            "analyzer": "words",
+            "analyzer_version": "1",
+        },
+    }
+    return _of(Correction, fields, changes)
 
 
 def feed(**changes: Any) -> Feed:

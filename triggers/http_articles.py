@@ -1,7 +1,5 @@
 """Articles over HTTP: lists by filter, one article with its observations, deletion, export and quarantine."""
 
-import json
-
 import azure.functions as func
 
 from services.articles.listing import CONDITIONS, article_filter
@@ -18,10 +16,10 @@ from triggers.http_codec import (
     json_body,
     json_response,
     left_out,
+    lines_response,
     no_content,
     page_of,
     page_response,
-    text_response,
 )
 
 articles_http = func.Blueprint()
@@ -58,11 +56,7 @@ async def export_articles(services: Container, req: func.HttpRequest) -> func.Ht
     layer = choice(req, "layer", "canonical", LAYERS)
     limit = integer(req.params.get("limit"), "limit", MAX_LIMIT, 1, MAX_LIMIT)
     page = await services.articles.export(layer, limit, req.params.get("cursor"))
-    lines = (json.dumps(item, ensure_ascii=False, separators=(",", ":")) + "\n" for item in page.items)
-    headers = {"X-Next-Cursor": page.next} if page.next is not None else {}
-    if page.unreadable:
-        headers["X-Unreadable"] = str(len(page.unreadable))
-    return text_response("".join(lines), "application/x-ndjson", headers)
+    return lines_response(page)
 
 
 @endpoint(articles_http, "GET", "quarantine", "status", "limit", "cursor", is_management=True)

@@ -166,6 +166,15 @@ def page_response(page: Listed[Stored], **more: Any) -> func.HttpResponse:
     return list_response([item.shown() for item in page.items], page.next, page.unreadable, **more)
 
 
+def lines_response(page: Listed[dict[str, Any]]) -> func.HttpResponse:
+    """One page of an export as NDJSON."""
+    lines = (json.dumps(item, ensure_ascii=False, separators=(",", ":")) + "\n" for item in page.items)
+    headers = {"X-Next-Cursor": page.next} if page.next is not None else {}
+    if page.unreadable:
+        headers["X-Unreadable"] = str(len(page.unreadable))
+    return text_response("".join(lines), "application/x-ndjson", headers)
+
+
 def left_out(unreadable: Sequence[str]) -> dict[str, list[str]]:
     """`unreadable` names the documents that cannot be read; a list without any has no such field."""
     return {"unreadable": list(unreadable)} if unreadable else {}

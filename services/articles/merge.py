@@ -133,7 +133,9 @@ def analysed_alike(before: ArticleDocument, after: ArticleDocument) -> bool:
     """Whether both versions of an article give an analysis the same input."""
     if any(before["canonical"].get(name) != after["canonical"].get(name) for name in ("headline", "revision")):
         return False
-    fields = ("text_for_analysis", "matched_tickers", "tags", "language")
+    fields = ["text_for_analysis", "matched_tickers", "tags", "language"]
+    if before.get("muted_tool_ids"):
+        fields += ["sources", "has_further_sources"]
     return all(before.get(name) == after.get(name) for name in fields)
 
 

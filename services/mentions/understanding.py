@@ -13,9 +13,11 @@ from datetime import datetime
 from typing import Any
 
 from models.article import Article
+from models.correction import Correction
 from models.mention import SentimentScore
 from models.tool import Reference, ReferenceRole, Tool, ToolReference
 from services.mentions.analyzers.port import NotJudged
+from services.mentions.corrections import corrected, judged_passages, removes, with_verdict
 from services.mentions.scoring import Questions, Score, Scores, Unscored, ask
 from services.ports import Document
 from services.tools.detector import Detected, Detector
@@ -32,8 +34,10 @@ class ArticleAnalysis:
     """The state of the analysis of one article.
 
     `detected` are the tools that the article names. `tool_ids` are all tools that have, had or get a mention by the
-    article. `questions` is None for a deleted article. `stored` are its mentions by tool as they were read,
-    `wanted` its mentions as they should be. A mention that is right already is the same object in both.
+    article. `muted` are the tools that it names and does not mention, since all its sources are muted for them.
+    `corrections` are those of its mentions, by tool. `questions` is None for a deleted article. `stored` are its
+    mentions by tool as they were read, `wanted` its mentions as they should be. A mention that is right already is the
+    same object in both.
     """
 
     article: Article
@@ -41,6 +45,8 @@ class ArticleAnalysis:
     tool_ids: frozenset[str]
     questions: Questions | None
     scores: Scores | None = None
+    muted: frozenset[str] = frozenset()
+    corrections: dict[str, Correction] = field(default_factory=dict)
     stored: dict[str, SentimentScore] = field(default_factory=dict)
     wanted: dict[str, SentimentScore] = field(default_factory=dict)
 
@@ -61,7 +67,9 @@ def understand(document: Document, detector: Detector, only: frozenset[str] | No
     """
     article = Article.from_document(document)
     is_deleted = article.deleted_at is not None
-    detected = {} if is_deleted else detect(article, detector)
+    named = {} if is_deleted else _named(article, detector)
+    muted = frozenset(tool_id for tool_id in named if is_muted(detector.tools[tool_id], article))
+    detected = {tool_id: each for tool_id, each in named.items() if tool_id not in muted}
     tool_ids = frozenset({*detected, *article.detected_tool_ids, *article.tool_ids_ever_detected})
     questions = None
     if not is_deleted:
@@ -70,11 +78,23 @@ def understand(document: Document, detector: Detector, only: frozenset[str] | No
     if only is not None:
         detected = {tool_id: each for tool_id, each in detected.items() if tool_id in only}
         tool_ids &= only
-    return ArticleAnalysis(article, detected, tool_ids, questions)
+        muted = frozenset(article.muted_tool_ids or ()) - only | muted & only
+    return ArticleAnalysis(article, detected, tool_ids, questions, muted=muted)
 
 
 def detect(article: Article, detector: Detector) -> dict[str, Detected]:
-    """The tools that the article names."""
+    """The tools that the article names, without those for which all its sources are muted."""
+    named = _named(article, detector)
+    return {tool_id: each for tool_id, each in named.items() if not is_muted(detector.tools[tool_id], article)}
+
+
+def is_muted(tool: Tool, article: Article) -> bool:
+    """Whether only muted sources published the article. Further sources are not known here, and count as not muted."""
+    muted = tool.muted_sources
+    return bool(muted) and not article.has_further_sources and set(article.sources) <= set(muted)
+
+
+def _named(article: Article, detector: Detector) -> dict[str, Detected]:
     headline, text = article.canonical.headline, article.text_for_analysis or ""
     return detector.find(headline, text, article.tags, source_tickers(article))
 
@@ -114,7 +134,11 @@ def first_references(
     """
     found: dict[str, tuple[Tool, ToolReference]] = {}
     for tool_id, tool in tools.items():
-        naming = {each.source_id: each.article for each in analyses if tool_id in each.detected}
+        naming = {
+            each.source_id: each.article
+            for each in analyses
+            if tool_id in each.detected and not removes(each.corrections.get(tool_id))
+        }
         after = tool
         if naming and tool.discovery_reference is None:
             first = min(naming.values(), key=lambda article: (published_at(article), article.source_id))
@@ -151,12 +175,16 @@ def wanted_mentions(
     wanted: dict[str, SentimentScore] = {}
     for tool_id in sorted(analysis.tool_ids):
         tool, stored = tools.get(tool_id), analysis.stored.get(tool_id)
-        if tool is not None and tool_id in analysis.detected:
+        correction = analysis.corrections.get(tool_id)
+        if tool is not None and tool_id in analysis.detected and not removes(correction):
             wanted[tool_id] = mention(analysis, tool, analyzer, now)
         elif stored is not None:
             # A deprecated tool is not detected any more, and keeps the mentions that it has.
             keeps = tool is not None and tool.status == "DEPRECATED" and analysis.article.deleted_at is None
-            wanted[tool_id] = stored if keeps else removed(stored, now)
+            if keeps and not removes(correction):
+                wanted[tool_id] = stored if correction is None else corrected(stored, correction, now)
+            else:
+                wanted[tool_id] = removed(stored, now)
     return wanted
 
 
@@ -168,8 +196,11 @@ def mention(analysis: ArticleAnalysis, tool: Tool, analyzer: Version, now: datet
     judgement = analysis.scores.tools[tool.tool_id]
     if isinstance(judgement, NotJudged):
         judgement = analysis.scores.article
+    correction = analysis.corrections.get(tool.tool_id)
+    assert analysis.questions is not None
+    said = judged_passages(analysis.questions, tool.tool_id) if correction is not None else ()
     fields: dict[str, Any] = {
-        **_judged(judgement, analyzer),
+        **with_verdict(_judged(judgement, analyzer), correction, reading.revision, said),
         "role": role_of(tool, article, detected),
         "revision": reading.revision,
         "matches": detected.matches,
@@ -213,6 +244,7 @@ def finished(analysis: ArticleAnalysis, analyzer: Version, now: datetime, *, who
     others = [each for each in article.detected_tool_ids if each not in analysis.tool_ids]
     counting = [tool_id for tool_id, mention in analysis.wanted.items() if mention.counts]
     fields: dict[str, Any] = {"detected_tool_ids": tuple(sorted({*others, *counting}))}
+    fields["muted_tool_ids"] = tuple(sorted(analysis.muted)) or None
     if whole:
         fields["analysis_due_since"] = None
     if analysis.scores is not None and (whole or article.analyzed_at is not None):

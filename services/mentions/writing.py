@@ -3,11 +3,13 @@
 The order of writes lets the next analysis repair a crash, and never lets an outdated article win:
     1. the article lists every tool that may get a mention (`tool_ids_ever_detected`, which never shrinks), so that the
        next analysis finds a mention that a crash left behind;
-    2. mentions are read, then the article is checked to be unchanged, then mentions are written by their ETags;
+    2. mentions are read, then the corrections of people, so that a correction that is made later finds the mention that
+       is written here, or changes the ETag of the one that was read; then the article is checked to be unchanged, then
+       mentions are written by their ETags. Corrections are read for tools that have some;
     3. the hours of all these mentions are marked dirty, also of mentions that were right already: an earlier analysis
        may have crashed before this step. Then the cache entries of their tools are invalidated, if the caller wants
        that, and the tools are announced;
-    4. tools are read again, also if nothing was written: one may have been merged meanwhile;
+    4. tools are read again, also if nothing was written: one may have been merged meanwhile, or have got a correction;
     5. the article is replaced by its ETag, or read again if nothing of it changes.
 An article that another writer changed in between is analysed again.
 """
@@ -16,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -26,6 +28,7 @@ from models.mention import SentimentScore
 from models.tool import Tool
 from services.mentions.analyzers.port import Analyzer, NotJudged
 from services.mentions.announcing import RefreshAnnouncer
+from services.mentions.correction_documents import MentionCorrections, corrections_of_mentions
 from services.mentions.dirty_hours import mark_dirty_by_tool
 from services.mentions.judging import judge
 from services.mentions.understanding import (
@@ -52,6 +55,7 @@ MENTIONS_AT_ONCE = 25
 """Mentions in one batch: so many are far below the limit of two megabytes."""
 UNREADABLE_MENTION = fingerprint("a mention that cannot be read")
 UNREADABLE_TOOL = fingerprint("a tool that cannot be read")
+UNREADABLE_CORRECTION = fingerprint("a correction that cannot be read")
 INLINE = 8
 """Up to so many articles are understood on the event loop, in a millisecond or two; more in a thread."""
 
@@ -128,8 +132,9 @@ class MentionWriter:
             # An article of an earlier round may have a mention that this worker wrote too late, also if another worker
             # has analysed it since.
             analyses = await self._understood(waiting, detector, only, report, only_due=only_due and round_no == 0)
+            analyses = await self._with_stored_mentions(analyses, report)
             tools = await self._tools(analyses, report)
-            analyses = report.not_failed(analyses)
+            analyses = await self._with_corrections(report.not_failed(analyses), tools, report)
             outdated = no_longer_active(analyses, tools)
             if not outdated:
                 await self._round(analyses, tools, report, invalidate, whole=only is None)
@@ -203,7 +208,6 @@ class MentionWriter:
         out: after the round it is neither done nor failed."""
         analyses = await self._judged(analyses, report)
         now = self._clock()
-        analyses = await self._with_stored_mentions(analyses, report)
         analyses = await self._stored([(each, with_tools_listed(each)) for each in analyses])
         analyses = await self._with_references(analyses, tools, now)
         for each in analyses:
@@ -213,7 +217,7 @@ class MentionWriter:
         if invalidate is not None:
             await invalidate(frozenset().union(*(each.tool_ids for each in analyses)))
         await self._announcer.announce(dirty)
-        analyses = await self._with_active_tools(analyses, report)
+        analyses = await self._with_same_tools(analyses, tools, report)
         after = [(each, finished(each, self._version, now, whole=whole)) for each in analyses]
         due = {each.source_id: each.article.analysis_due_since for each in analyses}
         for each in await self._stored(after):
@@ -295,11 +299,41 @@ class MentionWriter:
         await mark_dirty_by_tool(self._store, moments, now)
         return moments
 
-    async def _with_active_tools(self, analyses: list[ArticleAnalysis], report: WriteReport) -> list[ArticleAnalysis]:
-        """Leaves out the articles with a tool that is no longer active. A tool that was merged after it was read may
-        have got a mention that the merge did not see: from this worker, or from one that died before this check."""
-        inactive = no_longer_active(analyses, await self._tools(analyses, report))
-        return [each for each in report.not_failed(analyses) if inactive.isdisjoint(each.detected)]
+    async def _with_corrections(
+        self, analyses: list[ArticleAnalysis], tools: Mapping[str, Tool], report: WriteReport
+    ) -> list[ArticleAnalysis]:
+        """An article fails if a correction of one of its mentions cannot be read."""
+        found = await self._corrections(analyses, [tool_id for tool_id, tool in tools.items() if tool.corrections])
+        for each in analyses:
+            each.corrections = found.items.get(each.source_id, {})
+        report.failed |= dict.fromkeys(found.unreadable, UNREADABLE_CORRECTION)
+        return report.not_failed(analyses)
+
+    async def _corrections(self, analyses: Sequence[ArticleAnalysis], tool_ids: Collection[str]) -> MentionCorrections:
+        """The corrections of these articles' mentions of these tools."""
+        of_article = [(each.source_id, each.tool_ids.intersection(tool_ids)) for each in analyses if each.questions]
+        keys = [(tool_id, source_id) for source_id, found in of_article for tool_id in sorted(found)]
+        return await corrections_of_mentions(self._store, keys)
+
+    async def _with_same_tools(
+        self, analyses: list[ArticleAnalysis], tools: Mapping[str, Tool], report: WriteReport
+    ) -> list[ArticleAnalysis]:
+        """Leaves out the articles with a tool that is no longer active, and those with a correction that has changed. A
+        tool that was merged after it was read may have got a mention that the merge did not see: from this worker, or
+        from one that died before this check. So may a mention that was corrected."""
+        present = await self._tools(analyses, report)
+        inactive = no_longer_active(analyses, present)
+        known = {tool_id: tool.corrections for tool_id, tool in tools.items()}
+        more = [tool_id for tool_id, tool in present.items() if tool.corrections != known.get(tool_id, 0)]
+        corrections = await self._corrections(analyses, more)
+        return [
+            each
+            for each in report.not_failed(analyses)
+            if inactive.isdisjoint(each.detected)
+            and each.source_id not in corrections.unreadable
+            and {key: value for key, value in each.corrections.items() if key in more}
+            == corrections.items.get(each.source_id, {})
+        ]
 
     async def _stored(self, articles: Sequence[tuple[ArticleAnalysis, Article]]) -> list[ArticleAnalysis]:
         """Stores each article as it should be. An article with tools that stays the same is read again.

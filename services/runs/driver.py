@@ -34,6 +34,7 @@ MERGE = "merge_tool"
 DELETE = "delete_article"
 COMPARE = "compare_analyzers"
 PRIORITIZE = "apply_source_priority"
+CORRECT = "correct_mention"
 
 TIME_PER_MESSAGE = timedelta(minutes=2)
 """How long the work for one message lasts before the next message is sent. The page that is under way then may take as

@@ -14,8 +14,9 @@ from typing import Any, TypedDict, cast
 from models.errors import InvalidInput
 from models.states import ToolStatus
 from models.tool import NameRule, Tool, normalize_name
+from services.feeds.form import is_feed_id
 
-FIELDS = ("name", "aliases", "tickers", "keywords", "excluded", "name_rules")
+FIELDS = ("name", "aliases", "tickers", "keywords", "excluded", "muted_sources", "name_rules")
 CHANGEABLE = (*FIELDS, "status")
 RULE_FIELDS = ("case_sensitive", "context")
 STATUSES = ("ACTIVE", "DEPRECATED")
@@ -31,7 +32,7 @@ _BLANK = re.compile(
 _JOINED = re.compile("(?<=[\u0600-\u0dff])[\u200c\u200d](?=[\u0600-\u0dff])")
 """A joiner between two letters of the Arabic or an Indian script, where it shows."""
 _TICKER = re.compile(r"[A-Z0-9][A-Z0-9.\-]{0,14}")
-DETECTED_BY = ("primary_name", "aliases", "tickers", "keywords", "excluded", "name_rules", "status")
+DETECTED_BY = ("primary_name", "aliases", "tickers", "keywords", "excluded", "muted_sources", "name_rules", "status")
 """The fields that detection depends on."""
 
 
@@ -43,6 +44,7 @@ class ToolFields(TypedDict, total=False):
     tickers: tuple[str, ...]
     keywords: tuple[str, ...]
     excluded: tuple[str, ...]
+    muted_sources: tuple[str, ...]
     name_rules: dict[str, NameRule]
     status: ToolStatus
 
@@ -130,6 +132,13 @@ def _tickers(value: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tickers))
 
 
+def _sources(value: Any) -> tuple[str, ...]:
+    sources = [each if isinstance(each, str) else "" for each in _list("muted_sources", value)]
+    if not all(map(is_feed_id, sources)):
+        raise InvalidInput("muted_sources", "must be ids of feeds")
+    return tuple(dict.fromkeys(sources))
+
+
 def _list(field: str, value: Any) -> Sequence[Any]:
     if not isinstance(value, list | tuple) or len(value) > MOST_NAMES:
         raise InvalidInput(field, f"must be a list of at most {MOST_NAMES}")
@@ -166,6 +175,7 @@ _CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "tickers": _tickers,
     "keywords": _names("keywords"),
     "excluded": _names("excluded"),
+    "muted_sources": _sources,
     "name_rules": _rules,
     "status": _status,
 }

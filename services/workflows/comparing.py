@@ -21,7 +21,7 @@ from services.runs.driver import PageResult, RunImpossible, page_after
 from services.store.containers import ARTICLES, MENTIONS
 from services.tools.catalog import Catalog, Watchlist
 from services.tools.detector import Detector
-from services.workflows.comparison import Comparison, NotCompared, Rating
+from services.workflows.comparison import Comparison, NotCompared, Rating, rating_of_confirmed
 
 log = logging.getLogger("toolpulse.analysis")
 
@@ -116,12 +116,15 @@ class _Read:
 
     @property
     def rating(self) -> Rating | NotCompared:
-        """As the writer of mentions takes the score of a tool, or else that of the article."""
+        """As the writer of mentions takes the score of a tool, or else that of the article. What a person has said of
+        the sentiment stays."""
+        if self.mention.corrected:
+            return Rating.of_mention(self.mention)
         scores = self.analysis.scores
         assert scores is not None, "an article that names a tool is judged"
         for score in (scores.tools[self.mention.tool_id], scores.article):
             if not isinstance(score, NotJudged):
-                return Rating.of_score(score)
+                return rating_of_confirmed(self.mention, Rating.of_score(score))
         return "NOT_JUDGED"
 
 

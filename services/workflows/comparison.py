@@ -18,6 +18,7 @@ from models.mention import SentimentScore
 from models.timeline import Tally
 from models.values import Count, Polarity, Text, Value
 from services.mentions.analyzers.port import Analyzer, Judgement
+from services.mentions.corrections import POLARITY
 from services.mentions.scoring import Score
 
 MOST_SAMPLES = 20
@@ -49,6 +50,14 @@ class Rating(Value):
     @property
     def tally(self) -> Tally:
         return Tally.of(None if self.label == "unscored" else self.label, self.polarity)
+
+
+def rating_of_confirmed(mention: SentimentScore, after: Rating) -> Rating:
+    """`after`, unless a person has confirmed another sentiment: then that of the person."""
+    confirmed = mention.sentiment if mention.verdict == "right" else None
+    if confirmed is None or after.label == confirmed:
+        return after
+    return Rating(label=confirmed, polarity=POLARITY[confirmed])
 
 
 class Sample(Value):

@@ -2,9 +2,10 @@
 
 First the source records its target, so that no other merge starts if this one is interrupted. Then the target gets the
 source's names, and only then the source becomes MERGED. Both tools are written by ETag: of two merges that would
-replace two tools by each other, one fails. Then the mentions move, page by page. An article that mentions the source is
-analysed again, so that it mentions the target; the mention of an expired article is copied and then removed. If the
-target is merged meanwhile, the tool that it was merged into becomes the target.
+replace two tools by each other, one fails. A MERGED tool gets no more corrections: those that it has are carried over
+to the target. Then the mentions move, page by page. An article that mentions the source is analysed again, so that it
+mentions the target; the mention of an expired article is copied and then removed. If the target is merged meanwhile,
+the tool that it was merged into becomes the target.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from models.tool import Tool, ToolReference, normalize_name
 from services.figures.entries import Generations
 from services.figures.recount import Recount
 from services.mentions.announcing import RefreshAnnouncer
+from services.mentions.correction_documents import Corrections
 from services.mentions.dirty_hours import mark_dirty
 from services.mentions.understanding import removed
 from services.mentions.writing import UNREADABLE_MENTION, MentionWriter, operation_of
@@ -54,13 +56,14 @@ async def mergeable(catalog: Catalog, source: str, into: str) -> tuple[Tool, Too
 
 @dataclass(frozen=True, slots=True)
 class Merging:
-    """A workflow: `subject` is the source, `parameters.into` the target. The first page merges the tools, the other
-    pages are the source's mentions by id."""
+    """A workflow: `subject` is the source, `parameters.into` the target. The first page merges the tools, the next
+    ones carry over corrections if there are any, and the other pages are the source's mentions by id."""
 
     store: Store
     catalog: Catalog
     writer: MentionWriter
     announcer: RefreshAnnouncer
+    corrections: Corrections
     recount: Recount
     generations: Generations
     clock: Clock
@@ -69,7 +72,10 @@ class Merging:
         source_id, into = run.subject or "", str(run.parameters.get("into"))
         if not run.checkpoint:
             await self._merge_tools(source_id, into)
-            return PageResult({"mentions": True})
+            has_corrections = await self.corrections.of_merged(source_id)
+            return PageResult({"corrections": True} if has_corrections else {"mentions": True})
+        if run.checkpoint.get("corrections"):
+            return await self._carry_corrections(source_id, into)
         target = await self.catalog.find(into)
         if target is None or target.status != "ACTIVE":
             raise RunImpossible(f"tool: {into} is not watched any more; make it ACTIVE, and send the run again")
@@ -82,6 +88,18 @@ class Merging:
             await self.recount.recount_tool(tool_id, self.clock())
             await self.generations.raise_(tool_id)
         return PageResult(None, len(mentions.items), counts, failed, (source_id, target.tool_id))
+
+    async def _carry_corrections(self, source_id: str, into: str) -> PageResult:
+        """Carries some corrections over to the target, and applies them: an article whose mention of the source was
+        removed by a verdict is among no mentions that the later pages move. Only then the source's are deleted."""
+        corrections = await self.corrections.of_merged(source_id)
+        target_id = await self.corrections.carry(corrections, into)
+        articles = [each.source_id for each in corrections if each.source_id is not None]
+        only = frozenset({source_id, target_id})
+        failed = (await self.writer.write(articles, only=only, invalidate=self.generations.raise_all)).failed
+        await self.corrections.drop(corrections)
+        following = {"corrections": True} if await self.corrections.of_merged(source_id) else {"mentions": True}
+        return PageResult(following, 0, {"corrections": len(corrections)}, failed)
 
     async def _merge_tools(self, source_id: str, into: str) -> None:
         for _ in range(TRIES):
@@ -194,7 +212,8 @@ class Merging:
 
 
 def with_names_of(target: Tool, source: Tool, now: datetime) -> Tool:
-    """The target with the source's names, their rules, tickers and keywords, and the earlier first article."""
+    """The target with the source's names and their rules, tickers, keywords, exclusions, muted sources, and the earlier
+    first article."""
     known = {normalize_name(name) for name in target.names}
     aliases = [name for name in source.names if normalize_name(name) not in known]
     rules = {name: rule for name, rule in source.name_rules.items() if name in aliases}
@@ -203,7 +222,7 @@ def with_names_of(target: Tool, source: Tool, now: datetime) -> Tool:
         "name_rules": {**target.name_rules, **rules},
         **{
             field: tuple(dict.fromkeys((*getattr(target, field), *getattr(source, field))))
-            for field in ("tickers", "keywords", "excluded")
+            for field in ("tickers", "keywords", "excluded", "muted_sources")
         },
     }
     first, known_first = source.discovery_date, target.discovery_date

@@ -21,6 +21,11 @@ MANAGEMENT = (
     "reanalyze_tool",
     "refresh_cache",
     "review_quarantine",
+    "export_corrections",
+    "get_correction",
+    "list_corrections",
+    "make_correction",
+    "undo_correction",
 )
 READING = (
     "export_articles",
@@ -41,9 +46,17 @@ READING = (
     "list_tool_evidence",
     "list_tools",
 )
-IDS = {"feed_id": "nobody", "article_id": "nobody", "run_id": "nobody", "quarantine_id": "nobody", "tool": "nobody"}
+IDS = {
+    "feed_id": "nobody",
+    "article_id": "nobody",
+    "run_id": "nobody",
+    "quarantine_id": "nobody",
+    "tool": "nobody",
+    "correction_id": "nobody",
+}
 ENDINGS = (
     *("feed", "feeds", "article", "articles", "quarantine", "tool", "tools", "aliases"),
+    *("correction", "corrections"),
     *("sentiment", "evidence", "history", "cache", "cache_health", "metrics"),
 )
 NO_HTTP = {

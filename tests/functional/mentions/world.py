@@ -10,21 +10,25 @@ from datetime import timedelta
 from typing import Any
 
 from models.article import Article
+from models.correction import Correction
 from models.mention import SentimentScore
 from models.run import JobRun
 from models.timeline import Tally, Timeline
 from models.tool import Tool
 from models.values import hour_key
 from services.articles.reading import Articles
+from services.feeds.registry import FeedRegistry
 from services.figures.entries import Generations
 from services.figures.recount import Recount
 from services.mentions.analyzers.choice import Analyzers
 from services.mentions.analyzers.port import Analyzer, Judgement, NotJudged, Passage, PassageJudgement
 from services.mentions.announcing import RefreshAnnouncer
+from services.mentions.correction_documents import Corrections
+from services.mentions.correction_form import Signed, new_correction
 from services.mentions.handler import AnalysisFailed, AnalysisHandler, source_ids_of
 from services.mentions.writing import MentionWriter
 from services.ports import Query, Store, Where
-from services.runs.driver import BACKFILL, COMPARE, DELETE, MERGE, REANALYZE, Workflows
+from services.runs.driver import BACKFILL, COMPARE, CORRECT, DELETE, MERGE, REANALYZE, Workflows
 from services.runs.engine import RunEngine
 from services.store.containers import ARTICLES, MENTIONS, RUNS
 from services.tools.catalog import Catalog, Watchlist
@@ -32,6 +36,7 @@ from services.tools.form import new_tool
 from services.workflows.backfill import Backfill
 from services.workflows.changes import Deletion, ToolChanges, delete_article
 from services.workflows.comparing import Comparing
+from services.workflows.correcting import Correcting, CorrectionChanges
 from services.workflows.merging import Merging
 from services.workflows.reanalysis import Reanalysis
 from tests.builders import MemoryQueues
@@ -40,7 +45,8 @@ from tests.failing_stores import Crash, mortal
 
 
 class Words:
-    """An analyzer: a text with "good" is positive, with "bad" negative; one with "cursed" cannot be judged."""
+    """An analyzer: a text with "good" is positive, with "bad" negative; the other way round if it is `turned`. One with
+    "cursed" cannot be judged."""
 
     name = "words"
 
@@ -48,6 +54,7 @@ class Words:
         self.version = version
         self.languages = languages
         self.is_down = False
+        self.turned = False
 
     async def analyze(self, passages: Sequence[Passage]) -> list[PassageJudgement]:
         from models.errors import Unavailable
@@ -59,7 +66,7 @@ class Words:
     def judged(self, text: str) -> Judgement | NotJudged:
         if "cursed" in text:
             return NotJudged("cursed text")
-        polarity = ("good" in text) - ("bad" in text)
+        polarity = (("good" in text) - ("bad" in text)) * (-1 if self.turned else 1)
         return Judgement(("neutral", "positive", "negative")[polarity], 0.9, polarity * 0.5)
 
     async def close(self) -> None:
@@ -84,9 +91,18 @@ class Worker:
     recount: Recount
     articles: Articles
     generations: Generations
+    corrections: Corrections
+    correcting: CorrectionChanges
 
     async def delete(self, source_id: str) -> None:
         await delete_article(self.articles, self.workflows, self.generations, source_id)
+
+    async def correct(self, tool: Tool, source_id: str, verdict: str, author: str = "Ada") -> Correction:
+        fields = {"article": source_id, "verdict": verdict, "author": author}
+        return (await self.correcting.make(tool.tool_id, new_correction(fields)))[1]
+
+    async def undo(self, tool: Tool, correction_id: str, author: str = "Ada") -> Correction:
+        return (await self.correcting.undo(tool.tool_id, correction_id, Signed(author, "a mistake")))[1]
 
 
 class World:
@@ -111,7 +127,7 @@ class World:
         writer = MentionWriter(store, catalog, watchlist, self.analyzer, announcer, self.watch)
         analyzers = Analyzers("words", {"words": lambda: self.analyzer, **self.other_analyzers})
         recount, generations = Recount(store), Generations(store, self.watch)
-        articles = Articles(store, self.watch)
+        articles, corrections = Articles(store, self.watch), Corrections(store, catalog, self.watch)
         workflows = Workflows(
             RunEngine(store, self.watch, lambda: f"run-{next(self._ids)}"),
             {
@@ -119,13 +135,21 @@ class World:
                 BACKFILL: Backfill(store, catalog, writer, watchlist, generations),
                 REANALYZE: Reanalysis(store, catalog, writer, recount, generations, self.watch),
                 COMPARE: Comparing(store, catalog, watchlist, analyzers),
-                MERGE: Merging(store, catalog, writer, announcer, recount, generations, self.watch),
+                MERGE: Merging(store, catalog, writer, announcer, corrections, recount, generations, self.watch),
+                CORRECT: Correcting(corrections, writer, generations, self.watch),
             },
             self.watch,
         )
         analysis = AnalysisHandler(store, writer, self.watch)
         changes = ToolChanges(catalog, workflows, writer, analyzers)
-        return Worker(catalog, watchlist, analysis, writer, workflows, changes, recount, articles, generations)
+        correcting = CorrectionChanges(
+            *(store, catalog, watchlist, articles, FeedRegistry(store, self.watch), corrections, workflows),
+            *(generations, self.watch),
+        )
+        return Worker(
+            *(catalog, watchlist, analysis, writer, workflows, changes, recount, articles, generations),
+            *(corrections, correcting),
+        )
 
     async def tool(self, name: str, *aliases: str, **fields: Any) -> Tool:
         return await self.worker.catalog.add(new_tool({"name": name, "aliases": list(aliases), **fields}))

@@ -16,12 +16,15 @@ from models.mention import Match
 from models.operations import AnalysisTotals, CacheTotals, IngestionTotals, StoreTotals
 from models.run import CollisionMetrics
 from models.stored import StoredDocument
+from models.tool import shown_reviews
 from services import container
 from services.articles.backlog import Backlog, BacklogReader
 from services.fetch.outcome import READABLE, FetchStatus
 from services.figures.completeness import Completeness
 from services.figures.counters import Counters
 from services.figures.reader import shown_entry
+from services.mentions.correction_documents import Shown
+from services.mentions.corrections import labelled
 from services.operations.cache_health import CacheHealth
 from services.operations.metrics import PREFIX, gauge, of_analysis, of_audit, of_cache, of_feeds, of_ingestion, of_store
 from services.store.sqlite import SqliteStore
@@ -59,6 +62,9 @@ SERVED: dict[str, dict[str, Any]] = {
     "JobRun": RUN,
     "IngestionBatch": {name: value for name, value in documents.ingestion_batch().shown().items() if name not in RUN},
     "Attempt": documents.attempt(task_name="refresh_tools").shown(),
+    "Correction": Shown(documents.correction(), "active").shown(),
+    "precision": shown_reviews({}),
+    "labels": labelled(documents.correction()) or {},
     "QuarantineItem": documents.quarantined().shown(),
     **{
         kind.__name__: dict.fromkeys(kind.model_fields)

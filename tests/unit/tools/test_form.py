@@ -119,7 +119,7 @@ def test_an_error_says_what_is_allowed() -> None:
         ({"name": "A", "tickers": ["?"]}, "AAPL or BRK.B"),
         ({"name": "A", "name_rules": {"A": 7}}, 'name_rules: must be such as {"case_sensitive'),
         ({"name": "A", "aliases": ["a"]}, "'a' is there twice"),
-        ({"name": "A", "x": 1}, "name, aliases, tickers, keywords, excluded, name_rules"),
+        ({"name": "A", "x": 1}, "name, aliases, tickers, keywords, excluded, muted_sources, name_rules"),
     ):
         with pytest.raises(InvalidInput, match=words):
             new_tool(fields)

@@ -1,0 +1,197 @@
+"""Reads and writes corrections, each in one batch with its tool. corrections.py decides what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from models.correction import AFTER_PREFIX, PREFIX, Correction
+from models.errors import ChangedMeanwhile, Conflict, NotFound
+from models.mention import SentimentScore
+from models.tool import Reviews, Tool
+from services.mentions.corrections import carried, is_outdated, labelled, with_reviews
+from services.ports import (
+    Clock,
+    Create,
+    Delete,
+    Listed,
+    Operation,
+    Query,
+    Replace,
+    Store,
+    Where,
+    listed,
+    listed_documents,
+)
+from services.store.containers import CATALOG, MENTIONS
+from services.tools.catalog import Catalog
+
+TRIES = 50
+"""Each try may lose to one other change of the tool."""
+CARRIED_AT_ONCE = 10
+"""Corrections in one batch: with its whole history a correction may have 100,000 bytes."""
+
+_IS_CORRECTION = (Where("id", "ge", PREFIX), Where("id", "lt", AFTER_PREFIX))
+_EVERY_CORRECTION = (Where("entity_type", "eq", "Correction"),)
+_PAGE = 1000
+
+Change = Callable[[Tool, Correction | None], tuple[Tool, Correction]]
+"""The tool and the correction after a change; the same objects if nothing changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A correction, and whether it is `active`, `undone` or `outdated`: not applied though nobody has undone it."""
+
+    correction: Correction
+    state: str
+
+    def shown(self) -> dict[str, Any]:
+        fields = self.correction.shown()
+        return {"correction_id": fields.pop("correction_id"), "state": self.state, **fields}
+
+
+@dataclass(frozen=True, slots=True)
+class MentionCorrections:
+    """Corrections by article and tool, and the articles of those that cannot be read."""
+
+    items: Mapping[str, dict[str, Correction]]
+    unreadable: tuple[str, ...]
+
+
+async def corrections_of_mentions(store: Store, keys: Sequence[tuple[str, str]]) -> MentionCorrections:
+    """The corrections of these mentions, each given by its tool and article. Without any, nothing is read."""
+    wanted = [(tool_id, PREFIX + source_id) for tool_id, source_id in keys]
+    documents = await store.read_many(CATALOG.name, wanted) if wanted else []
+    found = listed_documents(documents, Correction.from_document, "source_id")
+    items: dict[str, dict[str, Correction]] = {}
+    for each in found.items:
+        items.setdefault(each.source_id or "", {})[each.tool_id] = each
+    return MentionCorrections(items, found.unreadable)
+
+
+class Corrections:
+    def __init__(self, store: Store, catalog: Catalog, clock: Clock) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._clock = clock
+
+    async def find(self, tool_id: str, correction_id: str) -> Correction | None:
+        document = await self._store.read(CATALOG.name, tool_id, PREFIX + correction_id)
+        return None if document is None else Correction.from_document(document)
+
+    async def get(self, tool_id: str, correction_id: str) -> Correction:
+        """Raises NotFound."""
+        # The store refuses some texts as ids. None of them is the id of a correction.
+        found = None if set(correction_id) & set("/\\?#") else await self.find(tool_id, correction_id[:200])
+        if found is None:
+            raise NotFound(f"correction: the tool has none with the id {correction_id[:200]!r}")
+        return found
+
+    async def shown(self, tool: Tool, corrections: Sequence[Correction]) -> list[Shown]:
+        keys = [(tool.tool_id, each.source_id or "") for each in corrections if each.subject == "MENTION"]
+        found = await self._store.read_many(MENTIONS.name, keys) if keys else []
+        mentions = listed_documents(found, SentimentScore.from_document, "id")
+        by_article = {each.source_id: each for each in mentions.items}
+        return [Shown(each, _state(each, tool, by_article.get(each.source_id or ""))) for each in corrections]
+
+    async def page(self, tool: Tool, state: str | None, limit: int, after: str | None) -> Listed[Shown]:
+        """One page of the tool's corrections by id; with `state`, it may be shorter than `limit`."""
+        query = Query(_IS_CORRECTION, partition=tool.tool_id, limit=limit, after=after)
+        page = await self._store.query(CATALOG.name, query)
+        found = listed(page, Correction.from_document, "id")
+        shown = await self.shown(tool, found.items)
+        return Listed([each for each in shown if state in (None, each.state)], found.next, found.unreadable)
+
+    async def reviews_of_all(self) -> dict[str, Reviews]:
+        """The reviews of all tools, by analyzer and version."""
+        total: dict[str, Reviews] = {}
+        after: str | None = None
+        while True:
+            tools = await self._catalog.page(_PAGE, after)
+            for tool in tools.items:
+                for version, each in tool.reviews.items():
+                    total[version] = total.get(version, Reviews()).plus(each)
+            after = tools.next
+            if after is None:
+                return total
+
+    async def labels(self, limit: int, after: str | None) -> Listed[dict[str, Any]]:
+        """One page of labelled data: what people said of mentions, by tool. It may be shorter than `limit`."""
+        page = await self._store.query(CATALOG.name, Query(_EVERY_CORRECTION, limit=limit, after=after))
+        found = listed(page, Correction.from_document, "id")
+        lines = [line for each in found.items if (line := labelled(each)) is not None]
+        return Listed(lines, found.next, found.unreadable)
+
+    async def change(self, tool_id: str, correction_id: str, change: Change) -> tuple[Tool, Correction]:
+        """The tool and the correction as stored after `change`, both in one batch. If the tool was merged, those of the
+        tool that it was merged into.
+
+        Raises NotFound, and what `change` raises.
+        """
+        for _ in range(TRIES):
+            tool = await self._catalog.find(tool_id)
+            if tool is None:
+                raise NotFound(f"tool: there is none with the id {tool_id}")
+            before = await self.find(tool.tool_id, correction_id)
+            after_tool, after = change(tool, before)
+            if after is before and after_tool is tool:
+                return tool, after
+            after_tool = with_reviews(after_tool, [] if after is before else [(before, after)], self._clock())
+            try:
+                etags = await self._store.batch(CATALOG.name, tool.tool_id, _writes(tool, after_tool, [after]))
+            except (Conflict, ChangedMeanwhile):
+                continue
+            return after_tool.with_etag(etags[0]), after.with_etag(etags[1])
+        raise ChangedMeanwhile(f"tool {tool_id} keeps changing: try again")
+
+    async def of_merged(self, tool_id: str) -> list[Correction]:
+        """Some corrections that a tool still has. Those that cannot be read stay with it."""
+        page = await self._store.query(CATALOG.name, Query(_IS_CORRECTION, partition=tool_id, limit=_PAGE))
+        return listed(page, Correction.from_document, "id").items[:CARRIED_AT_ONCE]
+
+    async def carry(self, corrections: Sequence[Correction], target_id: str) -> str:
+        """Writes the corrections of a merged tool as corrections of the target. Doing it again changes nothing. Returns
+        the target: the tool that it was merged into meanwhile, if it was."""
+        for _ in range(TRIES):
+            target = await self._catalog.find(target_id)
+            if target is None:
+                raise NotFound(f"tool: there is none with the id {target_id}")
+            keys = [(target.tool_id, each.id) for each in corrections]
+            found = await self._store.read_many(CATALOG.name, keys)
+            now = self._clock()
+            pairs = []
+            for own, document in zip(corrections, found, strict=True):
+                before = None if document is None else Correction.from_document(document)
+                pairs.append((before, carried(before, own, target.tool_id, now)))
+            changes = [(before, after) for before, after in pairs if after is not before]
+            if not changes:
+                return target.tool_id
+            after_tool = with_reviews(target, changes, now)
+            try:
+                writes = _writes(target, after_tool, [after for _, after in changes])
+                await self._store.batch(CATALOG.name, target.tool_id, writes)
+            except (Conflict, ChangedMeanwhile):
+                continue
+            return target.tool_id
+        raise ChangedMeanwhile(f"tool {target_id} keeps changing")
+
+    async def drop(self, corrections: Sequence[Correction]) -> None:
+        """Deletes corrections that were carried over. One that has changed since stays."""
+        batches = [(each.tool_id, [Delete(each.id, each.stored_etag)]) for each in corrections]
+        await self._store.batch_many(CATALOG.name, batches)
+
+
+def _writes(before: Tool, after: Tool, corrections: Sequence[Correction]) -> list[Operation]:
+    writes: list[Operation] = [Replace(after.to_document(), before.stored_etag or "")]
+    for each in corrections:
+        document, etag = each.to_document(), each.stored_etag
+        writes.append(Create(document) if etag is None else Replace(document, etag))
+    return writes
+
+
+def _state(correction: Correction, tool: Tool, mention: SentimentScore | None) -> str:
+    if not correction.is_active:
+        return "undone"
+    return "outdated" if is_outdated(correction, tool, mention) else "active"

@@ -1,0 +1,266 @@
+"""What follows from the verdicts of people: for a mention, for the figures of a tool's precision, and for one another.
+Pure. Reading and writing corrections is in correction_documents.py.
+
+A verdict `not_this_tool` holds for the article, whatever becomes of its text. A verdict on the sentiment is about
+words: it holds while the article has the revision that was judged, or says the same about the tool, in the same
+headline and sentences. Else it is outdated: not applied, and applied again if the words come back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from models.correction import (
+    AnalyzerJudgement,
+    Correction,
+    JudgedPassage,
+    PastVerdict,
+    VersionedJudgement,
+)
+from models.mention import SentimentScore
+from models.tool import Reviews, Tool, normalize_name
+from models.values import Sentiment
+from services.mentions.scoring import Questions
+
+MOST_PAST = 50
+"""The most earlier verdicts that a correction keeps: the newest."""
+MOST_JUDGED_CHARACTERS = 8000
+"""Of the passages that a correction keeps."""
+
+POLARITY: Mapping[Sentiment, float] = {"positive": 1.0, "negative": -1.0, "neutral": 0.0}
+"""Of a sentiment that a person gave; its score is 1."""
+
+_VERDICT_FIELDS = ("verdict", "label", "reason", "author", "made_at", "made_by_run")
+_JUDGED_FIELDS = ("headline", "language", "revision", "passages", "passages_hash", "said")
+_UNDONE_FIELDS = ("undone_at", "undone_by", "undone_reason")
+_JUDGEMENT_FIELDS = ("sentiment", "score", "polarity", "unscored_reason")
+
+
+# What a verdict means for its mention.
+
+
+def removes(correction: Correction | None) -> bool:
+    """Whether the article does not mention the tool, though it names it."""
+    return correction is not None and correction.is_active and correction.verdict == "not_this_tool"
+
+
+def with_verdict(
+    own: Mapping[str, Any], correction: Correction | None, revision: str, passages: Iterable[JudgedPassage]
+) -> dict[str, Any]:
+    """`own`, the fields that the analyzer gives a mention, after the correction. `revision` and `passages` are what the
+    article says now."""
+    if correction is None or not holds(correction, revision, passages):
+        return {**own, "verdict": None, "corrected": None, "analyzer_judgement": None}
+    return _applied(own, correction)
+
+
+def holds(correction: Correction, revision: str, passages: Iterable[JudgedPassage]) -> bool:
+    if not correction.is_active:
+        return False
+    return correction.revision == revision or correction.passages_hash == passages_hash(passages)
+
+
+def is_outdated(correction: Correction, tool: Tool, mention: SentimentScore | None) -> bool:
+    """Whether a verdict that nobody has undone is not applied. `mention` is None if its article has expired: then the
+    verdict is labelled data only."""
+    if correction.subject == "SOURCE":
+        return correction.feed_id not in tool.muted_sources
+    if correction.subject == "PHRASE":
+        excluded = {normalize_name(each) for each in tool.excluded}
+        return normalize_name(correction.phrase or "") not in excluded
+    return mention is not None and mention.counts and mention.verdict != correction.verdict
+
+
+def corrected(mention: SentimentScore, correction: Correction | None, now: datetime) -> SentimentScore:
+    """The mention of a tool that is not detected any more, after a correction; the same object if nothing changes."""
+    own = {name: getattr(mention.analyzer_judgement or mention, name) for name in _JUDGEMENT_FIELDS}
+    fields = with_verdict(own, correction, mention.revision or "", ())
+    is_same = all(getattr(mention, name) == value for name, value in fields.items())
+    return mention if is_same else mention.changed(now, **fields)
+
+
+def _applied(own: Mapping[str, Any], correction: Correction) -> dict[str, Any]:
+    """A confirmed sentiment stays as the analyzer gives it while the analyzer gives it: to confirm a mention changes no
+    figure."""
+    label = correction.label
+    if label is None or (correction.verdict == "right" and own["sentiment"] == label):
+        return {**own, "verdict": correction.verdict, "corrected": None, "analyzer_judgement": None}
+    return {
+        **own,
+        "sentiment": label,
+        "score": 1.0,
+        "polarity": POLARITY[label],
+        "unscored_reason": None,
+        "verdict": correction.verdict,
+        "corrected": True,
+        "analyzer_judgement": AnalyzerJudgement(**{name: own[name] for name in _JUDGEMENT_FIELDS}),
+    }
+
+
+# What is judged.
+
+
+def judged_passages(questions: Questions, tool_id: str) -> tuple[JudgedPassage, ...]:
+    """What an article says about the tool: the passages that count for its score."""
+    found = []
+    for weighed in questions.tools.get(tool_id, ()):
+        passage = questions.passages[weighed.passage]
+        others = {span for other, spans in passage.names.items() if other != tool_id for span in spans}
+        names = tuple((span.start, span.end) for span in passage.names.get(tool_id, ()))
+        found.append(
+            JudgedPassage(
+                text=passage.text,
+                names=names,
+                other_names=tuple(sorted((span.start, span.end) for span in others)),
+            )
+        )
+    return tuple(found)
+
+
+def passages_hash(passages: Iterable[JudgedPassage]) -> str:
+    texts = [" ".join(each.text.split()) for each in passages]
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:32]
+
+
+def kept_passages(passages: Iterable[JudgedPassage]) -> tuple[JudgedPassage, ...]:
+    """The first passages, as many as a correction keeps."""
+    kept, left = [], MOST_JUDGED_CHARACTERS
+    for each in passages:
+        left -= len(each.text)
+        if left < 0:
+            break
+        kept.append(each)
+    return tuple(kept)
+
+
+def said_of(mention: SentimentScore) -> VersionedJudgement:
+    """What the analyzer said of the mention, also if a person has corrected it."""
+    own = mention.analyzer_judgement or mention
+    fields = {name: getattr(own, name) for name in _JUDGEMENT_FIELDS}
+    return VersionedJudgement(**fields, analyzer=mention.analyzer, analyzer_version=mention.analyzer_version)
+
+
+# Verdicts that follow one another.
+
+
+def after_verdict(before: Correction | None, new: Correction, follows: str | None, now: datetime) -> Correction:
+    """The correction after the verdict of `new`; the same object if that verdict was made before, or says the same.
+
+    `follows` is the run of the verdict that the person has seen. If another verdict was made since, and asked for
+    later, the new one goes into the history only: its worker had died.
+    """
+    if before is None:
+        return new
+    if new.made_by_run in _runs_of(before):
+        return before
+    if before.made_by_run != follows and _latest(before) > new.made_at:
+        return before.changed(now, history=_history(before, past(new)))
+    if before.is_active and all(
+        getattr(before, name) == getattr(new, name)
+        for name in ("verdict", "label", "reason", "author", "revision", "passages_hash", "said")
+    ):
+        return before
+    changes = {name: getattr(new, name) for name in (*_VERDICT_FIELDS, *_JUDGED_FIELDS)}
+    undone = dict.fromkeys(_UNDONE_FIELDS)
+    return before.changed(now, **changes, **undone, history=_history(before, past(before)))
+
+
+def after_undoing(before: Correction, undoes: str, author: str, reason: str | None, now: datetime) -> Correction:
+    """The correction without effect; the same object if it has none already, or if the verdict of the run `undoes` is
+    no longer the present one."""
+    if not before.is_active or before.made_by_run != undoes:
+        return before
+    return before.changed(now, undone_at=now, undone_by=author, undone_reason=reason)
+
+
+def carried(of_target: Correction | None, of_source: Correction, target_id: str, now: datetime) -> Correction:
+    """The correction of a merged tool as a correction of the tool that replaces it. A verdict of the target itself
+    wins; then the source's goes into the history. The same object as `of_target` if that was done before."""
+    own = past(of_source).model_copy(update={"tool_id": of_source.tool_id})
+    if of_target is None:
+        fields = {**of_source.__dict__, "tool_id": target_id, "updated_at": now}
+        return Correction(**fields)
+    if of_source.made_by_run in _runs_of(of_target):
+        return of_target
+    if of_target.is_active or not of_source.is_active:
+        return of_target.changed(now, history=_history(of_target, *of_source.history, own))
+    changes = {name: getattr(of_source, name) for name in (*_VERDICT_FIELDS, *_JUDGED_FIELDS, *_UNDONE_FIELDS)}
+    history = _history(of_target, *of_source.history, past(of_target))
+    return of_target.changed(now, **changes, history=history)
+
+
+def past(correction: Correction) -> PastVerdict:
+    return PastVerdict(**{name: getattr(correction, name) for name in (*_VERDICT_FIELDS, *_UNDONE_FIELDS)})
+
+
+def _history(correction: Correction, *more: PastVerdict) -> tuple[PastVerdict, ...]:
+    return tuple(sorted((*correction.history, *more), key=lambda each: each.made_at)[-MOST_PAST:])
+
+
+def _runs_of(correction: Correction) -> set[str]:
+    return {correction.made_by_run, *(each.made_by_run for each in correction.history)}
+
+
+def _latest(correction: Correction) -> datetime:
+    return max(correction.made_at, correction.undone_at or correction.made_at)
+
+
+# What follows for the tool.
+
+
+def review(correction: Correction | None) -> tuple[str, Reviews] | None:
+    """The analyzer and version that a verdict says something of, and what it counts for. None without a verdict on a
+    mention."""
+    if correction is None or correction.said is None or correction.subject != "MENTION" or not correction.is_active:
+        return None
+    said = correction.said
+    is_about = correction.verdict != "not_this_tool"
+    is_scored = is_about and said.sentiment is not None and correction.label is not None
+    counts = Reviews(
+        reviewed=1,
+        about_tool=int(is_about),
+        scored=int(is_scored),
+        sentiment_right=int(is_scored and said.sentiment == correction.label),
+    )
+    return f"{said.analyzer}/{said.analyzer_version}", counts
+
+
+def with_reviews(tool: Tool, changes: Iterable[tuple[Correction | None, Correction]], now: datetime) -> Tool:
+    """The tool after its corrections changed from the first of each pair to the second."""
+    reviews, count = dict(tool.reviews), tool.corrections
+    for before, after in changes:
+        count += after.subject == "MENTION"
+        for sign, found in ((-1, review(before)), (1, review(after))):
+            if found is not None:
+                version, counts = found
+                reviews[version] = reviews.get(version, Reviews()).plus(counts, sign)
+    kept = {version: each for version, each in reviews.items() if each.reviewed}
+    return tool.changed(now, corrections=count, reviews=kept)
+
+
+def labelled(correction: Correction) -> dict[str, Any] | None:
+    """The correction as labelled data. None if it labels nothing: it is undone, no verdict on a mention, or confirms a
+    mention without a sentiment."""
+    is_other = correction.verdict == "not_this_tool"
+    if correction.subject != "MENTION" or not correction.is_active or not (is_other or correction.label):
+        return None
+    texts, names, others, at = [], list[list[int]](), list[list[int]](), 0
+    for each in correction.passages:
+        texts.append(each.text)
+        names += [[at + start, at + end] for start, end in each.names]
+        others += [[at + start, at + end] for start, end in each.other_names]
+        at += len(each.text) + 1
+    return {
+        "text": "\n".join(texts) or correction.headline or "",
+        "names": names,
+        "other_names": others,
+        "label": "not_this_tool" if is_other else correction.label,
+        "language": correction.language,
+        "tool_id": correction.tool_id,
+        "source_id": correction.source_id,
+        "analyzer": correction.said.model_dump(mode="json") if correction.said is not None else None,
+    }

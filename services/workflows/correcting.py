@@ -1,0 +1,289 @@
+"""Corrections by people: verdicts on mentions, muted sources, excluded phrases, and undoing them.
+
+A verdict on a mention is a run of one page: it writes the correction with its tool in one batch, then analyses the
+article for this tool. The caller waits for it. If the worker dies, the run's message finishes it. A muted source or an
+excluded phrase changes what the tool is detected by, as a changed name does: a backfill follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from models.article import Article
+from models.correction import Correction
+from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound, Unavailable
+from models.mention import SentimentScore
+from models.run import JobRun
+from models.tool import Tool, normalize_name
+from services.articles.reading import Articles
+from services.feeds.registry import FeedRegistry
+from services.figures.entries import Generations
+from services.mentions.correction_documents import Corrections
+from services.mentions.correction_form import NewCorrection, Signed
+from services.mentions.corrections import (
+    after_undoing,
+    after_verdict,
+    judged_passages,
+    kept_passages,
+    passages_hash,
+    said_of,
+)
+from services.mentions.handler import AnalysisFailed
+from services.mentions.understanding import understand
+from services.mentions.writing import MentionWriter
+from services.ports import Clock, Store
+from services.runs.driver import BACKFILL, CORRECT, PageResult, RunImpossible, Workflows
+from services.store.containers import ARTICLES, MENTIONS
+from services.tools.catalog import Catalog, Watchlist
+from services.tools.form import MOST_NAMES
+
+
+@dataclass(frozen=True, slots=True)
+class Correcting:
+    """The workflow that makes or undoes a verdict on a mention: `subject` is the tool, `parameters.correction` the new
+    correction, or `parameters.undo` who undoes it and why."""
+
+    corrections: Corrections
+    writer: MentionWriter
+    generations: Generations
+    clock: Clock
+
+    async def page(self, run: JobRun) -> PageResult:
+        tool_id, source_id = run.subject or "", str(run.parameters.get("article"))
+        try:
+            tool, _ = await self.corrections.change(tool_id, source_id, partial(self._changed, run))
+        except (Conflict, NotFound) as error:
+            raise RunImpossible(str(error)) from error
+        only = frozenset({tool_id, tool.tool_id})
+        written = await self.writer.write([source_id], only=only, invalidate=self.generations.raise_all)
+        for reason in written.failed.values():
+            # While the mention is as it was, a figure counts it so: the correction is not done.
+            raise AnalysisFailed(f"article {source_id}: {reason}")
+        return PageResult(None, 1, {"rescored": written.written, "removed": written.removed}, {}, (tool.tool_id,))
+
+    def _changed(self, run: JobRun, tool: Tool, before: Correction | None) -> tuple[Tool, Correction]:
+        now = self.clock()
+        undo = run.parameters.get("undo")
+        if isinstance(undo, Mapping):
+            if before is None and tool.tool_id != run.subject:
+                raise Unavailable(f"tool: {run.subject} is being merged", retry_after=5.0)
+            if before is None:
+                raise NotFound("correction: is gone")
+            reason = _text(undo.get("reason"))
+            return tool, after_undoing(before, str(undo["run_id"]), str(undo["author"]), reason, now)
+        given: Any = run.parameters.get("correction")
+        new = Correction.from_document(given).changed(now, made_by_run=run.run_id, tool_id=tool.tool_id)
+        after = after_verdict(before, new, _text(run.parameters.get("follows")), now)
+        if after is not before:
+            _require_active(tool)
+        return tool, after
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectionChanges:
+    store: Store
+    catalog: Catalog
+    watchlist: Watchlist
+    articles: Articles
+    feeds: FeedRegistry
+    corrections: Corrections
+    workflows: Workflows
+    generations: Generations
+    clock: Clock
+
+    async def make(self, text: str, wanted: NewCorrection) -> tuple[Tool, Correction, JobRun | None]:
+        """The tool and the correction. After a verdict on a mention, no process serves a figure without it. For a
+        source or a phrase, the caller sends the message of the run that is returned.
+
+        Raises NotFound, Conflict, and ChangedMeanwhile if the article was edited since its mention was scored.
+        """
+        tool = _require_active(await self.catalog.get(text))
+        if wanted.subject == "MENTION":
+            return (*await self._judge(tool, wanted), None)
+        if wanted.subject == "SOURCE":
+            await self.feeds.get(wanted.named)
+        return await self._change_detection(tool, wanted)
+
+    async def undo(self, text: str, correction_id: str, signed: Signed) -> tuple[Tool, Correction, JobRun | None]:
+        """As `make`. Undoing again changes nothing."""
+        tool = await self.catalog.get(text)
+        correction = await self.corrections.get(tool.tool_id, correction_id)
+        if not correction.is_active:
+            return tool, correction, None
+        _require_active(tool)
+        if correction.subject != "MENTION":
+            return await self._restore_detection(tool, correction, signed)
+        source_id = correction.source_id or ""
+        undo = {"run_id": correction.made_by_run, "author": signed.author, "reason": signed.reason}
+        run = await self.workflows.accept(CORRECT, tool.tool_id, article=source_id, undo=undo)
+        return (*await self._carried_out(run, tool.tool_id, source_id), None)
+
+    async def _judge(self, tool: Tool, wanted: NewCorrection) -> tuple[Tool, Correction]:
+        source_id = await self._article_of(tool, wanted.named)
+        before = await self.corrections.find(tool.tool_id, source_id)
+        new = await self._judged(tool, source_id, before, wanted, self.clock())
+        run = await self.workflows.accept(
+            CORRECT,
+            tool.tool_id,
+            article=source_id,
+            verdict=wanted.verdict,
+            correction=new.to_document(),
+            follows=None if before is None else before.made_by_run,
+        )
+        return await self._carried_out(run, tool.tool_id, source_id)
+
+    async def _carried_out(self, run: JobRun, tool_id: str, source_id: str) -> tuple[Tool, Correction]:
+        await self.workflows.advance(run.run_id)
+        await self.generations.known_everywhere()
+        after = await self.workflows.engine.get(run.run_id)
+        if after.status == "FAILED":
+            raise Conflict(after.errors[0] if after.errors else "correction: could not be made")
+        if not after.is_finished:
+            raise Unavailable("correction: another worker is making it", retry_after=5.0)
+        tool = await self.catalog.get(tool_id)
+        return tool, await self.corrections.get(tool.tool_id, source_id)
+
+    async def _article_of(self, tool: Tool, article_id: str) -> str:
+        """The article's id. Raises NotFound, and Conflict for an article that has expired."""
+        try:
+            return (await self.articles.get(article_id)).source_id
+        except NotFound:
+            known = article_id.startswith("dedup:") and len(article_id) == len("dedup:") + 32
+            if known and await self.store.read(MENTIONS.name, tool.tool_id, article_id) is not None:
+                raise Conflict(
+                    "article: has expired or was deleted; its mention counts in no figure, and cannot be corrected"
+                ) from None
+            raise
+
+    async def _judged(
+        self, tool: Tool, source_id: str, before: Correction | None, wanted: NewCorrection, now: datetime
+    ) -> Correction:
+        """The correction with what is judged: the article and its mention as they are now."""
+        detector = await self.watchlist.detector()
+        document, scored = await self._read(tool, source_id)
+        analysis = understand(document, detector, frozenset({tool.tool_id}))
+        article = analysis.article
+        if scored is None or not scored.counts:
+            if before is None:
+                raise NotFound(f"article: {source_id} has no mention of the tool {tool.primary_name!r}")
+        elif scored.revision not in (None, article.canonical.revision):
+            raise ChangedMeanwhile("article: was edited, and is analysed just now: read its mention, and try again")
+        said = said_of(scored) if scored is not None else before.said if before is not None else None
+        passages = judged_passages(analysis.questions, tool.tool_id) if analysis.questions is not None else ()
+        return Correction(
+            created_at=now,
+            updated_at=now,
+            tool_id=tool.tool_id,
+            subject="MENTION",
+            source_id=source_id,
+            verdict=wanted.verdict,
+            label=_label(wanted.verdict, scored),
+            reason=wanted.signed.reason,
+            author=wanted.signed.author,
+            made_at=now,
+            made_by_run="-",
+            headline=article.canonical.headline,
+            language=article.language,
+            revision=article.canonical.revision,
+            passages=kept_passages(passages),
+            passages_hash=passages_hash(passages),
+            said=said,
+        )
+
+    async def _read(self, tool: Tool, source_id: str) -> tuple[dict[str, Any], SentimentScore | None]:
+        scored = await self.store.read(MENTIONS.name, tool.tool_id, source_id)
+        document = await self.store.read(ARTICLES.name, source_id, Article.ID)
+        if document is None:
+            raise NotFound(f"article: there is none with the id {source_id!r}")
+        return document, None if scored is None else SentimentScore.from_document(scored)
+
+    async def _change_detection(self, tool: Tool, wanted: NewCorrection) -> tuple[Tool, Correction, JobRun]:
+        async with self.workflows.accepted_for(BACKFILL, tool.tool_id, tools=[tool.tool_id]) as run:
+            tool, correction = await self._changed(tool, wanted, run)
+            await self.catalog.announce()
+        return tool, correction, run
+
+    async def _changed(self, tool: Tool, wanted: NewCorrection, run: JobRun) -> tuple[Tool, Correction]:
+        now = self.clock()
+        is_source = wanted.subject == "SOURCE"
+        new = Correction(
+            created_at=now,
+            updated_at=now,
+            tool_id=tool.tool_id,
+            subject=wanted.subject,
+            feed_id=wanted.named if is_source else None,
+            phrase=None if is_source else wanted.named,
+            verdict=wanted.verdict,
+            reason=wanted.signed.reason,
+            author=wanted.signed.author,
+            made_at=now,
+            made_by_run=run.run_id,
+        )
+
+        def change(tool: Tool, before: Correction | None) -> tuple[Tool, Correction]:
+            _require_active(tool)
+            own, seen = new.changed(now, tool_id=tool.tool_id), None if before is None else before.made_by_run
+            return with_detection(tool, new, now), after_verdict(before, own, seen, now)
+
+        return await self.corrections.change(tool.tool_id, new.correction_id, change)
+
+    async def _restore_detection(
+        self, tool: Tool, correction: Correction, signed: Signed
+    ) -> tuple[Tool, Correction, JobRun]:
+        async with self.workflows.accepted_for(BACKFILL, tool.tool_id, tools=[tool.tool_id]) as run:
+            now = self.clock()
+
+            def change(tool: Tool, before: Correction | None) -> tuple[Tool, Correction]:
+                if before is None:
+                    raise NotFound("correction: is gone")
+                _require_active(tool)
+                after = after_undoing(before, before.made_by_run, signed.author, signed.reason, now)
+                return without_detection(tool, before, now), after
+
+            changed, after = await self.corrections.change(tool.tool_id, correction.correction_id, change)
+            await self.catalog.announce()
+        return changed, after, run
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _label(verdict: str, scored: SentimentScore | None) -> Any:
+    """The sentiment that the verdict gives or confirms."""
+    if verdict == "right":
+        return scored.sentiment if scored is not None and scored.counts else None
+    return None if verdict == "not_this_tool" else verdict
+
+
+def _require_active(tool: Tool) -> Tool:
+    if tool.status != "ACTIVE":
+        raise Conflict(f"tool: {tool.primary_name!r} is not watched; make it ACTIVE first")
+    return tool
+
+
+def with_detection(tool: Tool, correction: Correction, now: datetime) -> Tool:
+    """The tool with the muted source or the excluded phrase. Raises InvalidInput if the tool has no room for it."""
+    field, value = _detection(correction)
+    listed: tuple[str, ...] = getattr(tool, field)
+    if normalize_name(value) in map(normalize_name, listed):
+        return tool
+    if len(listed) >= MOST_NAMES:
+        raise InvalidInput(field, f"a tool has at most {MOST_NAMES}")
+    return tool.changed(now, **{field: (*listed, value)})
+
+
+def without_detection(tool: Tool, correction: Correction, now: datetime) -> Tool:
+    field, value = _detection(correction)
+    left = tuple(each for each in getattr(tool, field) if normalize_name(each) != normalize_name(value))
+    return tool.changed(now, **{field: left})
+
+
+def _detection(correction: Correction) -> tuple[str, str]:
+    if correction.subject == "SOURCE":
+        return "muted_sources", correction.feed_id or ""
+    return "excluded", correction.phrase or ""

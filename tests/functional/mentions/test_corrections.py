@@ -1,0 +1,377 @@
+"""A verdict of a person is applied, is counted in all figures when the call returns, and survives what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import pytest
+
+from models.cache import CacheGeneration
+from models.correction import Correction
+from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
+from models.tool import Tool
+from services.mentions.correction_form import Signed, new_correction
+from services.ports import Document, Query, Store
+from services.store.containers import ARTICLES, CATALOG, MENTIONS, SENTIMENT_CACHE
+from services.tools.form import tool_change
+from tests.documents import feed
+from tests.functional.figures.world import Process
+from tests.functional.mentions.world import World
+
+
+@pytest.fixture
+async def tool(world: World) -> Tool:
+    return await world.tool("Quorvia")
+
+
+async def generation(world: World, tool: Tool) -> int:
+    document = await world.store.read(SENTIMENT_CACHE.name, tool.tool_id, f"{tool.tool_id}:generation")
+    return CacheGeneration.from_document(document).generation if document else 0
+
+
+async def judged(world: World, tool: Tool) -> dict[str, str | None]:
+    return {key: each.sentiment for key, each in (await world.mentions(tool)).items()}
+
+
+async def reviewed(world: World, tool: Tool) -> dict[str, object]:
+    precision = (await world.worker.catalog.get(tool.tool_id)).shown()["precision"]
+    return {name: precision[name] for name in ("reviewed", "precision", "scored", "sentiment_accuracy")}
+
+
+async def article(world: World, headline: str = "Quorvia is good", number: int = 1, text: str = "") -> str:
+    found = await world.article(number, headline, text)
+    await world.delivered([found])
+    return found
+
+
+async def test_another_sentiment_counts_as_one_of_a_person_and_is_undone(world: World, tool: Tool) -> None:
+    one = await article(world)
+    before = (await world.mentions(tool))[one]
+    correction = await world.worker.correct(tool, one, "negative")
+    after = (await world.mentions(tool))[one]
+    assert (after.sentiment, after.score, after.polarity, after.corrected) == ("negative", 1.0, -1.0, True)
+    assert after.analyzer_judgement is not None
+    assert (after.analyzer_judgement.sentiment, after.analyzer_judgement.polarity) == ("positive", before.polarity)
+    assert (correction.label, correction.said is not None and correction.said.sentiment) == ("negative", "positive")
+    assert await generation(world, tool) == 1
+    await world.is_counted(tool)
+    undone = await world.worker.undo(tool, one, "Grace")
+    assert (undone.undone_by, undone.undone_reason, undone.is_active) == ("Grace", "a mistake", False)
+    again = (await world.mentions(tool))[one]
+    assert again.shown() | {"updated_at": None} == before.shown() | {"updated_at": None}
+    assert await generation(world, tool) == 2
+    await world.is_counted(tool)
+
+
+async def test_a_mention_that_is_not_about_the_tool_is_removed_and_comes_back_when_undone(
+    world: World, tool: Tool
+) -> None:
+    one = await article(world)
+    await world.worker.correct(tool, one, "not_this_tool")
+    assert await world.mentions(tool) == {}
+    assert (await world.read(one)).detected_tool_ids == ()
+    await world.is_counted(tool)
+    await world.edit(one, "Quorvia is bad")
+    await world.delivered([one])
+    assert await world.mentions(tool) == {}, "it holds whatever becomes of the text"
+    await world.worker.undo(tool, one)
+    assert await judged(world, tool) == {one: "negative"}
+    await world.is_counted(tool)
+
+
+async def test_the_figures_are_right_when_the_call_returns(world: World, tool: Tool) -> None:
+    articles = [await article(world, number=number) for number in (1, 2, 3)]
+    elsewhere = Process(world.store, world.watch)
+
+    async def served() -> tuple[int, int, int, float]:
+        entry = (await elsewhere.cache.reader.read(tool.tool_id, "DAY_30")).aggregate.entry
+        return entry.total_mentions, entry.positive_count, entry.negative_count, entry.average_sentiment
+
+    own = (await world.mentions(tool))[articles[0]].polarity or 0.0
+    assert await served() == (3, 3, 0, own)
+    await world.worker.correct(tool, articles[0], "negative")
+    assert await served() == (3, 2, 1, round((2 * own - 1) / 3, 4))
+    await world.worker.correct(tool, articles[1], "not_this_tool")
+    assert await served() == (2, 1, 1, round((own - 1) / 2, 4))
+    await world.worker.undo(tool, articles[1])
+    await world.worker.undo(tool, articles[0])
+    assert await served() == (3, 3, 0, own)
+    await elsewhere.close()
+
+
+async def test_to_confirm_a_mention_changes_no_figure_and_keeps_the_sentiment_under_another_analyzer(
+    world: World, tool: Tool
+) -> None:
+    one = await article(world)
+    before = (await world.mentions(tool))[one]
+    await world.worker.correct(tool, one, "right")
+    after = (await world.mentions(tool))[one]
+    assert (after.sentiment, after.polarity, after.corrected) == ("positive", before.polarity, None)
+    assert after.verdict == "right"
+    world.analyzer.version = "2"
+    world.analyzer.turned = True
+    await world.run(await world.worker.changes.reanalyze(tool.tool_id))
+    after = (await world.mentions(tool))[one]
+    assert (after.sentiment, after.polarity, after.corrected, after.analyzer_version) == ("positive", 1.0, True, "2")
+    await world.is_counted(tool)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "left"), [("negative", "negative"), ("neutral", "neutral"), ("not_this_tool", None)]
+)
+async def test_a_verdict_survives_reanalysis_backfill_and_a_repeated_message(
+    world: World, tool: Tool, verdict: str, left: str | None
+) -> None:
+    one = await article(world)
+    await world.worker.correct(tool, one, verdict)
+    world.analyzer.version = "2"
+    for run in (
+        await world.worker.changes.reanalyze(tool.tool_id),
+        await world.worker.changes.backfill([tool.tool_id]),
+    ):
+        assert (await world.run(run)).status == "SUCCEEDED"
+        await world.delivered([one])
+        assert (await judged(world, tool)).get(one) == left
+        await world.is_counted(tool)
+
+
+async def test_a_verdict_on_the_sentiment_is_outdated_by_other_words_about_the_tool_and_by_nothing_else(
+    world: World, tool: Tool
+) -> None:
+    one = await article(world, "Quorvia is good", text="Elsewhere it rains.")
+    await world.worker.correct(tool, one, "neutral")
+
+    async def states() -> list[str]:
+        return [each.state for each in (await world.worker.corrections.page(tool, None, 10, None)).items]
+
+    before = await world.read(one)
+    other_text = before.changed(
+        world.watch.now,
+        canonical=before.canonical.model_copy(update={"revision": "other"}),
+        text_for_analysis="Elsewhere it snows.",
+        analysis_due_since=world.watch.now,
+    )
+    await world.store.replace(ARTICLES.name, other_text.to_document(), before.stored_etag or "")
+    await world.delivered([one])
+    assert (await judged(world, tool), await states()) == ({one: "neutral"}, ["active"])
+    await world.edit(one, "Quorvia is very good")
+    await world.delivered([one])
+    assert (await judged(world, tool), await states()) == ({one: "positive"}, ["outdated"])
+    await world.is_counted(tool)
+    await world.edit(one, "Quorvia is good")
+    await world.delivered([one])
+    assert (await judged(world, tool), await states()) == ({one: "neutral"}, ["active"])
+    await world.is_counted(tool)
+
+
+async def test_who_changes_their_mind_replaces_the_verdict_and_the_earlier_one_stays_in_the_history(
+    world: World, tool: Tool
+) -> None:
+    one = await article(world)
+    await world.worker.correct(tool, one, "not_this_tool", "Ada")
+    await world.worker.correct(tool, one, "negative", "Grace")
+    await world.worker.undo(tool, one, "Ada")
+    last = await world.worker.correct(tool, one, "neutral", "Ada")
+    assert [(each.verdict, each.author, each.undone_by) for each in last.history] == [
+        ("not_this_tool", "Ada", None),
+        ("negative", "Grace", "Ada"),
+    ]
+    assert (last.verdict, last.undone_at) == ("neutral", None)
+    assert await judged(world, tool) == {one: "neutral"}
+    assert await world.worker.correct(tool, one, "neutral", "Ada") == last, "the same again says nothing new"
+    await world.is_counted(tool)
+
+
+async def test_the_precision_of_a_tool_is_measured_from_the_verdicts_that_are_not_undone(
+    world: World, tool: Tool
+) -> None:
+    nothing = {"reviewed": 0, "precision": None, "scored": 0, "sentiment_accuracy": None}
+    assert await reviewed(world, tool) == nothing
+    articles = [await article(world, number=number) for number in range(1, 5)]
+    for one, verdict in zip(articles, ("right", "positive", "negative", "not_this_tool"), strict=True):
+        await world.worker.correct(tool, one, verdict)
+    assert await reviewed(world, tool) == {
+        "reviewed": 4,
+        "precision": 0.75,
+        "scored": 3,
+        "sentiment_accuracy": 0.6667,
+    }
+    other = await world.tool("Tarnwick")
+    assert await reviewed(world, other) == nothing
+    assert (await world.worker.corrections.reviews_of_all()).keys() == {"words/1"}
+    for one in articles:
+        await world.worker.undo(tool, one)
+    assert await reviewed(world, tool) == nothing
+
+
+async def test_labelled_data_has_the_text_the_names_the_label_and_what_the_analyzer_said(
+    world: World, tool: Tool
+) -> None:
+    one = await article(world, "Quorvia is good, says Tarnwick", text="Quorvia is fast. It rains.")
+    two = await article(world, number=2)
+    said = (await world.mentions(tool))[one]
+    await world.worker.correct(tool, one, "negative")
+    await world.worker.undo(tool, (await world.worker.correct(tool, two, "right")).correction_id)
+    await world.worker.delete(one)
+    (line,) = (await world.worker.corrections.labels(10, None)).items
+    assert (line["text"], line["label"]) == ("Quorvia is good, says Tarnwick\nQuorvia is fast.", "negative")
+    assert [line["text"][start:end] for start, end in line["names"]] == ["Quorvia", "Quorvia"]
+    assert line["analyzer"] == {
+        "sentiment": "positive",
+        "score": said.score,
+        "polarity": said.polarity,
+        "unscored_reason": None,
+        "analyzer": "words",
+        "analyzer_version": "1",
+    }
+
+
+async def test_a_merge_carries_corrections_over_and_the_targets_own_verdict_wins(world: World, tool: Tool) -> None:
+    target = await world.tool("Tarnwick")
+    both = [await article(world, "Quorvia and Tarnwick are good", number) for number in (1, 2)]
+    alone = [await article(world, "Quorvia is good", number) for number in (3, 4)]
+    await world.worker.correct(tool, both[0], "negative", "Ada")
+    await world.worker.correct(target, both[0], "neutral", "Grace")
+    await world.worker.correct(tool, both[1], "negative", "Ada")
+    await world.worker.correct(tool, alone[0], "not_this_tool", "Ada")
+    await world.is_counted(tool)
+    await world.worker.undo(tool, (await world.worker.correct(tool, alone[1], "negative", "Ada")).correction_id)
+    run = await world.run(await world.worker.changes.merge(tool.tool_id, target.tool_id))
+    assert (run.status, run.metrics["corrections"]) == ("SUCCEEDED", 4)
+    assert await judged(world, target) == {both[0]: "neutral", both[1]: "negative", alone[1]: "positive"}
+    assert await world.mentions(tool) == {}
+    for each in (tool, target):
+        await world.is_counted(each)
+    own = await world.worker.corrections.get(target.tool_id, both[0])
+    assert [(each.verdict, each.author, each.tool_id) for each in own.history] == [("negative", "Ada", tool.tool_id)]
+    assert (await world.worker.corrections.of_merged(tool.tool_id)) == []
+    assert (await reviewed(world, target))["reviewed"] == 3
+    assert await world.worker.undo(target, alone[0])
+    assert (await judged(world, target))[alone[0]] == "positive"
+
+
+async def test_what_cannot_be_corrected_is_refused_with_a_reason(world: World, tool: Tool) -> None:
+    one, two = await article(world), await article(world, "Nothing", 2)
+    with pytest.raises(NotFound, match="no mention of the tool"):
+        await world.worker.correct(tool, two, "right")
+    with pytest.raises(NotFound, match="there is none with the id"):
+        await world.worker.correct(tool, f"dedup:{7:032x}", "right")
+    await world.edit(one, "Quorvia is bad")
+    with pytest.raises(ChangedMeanwhile, match="was edited"):
+        await world.worker.correct(tool, one, "positive")
+    await world.delivered([one])
+    await world.worker.correct(tool, one, "positive")
+    await world.store.delete(ARTICLES.name, one, "article")
+    with pytest.raises(Conflict, match="has expired"):
+        await world.worker.correct(tool, one, "neutral")
+    undone = await world.worker.undo(tool, one)
+    assert not undone.is_active, "it labels nothing any more"
+    await world.worker.catalog.change(tool.tool_id, tool_change({"status": "DEPRECATED"}))
+    with pytest.raises(Conflict, match="ACTIVE"):
+        await world.worker.correct(tool, one, "neutral")
+
+
+async def test_an_article_of_muted_sources_only_does_not_mention_the_tool_until_another_source_has_it(
+    world: World, tool: Tool
+) -> None:
+    one, two = await article(world), await article(world, number=2)
+    other = await world.tool("Tarnwick")
+    source = (await world.read(one)).sources[0]
+    changed, run = await world.worker.changes.change(tool.tool_id, tool_change({"muted_sources": [source]}))
+    assert run is not None
+    assert changed.muted_sources == (source,)
+    await world.run(run)
+    assert await world.mentions(tool) == {}
+    assert (await world.read(one)).muted_tool_ids == (tool.tool_id,)
+    await world.worker.writer.write([one], only=frozenset({other.tool_id}))
+    assert (await world.read(one)).muted_tool_ids == (tool.tool_id,), "the analysis of another tool keeps it"
+    await world.is_counted(tool)
+    changed, run = await world.worker.changes.change(tool.tool_id, tool_change({"muted_sources": []}))
+    assert run is not None
+    await world.run(run)
+    assert await judged(world, tool) == {one: "positive", two: "positive"}
+    assert (await world.read(one)).muted_tool_ids is None
+
+
+@pytest.mark.parametrize("form", [{"phrase": "Quorvia County"}, {"source": "tiingo"}])
+async def test_a_source_and_a_phrase_are_corrected_for_stored_and_later_articles_and_undone(
+    world: World, tool: Tool, form: dict[str, str]
+) -> None:
+    await world.store.upsert("feeds", feed(feed_id="tiingo").to_document())
+    headline = "Quorvia County is good"
+    await article(world, headline)
+    changed, made, run = await world.worker.correcting.make(tool.tool_id, new_correction({**form, "author": "Ada"}))
+    assert run is not None
+    assert changed.muted_sources + changed.excluded == tuple(form.values())
+    await world.run(run)
+    await article(world, headline, 2)
+    assert await world.mentions(tool) == {}
+    await world.is_counted(tool)
+    states = [each.state for each in (await world.worker.corrections.page(changed, None, 10, None)).items]
+    assert states == ["active"]
+    _, undone, run = await world.worker.correcting.undo(tool.tool_id, made.correction_id, Signed("Grace"))
+    assert run is not None
+    assert undone.undone_by == "Grace"
+    await world.run(run)
+    assert len(await world.mentions(tool)) == 2
+    await world.is_counted(tool)
+
+
+async def test_an_analysis_reads_corrections_only_of_tools_that_have_some(world: World, tool: Tool) -> None:
+    reads = _CountedReads(world.store)
+    worker = world.new_worker(cast("Store", reads))
+    await worker.analysis.handle([await world.article(1, "Quorvia is good")])
+    assert reads.of_corrections == 0
+    await world.worker.correct(tool, (await world.read(f"dedup:{1:032x}")).source_id, "right")
+    await worker.analysis.handle([await world.article(2, "Quorvia is good")])
+    assert reads.of_corrections > 0
+
+
+class _CountedReads:
+    """A store that counts how many corrections are asked for."""
+
+    def __init__(self, store: Store) -> None:
+        self.of_corrections = 0
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def read_many(self, container: str, keys: Sequence[tuple[str, str]]) -> list[Document | None]:
+        self.of_corrections += sum(key.startswith("CORRECTION:") for _, key in keys)
+        return await self._store.read_many(container, keys)
+
+
+async def test_a_correction_that_cannot_be_read_fails_its_article_alone(world: World, tool: Tool) -> None:
+    one, two = await article(world), await article(world, number=2)
+    correction = await world.worker.correct(tool, one, "negative")
+    document = await world.store.read(CATALOG.name, tool.tool_id, correction.id)
+    assert document is not None
+    await world.store.upsert(CATALOG.name, {**document, "verdict": "?"})
+    report = await world.worker.writer.write([one, two])
+    assert (set(report.failed), report.done) == ({one}, {two})
+    page = await world.worker.corrections.page(tool, None, 10, None)
+    assert (page.items, page.unreadable) == ([], (correction.id,))
+    assert len((await world.store.query(MENTIONS.name, Query(partition=tool.tool_id))).items) == 2
+
+
+def test_a_form_names_the_field_and_what_is_allowed() -> None:
+    for fields, words in (
+        ({}, "article: one of article, source, phrase"),
+        ({"article": "a", "source": "b"}, "article: one of"),
+        ({"article": "dedup:1", "author": "A"}, "verdict: must be one of right, not_this_tool, positive"),
+        ({"article": "dedup:1", "verdict": "mute", "author": "A"}, "verdict: must be one of right"),
+        ({"source": "a", "verdict": "exclude", "author": "A"}, "verdict: must be one of mute with source"),
+        ({"source": "a b", "author": "A"}, "source: must be the id of a feed"),
+        ({"phrase": "", "author": "A"}, "phrase: must be text of 1 to 120"),
+        ({"source": "a"}, "author: is needed"),
+        ({"source": "a", "author": "A" * 101}, "author: is needed: the name of the person, 1 to 100"),
+        ({"source": "a", "author": "A\nB"}, "author: is needed"),
+        ({"source": "a", "author": "A", "reason": ""}, "reason: text of 1 to 1,000 characters"),
+        ({"source": "a", "author": "A", "reason": "x" * 1001}, "reason: text of 1 to 1,000 characters"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            new_correction(fields)
+    assert new_correction({"source": "a", "author": " A "}).signed.author == "A"
+    assert Correction.CONTAINER == "catalog"

@@ -1,103 +1,138 @@
-"""When a name that is also a common English word counts as the tool, if the tool has no rule for the name.
+"""Whether an occurrence of a name is the tool, if the name is also something else: a word, a person, a place. Pure.
 
-The word lists are a guess: a rule in the tool's `name_rules` replaces them for one name.
+A rule of the tool decides alone. Without one, the cues beside the name are weighed (cues.py). scripts/names/train.py
+trains the weights.
 """
 
 from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 from models.tool import NameRule, normalize_name
+from services.tools.cues import NEAR, cues
+from services.tools.lexicon import ACRONYMS, CUES, Sense, is_common_word, is_listed, sense_of
+from services.tools.matching import NormalizedText
+from services.tools.surroundings import Surroundings
 
-NEAR = 200
-"""How many characters before and after a name are searched for a context word."""
+ENOUGH = 0.45
+"""The sum of weights above which a name is the tool."""
+BASIS = "(every name)"
+"""The weight that counts without any cue."""
+OWN_WORD = "own word near"
+OWN_WORD_WEIGHT = 2.0
+"""For another name or a keyword of the tool within 200 characters. Not trained: the labels have no keywords."""
+MONEY_NEAR = 60
+"""Within how many characters a word about shares makes a ticker of a word in capitals."""
 
-_CAPITALISED = """
-affirm alphabet amazon apple asana atlas atom basecamp bear bolt brave buffer cassandra circle clay coda confluence
-consul copilot cursor dash delta discord eclipse elastic elixir eureka excel exchange fabric firefly flutter ford gatsby
-gemini ghost intercom julia jupiter lambda lever linear lotus lucid mercury meta mocha monday nomad notion oracle
-outlook palm paint polygon prisma prometheus pulsar ramp raven robin ruby sage safari scala selenium sentry shell sigma
-sketch slack slate snap snowflake square stripe surface target tableau teams terraform tether tornado tower uber unity
-unreal vault visa wave windows wish zoom
-"""
-CAPITALISED = frozenset(_CAPITALISED.split())
-"""Names that are rarely the common word if they are capitalised."""
+_JOINING = ("-", "&", "/", "$")
+_MOVE = re.compile(r"\)?,? (?:is |was |shares |stock )?(?:up|down|[-+]?\d+(?:\.\d+)? ?%)")
 
-_IN_CONTEXT = """
-access act ada air an and ant arc are as ask at backbone basic bash bat be beam bottle box brew brick bun chef click
-close cobalt comet cool core crystal dart data deep dog do drill edge elm ember express falcon fast fish flask flow for
-forge fresh front gap gin go grok grunt gulp halo handlebars hack hi hive home hood hub ideal if in insight is it jade
-key keen kite less light like link loop lit make max me mesh meteor mint moment my native nest next night nim no node
-now of on one open or pages phoenix photos pig ping play plot podium point polar pony power puppet pure quick ray react
-reason remix rocket rook root ruff rust salt sass scratch sequel shiny signal slim so solid spark spring stack stone
-storm sun swift switch tap the thrift time to torch unison up us vim void we web why wing wink word words work
-yarn you zip
-"""
-IN_CONTEXT = frozenset(_IN_CONTEXT.split())
-"""Names that are often the common word even if capitalised: at the start of a sentence, in headlines, in other
-names."""
 
-CONTEXT = (
-    "programming", "programmer", "programmers", "language", "languages", "compiler", "compilers", "compiles",
-    "library", "libraries", "framework", "frameworks", "developer", "developers", "coding", "codebase", "code",
-    "software", "api", "apis", "sdk", "runtime", "runtimes", "package manager", "open source", "open-source", "github",
-    "gitlab", "repository", "repositories", "backend", "frontend", "database", "databases", "ide", "crate", "crates",
-    "cargo", "goroutine", "goroutines", "async", "microservice", "microservices", "scripting", "engineers",
-    "memory safe", "memory-safe", "memory safety", "borrow checker", "garbage collector", "garbage collection",
-    "type system", "generics", "toolchain", "linter", "kernel", "wasm", "webassembly", "docker", "kubernetes", "linux",
-    "python", "java", "javascript", "typescript", "c++", "c#", "golang", "kotlin", "statistical", "data science",
-    "dataframe", "dataframes", "rstudio", "tidyverse", "cran", "changelog", "release notes", "version", "versions",
-    "plugin", "plugins", "npm", "pypi", "stack overflow", "devops", "cloud", "cve", "vulnerability", "syntax",
-    "standard library", "stdlib", "orm", "sql", "static typing", "rewrite", "rewritten", "rewrote",
-)  # fmt: skip
+class Verdict(NamedTuple):
+    is_meant: bool
+    cues: tuple[str, ...] = ()
 
-_RELEASED = "is out|is here|released?|alpha|beta|rc|preview|brings|ships|lands|adds|arrives|drops|gets|supports?"
-_VERSION = re.compile(rf"\s+v?(?:\d+\.\d+|\d{{1,3}}(?=\s+(?:{_RELEASED})\b))")
-_SENTENCE_GOES_ON = re.compile(r"(?:^|[\s(])[a-z][\w'-]*[,;:]?\s$")
-_CAPITAL_FOLLOWS = re.compile(r"\s+[A-Z]")
+
+MEANT = Verdict(True)
 
 
 @dataclass(frozen=True, slots=True)
 class MatchRule:
-    """When an occurrence of a name counts. With `case_sensitive`, it must have the case of the name. With `context`, it
-    also needs one of:
+    """When an occurrence of a name counts. With `case_sensitive`, it must be written as the name is.
 
-    a context word nearby; a version number after the name, if `version_suffices`; a capital letter within a sentence,
-    if `proper_noun_suffices`.
+    Then, with `sense`, the cues decide, and words of `context` speak for the name. Without, one of `context` must be
+    near, if there are any.
     """
 
     case_sensitive: bool = False
     context: tuple[str, ...] = ()
-    proper_noun_suffices: bool = False
-    version_suffices: bool = False
+    sense: Sense | None = None
+
+    @property
+    def counts_always(self) -> bool:
+        return not self.case_sensitive and not self.context and self.sense is None
+
+    @property
+    def is_strict_in_tags(self) -> bool:
+        """Whether a tag must be written as the name is: a common word as a tag is no tool, such as "next"."""
+        if self.sense is not None:
+            return self.sense.group in ("word", "letter")
+        return self.case_sensitive and bool(self.context)
 
 
-def match_rule(name: str, rule: NameRule | None, own_words: tuple[str, ...]) -> MatchRule:
-    """The rule of a name. `own_words` are the tool's other names and keywords, which are context for an ambiguous
-    name."""
+def match_rule(name: str, rule: NameRule | None, own_words: tuple[str, ...], *, is_keyword: bool = False) -> MatchRule:
+    """The rule of a name. `own_words` are the tool's other names and keywords.
+
+    A keyword may be a common word, since somebody chose it as a word: only a listed name is judged by its cues.
+    """
     if rule is not None:
         return MatchRule(rule.case_sensitive, rule.context)
     plain = normalize_name(name)
-    if not plain.isalnum() or not plain.isascii() or plain.isdigit():
-        return MatchRule()
     is_lower = name == plain
-    if len(plain) == 1 or plain in IN_CONTEXT:
-        proper_noun_suffices = len(plain) > 2 and not is_lower
-        return MatchRule(not is_lower, (*CONTEXT, *own_words), proper_noun_suffices, version_suffices=True)
-    return MatchRule(case_sensitive=not is_lower and (len(plain) == 2 or plain in CAPITALISED))
+    sense = sense_of(plain) if plain.isascii() and plain.isalnum() else None
+    if is_keyword and not is_listed(plain):
+        sense = None
+    if sense is not None:
+        return MatchRule(not is_lower and len(plain) == 1, own_words, sense)
+    return MatchRule(case_sensitive=not is_lower and len(plain) == 2 and plain.isascii() and plain.isalnum())
 
 
-def is_proper_noun(original: str, start: int, end: int) -> bool:
-    """Whether the name is capitalised within a sentence: a word in lower case before it, no capital right after it."""
-    before, after = original[max(0, start - 40) : start], original[end : end + 3]
-    return bool(_SENTENCE_GOES_ON.search(before)) and not _CAPITAL_FOLLOWS.match(after)
+def verdict(name: str, rule: MatchRule, article: NormalizedText, start: int, end: int) -> Verdict:
+    """Whether the occurrence is the tool, and why. The span is in the normalized text."""
+    if rule.counts_always:
+        return MEANT
+    first, last = article.original_span(start, end)
+    if rule.case_sensitive and " ".join(article.original[first:last].split()) != name:
+        return Verdict(False, ("written differently",))
+    is_own = bool(rule.context) and is_near(rule.context, article.text, start, end)
+    if rule.sense is None:
+        return Verdict(is_own or not rule.context, ("word of the rule near",) if is_own else ())
+    found = cues(rule.sense, name, article, start, end)
+    weight = weigh(found) + (OWN_WORD_WEIGHT if is_own else 0.0)
+    return Verdict(weight > ENOUGH, (*found, OWN_WORD) if is_own else found)
 
 
-def has_version(original: str, end: int) -> bool:
-    """Whether a version number follows the name directly."""
-    return bool(_VERSION.match(original[end : end + 24]))
+def ticker_verdict(ticker: str, article: NormalizedText, start: int, end: int, *, is_finance: bool) -> Verdict:
+    """Whether a word is a ticker without a sign or exchange before it. `is_finance`: a source gave the article tickers.
+
+    A ticker that is no word and no common acronym counts in capitals. Any other also needs a price move behind it or
+    brackets around it, with a word about shares near; in an article about finance, that word suffices.
+    """
+    first, last = article.original_span(start, end)
+    place = Surroundings.of(ticker, article.original, first, last)
+    if place.written != ticker or place.left[-1:] in (*_JOINING, ":") or place.right[:1] in _JOINING:
+        return Verdict(False, ("written differently",))
+    if ticker not in ACRONYMS and not is_common_word(ticker.lower()) and sense_of(ticker.lower()) is None:
+        return Verdict(True, ("ticker in capitals",))
+    if place.is_all_capitals:
+        return Verdict(False, ("in a text in capitals",))
+    near = {*place.left[-MONEY_NEAR:].lower().split(), *re.findall(r"[a-z\-]+", place.right[:MONEY_NEAR].lower())}
+    beside = {place.previous(), place.next(), place.previous(1)} & CUES["money"]
+    is_money = bool(near & CUES["money"])
+    is_marked = place.left.endswith("(") and place.right.startswith(")")
+    moves = _MOVE.match(place.right) is not None
+    if is_money and (is_finance or is_marked or moves or beside):
+        return Verdict(True, ("ticker with words about shares",))
+    return Verdict(False, ("word in capitals",))
+
+
+def weigh(found: Iterable[str]) -> float:
+    """The sum of the cues' weights. A cue without a weight counts nothing."""
+    return WEIGHTS[BASIS] + sum(WEIGHTS.get(cue, 0.0) for cue in found)
+
+
+def _weights() -> Mapping[str, float]:
+    text = Path(__file__).with_name("words").joinpath("weights.txt").read_text("utf-8")
+    pairs = (line.split(maxsplit=1) for line in text.splitlines() if not line.startswith("#"))
+    return {cue: float(weight) for weight, cue in pairs}
+
+
+WEIGHTS = _weights()
 
 
 def is_near(context: tuple[str, ...], text: str, start: int, end: int) -> bool:

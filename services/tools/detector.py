@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
 from models.mention import Match, MatchKind, MatchPart
 from models.tool import Tool, normalize_name
-from services.tools.ambiguity import MatchRule, has_version, is_near, is_proper_noun, match_rule
+from services.tools.ambiguity import MatchRule, match_rule, ticker_verdict, verdict
 from services.tools.matching import NormalizedText, Phrase, Span, has_unspaced, normalize, tokens, without_urls
 
 MOST_MATCHES = 20
@@ -36,6 +36,7 @@ _CASHTAG = re.compile(r"(?<![\w$])\$([A-Za-z][A-Za-z0-9]{0,9}(?:[.\-][A-Za-z]{1,
 _EXCHANGE_FORM = re.compile(
     rf"(?<![\w])(?:{EXCHANGES.upper()}|Nasdaq|Euronext|Xetra)\s?:\s?([A-Z0-9][A-Z0-9.\-]{{0,14}})(?!\w)"
 )
+BARE_TICKER = re.compile(r"[A-Z]{2,5}")
 _EXCHANGE_TAG = re.compile(rf"(?:{EXCHANGES})\s?:\s?([A-Z0-9][A-Z0-9.\-]{{0,14}})", re.I)
 
 
@@ -51,13 +52,15 @@ class Reason(NamedTuple):
 class Detected:
     """One tool in one article. The spans are those of its names, in the headline and in the text as they were given.
 
-    `tickers` are the tickers of the tool in headline or text.
+    `tickers` are the tickers of the tool in headline or text. `cues` are why a name counts, by the name as written, for
+    names that are also something else.
     """
 
     reasons: tuple[Reason, ...]
     headline_spans: tuple[Span, ...] = ()
     text_spans: tuple[Span, ...] = ()
     tickers: tuple[str, ...] = ()
+    cues: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def matches(self) -> tuple[Match, ...]:
@@ -76,10 +79,13 @@ class _Name:
 
 
 class _Hit(NamedTuple):
+    """A name in the normalized text, or a ticker in the original."""
+
     tool_id: str
     kind: MatchKind
     start: int
     end: int
+    cues: tuple[str, ...] = ()
 
 
 class Detector:
@@ -87,7 +93,7 @@ class Detector:
 
     def __init__(self, tools: Iterable[Tool]) -> None:
         self.tools = {tool.tool_id: tool for tool in tools}
-        names = [name for tool in self.tools.values() for name in _names(tool)]
+        names = [name for tool in self.tools.values() for name in (*_names(tool), *_bare_tickers(tool))]
         self._anchored = _anchored(names)
         self._anchors = frozenset(self._anchored)
         self._unspaced = any(map(has_unspaced, self._anchors))
@@ -101,7 +107,7 @@ class Detector:
             for ticker in tool.tickers:
                 self._tickers[ticker.upper()].append(tool.tool_id)
         for name in names:
-            if name.kind != "KEYWORD":
+            if name.kind not in ("KEYWORD", "TICKER"):
                 self._tagged[normalize_name(name.exact)].append(name)
 
     def find(
@@ -110,7 +116,9 @@ class Detector:
         """The tools that the article names, by id. `tickers` are those that the sources gave."""
         whole = f"{headline}{SEPARATOR}{text}" if text else headline
         article = normalize(whole)
-        hits = _longest(self._named(article), len(article.text)) + self._tickers_in(article.original)
+        hits = _longest(self._named(article, is_finance=bool(tickers)), len(article.text))
+        if self._tickers:
+            hits = _with_tickers(hits, self._tickers_in(article.original), article)
         tagged = self._in_tags(tags, tickers)
         if not hits and not tagged:
             return {}
@@ -123,19 +131,22 @@ class Detector:
             if not self._is_excluded(tool_id, article.text)
         }
 
-    def _named(self, article: NormalizedText) -> list[_Hit]:
+    def _named(self, article: NormalizedText, *, is_finance: bool) -> list[_Hit]:
         candidates = list(self._anchored.get(NO_ANCHOR, ()))
         for anchor in self._anchors.intersection(tokens(article.text, unspaced=self._unspaced)):
             candidates += self._anchored[anchor]
         hits: list[_Hit] = []
         for name in candidates:
             excluded = self._excluded_spans(name.tool_id, article.text)
-            hits += [
-                _Hit(name.tool_id, name.kind, start, end)
-                for start, end in islice(name.phrase.occurrences(article.text), MOST_OCCURRENCES)
-                if _is_meant(name, article, start, end)
-                and not any(first < end and start < last for first, last in excluded)
-            ]
+            for start, end in islice(name.phrase.occurrences(article.text), MOST_OCCURRENCES):
+                if any(first < end and start < last for first, last in excluded):
+                    continue
+                if name.kind == "TICKER":
+                    counts = ticker_verdict(name.exact, article, start, end, is_finance=is_finance)
+                else:
+                    counts = verdict(name.exact, name.rule, article, start, end)
+                if counts.is_meant:
+                    hits.append(_Hit(name.tool_id, name.kind, start, end, counts.cues))
         return hits
 
     def _exclude(self, tool: Tool) -> None:
@@ -155,8 +166,7 @@ class Detector:
         return any(phrase.is_in(text) for phrase in self._excluded_articles.get(tool_id, ()))
 
     def _tickers_in(self, original: str) -> list[_Hit]:
-        if not self._tickers:
-            return []
+        """The tickers with a sign or an exchange before them."""
         text = without_urls(original)
         found = list(_CASHTAG.finditer(text)) if "$" in text else []
         if ":" in text:
@@ -177,8 +187,7 @@ class Detector:
                 for tool_id in self._tickers.get(form[1].upper(), ()) if form else ():
                     found[tool_id].append(_tagged_with(tag))
             for name in self._tagged.get(normalize_name(tag), ()):
-                # In a tag, a common word is the name, unless a rule requires another spelling.
-                if not name.rule.case_sensitive or not name.rule.context or tag.strip() == name.exact:
+                if not name.rule.is_strict_in_tags or tag.strip() == name.exact:
                     found[name.tool_id].append(_tagged_with(tag))
         return found
 
@@ -188,6 +197,7 @@ def _detected(
 ) -> Detected:
     reasons: dict[Reason, None] = {}
     tickers: dict[str, None] = {}
+    cues: dict[str, tuple[str, ...]] = {}
     spans: dict[MatchPart, list[Span]] = {"HEADLINE": [], "TEXT": []}
     for hit in hits:
         is_ticker = hit.kind == "TICKER"  # found in the original
@@ -198,9 +208,12 @@ def _detected(
         part: MatchPart = "HEADLINE" if start < headline_length else "TEXT"
         offset = 0 if part == "HEADLINE" else headline_length + len(SEPARATOR)
         spans[part].append(Span(start - offset, end - offset))
-        reasons[Reason(" ".join(written.split())[:LONGEST_SHOWN], hit.kind, part)] = None
+        shown = " ".join(written.split())[:LONGEST_SHOWN]
+        reasons[Reason(shown, hit.kind, part)] = None
+        if hit.cues:
+            cues.setdefault(shown, hit.cues)
     reasons.update(dict.fromkeys(tagged))
-    return Detected(tuple(reasons)[:MOST_MATCHES], tuple(spans["HEADLINE"]), tuple(spans["TEXT"]), tuple(tickers))
+    return Detected(tuple(reasons)[:MOST_MATCHES], tuple(spans["HEADLINE"]), tuple(spans["TEXT"]), tuple(tickers), cues)
 
 
 def _ticker_in(written: str) -> str:
@@ -219,24 +232,28 @@ def _names(tool: Tool) -> list[_Name]:
     for kind, name in kinds:
         plain = normalize_name(name)
         others = tuple(each for each in (*tool.names, *tool.keywords) if normalize_name(each) != plain)
-        rule = match_rule(name, tool.name_rules.get(name), others)
+        rule = match_rule(name, tool.name_rules.get(name), others, is_keyword=kind == "KEYWORD")
         found.append(_Name(tool.tool_id, kind, " ".join(name.split()), Phrase.of(plain), rule))
     return found
 
 
-def _is_meant(name: _Name, article: NormalizedText, start: int, end: int) -> bool:
-    """Whether the occurrence is the name and not the common word."""
-    rule = name.rule
-    if not rule.case_sensitive and not rule.context:
-        return True
-    first, last = article.original_span(start, end)
-    if rule.case_sensitive and " ".join(article.original[first:last].split()) != name.exact:
-        return False
-    if not rule.context or (rule.version_suffices and has_version(article.original, last)):
-        return True
-    if rule.proper_noun_suffices and is_proper_noun(article.original, first, last):
-        return True
-    return is_near(rule.context, article.text, start, end)
+def _bare_tickers(tool: Tool) -> list[_Name]:
+    """The tickers that may stand without a sign or exchange before them: of two to five letters."""
+    bare = [ticker.upper() for ticker in tool.tickers if BARE_TICKER.fullmatch(ticker.upper())]
+    return [_Name(tool.tool_id, "TICKER", each, Phrase.of(normalize_name(each)), MatchRule()) for each in bare]
+
+
+def _with_tickers(named: list[_Hit], marked: list[_Hit], article: NormalizedText) -> list[_Hit]:
+    """All hits. A ticker without a sign or exchange counts if neither a name nor a marked ticker is there; its span
+    becomes one of the original."""
+    hits = [hit for hit in named if hit.kind != "TICKER"]
+    taken = {(hit.tool_id, hit.start, hit.end) for hit in hits}
+    for hit in named:
+        if hit.kind == "TICKER" and (hit.tool_id, hit.start, hit.end) not in taken:
+            start, end = article.original_span(hit.start, hit.end)
+            if not any(each.start <= start and end <= each.end for each in marked):
+                hits.append(hit._replace(start=start, end=end))
+    return hits + marked
 
 
 def _anchored(names: Iterable[_Name]) -> Mapping[str, list[_Name]]:

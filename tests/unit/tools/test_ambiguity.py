@@ -1,21 +1,28 @@
-"""When a name that is also a plain word counts as the name."""
+"""When a name that is also something else counts as the name."""
 
 from __future__ import annotations
 
 import pytest
 
-from models.tool import NameRule
+from models.tool import NameRule, normalize_name
 from services.tools.ambiguity import (
-    CAPITALISED,
-    CONTEXT,
-    IN_CONTEXT,
-    NEAR,
+    BASIS,
+    ENOUGH,
+    MONEY_NEAR,
+    OWN_WORD,
+    OWN_WORD_WEIGHT,
+    WEIGHTS,
     MatchRule,
-    has_version,
+    Verdict,
     is_near,
-    is_proper_noun,
     match_rule,
+    ticker_verdict,
+    verdict,
+    weigh,
 )
+from services.tools.cues import NEAR
+from services.tools.lexicon import sense_of
+from services.tools.matching import Phrase, normalize
 
 OWN = ("golang",)
 IN_ANY_CASE = MatchRule()
@@ -31,34 +38,135 @@ AS_WRITTEN = MatchRule(case_sensitive=True)
         ("Straße", IN_ANY_CASE),
         ("42", IN_ANY_CASE),
         ("7", IN_ANY_CASE),
-        ("Apple", AS_WRITTEN),
-        ("apple", IN_ANY_CASE),
         ("HP", AS_WRITTEN),
         ("hp", IN_ANY_CASE),
-        ("C3", AS_WRITTEN),
-        ("R", MatchRule(True, (*CONTEXT, *OWN), version_suffices=True)),
-        ("Go", MatchRule(True, (*CONTEXT, *OWN), version_suffices=True)),
-        ("Rust", MatchRule(True, (*CONTEXT, *OWN), proper_noun_suffices=True, version_suffices=True)),
-        ("Ada", MatchRule(True, (*CONTEXT, *OWN), proper_noun_suffices=True, version_suffices=True)),
-        ("make", MatchRule(False, (*CONTEXT, *OWN), version_suffices=True)),
+        ("C3", MatchRule(context=OWN, sense=sense_of("c3"))),
+        ("Apple", MatchRule(context=OWN, sense=sense_of("apple"))),
+        ("R", MatchRule(True, OWN, sense_of("r"))),
+        ("r", MatchRule(False, OWN, sense_of("r"))),
+        ("Go", MatchRule(context=OWN, sense=sense_of("go"))),
+        ("make", MatchRule(context=OWN, sense=sense_of("make"))),
     ],
 )
-def test_the_rule_of_a_name_follows_from_its_words_and_case(name: str, rule: MatchRule) -> None:
+def test_the_rule_of_a_name_follows_from_the_lists_and_its_case(name: str, rule: MatchRule) -> None:
     assert match_rule(name, None, OWN) == rule
+
+
+def test_a_keyword_is_judged_only_if_it_is_a_listed_name() -> None:
+    assert match_rule("gopher", None, (), is_keyword=True) == IN_ANY_CASE
+    assert match_rule("gopher", None, ()) == MatchRule(sense=sense_of("gopher"))
+    assert match_rule("go", None, (), is_keyword=True) == MatchRule(sense=sense_of("go"))
+    assert match_rule("c", None, (), is_keyword=True) == MatchRule(sense=sense_of("c"))
 
 
 def test_a_rule_of_the_tool_replaces_the_lists() -> None:
     assert match_rule("Rust", NameRule(), OWN) == MatchRule()
-    assert not MatchRule().proper_noun_suffices
-    assert not MatchRule().version_suffices
+    assert match_rule("Rust", NameRule(case_sensitive=True), OWN) == AS_WRITTEN
     given = NameRule(case_sensitive=True, context=("game",))
     assert match_rule("Kubernetes", given, OWN) == MatchRule(True, ("game",))
 
 
-def test_each_word_is_in_one_list() -> None:
-    assert not CAPITALISED & IN_CONTEXT
-    assert all(word.islower() for word in CAPITALISED | IN_CONTEXT | set(CONTEXT))
-    assert len(set(CONTEXT)) == len(CONTEXT)
+def decided(name: str, text: str, rule: MatchRule | None = None) -> list[bool]:
+    article = normalize(text)
+    found = Phrase.of(normalize_name(name)).occurrences(article.text)
+    return [verdict(name, rule or match_rule(name, None, ()), article, *span).is_meant for span in found]
+
+
+def test_the_weights_of_the_cues_decide() -> None:
+    weight = weigh(("version after", "no such cue"))
+    assert weight == pytest.approx(WEIGHTS[BASIS] + WEIGHTS["version after"])
+    article = normalize("We rewrote it in Go")
+    is_meant, cues = verdict("Go", match_rule("Go", None, ()), article, 17, 19)
+    assert is_meant == (weigh(cues) > ENOUGH)
+    assert {"often a word: capital within the sentence", "made or run maybe with it"} <= set(cues)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "meant"),
+    [
+        ("Swift", "Swift 6 makes data races errors", True),
+        ("Go", "The Go team explains", True),
+        ("Terraform", "Then terraform apply ran", True),
+        ("Slack", "SLACK DOWN", True),
+        ("Rust", "用Rust重写", True),
+        ("Go", "使用 Go 语言", True),
+        ("Go", "Go to the GitHub page", False),
+        ("Swift", "Taylor Swift sings", False),
+        ("Apple", "Moving to the Big Apple", False),
+        ("Java", "A volcano on Java island", False),
+        ("Julia", "Julia Roberts stars", False),
+        ("Express", "Users express concern", False),
+    ],
+)
+def test_a_name_counts_by_the_words_beside_it(name: str, text: str, meant: bool) -> None:
+    assert decided(name, text) == [meant]
+
+
+def test_words_of_the_tool_speak_for_its_name() -> None:
+    text = normalize("go, or golang")
+    plain, own = match_rule("Go", None, ()), match_rule("Go", None, OWN)
+    without, with_own = (verdict("Go", rule, text, 0, 2) for rule in (plain, own))
+    assert with_own.cues == (*without.cues, OWN_WORD)
+    assert not without.is_meant
+    assert OWN_WORD_WEIGHT == 2.0
+    assert with_own.is_meant == (weigh(without.cues) + OWN_WORD_WEIGHT > ENOUGH)
+
+
+def test_a_rule_of_the_tool_decides_alone() -> None:
+    assert decided("Go", "Go to the GitHub page", MatchRule()) == [True]
+    assert decided("Go", "Written in go", AS_WRITTEN) == [False]
+    assert decided("Go", "Written in Go", MatchRule(True, ("gopher",))) == [False]
+    assert decided("Go", "Go to the gopher", MatchRule(True, ("gopher",))) == [True]
+    article = normalize("Go to the gopher")
+    assert verdict("Go", MatchRule(True, ("gopher",)), article, 0, 2) == Verdict(True, ("word of the rule near",))
+    assert verdict("GO", AS_WRITTEN, article, 0, 2) == Verdict(False, ("written differently",))
+
+
+@pytest.mark.parametrize(
+    ("rule", "is_strict"),
+    [
+        (match_rule("Next", None, ()), True),
+        (match_rule("R", None, ()), True),
+        (match_rule("Rust", None, ()), False),
+        (match_rule("Python", None, ()), False),
+        (AS_WRITTEN, False),
+        (MatchRule(True, ("game",)), True),
+        (MatchRule(False, ("game",)), False),
+    ],
+)
+def test_a_tag_that_is_often_a_word_must_be_written_as_the_name(rule: MatchRule, is_strict: bool) -> None:
+    assert rule.is_strict_in_tags == is_strict
+
+
+@pytest.mark.parametrize(
+    ("ticker", "text", "is_finance", "meant"),
+    [
+        ("AAPL", "AAPL rises 3 %", False, True),
+        ("NVDA", "Nvidia (NVDA) unveils chips", False, True),
+        ("NVDA", "NVDA: WHAT NEXT", False, True),
+        ("AAPL", "aapl rises", False, False),
+        ("AAPL", "x-AAPL and AAPL-x", False, False),
+        ("IT", "IT shares rise and IT stock falls, 3% up", False, True),
+        ("IT", "IT departments adopt it", True, False),
+        ("ALL", "ALL developers must go", True, False),
+        ("SNOW", "Is SNOW a buy?", False, False),
+        ("SNOW", "Is SNOW a buy?", True, True),
+        ("SNOW", "Snowflake (SNOW) beats estimates", False, True),
+        ("SNOW", "Snowflake (SNOW) on the map", False, False),
+        ("SNOW", "SNOW up 5% after earnings", False, True),
+        ("SNOW", "SNOW up 5% over the night", False, False),
+        ("SNOW", "SNOW SHARES RISE", True, False),
+        ("SNOW", "Buy SNOW shares", False, True),
+        ("SNOW", f"Is SNOW {'x' * (MONEY_NEAR - 9)} stock", True, True),
+        ("SNOW", f"Is SNOW {'x' * (MONEY_NEAR - 2)} stock", True, False),
+    ],
+)
+def test_a_bare_ticker_counts_in_capitals_and_a_word_only_among_words_about_shares(
+    ticker: str, text: str, is_finance: bool, meant: bool
+) -> None:
+    article = normalize(text)
+    start, end = next(Phrase.of(ticker.lower()).occurrences(article.text))
+    assert ticker_verdict(ticker, article, start, end, is_finance=is_finance).is_meant == meant
 
 
 @pytest.mark.parametrize("gap", [1, NEAR - 9, NEAR - 8, NEAR - 7])
@@ -80,52 +188,3 @@ def test_a_context_word_is_a_whole_word_outside_of_the_name() -> None:
     assert not is_near(("open", "open source"), "open source", 5, 11), "the longer word contains the name"
     text = "x" * 10 + "code " + "." * 191 + "go"
     assert not is_near(("code",), text, len(text) - 2, len(text)), "a word that is cut off is none"
-
-
-@pytest.mark.parametrize(
-    ("text", "counts"),
-    [
-        ("we moved to Rust and", True),
-        ("(using Rust.", True),
-        ("it, too: Rust", True),
-        ("don't Rust", True),
-        ("Rust and", False),
-        ("We Rust", False),
-        ("the end. Rust", False),
-        ("we moved to Rust Belt", False),
-        ("we moved to Rust, Belt", True),
-        ("we moved to Rust  Belt", False),
-        ("we moved to Rust   Belt", True),
-        ("X" + "a" * 38 + " Rust", False),
-        ("X" + "a" * 39 + " Rust", True),
-    ],
-)
-def test_a_capital_counts_within_a_sentence_and_not_before_another(text: str, counts: bool) -> None:
-    """The rule reads 40 characters before the name and 3 behind."""
-    start = text.index("Rust")
-    assert is_proper_noun(text, start, start + 4) == counts
-
-
-@pytest.mark.parametrize(
-    ("text", "counts"),
-    [
-        ("Go 1.22", True),
-        ("Go v1.22.3", True),
-        ("Go  10.1", True),
-        ("Go 2 released", True),
-        *((f"Go 2 {word}", True) for word in ("is out", "is here", "release", "alpha", "beta", "rc", "preview")),
-        *((f"Go 2 {word}", True) for word in ("brings", "ships", "lands", "adds", "arrives", "drops", "gets")),
-        ("Go 2 support", True),
-        ("Go 123 is out", True),
-        ("Go 1234 is out", False),
-        ("Go 2 betas", False),
-        ("Go 3 times", False),
-        ("Go1.22", False),
-        ("Go, 1.22", False),
-        ("Go 2", False),
-        ("Go" + " " * 21 + "1.2", True),
-        ("Go" + " " * 22 + "1.2", False),
-    ],
-)
-def test_a_version_right_behind_the_name_counts(text: str, counts: bool) -> None:
-    assert has_version(text, 2) == counts

@@ -118,10 +118,14 @@ AMBIGUOUS = [
         ("HP unveils a laptop, 300 hp strong", {"HP": ["HP"]}),
         ("IT happens", {}),
         ("Windows 11 breaks printers behind closed windows", {"Windows": ["Windows"]}),
-        ("With make, a compiler and some code", {"make": ["make"]}),
+        ("Run `make -j8`, then deploy", {"make": ["make"]}),
+        ("Go to the GitHub page", {}),
+        ("The Go team and a Swift action", {"Go": ["Go"]}),
+        ("REACT DOWN", {"React": ["REACT"]}),
+        ("用Rust重写 使用 Go 语言", {"Rust": ["Rust"], "Go": ["Go"]}),
     ],
 )
-def test_a_name_that_is_a_word_counts_by_case_and_context(text: str, names: dict[str, list[str]]) -> None:
+def test_a_name_that_is_a_word_counts_by_the_words_beside_it(text: str, names: dict[str, list[str]]) -> None:
     assert found(AMBIGUOUS, text) == names
 
 
@@ -135,8 +139,9 @@ def test_a_rule_for_a_name_goes_before_the_word_list() -> None:
 
 
 def test_context_counts_near_the_name_only_and_the_text_is_near_its_headline() -> None:
-    assert found(AMBIGUOUS, "Rust again", "A compiler is out.") == {"Rust": ["Rust"]}
-    assert found(AMBIGUOUS, "Rust again", "x " * 200 + "A compiler is out.") == {}
+    game = [tool("Rust", name_rules={"Rust": NameRule(context=("compiler",))})]
+    assert found(game, "Rust again", "A compiler is out.") == {"Rust": ["Rust"]}
+    assert found(game, "Rust again", "x " * 200 + "A compiler is out.") == {}
 
 
 @pytest.mark.parametrize(
@@ -145,11 +150,12 @@ def test_context_counts_near_the_name_only_and_the_text_is_near_its_headline() -
         ("Shares of $AAPL rise", ["$AAPL"]),
         ("Shares (NASDAQ: AAPL) rise", ["NASDAQ: AAPL"]),
         ("Shares (Nasdaq:AAPL), up", ["Nasdaq:AAPL"]),
-        ("AAPL rises", []),
+        ("AAPL rises", ["AAPL"]),
+        ("Up: AAPL (AAPL), $AAPL", ["AAPL", "$AAPL"]),
         ("US$AAPL, $AAPLX, x:AAPL, $AAPL$", []),
         ("Share: https://example.org/share?text=$AAPL&quote=NASDAQ:AAPL", []),
         ("We counted to six: aapl is not what follows", []),
-        ("Six: AAPL", []),
+        ("Six: aapl", []),
         ("SIX: AAPL", ["SIX: AAPL"]),
     ],
 )
@@ -196,7 +202,7 @@ def test_two_names_of_one_tool_are_one_mention_with_two_reasons() -> None:
     ],
 )
 def test_spans_are_of_the_texts_as_they_were_given(headline: str, text: str) -> None:
-    (detected,) = Detector(AMBIGUOUS).find(headline, text).values()
+    (detected,) = Detector([tool("Apple", name_rules={"Apple": NameRule()})]).find(headline, text).values()
     assert [headline[start:end] for start, end in detected.headline_spans] == ["Apple"] * headline.count("Apple")
     assert [text[start:end] for start, end in detected.text_spans] == ["Apple"] * text.count("Apple")
 
@@ -261,10 +267,30 @@ def test_the_tickers_that_the_text_has_are_kept_without_their_sign_or_exchange()
 
 
 def test_the_other_names_and_the_keywords_of_a_tool_are_context_for_its_name() -> None:
-    rust = [tool("Rust", aliases=("RustLang",), keywords=("ferris",))]
-    assert found(rust, "Rust with ferris") == {"Rust": ["Rust", "ferris"]}
-    assert found(rust, "Rust or rustlang") == {"Rust": ["Rust", "rustlang"]}
-    assert found(rust, "Rust. Rust") == {}
+    go = [tool("Go", aliases=("Golang",), keywords=("gopher",))]
+    assert found(go, "Go, gopher") == {"Go": ["Go", "gopher"]}
+    assert found(go, "Go, golang") == {"Go": ["Go", "golang"]}
+    assert found(go, "Go, go") == {}
+
+
+def test_the_cues_of_a_name_that_counts_are_kept() -> None:
+    (detected,) = Detector([AMBIGUOUS[2]]).find("The Rust team meets", "Rust.").values()
+    assert set(detected.cues) == {"Rust"}
+    assert "determiner before and thing after" in detected.cues["Rust"], "those of the first place"
+    (plain,) = Detector(PLAIN[:1]).find("Visual Studio").values()
+    assert plain.cues == {}
+
+
+def test_a_bare_ticker_counts_once_beside_its_marked_form_and_not_where_a_name_is() -> None:
+    both = [tool("AMD", tickers=("AMD", "SNOW"))]
+    (detected,) = Detector(both).find("AMD, NASDAQ: AMD", "Is SNOW a buy?", tickers=("SNOW",)).values()
+    assert [(each.name, each.kind) for each in detected.matches] == [
+        ("AMD", "NAME"),
+        ("NASDAQ: AMD", "TICKER"),
+        ("SNOW", "TICKER"),
+        ("SNOW", "SOURCE_TAG"),
+    ]
+    assert detected.text_spans == ((3, 7),)
 
 
 def test_spaces_do_not_count_in_a_name_that_must_be_written_as_it_is() -> None:

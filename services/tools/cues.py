@@ -1,0 +1,250 @@
+"""The evidence for and against a name at one place of a text: words and signs beside it. Pure.
+
+A cue has a name, such as `thing after` ("the Go team") or `determiner before` ("a square"). ambiguity.py weighs them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from services.tools.lexicon import CUES, KNOWN, Group, Sense
+from services.tools.matching import UNSPACED, NormalizedText
+from services.tools.surroundings import Surroundings
+
+NEAR = 200
+"""How many characters before and after a name are searched for words of its topic."""
+
+_VERSION = re.compile(r"(?:\s+v?|[-/]v?|v)\d+(?:\.\d+)*(?:\.x|[a-z]\d*)?(?![\w%])(?!\s*(?:percent|%))")
+_YEAR = re.compile(r"\s+(?:19|20)\d\d(?![\w.])")
+_COUNTED = re.compile(r"\s+\d+ ([a-z]+)")
+_AGE = re.compile(r", (?:aged? )?\d{1,2},")
+_TOPIC_WORD = re.compile(r"[^\W_][\w+#.\-]*[\w+#]|[^\W_]")
+_APOSTROPHE = "\u2019"
+_ENDS_UNSPACED = re.compile(rf"[{UNSPACED}] ?$")
+_BEGINS_UNSPACED = re.compile(rf" ?[{UNSPACED}]")
+_LIST_SIGNS = {",", "/", "&", "and", "or", "vs", "vs.", "versus", "+", "with", "to"}
+_AND = ("and", "or", ",")
+_PERSON = {"she", "her", "hers", "he", "his", "him", "mother", "father", "daughter", "son", "sister", "brother"}
+_HYPHENATED = CUES["thing"] | {"like", "based", "compatible", "only", "style", "backed", "owned", "inspired", "made"}
+_PROGRAMS = ("-cli", "-playbook", "-topics")
+_DETERMINERS = CUES["determiner"] | {"the"}
+_EXPLAINED = _DETERMINERS.union(
+    *(CUES[cue] for cue in ("use", "use verb", "verb before", "quality", "owner", "grammar"))
+)
+_GROUPS: Final[dict[Group, str]] = {
+    "seldom": "seldom a word",
+    "capital": "a word in lower case",
+    "word": "often a word",
+    "letter": "a letter",
+}
+
+
+def cues(sense: Sense, name: str, article: NormalizedText, start: int, end: int) -> tuple[str, ...]:
+    """The cues at one occurrence of the name. The span is in the normalized text."""
+    place = Surroundings.of(name, article.original, *article.original_span(start, end))
+    found = [_written(sense, place)]
+    found += _after(sense, place)
+    found += _before(sense, place)
+    found += _in_list(place)
+    found += _as_code(sense, place)
+    found += _of_person_or_place(sense, place)
+    found += _about(sense, place, article.text, start, end)
+    return tuple(dict.fromkeys(found))
+
+
+def _written(sense: Sense, place: Surroundings) -> str:
+    """The case of the name, and what it is worth where it stands."""
+    if place.is_lower:
+        case = "in lower case"
+    elif place.is_all_capitals:
+        case = "in a text in capitals"
+    elif len(place.written) > 1 and place.written.isupper() and not place.name.isupper():
+        case = "in capitals"
+    elif place.begins:
+        case = "begins the sentence"
+    elif place.is_headline_case:
+        case = "in headline case"
+    else:
+        case = "capital within the sentence"
+    return f"{_GROUPS[sense.group]}: {case}"
+
+
+def _after(sense: Sense, place: Surroundings) -> Iterator[str]:
+    right, following = place.right, place.next()
+    lower = ", lower case" if place.is_lower else ""
+    if place.is_possessive:
+        yield f"possessive{lower}"
+    elif right[:1] in "-\u2013" and right[1:2].isalpha():
+        yield "thing after" if place.next(1) in _HYPHENATED else "hyphen after"
+    elif _YEAR.match(right):
+        yield "year after"
+    elif _VERSION.match(right):
+        yield "count after" if _is_count(right) else "version after"
+    elif not following or not following[0].isalnum():
+        yield f"ends a clause{lower}"
+    elif following in CUES["thing"]:
+        yield f"thing after{lower}{_shaky(sense, place)}"
+    elif following in CUES["does"] and not place.is_lower:
+        yield f"does after{_shaky(sense, place)}"
+    elif following in CUES["grammar"]:
+        yield f"grammar after{', begins' if place.begins else ''}{lower}"
+    elif place.after[0][0].isupper() and not place.is_headline_case and not place.is_all_capitals:
+        yield "surname after" if sense.is_given_name else "capital after"
+    elif place.after[0][0].isupper() and sense.is_given_name and not place.is_all_capitals:
+        yield "surname after, headline"
+    elif place.after[0][0].isupper():
+        yield "capital after, headline"
+    else:
+        yield f"other word after{', begins' if place.begins else ''}{lower}"
+
+
+def _shaky(sense: Sense, place: Surroundings) -> str:
+    often = ", often a word" if sense.group == "word" and not place.is_lower else ""
+    return often + (", headline" if place.is_headline_case and not place.is_lower else "")
+
+
+def _is_count(right: str) -> bool:
+    """Whether the number after the name counts something: "Go 3 rounds", and not "Go 3 gets"."""
+    counted = _COUNTED.match(right)
+    return counted is not None and counted[1] in CUES["counted"]
+
+
+def _before(sense: Sense, place: Surroundings) -> Iterator[str]:
+    if place.left[-1:] == "-":
+        yield "hyphen before"
+        return
+    previous, second = place.previous(), place.previous(1)
+    if not previous or place.begins:
+        return
+    lower = ", lower case" if place.is_lower else ""
+    is_made = second in CUES["tool verb"]
+    if previous in CUES["use"] or (previous == "to" and is_made):
+        yield f"made or run {'' if is_made else 'maybe '}with it{lower}"
+    if previous in CUES["use verb"]:
+        yield f"used, bought or compared{lower}"
+    elif previous in CUES["verb before"]:
+        yield f"verb before{lower}"
+    if previous in _DETERMINERS:
+        yield f"determiner before{' and thing after' if place.next() in CUES['thing'] else ''}{lower}"
+    if previous.removesuffix("'s") in CUES["owner"]:
+        yield f"owner before{lower}"
+    elif previous in CUES["quality"]:
+        yield f"quality before{lower}"
+    yield from _name_before(sense, place)
+
+
+def _name_before(sense: Sense, place: Surroundings) -> Iterator[str]:
+    """A word before the name that makes a longer name of both."""
+    previous = place.previous()
+    is_known = previous in _EXPLAINED
+    if place.is_lower:
+        if not is_known and previous[0].isalnum():
+            yield "other word before, lower case"
+    elif previous in CUES["title"]:
+        yield "title before"
+    elif previous in CUES["given name"] and place.before[0][0].isupper():
+        yield "first name before" if sense.is_surname else "maybe a first name before"
+    elif place.before[0][0].isupper() and not is_known and not place.is_headline_case and not _is_first(place):
+        yield "capital before"
+
+
+def _is_first(place: Surroundings) -> bool:
+    """Whether the word before the name has a capital because it begins the sentence, which goes on after the name."""
+    return len(place.before) == 1 and bool(place.after)
+
+
+def _in_list(place: Surroundings) -> Iterator[str]:
+    """Another name before or after it, in a list or a comparison."""
+    lower = ", lower case" if place.is_lower else ""
+    if place.next() in _LIST_SIGNS and _is_name(place, place.after[1:2]):
+        yield f"name after it in a list{lower}"
+    if place.previous() in _LIST_SIGNS and _is_name(place, place.before[1:2]):
+        yield f"name before it in a list{lower}"
+
+
+def _is_name(place: Surroundings, word: tuple[str, ...]) -> bool:
+    if not word:
+        return False
+    plain = word[0].lower().replace(_APOSTROPHE, "'").removesuffix("'s")
+    return plain in KNOWN and (word[0][0].isupper() or place.is_lower)
+
+
+def _as_code(sense: Sense, place: Surroundings) -> Iterator[str]:
+    if place.left.count("`") % 2 and "`" in place.right:
+        yield "in code"
+    if place.is_lower and not (sense.group == "word" and place.previous() in CUES["verb before"]):
+        following = place.right.strip().split(" ")[0].strip("`.,;:")
+        flags = tuple(word for word in sense.commands if word.startswith("-"))
+        if following in sense.commands or following.startswith(flags) or place.right.startswith(_PROGRAMS):
+            yield "command"
+
+
+def _of_person_or_place(sense: Sense, place: Surroundings) -> Iterator[str]:
+    if place.is_lower:
+        return
+    if sense.is_given_name:
+        yield from _of_person(place)
+    if place.next() == "," and place.next(1) in CUES["region"]:
+        yield "region after"
+    elif place.next() in CUES["place"] or place.previous() in CUES["place"]:
+        yield "place beside"
+    after = place.next() in _AND and place.next(1) in CUES["region"]
+    if after or (place.previous() in _AND and place.previous(1) in CUES["region"]):
+        yield "region beside"
+    if place.written in CUES["another acronym"] and not place.is_all_capitals:
+        yield "another acronym"
+
+
+def _of_person(place: Surroundings) -> Iterator[str]:
+    if _PERSON.intersection(word.lower() for word in (*place.before[:8], *place.after[:8])):
+        yield "person near"
+    if any(_is_given_name(word) for word in (*place.before[1:2], *place.after[1:2])):
+        yield "first name beside"
+    if _AGE.match(place.right):
+        yield "age after"
+
+
+def _is_given_name(word: str) -> bool:
+    return word[0].isupper() and word.lower() in CUES["given name"] and word.lower() not in KNOWN
+
+
+def _about(sense: Sense, place: Surroundings, text: str, start: int, end: int) -> Iterator[str]:
+    """What the text near the name is about."""
+    left, right = text[max(0, start - NEAR) : start], text[end : end + NEAR]
+    if _ENDS_UNSPACED.search(left[-2:]) or _BEGINS_UNSPACED.match(right):
+        yield "beside another script"
+    first = max(0, start - NEAR)
+    last = min(len(text), end + NEAR)
+    if sense.other_phrases is not None and _is_in_phrase(
+        sense.other_phrases, place, text[first:last], start - first, end - first
+    ):
+        yield f"phrase of another meaning{', capital within the sentence' if place.is_plain_capital else ''}"
+    if sense.other_topics is not None and sense.other_topics.search(text, first, last):
+        yield "another meaning near"
+    words = {*_TOPIC_WORD.findall(left), *_TOPIC_WORD.findall(right)}
+    topic = "language topic" if sense.is_language else "product topic"
+    count = len(words & CUES[topic])
+    if count:
+        yield f"{topic} near{', more than once' if count > 1 else ''}"
+    if not sense.is_language and words & CUES["money"]:
+        yield "money near"
+
+
+def _is_in_phrase(phrases: re.Pattern[str], place: Surroundings, text: str, start: int, end: int) -> bool:
+    """Whether the name is in one of the phrases, and nothing beside it says that it is a name all the same."""
+    hits = (
+        hit for hit in phrases.finditer(text.replace(_APOSTROPHE, "'")) if hit.start() <= start and end <= hit.end()
+    )
+    return any(place.is_lower or not _is_name_all_the_same(hit, place, start, end) for hit in hits)
+
+
+def _is_name_all_the_same(phrase: re.Match[str], place: Surroundings, start: int, end: int) -> bool:
+    """Of a capitalised name: "the Edge browser", "in Unity 6", "from React to web components"."""
+    if phrase.end() == end:
+        if _VERSION.match(place.right):
+            return True
+        return phrase[0][: start - phrase.start()].strip() in _DETERMINERS and place.next() in CUES["thing"]
+    goes_on = phrase.start() == start and place.next() in CUES["grammar"]
+    return goes_on and (place.previous() in CUES["use"] | CUES["use verb"] or place.previous() == "to")

@@ -1,0 +1,221 @@
+"""The evidence for and against a name at one place."""
+
+from __future__ import annotations
+
+import pytest
+
+from models.tool import normalize_name
+from services.tools.cues import NEAR, cues
+from services.tools.lexicon import sense_of
+from services.tools.matching import Phrase, normalize
+
+
+def found(name: str, text: str) -> set[str]:
+    """The cues at the first place of the name."""
+    plain = normalize_name(name)
+    sense = sense_of(plain)
+    assert sense is not None
+    article = normalize(text)
+    return set(cues(sense, name, article, *next(Phrase.of(plain).occurrences(article.text))))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "case"),
+    [
+        ("Kafka", "we like Kafka here", "seldom a word: capital within the sentence"),
+        ("Kafka", "we like kafka here", "seldom a word: in lower case"),
+        ("Slack", "we like Slack here", "a word in lower case: capital within the sentence"),
+        ("Slack", "we like SLACK here", "a word in lower case: in capitals"),
+        ("Slack", "SLACK DOWN AGAIN", "a word in lower case: in a text in capitals"),
+        ("Next", "Next we meet", "often a word: begins the sentence"),
+        ("Next", "It ended. Next we meet", "often a word: begins the sentence"),
+        ("Next", "what comes: Next", "often a word: begins the sentence"),
+        ("Next", "The Day After Next Monday", "often a word: in headline case"),
+        ("R", "we like R here", "a letter: capital within the sentence"),
+        ("make", "we like make here", "often a word: in lower case"),
+    ],
+)
+def test_the_case_of_a_name_counts_by_where_it_stands(name: str, text: str, case: str) -> None:
+    assert case in found(name, text)
+    assert sum(each.startswith(case.partition(":")[0] + ":") for each in found(name, text)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "cue"),
+    [
+        ("Swift's types", "possessive"),
+        ("Swift\u2019s types", "possessive"),
+        ("swift's types", "possessive, lower case"),
+        ("Swift-based apps", "thing after"),
+        ("Swift-tempered", "hyphen after"),
+        ("Swift 6 makes errors", "version after"),
+        ("Swift v5.10 arrives", "version after"),
+        ("Swift-6 arrives", "version after"),
+        ("Swift 3 times a day", "count after"),
+        ("Swift 2026 plans", "year after"),
+        ("Swift 30% off", "other word after, begins"),
+        ("we like Swift.", "ends a clause"),
+        ("we like swift.", "ends a clause, lower case"),
+        ("a Swift compiler", "thing after"),
+        ("a swift compiler", "thing after, lower case"),
+        ("How Swift Compilers Became Popular", "thing after, headline"),
+        ("Swift adds macros", "does after"),
+        ("Swift to the rescue", "grammar after, begins"),
+        ("a Swift to the rescue", "grammar after"),
+        ("a swift to the rescue", "grammar after, lower case"),
+        ("a Swift Boat there", "capital after"),
+        ("How Swift Boats Became Popular", "capital after, headline"),
+        ("a Swift reply", "other word after"),
+        ("Swift reply there", "other word after, begins"),
+        ("a swift reply", "other word after, lower case"),
+    ],
+)
+def test_what_stands_after_a_name(text: str, cue: str) -> None:
+    assert cue in found("Swift", text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "cue"),
+    [
+        ("Next", "Next Adds Macros Again", "does after, often a word, headline"),
+        ("Next", "the Next compiler", "thing after, often a word"),
+        ("Julia", "yes, Julia Wonder sings", "surname after"),
+        ("Julia", "When Julia Wonder Sings Here", "surname after, headline"),
+    ],
+)
+def test_what_follows_counts_less_for_words_and_first_names(name: str, text: str, cue: str) -> None:
+    assert cue in found(name, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "cue"),
+    [
+        ("a re-Swift thing", "hyphen before"),
+        ("it was written in Swift", "made or run with it"),
+        ("they moved to Swift", "made or run with it"),
+        ("it was said in Swift", "made or run maybe with it"),
+        ("it was written in swift", "made or run with it, lower case"),
+        ("we use Swift", "used, bought or compared"),
+        ("we can Swift", "verb before"),
+        ("we can swift", "verb before, lower case"),
+        ("here the Swift way", "determiner before"),
+        ("here the Swift compiler", "determiner before and thing after"),
+        ("here a swift way", "determiner before, lower case"),
+        ("here Apple's Swift", "owner before"),
+        ("such strange Swift", "quality before"),
+        ("yes, Mrs. Swift sang", "title before"),
+        ("yes, Taylor Swift sang", "first name before"),
+        ("yes, the Wonder Swift sang", "capital before"),
+        ("Wonder Swift", "capital before"),
+        ("yes wonder swift", "other word before, lower case"),
+    ],
+)
+def test_what_stands_before_a_name(text: str, cue: str) -> None:
+    assert cue in found("Swift", text)
+
+
+def test_the_first_word_of_a_sentence_is_no_capital_before_a_name() -> None:
+    assert "capital before" not in found("Swift", "Wonder Swift sang")
+    assert "maybe a first name before" in found("Next", "yes, Taylor Next sang")
+
+
+@pytest.mark.parametrize(
+    ("text", "cues_found"),
+    [
+        ("we like Swift, Kotlin", {"name after it in a list"}),
+        ("we like Kotlin or Swift", {"name before it in a list"}),
+        ("we like Kotlin/Swift/Kotlin", {"name after it in a list", "name before it in a list"}),
+        ("we like Swift, the Kotlin", set()),
+        ("we like Swift, kotlin", set()),
+        ("we like swift, kotlin", {"name after it in a list, lower case"}),
+        ("we like Swift, Wonder", set()),
+    ],
+)
+def test_another_name_in_a_list(text: str, cues_found: set[str]) -> None:
+    assert {each for each in found("Swift", text) if "in a list" in each} == cues_found
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "cues_found"),
+    [
+        ("Terraform", "run terraform apply, then wait", {"command"}),
+        ("Terraform", "run Terraform apply, then wait", set()),
+        ("Terraform", "run terraform wisely", set()),
+        ("Terraform", "we terraform apply", {"command"}),
+        ("Go", "then go test it", {"command"}),
+        ("Go", "we go test it", set()),
+        ("Make", "`make -j8` ran", {"command", "in code"}),
+        ("Redis", "redis-cli monitor", {"command"}),
+        ("Go", "type `go vet` now", {"command", "in code"}),
+        ("Go", "`type` go `now`", set()),
+    ],
+)
+def test_commands_and_code(name: str, text: str, cues_found: set[str]) -> None:
+    assert found(name, text) & {"command", "in code"} == cues_found
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "cue"),
+    [
+        ("Julia", "yes, Julia said that she knew", "person near"),
+        ("Julia", "yes, Julia and Peter met", "first name beside"),
+        ("Julia", "yes, Julia, 23, sang", "age after"),
+        ("Phoenix", "in Phoenix, Arizona", "region after"),
+        ("Phoenix", "in Phoenix and Denver", "region beside"),
+        ("Phoenix", "in Denver and Phoenix", "region beside"),
+        ("Phoenix", "on Phoenix Road", "place beside"),
+        ("Java", "the island Java", "place beside"),
+        ("Swift", "they use SWIFT there", "another acronym"),
+    ],
+)
+def test_persons_and_places(name: str, text: str, cue: str) -> None:
+    assert cue in found(name, text)
+
+
+def test_a_person_is_near_first_names_only() -> None:
+    assert "person near" not in found("Kafka", "Kafka said that she knew")
+    assert "region after" not in found("Phoenix", "in phoenix, Arizona")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "cue"),
+    [
+        ("Apple", "the big apple", "phrase of another meaning"),
+        ("Apple", "it was the Big Apple there", "phrase of another meaning, capital within the sentence"),
+        ("Edge", "cutting-edge chips", "phrase of another meaning"),
+        ("Next", "what\u2019s next", "phrase of another meaning"),
+        ("Mercury", "Mercury is in retrograde", "another meaning near"),
+    ],
+)
+def test_a_phrase_of_another_meaning(name: str, text: str, cue: str) -> None:
+    assert cue in found(name, text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("Unity", "it was made in Unity 6"),
+        ("Edge", "here the Edge browser is"),
+        ("React", "they moved from React to a tool"),
+        ("Fly", "they replaced Fly in a week"),
+        ("Apple", "the bigger apple"),
+    ],
+)
+def test_a_name_in_a_phrase_is_a_name_all_the_same(name: str, text: str) -> None:
+    assert not any(each.startswith("phrase of another meaning") for each in found(name, text))
+
+
+@pytest.mark.parametrize("gap", [NEAR - 9, NEAR - 8, NEAR - 7, NEAR - 6])
+def test_words_of_its_topic_within_200_characters(gap: int) -> None:
+    assert NEAR == 200
+    assert ("language topic near" in found("Go", f"Go{'.' * gap} golang")) == (gap <= NEAR - 7)
+    assert ("product topic near" in found("Slack", f"Slack{'.' * gap} openai")) == (gap <= NEAR - 7)
+    assert "language topic near, more than once" in found("Go", "Go, a compiler and a runtime")
+    assert "money near" in found("Slack", "Slack, a share")
+    assert "money near" not in found("Go", "Go, a share")
+
+
+@pytest.mark.parametrize("text", ["用Rust重写", "用 Rust", "Rust 重写", "Rustを"])
+def test_a_script_without_spaces_beside_a_name(text: str) -> None:
+    assert "beside another script" in found("Rust", text)
+    assert "beside another script" not in found("Rust", "Rust, 重写")

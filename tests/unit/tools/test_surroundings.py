@@ -1,0 +1,74 @@
+"""A name with the words of its sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from services.tools.surroundings import BESIDE, MOST_CAPITALISED, Surroundings
+
+
+def of(text: str, name: str = "Go") -> Surroundings:
+    start = text.index(name)
+    return Surroundings.of(name, text, start, start + len(name))
+
+
+def test_the_words_beside_a_name_are_those_of_its_sentence() -> None:
+    place = of("It was late. We, too, like Go-based tools, e.g. this. And more")
+    assert place.before == ("like", ",", "too", ",", "We")
+    assert place.after[:3] == ("-", "based", "tools")
+    assert "And" not in place.after
+    assert (place.previous(), place.previous(2), place.previous(9)) == ("like", "too", "")
+    assert (place.next(1), place.next(99)) == ("based", "")
+
+
+def test_an_abbreviation_does_not_end_a_sentence() -> None:
+    assert of("We met Mr. Go").before == ("Mr.", "met", "We")
+    assert of("We met him. Go").begins
+    assert of("We met\nGo").begins
+    assert of("We met \x00 Go").begins
+
+
+def test_a_possessive_is_no_word() -> None:
+    for apostrophe in ("'", "\u2019"):
+        place = of(f"in Go{apostrophe}s tools")
+        assert place.is_possessive
+        assert place.next() == "tools"
+    assert not of("in Go tools").is_possessive
+
+
+def test_a_sentence_is_read_100_characters_before_and_after() -> None:
+    assert BESIDE == 100
+    assert of("x" * 99 + " Go").before == ("x" * 99,)
+    assert of("x" * 100 + " Go").before == ("x" * 99,)
+    assert of("Go " + "x" * 101).after == ("x" * 99,)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_headline"),
+    [
+        ("Why They Rewrote Go Again", True),
+        ("Why they rewrote Go Again", False),
+        ("Rewrote Go again", False),
+        ("We Like Tools, They like Go", True),
+        ("A One Alpha, Gamma, delta Go", True),
+        ("A One Alpha, gamma, delta Go", False),
+    ],
+)
+def test_headline_case_is_two_thirds_of_capitalised_words(text: str, is_headline: bool) -> None:
+    assert MOST_CAPITALISED == 0.65
+    assert of(text).is_headline_case == is_headline
+
+
+def test_a_text_in_capitals() -> None:
+    assert of("Go DOWN").is_all_capitals
+    assert of("ALL OTHER words: Go").is_all_capitals
+    assert not of("ALL other words: Go").is_all_capitals
+    assert not of("Go").is_all_capitals
+
+
+def test_a_plain_capital_is_within_a_sentence_in_lower_case() -> None:
+    assert of("they rewrote Go again").is_plain_capital
+    assert not of("they rewrote go again", "go").is_plain_capital
+    assert not of("Go again").is_plain_capital
+    assert not of("They Rewrote Go Again").is_plain_capital
+    assert not of("REWROTE Go AGAIN").is_plain_capital

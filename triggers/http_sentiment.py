@@ -9,6 +9,7 @@ from services.articles.reading import LAYERS
 from services.container import Container
 from services.figures.details import DEFAULT_DAYS, MOST_DAYS
 from services.figures.reader import Served, is_reanalysis_offered, shown_entry
+from services.mentions.listing import check_sentiment
 from services.topology import REFRESH_TOOLS
 from triggers.bindings import endpoint
 from triggers.http_codec import (
@@ -31,11 +32,12 @@ async def get_tool_sentiment(services: Container, req: func.HttpRequest) -> func
     return _aggregate_response(req, await _read(services, req))
 
 
-@endpoint(sentiment_http, "GET", "tools/{tool}/sentiment/evidence", "hours", "period", "limit", "cursor")
+@endpoint(sentiment_http, "GET", "tools/{tool}/sentiment/evidence", "hours", "period", "limit", "cursor", "sentiment")
 async def list_tool_evidence(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    said = check_sentiment(req.params.get("sentiment"))
     served = await _read(services, req)
     entry, (limit, cursor) = served.aggregate.entry, page_of(req)
-    mentions = await services.figures.evidence.page(entry, limit, cursor)
+    mentions = await services.figures.evidence.page(entry, limit, cursor, said)
     facts = await services.figures.evidence.window_facts(entry, cursor)
     return page_response(mentions, **facts, **served.aggregate.completeness.shown())
 

@@ -4,6 +4,7 @@ import azure.functions as func
 
 from models.errors import InvalidInput
 from services.container import Container
+from services.mentions.listing import check_sentiment
 from services.mentions.tool_articles import tool_articles
 from services.tools.form import CHANGEABLE, FIELDS, new_tool, tool_change
 from services.workflows.backfill import preview
@@ -85,8 +86,9 @@ async def preview_aliases(services: Container, req: func.HttpRequest) -> func.Ht
     return json_response(found.shown())
 
 
-@endpoint(tools_http, "GET", "tools/{tool}/articles", "limit", "cursor")
+@endpoint(tools_http, "GET", "tools/{tool}/articles", "limit", "cursor", "sentiment")
 async def list_tool_articles(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool = await services.tools.get(req.route_params["tool"])
-    page = await tool_articles(services.store, tool.tool_id, *page_of(req))
+    said = check_sentiment(req.params.get("sentiment"))
+    page = await tool_articles(services.store, tool.tool_id, *page_of(req), said)
     return list_response(page.items, page.next, page.unreadable)

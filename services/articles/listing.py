@@ -42,12 +42,16 @@ CONDITIONS: dict[str, tuple[str, Operator]] = {
 }
 """The filters of a list of articles, each with the field and the comparison."""
 
+UNSCORED = "unscored"
+SAID = (*get_args(Sentiment), UNSCORED)
+"""What a list of articles or mentions can be filtered by."""
+
 NOT_DELETED = Where("deleted_at", "missing")
 
 
 def article_filter(given: Mapping[str, str], now: datetime) -> tuple[Where, ...]:
     """The conditions of the given filters. Raises InvalidInput with the field and the allowed values."""
-    for field, allowed in (("sentiment", get_args(Sentiment)), ("status", get_args(ArticleStatus))):
+    for field, allowed in (("sentiment", SAID), ("status", get_args(ArticleStatus))):
         if field in given and given[field] not in allowed:
             raise InvalidInput(field, f"one of {', '.join(allowed)}")
     if "source" in given and not is_feed_id(given["source"]):
@@ -65,7 +69,12 @@ def article_filter(given: Mapping[str, str], now: datetime) -> tuple[Where, ...]
     if "text" in given and (since is None or since < now - TEXT_SEARCHED_WITHIN):
         raise InvalidInput("since", f"needed with text, and within the last {TEXT_SEARCHED_WITHIN.days} days")
     values = {**given, **{field: format_time(time) for field, time in times.items()}}
-    return tuple(Where(*CONDITIONS[name], value) for name, value in values.items())
+    if values.get("sentiment") != UNSCORED:
+        return tuple(Where(*CONDITIONS[name], value) for name, value in values.items())
+    # An analysed article without a sentiment could not be scored.
+    del values["sentiment"]
+    others = tuple(Where(*CONDITIONS[name], value) for name, value in values.items())
+    return (Where("sentiment", "missing"), Where("status", "eq", "analyzed"), *others)
 
 
 def _time(field: str, text: str) -> datetime:
@@ -89,7 +98,7 @@ async def articles_page(store: Store, where: Sequence[Where], limit: int, after:
 
 def _query(where: Sequence[Where], limit: int) -> Query:
     """The order decides which index the store uses."""
-    fields = {each.field for each in where}
+    fields = {each.field for each in where if each.op != "missing"}
     order = "by_sentiment" if "sentiment" in fields else "by_status" if "status" in fields else "by_time"
     return Query((NOT_DELETED, *where), order=order, reverse=True, limit=limit, may_be_stale=True)
 

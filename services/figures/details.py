@@ -25,6 +25,7 @@ from services.articles.observations import further_sources
 from services.figures.counts import hours_of, recounts_of
 from services.figures.recount import Recount
 from services.mentions.dirty_hours import dirty_hours_of
+from services.mentions.listing import mentions_page
 from services.ports import Clock, Document, Listed, Query, Store, Where, listed, pages
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 
@@ -62,15 +63,16 @@ class Evidence:
             "changed_since": bool(dirty_hours) or recounts != entry.recounts,
         }
 
-    async def page(self, entry: SentimentCacheEntry, limit: int, cursor: str | None) -> Listed[SentimentScore]:
+    async def page(
+        self, entry: SentimentCacheEntry, limit: int, cursor: str | None, said: str | None = None
+    ) -> Listed[SentimentScore]:
+        """With `said`, the mentions with this sentiment, or the unscored ones."""
         window, after = window_of(entry, cursor)
         where = (
-            Where("removed_at", "missing"),
             Where("published_at", "ge", format_time(window.start)),
             Where("published_at", "lt", format_time(window.end)),
         )
-        query = Query(where, partition=entry.tool_id, order="by_published", reverse=True, limit=limit, after=after)
-        page = await self._store.query(MENTIONS.name, query)
+        page = await mentions_page(self._store, entry.tool_id, where, limit, after, said)
         mentions = listed(page, SentimentScore.from_document, "source_id")
         return replace(mentions, next=page.next and f"{window.seconds[1]}-{page.next}")
 

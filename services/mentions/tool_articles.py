@@ -7,15 +7,17 @@ from typing import Any
 from models.article import Article
 from models.mention import SentimentScore
 from services.articles.observations import with_source_counts
-from services.ports import Listed, Query, Store, Where, listed, listed_documents
-from services.store.containers import ARTICLES, MENTIONS
+from services.mentions.listing import mentions_page
+from services.ports import Listed, Store, listed, listed_documents
+from services.store.containers import ARTICLES
 
 
-async def tool_articles(store: Store, tool_id: str, limit: int, after: str | None) -> Listed[dict[str, Any]]:
-    """One page of articles, newest first. Mentions outlive their articles: a page may be shorter than `limit`."""
-    where = (Where("removed_at", "missing"),)
-    query = Query(where, partition=tool_id, order="by_published", reverse=True, limit=limit, after=after)
-    page = await store.query(MENTIONS.name, query)
+async def tool_articles(
+    store: Store, tool_id: str, limit: int, after: str | None, said: str | None = None
+) -> Listed[dict[str, Any]]:
+    """One page of articles, newest first; with `said`, those whose mention has this sentiment, or is unscored. Mentions
+    outlive their articles: a page may be shorter than `limit`."""
+    page = await mentions_page(store, tool_id, (), limit, after, said)
     mentions = listed(page, SentimentScore.from_document, "source_id")
     keys = [(each.source_id, Article.ID) for each in mentions.items]
     found = await store.read_many(ARTICLES.name, keys)

@@ -19,7 +19,7 @@ from services.store.containers import ARTICLES, CATALOG, FEEDS, MENTIONS, SENTIM
 from services.topology import LAST_DELIVERY
 from tests.documents import article, attribution, feed
 from tests.functional.api.conftest import call
-from tests.functional.figures.world import a_mention, a_tool
+from tests.functional.figures.world import a_mention, a_tool, everything
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 TOOL = a_tool(0, NOW - timedelta(days=40), primary_name="Visual Studio Code")
@@ -69,6 +69,64 @@ async def test_an_aggregate_is_the_specifications_entry_with_additional_fields(w
     assert (hit.headers["X-Cache"], hit.json) == ("HIT", body)
     assert 0 <= int(hit.headers["Age"]) < 60
     assert missed.sent == hit.sent == []
+
+
+async def test_unscored_mentions_are_beside_all_figures_and_in_none(watched: Container) -> None:
+    before = (await call("get_tool_sentiment", "period=DAY_7", tool=TOOL.tool_id)).json
+    assert before["unscored_mentions"] == 0
+    for number in range(3):
+        await _say(watched, f"fremd-{number}", NOW - timedelta(hours=2 + number), "unscored")
+    await watched.figures.refresh.refresh_tools([TOOL.tool_id])
+    after = (await call("get_tool_sentiment", "period=DAY_7", tool=TOOL.tool_id)).json
+    assert after["unscored_mentions"] == 3
+    changed = {name for name, value in before.items() if after[name] != value}
+    assert changed <= {"unscored_mentions", "recounts", "created_at", "updated_at", "last_updated_ts"}
+    (row,) = (await call("list_latest_sentiment", "period=DAY_7")).json["items"]
+    assert (row["total_mentions"], row["unscored_mentions"]) == (3, 3)
+    for layer in ("canonical", "raw"):
+        points = (await call("get_tool_history", f"days=7&layer={layer}", tool=TOOL.tool_id)).json["items"]
+        assert sum(point["unscored_mentions"] for point in points) == 3
+        assert sum(point["total_mentions"] for point in points) == 3
+
+
+async def test_evidence_and_the_articles_of_a_tool_are_filtered_by_sentiment(watched: Container) -> None:
+    for number in range(2):
+        await _say(watched, f"fremd-{number}", NOW - timedelta(hours=1 + 4 * number), "unscored")
+    for sentiment, ids in (("unscored", ["fremd-0", "fremd-1"]), ("negative", ["two"]), ("neutral", [])):
+        query = f"sentiment={sentiment}&hours=24"
+        listed = (await call("list_tool_evidence", query, tool=TOOL.tool_id)).json["items"]
+        assert [each["source_id"] for each in listed] == ids
+    assert {each["sentiment"] for each in listed} <= {None}
+    everything = (await call("list_tool_evidence", "hours=24", tool=TOOL.tool_id)).json["items"]
+    assert [each["unscored_reason"] for each in everything] == ["LANGUAGE", None, None, "LANGUAGE"]
+    unscored = article(status="analyzed", unscored_reason="LANGUAGE", created_at=NOW, updated_at=NOW, timestamp=NOW)
+    await watched.store.create(unscored.CONTAINER, unscored.to_document())
+    await _say(watched, unscored.source_id, NOW - timedelta(hours=1), "unscored")
+    for sentiment, ids in (("unscored", [unscored.source_id]), ("positive", [])):
+        listed = (await call("list_tool_articles", f"sentiment={sentiment}", tool=TOOL.tool_id)).json["items"]
+        assert [each["source_id"] for each in listed] == ids
+        listed = (await call("list_articles", f"sentiment={sentiment}")).json["items"]
+        assert [each["source_id"] for each in listed] == ids
+
+
+async def test_a_figure_names_its_analyzers_and_offers_a_reanalysis_if_one_is_not_the_present_one(
+    watched: Container,
+) -> None:
+    present = watched.figures.analyzer()
+    body = (await call("get_tool_sentiment", tool=TOOL.tool_id)).json
+    assert (body["analyzers"], body["reanalysis_offered"]) == (["embedded/1"], True)
+    history = (await call("get_tool_history", "days=7", tool=TOOL.tool_id)).json
+    assert history["reanalysis_offered"] is True
+    for each in await everything(watched.store, MENTIONS.name):
+        name, _, version = present.partition("/")
+        await watched.store.upsert(MENTIONS.name, {**each, "analyzer": name, "analyzer_version": version})
+    await watched.figures.recount.rebuild_tool(TOOL.tool_id, NOW)
+    await watched.figures.generations.raise_(TOOL.tool_id)
+    body = (await call("get_tool_sentiment", tool=TOOL.tool_id)).json
+    assert (body["analyzers"], body["reanalysis_offered"]) == ([present], False)
+    history = (await call("get_tool_history", "days=7", tool=TOOL.tool_id)).json
+    assert history["reanalysis_offered"] is False
+    assert {name for point in history["items"] for name in point["analyzers"]} == {present}
 
 
 async def test_every_figure_says_whether_it_counts_all_articles_also_after_an_analysis_has_failed(
@@ -125,6 +183,7 @@ async def test_a_matching_etag_is_304(watched: Container) -> None:
         ("list_tool_evidence", "cursor=1-abc", "cursor"),
         ("list_tool_evidence", "cursor=9999999999-abc", "cursor"),
         ("list_tool_evidence", "limit=0", "limit"),
+        ("list_tool_evidence", "sentiment=angry", "sentiment"),
         ("list_latest_sentiment", "period=x", "period"),
         ("list_latest_sentiment", "cursor=abc", "cursor"),
         ("get_tool_history", "days=31", "days"),

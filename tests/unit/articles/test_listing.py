@@ -65,6 +65,7 @@ def test_every_filter_of_articles_can_be_checked() -> None:
         ({"status": "error"}, "by_status"),
         ({"sentiment": "positive"}, "by_sentiment"),
         ({"sentiment": "positive", "status": "analyzed"}, "by_sentiment"),
+        ({"sentiment": "unscored"}, "by_status"),
     ],
 )
 def test_the_order_has_an_index_for_the_filter(given: dict[str, str], order: str) -> None:
@@ -76,6 +77,12 @@ def test_the_bounds_of_filters() -> None:
     week = format_time(NOW - timedelta(days=7))
     assert article_filter({"text": "x" * 200, "since": week}, NOW)[0].value == "x" * 200
     assert article_filter({"tag": "x"}, NOW) == (Where("tags", "contains", "x"),)
+
+
+def test_unscored_articles_are_analysed_and_have_no_sentiment() -> None:
+    unscored = (Where("sentiment", "missing"), Where("status", "eq", "analyzed"))
+    assert article_filter({"sentiment": "unscored"}, NOW) == unscored
+    assert article_filter({"sentiment": "unscored", "tag": "x"}, NOW) == (*unscored, Where("tags", "contains", "x"))
 
 
 def test_articles_are_filtered_by_language() -> None:

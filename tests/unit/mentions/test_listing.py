@@ -1,0 +1,76 @@
+"""A list of a tool's mentions has all that count, or those of one sentiment, latest first."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from models.errors import InvalidInput
+from models.values import format_time
+from services.articles.listing import SAID
+from services.mentions.listing import MOST_PAGES, check_sentiment, mentions_page, says
+from services.ports import Where
+from services.store.sqlite import SqliteStore
+from tests import documents
+from tests.unit.conftest import Put
+
+NOW = datetime(2026, 2, 21, 20, tzinfo=UTC)
+UNSCORED: dict[str, Any] = {"sentiment": None, "score": None, "polarity": None, "unscored_reason": "LANGUAGE"}
+NEGATIVE: dict[str, Any] = {"sentiment": "negative", "polarity": -0.5}
+
+
+async def said(put: Put, *which: dict[str, Any]) -> None:
+    """One mention for each, latest first."""
+    for number, fields in enumerate(which):
+        at = NOW - timedelta(minutes=number)
+        await put(documents.mention(source_id=f"m{number:02}", published_at=at, **fields))
+
+
+async def pages_of(
+    store: SqliteStore, limit: int, sentiment: str | None, where: tuple[Where, ...] = ()
+) -> list[list[str]]:
+    pages, after = [], None
+    while True:
+        page = await mentions_page(store, documents.TOOL_ID, where, limit, after, sentiment)
+        pages.append([each["id"] for each in page.items])
+        after = page.next
+        if after is None:
+            return pages
+
+
+async def test_pages_are_filled_with_mentions_of_the_sentiment(store: SqliteStore, put: Put) -> None:
+    await said(
+        put, {}, UNSCORED, NEGATIVE, {"removed_at": NOW}, UNSCORED, {}, {**UNSCORED, "removed_at": NOW}, UNSCORED
+    )
+    assert await pages_of(store, 3, None) == [["m00", "m01", "m02"], ["m04", "m05", "m07"]]
+    assert await pages_of(store, 2, "unscored") == [["m01", "m04"], ["m07"]]
+    assert await pages_of(store, 5, "negative") == [["m02"]]
+    assert await pages_of(store, 5, "neutral") == [[]]
+    since = Where("published_at", "ge", format_time(NOW - timedelta(minutes=4)))
+    assert await pages_of(store, 5, "unscored", (since,)) == [["m01", "m04"]]
+
+
+async def test_a_list_ends_early_with_a_cursor_if_it_finds_nothing(store: SqliteStore, put: Put) -> None:
+    await said(put, *[{}] * (MOST_PAGES + 1), UNSCORED)
+    assert await pages_of(store, 1, "unscored") == [[], [f"m{MOST_PAGES + 1}"]]
+
+
+@pytest.mark.parametrize("sentiment", ["positive", "negative", "neutral", "unscored"])
+def test_a_mention_has_one_of_four_sentiments(sentiment: str) -> None:
+    assert check_sentiment(sentiment) == sentiment
+    documents_of = {
+        "positive": {"sentiment": "positive"},
+        "negative": {"sentiment": "negative"},
+        "neutral": {"sentiment": "neutral"},
+        "unscored": {"unscored_reason": "LANGUAGE"},
+    }
+    assert [name for name, document in documents_of.items() if says(document, sentiment)] == [sentiment]
+
+
+def test_another_sentiment_is_refused() -> None:
+    assert check_sentiment(None) is None
+    with pytest.raises(InvalidInput, match="one of positive, negative, neutral, unscored"):
+        check_sentiment("angry")
+    assert SAID == ("positive", "negative", "neutral", "unscored")

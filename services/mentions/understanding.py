@@ -16,14 +16,18 @@ from models.article import Article
 from models.correction import Correction
 from models.mention import SentimentScore
 from models.tool import Reference, ReferenceRole, Tool, ToolReference
+from models.values import UNKNOWN_LANGUAGE
 from services.mentions.analyzers.port import NotJudged
 from services.mentions.corrections import corrected, judged_passages, removes, with_verdict
+from services.mentions.prose import Prose, prose_of
 from services.mentions.scoring import Questions, Score, Scores, Unscored, ask
+from services.parse.language import decide
 from services.ports import Document
 from services.tools.detector import Detected, Detector
 
 LANGUAGE_OF_OLDER_ARTICLES = "en"
-"""Articles that an earlier version stored have no language, and were all scored as English."""
+"""Articles that an earlier version stored have no language, and were all scored as English. They stay so, unless their
+text tells another language."""
 
 Version = tuple[str, str]
 """The analyzer's name and version."""
@@ -67,14 +71,14 @@ def understand(document: Document, detector: Detector, only: frozenset[str] | No
     """
     article = Article.from_document(document)
     is_deleted = article.deleted_at is not None
-    named = {} if is_deleted else _named(article, detector)
+    prose = prose_of(article)
+    named = {} if is_deleted else _named(article, prose, detector)
     muted = frozenset(tool_id for tool_id in named if is_muted(detector.tools[tool_id], article))
     detected = {tool_id: each for tool_id, each in named.items() if tool_id not in muted}
     tool_ids = frozenset({*detected, *article.detected_tool_ids, *article.tool_ids_ever_detected})
     questions = None
     if not is_deleted:
-        headline, text = article.canonical.headline, article.text_for_analysis or ""
-        questions = ask(headline, text, detected, only, article.language or LANGUAGE_OF_OLDER_ARTICLES)
+        questions = ask(prose.headline, prose.text, detected, only, article.language or _language(prose))
     if only is not None:
         detected = {tool_id: each for tool_id, each in detected.items() if tool_id in only}
         tool_ids &= only
@@ -84,7 +88,7 @@ def understand(document: Document, detector: Detector, only: frozenset[str] | No
 
 def detect(article: Article, detector: Detector) -> dict[str, Detected]:
     """The tools that the article names, without those for which all its sources are muted."""
-    named = _named(article, detector)
+    named = _named(article, prose_of(article), detector)
     return {tool_id: each for tool_id, each in named.items() if not is_muted(detector.tools[tool_id], article)}
 
 
@@ -94,9 +98,14 @@ def is_muted(tool: Tool, article: Article) -> bool:
     return bool(muted) and not article.has_further_sources and set(article.sources) <= set(muted)
 
 
-def _named(article: Article, detector: Detector) -> dict[str, Detected]:
-    headline, text = article.canonical.headline, article.text_for_analysis or ""
-    return detector.find(headline, text, article.tags, source_tickers(article))
+def _named(article: Article, prose: Prose, detector: Detector) -> dict[str, Detected]:
+    return detector.find(prose.headline, prose.text, article.tags, source_tickers(article))
+
+
+def _language(prose: Prose) -> str:
+    """The language of an article that an earlier version stored."""
+    language = decide(prose.headline, prose.text, "", {}).language
+    return LANGUAGE_OF_OLDER_ARTICLES if language == UNKNOWN_LANGUAGE else language
 
 
 def source_tickers(article: Article) -> tuple[str, ...]:
@@ -265,8 +274,10 @@ def _analyzed(analysis: ArticleAnalysis) -> dict[str, Any]:
     """The fields of an article that was analysed as a whole."""
     sourced = source_tickers(analysis.article)
     tickers = dict.fromkeys(one for each in analysis.detected.values() for one in each.tickers if one not in sourced)
+    assert analysis.questions is not None, "a deleted article is not analysed"
     return {
         "status": "analyzed",
+        "language": analysis.article.language or analysis.questions.language,
         "analyzed_revision": analysis.article.canonical.revision,
         "matched_tickers": (*sourced, *tickers),
         "detected_tickers": tuple(tickers),

@@ -47,7 +47,10 @@ class _Replacements(dict[str, str]):
         return self.get(name.lower(), "<")
 
 
-_REPLACEMENTS = _Replacements({name: " " if name in _BLOCKS else "" for name in _FORMATTING.difference(_INVISIBLE)})
+FENCE = "```"
+"""Stands for the start and the end of <pre>, as in Markdown, so that code is known in the plain text."""
+_GAPS = {name: f" {FENCE} " if name == "pre" else " " for name in _BLOCKS}
+_REPLACEMENTS = _Replacements({name: _GAPS.get(name, "") for name in _FORMATTING.difference(_INVISIBLE)})
 
 MAX_HTML = 1_000_000
 ROUNDS = 3
@@ -57,7 +60,8 @@ ROUNDS = 3
 def html_to_text(source: str) -> str:
     """The text of HTML on one line, without tags, comments, scripts and styles, and with entities decoded.
 
-    Tags of blocks separate words; inline tags do not. Markup without an end is dropped.
+    Tags of blocks separate words, those of <pre> become fences; inline tags leave nothing. Markup without an end is
+    dropped.
     """
     source = source[:MAX_HTML]
     if "<" in source:
@@ -163,7 +167,7 @@ def _skip_markup(source: str, start: int) -> tuple[int, str]:
         closing = invisible.search(source, end)
         end = _tag_end(source, closing.end()) if closing else len(source)
         return end, " "
-    return end, " " if name in _BLOCKS else ""
+    return end, _GAPS.get(name, "")
 
 
 def _tag_end(source: str, position: int) -> int:
@@ -224,9 +228,9 @@ def strip_publisher(headline: str, names: Iterable[str | None] = ()) -> str:
         head, tail = _last_tail(headline)
         if not tail or len(tail) > _LONGEST_NAME:
             break
-        key = _key(tail)
+        key = publisher_key(tail)
         if key not in _PUBLISHERS:
-            own = {_key(name) for name in names if name} if own is None else own
+            own = {publisher_key(name) for name in names if name} if own is None else own
             if not key or key not in own:
                 break
         if not any(character.isalnum() for character in head):
@@ -243,7 +247,13 @@ def _last_tail(headline: str) -> tuple[str, str]:
     return headline, ""
 
 
-def _key(name: str) -> str:
+def is_publisher(name: str) -> bool:
+    """Whether the name is a well-known publisher's."""
+    return publisher_key(name) in _PUBLISHERS
+
+
+def publisher_key(name: str) -> str:
+    """What equal names of a publisher have in common."""
     name = name.casefold().strip()
     domain = _DOMAIN.fullmatch(name)
     if domain is not None:
@@ -251,4 +261,4 @@ def _key(name: str) -> str:
     return _NOT_NAME.sub("", name.removeprefix("the "))
 
 
-_PUBLISHERS = frozenset(map(_key, Path(__file__).with_name("publishers.txt").read_text("utf-8").splitlines()))
+_PUBLISHERS = frozenset(map(publisher_key, Path(__file__).with_name("publishers.txt").read_text("utf-8").splitlines()))

@@ -365,3 +365,27 @@ def test_a_fingerprint_is_the_same_for_the_same_failure_and_short() -> None:
     assert fingerprint("x" * 50) != fingerprint("x" * 51)
     assert fingerprint("x" * 50)[:41] == "x" * 40 + ":"
     assert KEY not in fingerprint("KeyError")
+
+
+def test_only_prose_names_tools_and_is_judged() -> None:
+    given = article(
+        canonical=reading(headline="Kubernetes is out - Tarnwick", publisher="Tarnwick"),
+        text_for_analysis="``` Tarnwick({}); ``` Quorvia is good. Read more",
+    )
+    made = understand(given.to_document(), DETECTOR)
+    assert set(made.detected) == set(detect(given, DETECTOR)) == {TOOL_ID}
+    (span,) = made.detected[TOOL_ID].text_spans
+    assert given.text_for_analysis is not None
+    assert given.text_for_analysis[span.start : span.end] == "Quorvia"
+    assert made.questions is not None
+    assert [each.text.strip() for each in made.questions.passages] == ["Kubernetes is out", "Quorvia is good."]
+
+
+def test_an_article_without_a_language_is_in_that_of_its_text_or_english() -> None:
+    german = "Ausfall bei Quorvia: viele Dienste sind nicht erreichbar"
+    for headline, stored, expected in ((german, None, "de"), ("Quorvia", None, "en"), (german, "und", "und")):
+        given = analysis(article(canonical=reading(headline=headline), language=stored))
+        assert given.questions is not None
+        assert given.questions.language == expected
+        assert finished(given, ANALYZER, LATER, whole=True).language == expected
+        assert finished(given, ANALYZER, LATER, whole=False).language == stored

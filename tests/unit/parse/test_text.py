@@ -237,3 +237,16 @@ def test_characters_in_a_wrong_charset_are_set_right(text: str | None, right: st
 )
 def test_a_publishers_name_is_found_in_its_usual_spellings(headline: str, names: list[str | None], left: str) -> None:
     assert strip_publisher(headline, names) == left
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("<p>Run</p><pre><code>a;\n  b;</code></pre><p>now</p>", "Run ``` a; b; ``` now"),
+        ("<PRE class='x'>a</PRE>", "``` a ```"),
+        ('<p title="a<b">x</p><pre>a</pre>', "x ``` a ```"),
+        ("a <code>b</code> c", "a b c"),
+    ],
+)
+def test_blocks_of_code_are_between_fences(source: str, text: str) -> None:
+    assert html_to_text(source) == text

@@ -1,0 +1,276 @@
+"""What is not prose is replaced by spaces of the same length; all else stays where it was."""
+
+import pytest
+
+from models.article import Article
+from services.articles.identity import MOST_TEXT, normalize_headline
+from services.mentions import prose as rules
+from services.mentions.prose import headline_prose, prose_of, text_prose
+from services.parse.text import html_to_text
+from tests.documents import article, attribution, reading
+
+
+def headline(text: str, *publishers: str, url: str = "", normalized: str = "") -> str:
+    blanked = headline_prose(text, publishers, url, normalized)
+    assert len(blanked) == len(text)
+    assert all(after in (before, " ") for before, after in zip(text, blanked, strict=True))
+    return blanked.strip()
+
+
+def body(text: str) -> str:
+    blanked = text_prose(text)
+    assert len(blanked) == len(text)
+    assert all(after in (before, " ") for before, after in zip(text, blanked, strict=True))
+    return " ".join(blanked.split())
+
+
+@pytest.mark.parametrize(
+    "suffix",
+    [
+        " - The Hacker News",
+        " | TechCrunch",
+        " \u2013 Apple Insider",
+        " \u2014 Reuters",
+        " \u00b7 CNBC",
+        " :: Slashdot",
+        " - bleepingcomputer.com",
+        " - Reuters | CNBC",
+    ],
+)
+def test_a_well_known_publisher_at_the_end_is_not_prose(suffix: str) -> None:
+    assert headline(f"Kubernetes 1.31 is out{suffix}") == "Kubernetes 1.31 is out"
+
+
+@pytest.mark.parametrize("prefix", ["BBC News - ", "Ars Technica: ", "CNBC: ", "TechCrunch | ", "The Verge \u2013 "])
+def test_a_well_known_publisher_at_the_start_is_not_prose(prefix: str) -> None:
+    text = f"{prefix}Kubernetes 1.31 is out"
+    assert headline(text) == "Kubernetes 1.31 is out"
+    assert headline_prose(text).index("Kubernetes") == len(prefix)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Moving from Slack - Discord",
+        "Docker vs. Podman | Kubernetes",
+        "GitLab: 17.2 is out",
+        "Axios: critical flaw in the HTTP client",
+        "Slack-TechCrunch partnership",
+        "TechCrunch",
+        "- TechCrunch",
+        "A look at Apple Insider",
+        "Rust: a year in review",
+    ],
+)
+def test_what_may_be_the_headline_proper_stays(text: str) -> None:
+    assert headline(text) == text
+
+
+def test_the_publishers_of_the_article_are_not_prose() -> None:
+    assert headline("Bun 2 is out - Daily Dev", "Daily Dev") == "Bun 2 is out"
+    assert headline("Bun 2 is out - The Daily Dev", "daily dev") == "Bun 2 is out"
+    assert headline("Bun 2 is out - Daily Dev", "Weekly Dev") == "Bun 2 is out - Daily Dev"
+    assert headline("GitLab - 17.2 is out", "GitLab") == "GitLab - 17.2 is out", "the product, not the publisher"
+
+
+def test_the_site_is_a_publisher() -> None:
+    for url in ("https://www.dailydev.example/1", "https://blog.dailydev.co.uk/1"):
+        assert headline("Bun 2 is out | Daily Dev", url=url) == "Bun 2 is out"
+    assert headline("Bun 2 is out | The Register", url="https://theregister.example/1") == "Bun 2 is out"
+    for url in ("", "https://[", "https://other.example/1", "https://com/"):
+        assert headline("Bun 2 is out | Daily Dev", url=url) == "Bun 2 is out | Daily Dev"
+
+
+def test_what_ingestion_left_out_as_a_name_is_not_prose() -> None:
+    normalized = normalize_headline("Bun 2 is out")
+    assert headline("Bun 2 is out - Notes of a developer", normalized=normalized) == "Bun 2 is out"
+    assert headline("Bun 2 is out - Notes", normalized="bun 2 is out notes") == "Bun 2 is out - Notes"
+
+
+def test_a_long_tail_is_no_name() -> None:
+    name = "x" * (rules.LONGEST_PUBLISHER + 1)
+    assert headline(f"Bun 2 is out - {name}", name) == f"Bun 2 is out - {name}"
+    assert headline(f"Bun 2 is out - {name[1:]}", name[1:]) == "Bun 2 is out"
+
+
+def test_two_names_at_most_are_left_out() -> None:
+    assert headline("Out - CNN - CNN - CNN") == "Out - CNN"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("It is faster. The post Bun 2 is out appeared first on TechCrunch.", "It is faster."),
+        ("It is faster. This article was originally published on Apple Insider.", "It is faster."),
+        ("It is faster. Continue reading...", "It is faster."),
+        ("It is faster and it\u2026 Continue reading Bun 2 is out \u2192", "It is faster and it\u2026"),
+        ("It is faster. Read more", "It is faster."),
+        ("It is faster Read More \u00bb", "It is faster"),
+        ("It is faster. Read the full story at The Verge.", "It is faster."),
+        ("It is faster. Read more of this story at Slashdot.", "It is faster."),
+        ("It is faster and [...]", "It is faster and"),
+        ("It is faster and [\u2026] The post Bun 2 appeared first on The Hacker News.", "It is faster and"),
+        ("It is faster (more\u2026)", "It is faster"),
+        ("Read more books than you write.", "Read more books than you write."),
+        ("We read more into it than there is. It is slow.", "We read more into it than there is. It is slow."),
+        ("It was published on GitHub, and it is fast.", "It was published on GitHub, and it is fast."),
+    ],
+)
+def test_the_ending_of_a_text_that_was_cut_is_not_prose(text: str, left: str) -> None:
+    assert body(text) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Comments", ""),
+        ("Comments: 12", ""),
+        ("Article URL: https://x.example/1 Comments URL: https://y.example/2 Points: 47 # Comments: 7", ""),
+        ("It is fast. submitted by /u/someone [link] [comments]", "It is fast."),
+        ("It is fast. submitted by /u/some-one to r/programming [link] [12 comments]", "It is fast."),
+        ("Comments are closed on GitHub", "Comments are closed on GitHub"),
+    ],
+)
+def test_what_aggregators_add_is_not_prose(text: str, left: str) -> None:
+    assert body(text) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("It is fast. Share on Facebook", "It is fast."),
+        ("It is fast. Share on Facebook Share on Twitter Share on LinkedIn", "It is fast."),
+        ("It is fast. Share this article on Facebook, Twitter and Reddit", "It is fast."),
+        ("It is fast. Follow us on Twitter and Facebook.", "It is fast."),
+        ("It is fast. Sign up for our newsletter.", "It is fast."),
+        ("Subscribe to the weekly newsletter of the team! It is fast.", "It is fast."),
+        ("Shares of Facebook fell. It is slow.", "Shares of Facebook fell. It is slow."),
+        ("Users follow trends on Twitter closely.", "Users follow trends on Twitter closely."),
+        ("Slack users sign up in droves.", "Slack users sign up in droves."),
+    ],
+)
+def test_invitations_are_not_prose(text: str, left: str) -> None:
+    assert body(text) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("SAN FRANCISCO (Reuters) - Apple fell.", "Apple fell."),
+        ("NEW YORK, April 13 (Reuters) - Apple fell.", "Apple fell."),
+        ("WASHINGTON (AP) \u2014 Apple fell.", "Apple fell."),
+        ("(Bloomberg) -- Apple fell.", "Apple fell."),
+        ("By Jane Doe | Apple fell.", "Apple fell."),
+        ("By Jane Doe and John A. Smith, Reuters - Apple fell.", "Apple fell."),
+        ("By Jane Doe Published today. Apple fell.", "Published today. Apple fell."),
+        ("By Monday, Apple had fallen.", "By Monday, Apple had fallen."),
+        ("By Google Cloud standards - it is fast.", "By Google Cloud standards - it is fast."),
+        ("Apple (AAPL) - fell again.", "Apple (AAPL) - fell again."),
+    ],
+)
+def test_bylines_and_datelines_are_not_prose(text: str, left: str) -> None:
+    assert body(text) == left
+
+
+PYTHON = 'Traceback (most recent call last): File "a.py", line 3, in run slack.send() httpx.ConnectError: no route'
+JAVA = (
+    'Exception in thread "main" java.lang.IllegalStateException: Kafka failed at com.example.Kafka.send(Kafka.java:42) '
+    "at java.base/java.lang.Thread.run(Thread.java:840)"
+)
+JAVASCRIPT = "TypeError: slack is undefined at Object.<anonymous> (/app/slack.js:3:5) at node:internal/main/run.js:12:7"
+C_SHARP = r"System.NullReferenceException: no Slack at Example.Slack.Send(String text) in C:\src\Slack.cs:line 42"
+GO = "panic: slack failed goroutine 1 [running]: main.send(0x1) /app/slack.go:12 +0x1d"
+
+
+@pytest.mark.parametrize("trace", [PYTHON, JAVA, JAVASCRIPT, C_SHARP, GO])
+def test_stack_traces_are_not_prose(trace: str) -> None:
+    left = body(f"It fails. {trace}")
+    assert left.startswith("It fails.")
+    assert not any(word in left.lower() for word in ("slack", "kafka", "error", "exception", "panic"))
+
+
+def test_errors_in_prose_stay() -> None:
+    text = "A TypeError in Slack at Google (again) is an Exception. We met at Apple (in person)."
+    assert body(text) == text
+
+
+def test_code_blocks_are_not_prose_and_inline_code_is() -> None:
+    code = "<pre><code>docker run --rm x; if (y) { z(); }</code></pre>"
+    markup = f"<p>Run <code>terraform apply</code> so:</p>{code}<p>Done.</p>"
+    assert body(html_to_text(markup)) == "Run terraform apply so: Done."
+    assert body("Before ``` x = {a: [1]}; ``` after") == "Before after"
+
+
+def test_a_code_block_without_its_end_was_cut_off() -> None:
+    assert body("Before ``` x = {a: [1]}; y = x[0]; z = y(2) + x") == "Before"
+
+
+def test_prose_in_a_block_for_code_is_prose() -> None:
+    mail = "The new release of the server fixes two bugs that we found last week, thanks to all of you."
+    assert body(html_to_text(f"<pre>{mail}</pre>")) == mail
+    assert body("``` docker run ```") == "", "a few words are a command"
+
+
+def test_the_bounds_of_code() -> None:
+    few = " ".join(["word"] * (rules.FEWEST_WORDS_OF_PROSE - 1))
+    assert body(f"``` {few} ```") == ""
+    assert body(f"``` {few} word ```") == f"{few} word"
+    assert rules.CODE_SYMBOLS == 0.04
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "at a.b(",
+        "The post ",
+        "x.",
+        "/a.go:",
+        "goroutine 1 [",
+        "By A",
+        "Share on Facebook ",
+        "Read more ",
+        "[...] ",
+        "```",
+        'Traceback (most recent call last): File "a", line 1',
+        "panic: goroutine ",
+        "aaaa.Error .js:",
+        " - ",
+    ],
+)
+def test_a_hostile_text_takes_no_long_time(part: str) -> None:
+    text = (part * MOST_TEXT)[:MOST_TEXT]
+    assert len(text_prose(text)) == len(headline_prose(text)) == MOST_TEXT
+
+
+def of(**fields: object) -> Article:
+    return article(**fields)
+
+
+def test_the_prose_of_an_article() -> None:
+    found = prose_of(
+        of(
+            headline="Bun 2 is out - Notes of a developer",
+            normalized_headline="bun 2 is out",
+            canonical=reading(headline="Bun 2 is out - Notes of a developer"),
+            text_for_analysis="It is fast. Read more",
+        )
+    )
+    assert found.headline.rstrip() == "Bun 2 is out"
+    assert found.text.rstrip() == "It is fast."
+
+
+def test_the_sources_of_an_article_are_its_publishers() -> None:
+    fields = {"headline": "X", "source_attribution": {"tiingo": attribution(source_name="Daily Dev")}}
+    named = of(**fields, canonical=reading(headline="Bun 2 is out - Daily Dev"))
+    assert prose_of(named).headline.rstrip() == "Bun 2 is out"
+    by_reading = of(canonical=reading(headline="Bun 2 is out - Weekly Dev", publisher="Weekly Dev"))
+    assert prose_of(by_reading).headline.rstrip() == "Bun 2 is out"
+
+
+def test_the_headline_that_identifies_the_article_tells_nothing_of_another_reading() -> None:
+    edited = of(
+        headline="Bun 2 is out",
+        normalized_headline="bun 2 is out",
+        canonical=reading(headline="Bun 2 is out - Discord"),
+    )
+    assert prose_of(edited).headline == "Bun 2 is out - Discord"

@@ -2,7 +2,7 @@
 """The command line of toolpulse. It uses the settings and the store of the app, which may run at the same time.
 
     .venv/bin/python scripts/cli.py feeds health | list | add URL | apply [FILE] | import FILE | export [FILE]
-    .venv/bin/python scripts/cli.py tools list | add NAME | apply [FILE] | preview TOOL ALIAS | merge TOOL INTO | ...
+    .venv/bin/python scripts/cli.py tools list | add NAME | apply [FILE] | preview TOOL ... | merge TOOL INTO | ...
     .venv/bin/python scripts/cli.py corrections list TOOL | judge TOOL ARTICLE VERDICT | mute | exclude | undo | export
     .venv/bin/python scripts/cli.py sources
     .venv/bin/python scripts/cli.py audit [--repair] [--tool TOOL] [--json]

@@ -1,4 +1,4 @@
-"""Tools over HTTP: the catalog, previews of aliases, merging, reanalysis, and the articles that name a tool."""
+"""Tools over HTTP: the catalog, previews of changes, merging, reanalysis, and the articles that name a tool."""
 
 import azure.functions as func
 
@@ -7,8 +7,8 @@ from services.container import Container
 from services.mentions.listing import check_sentiment
 from services.mentions.tool_articles import tool_articles
 from services.tools.form import CHANGEABLE, FIELDS, new_tool, tool_change
-from services.workflows.backfill import preview
 from services.workflows.comparing import compared_with
+from services.workflows.preview import preview
 from triggers.bindings import endpoint
 from triggers.http_codec import accepted, json_body, json_response, list_response, page_of, page_response
 
@@ -72,15 +72,9 @@ async def reanalyze_tool(services: Container, req: func.HttpRequest) -> func.Htt
     return accepted(run.run_id)
 
 
-@endpoint(tools_http, "POST", "tools/{tool}/aliases/preview")
-async def preview_aliases(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    body = json_body(req, ("alias", "aliases", "name_rules"))
-    if "alias" in body:
-        alias, others = body.pop("alias"), body.get("aliases", [])
-        body["aliases"] = [*others, alias] if isinstance(others, list) else others
-    change = tool_change(body)
-    if not change.get("aliases"):
-        raise InvalidInput("alias", "the name to try, or several as aliases")
+@endpoint(tools_http, "POST", "tools/{tool}/preview")
+async def preview_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    change = tool_change(json_body(req, CHANGEABLE))
     tool = await services.tools.get(req.route_params["tool"])
     found = await preview(services.store, services.tools, services.watchlist, tool, change, services.clock())
     return json_response(found.shown())

@@ -8,13 +8,22 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from models.tool import Tool
 from scripts.commands.form import Group
 from scripts.commands.printed import say, show
 from scripts.commands.runs import carried_out
 from services.container import Container
-from services.tools.form import new_tool
+from services.tools.form import ToolFields, new_tool, tool_change
 from services.tools.lists import apply_yaml
-from services.workflows.backfill import preview as previewed
+from services.workflows.preview import Sample
+from services.workflows.preview import preview as previewed
+
+OPTIONS = (
+    ("alias", "another name"),
+    ("ticker", "a ticker"),
+    ("keyword", "a word that also means the tool"),
+    ("exclude", "a phrase that does not mean the tool"),
+)
 
 
 def add_to(tools: Group, default_file: Path) -> None:
@@ -22,18 +31,19 @@ def add_to(tools: Group, default_file: Path) -> None:
     tools.command("list", list_, "list the active tools").add_argument("--json", action="store_true", help="as JSON")
     adding = tools.command("add", add, "add a tool, and search the last 30 days for it; prints its id")
     adding.add_argument("name")
-    for option, about in (
-        ("alias", "another name"),
-        ("ticker", "a ticker"),
-        ("keyword", "a word that also means the tool"),
-        ("exclude", "a phrase that does not mean the tool"),
-    ):
+    for option, about in OPTIONS:
         adding.add_argument(f"--{option}", action="append", default=[], help=f"{about}; repeatable")
     applying = tools.command("apply", apply, "add and change tools to match a YAML list")
     applying.add_argument("file", type=Path, nargs="?", default=default_file, help="default: config/tools.yaml")
-    trying = tools.command("preview", preview, "list the articles of the last 30 days that an alias would add")
+    trying = tools.command(
+        "preview", preview, "list the articles of the last 30 days that a change would add or remove"
+    )
     trying.add_argument("tool", help="id, name or alias")
-    trying.add_argument("alias", nargs="+")
+    for option, about in OPTIONS:
+        trying.add_argument(
+            f"--{option}", action="append", default=[], help=f"{about} besides those it has; repeatable"
+        )
+    trying.add_argument("--change", type=_fields, default={}, help="fields as for PATCH: a JSON object")
     trying.add_argument("--json", action="store_true", help="as JSON")
     merging = tools.command("merge", merge, "merge one tool into another, with its mentions")
     merging.add_argument("tool", help="the tool that is merged")
@@ -74,19 +84,43 @@ async def apply(app: Container, given: argparse.Namespace) -> int:
 
 async def preview(app: Container, given: argparse.Namespace) -> int:
     tool = await app.tools.get(given.tool)
-    found = await previewed(app.store, app.tools, app.watchlist, tool, {"aliases": tuple(given.alias)}, app.clock())
+    found = await previewed(app.store, app.tools, app.watchlist, tool, _tried(tool, given), app.clock())
     if given.json:
         print(json.dumps(found.shown(), ensure_ascii=False, indent=2))
         return 0
-    print(
-        f"{found.would_add} of {found.articles_looked_at} articles would be added"
-        + ("" if found.complete else "; and more")
-    )
-    for sample in found.samples:
-        print(f"  {sample.timestamp}  {sample.headline}  [{', '.join(sample.matches)}]")
-    for alias, holder in found.taken_by.items():
-        say(f"{alias} already names the tool {holder}")
+    more = "" if found.complete else "; and more"
+    looked_at = f"of {found.articles_looked_at} articles"
+    print(f"{found.would_add} {looked_at} would be added, {found.would_remove} would be removed{more}")
+    for sign, samples in (("+", found.added), ("-", found.removed)):
+        for sample in samples:
+            print(f"  {sign} {sample.timestamp}  {sample.headline}  {_matches(sample)}")
+    for name, holder in found.taken_by.items():
+        say(f"{name} already names the tool {holder}")
     return 1 if found.taken_by else 0
+
+
+def _tried(tool: Tool, given: argparse.Namespace) -> ToolFields:
+    """The change to try: the fields of --change, and the lists of the tool with what the options add."""
+    lists = {
+        "aliases": (tool.aliases, given.alias),
+        "tickers": (tool.tickers, given.ticker),
+        "keywords": (tool.keywords, given.keyword),
+        "excluded": (tool.excluded, given.exclude),
+    }
+    return tool_change({**{name: [*has, *more] for name, (has, more) in lists.items() if more}, **given.change})
+
+
+def _fields(text: str) -> dict[str, Any]:
+    fields = json.loads(text)
+    if not isinstance(fields, dict):
+        raise argparse.ArgumentTypeError("must be a JSON object")
+    return fields
+
+
+def _matches(sample: Sample) -> str:
+    """The names in the article, with their cues."""
+    names = [f"{match.name} ({'; '.join(match.cues)})" if match.cues else match.name for match in sample.matches]
+    return f"[{', '.join(dict.fromkeys(names))}]"
 
 
 async def merge(app: Container, given: argparse.Namespace) -> int:

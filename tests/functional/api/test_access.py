@@ -17,7 +17,7 @@ MANAGEMENT = (
     "import_feeds",
     "list_quarantine",
     "merge_tool",
-    "preview_aliases",
+    "preview_tool",
     "reanalyze_tool",
     "refresh_cache",
     "review_quarantine",

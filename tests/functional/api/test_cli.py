@@ -189,8 +189,13 @@ async def test_tools_are_listed_in_a_file_searched_for_tried_and_merged(cli: Cli
     assert told == f"{len(names) - 1} added, 0 changed, 0 unchanged\n"
     assert f"line {len(names) + 1}: " in cli.said
     assert "backfill_tools SUCCEEDED: " in cli.said
-    tried = json.loads(await cli.run("tools", "preview", "Nimbry", "Quorvia", "--json"))
-    assert (tried["taken_by"], tried["complete"]) == ({}, True)
+    tried = json.loads(await cli.run("tools", "preview", "Nimbry", "--alias", "Quorvia", "--json"))
+    assert (tried["taken_by"], tried["complete"], tried["would_remove"]) == ({}, True, 0)
+    assert tried["would_add"] > 0
+    told = await cli.run("tools", "preview", "Nimbry", "--change", '{"excluded": ["Nimbry"]}')
+    assert f"0 of {tried['articles_looked_at']} articles would be added, " in told
+    assert "\n  - " in told
+    await cli.run("tools", "preview", "Nimbry", "--change", "[]", code=2)
     tool_id = (await cli.run("tools", "add", "Quorvia", "--alias", "QV", "--ticker", "QRVA")).strip()
     tools = json.loads(await cli.run("tools", "list", "--json"))
     assert {tool["primary_name"] for tool in tools} == set(names)

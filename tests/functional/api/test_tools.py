@@ -80,9 +80,10 @@ async def test_a_tool_is_added_and_answers_to_id_name_and_alias(app: Container) 
         ("change_tool", {"name": ""}, "name"),
         ("merge_tool", {}, "into"),
         ("merge_tool", {"into": 7}, "into"),
-        ("preview_aliases", {}, "alias"),
-        ("preview_aliases", {"alias": ""}, "aliases"),
-        ("preview_aliases", {"alias": "A", "aliases": 7}, "aliases"),
+        ("preview_tool", {"alias": "A"}, "alias"),
+        ("preview_tool", {"aliases": [""]}, "aliases"),
+        ("preview_tool", {"aliases": 7}, "aliases"),
+        ("preview_tool", {"name_rules": {"A": {}}}, "name_rules"),
         ("reanalyze_tool", {"deep": True}, "deep"),
         ("reanalyze_tool", {"apply": "no"}, "apply"),
         ("reanalyze_tool", {"apply": None}, "apply"),
@@ -120,9 +121,20 @@ async def test_an_alias_is_tried_applied_and_backfilled(app: Container) -> None:
     await add("Quorvia", aliases=["QV"])
     named, other = await store(app, 1, "Quorvia is great"), await store(app, 2, "Qrvdb is a great success")
     await app.analysis.handle([named, other])
-    tried = (await call("preview_aliases", body={"alias": "QRVDB"}, tool="qv")).json
-    assert (tried["would_add"], tried["articles_looked_at"], tried["complete"]) == (1, 2, True)
-    assert (tried["samples"][0]["source_id"], tried["samples"][0]["matches"]) == (other, ["Qrvdb"])
+    tried = (await call("preview_tool", body={"aliases": ["QV", "QRVDB"]}, tool="qv")).json
+    sample = tried["added"].pop()
+    assert tried == {
+        "would_add": 1,
+        "would_remove": 0,
+        "articles_looked_at": 2,
+        "complete": True,
+        "taken_by": {},
+        "added": [],
+        "removed": [],
+    }
+    assert sample.keys() == {"source_id", "headline", "timestamp", "matches"}
+    assert sample["source_id"] == other
+    assert sample["matches"] == [{"name": "Qrvdb", "kind": "ALIAS", "where": "HEADLINE", "cues": []}]
 
     same = await call("change_tool", body={"aliases": ["QV"]}, tool="Quorvia")
     assert (same.status, same.sent) == (200, [])

@@ -1,4 +1,4 @@
-"""Applying an alias, and its preview: the articles of the last 30 days, wherever a worker dies."""
+"""Applying an alias to the articles of the last 30 days, wherever a worker dies."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from models.errors import Conflict, Unavailable
 from services.runs.engine import LOST_AFTER
 from services.store.containers import RUNS
 from services.tools.form import tool_change
-from services.workflows.backfill import preview
 from tests.failing_stores import unheard
 from tests.functional.mentions.world import World
 from tests.functional.workflows.carried_out import generation, status, until_done
 
 
 @pytest.mark.parametrize("writes", [0, 1, 2, 3, 4, 5, 7, 9, 12, 99])
-async def test_an_alias_is_tried_then_applied_to_30_days_wherever_that_dies(world: World, writes: int) -> None:
+async def test_an_alias_is_applied_to_30_days_wherever_that_dies(world: World, writes: int) -> None:
     tool = await world.tool("Quorvia", "Quo")
     ages = {"new": 0, "known": 1, "old": 29, "too old": 31}
     articles = {
@@ -32,14 +31,7 @@ async def test_an_alias_is_tried_then_applied_to_30_days_wherever_that_dies(worl
     lost = await world.article(9, "Quo is good")
     await world.delivered([*articles.values(), lost])
     change = tool_change({"aliases": ["QRVDB"]})
-    worker = world.worker
-    tried = await preview(world.store, worker.catalog, worker.watchlist, tool, change, world.watch.now)
-    assert (tried.would_add, tried.complete, tried.taken_by) == (2, True, {})
-    assert [each.source_id for each in tried.samples] == [articles["new"], articles["old"]]
-    assert tried.samples[0].matches == ["Qrvdb"]
-    assert set(await world.mentions(tool)) == {articles["known"], lost}, "trying changes nothing"
-
-    changed, run = await worker.changes.change("Quorvia", change)
+    changed, run = await world.worker.changes.change("Quorvia", change)
     assert run is not None
     assert changed.aliases == ("QRVDB",)
     result = await until_done(world, run, writes)
@@ -47,13 +39,6 @@ async def test_an_alias_is_tried_then_applied_to_30_days_wherever_that_dies(worl
     assert set(await world.mentions(tool)) == {articles["new"], articles["known"], articles["old"]}
     assert await generation(world, tool) >= 1
     await world.is_counted(tool)
-
-
-async def test_a_preview_names_the_tool_that_has_an_alias_already(world: World) -> None:
-    tool, other = await world.tool("Quorvia"), await world.tool("Tarnwick", "TW")
-    worker, change = world.worker, tool_change({"aliases": ["tw"]})
-    tried = await preview(world.store, worker.catalog, worker.watchlist, tool, change, world.watch.now)
-    assert tried.taken_by == {"tw": other.tool_id}
 
 
 @pytest.mark.parametrize("writes", range(8))

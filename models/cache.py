@@ -47,6 +47,8 @@ FRESH_FOR = timedelta(minutes=30)
 METADATA_PARTITION: Final = "metadata"
 MOST_TOOLS_LISTED = 1000
 MOST_FAILED_LISTED = 100
+MOSTLY_UNSCORED = 10
+"""Fewer unscored mentions in a week say nothing of a tool."""
 
 
 def period_named(hours: str | None, period: str | None) -> Period:
@@ -202,6 +204,10 @@ class SentimentCacheEntry(_Cached):
             raise ValueError("period_start_ts must be less than period_end_ts")
         return self
 
+    @property
+    def is_mostly_unscored(self) -> bool:
+        return self.unscored_mentions >= MOSTLY_UNSCORED and self.unscored_mentions > self.total_mentions
+
     def require_not_after(self, now: datetime) -> None:
         """Raises InvalidInput if `last_updated_ts` is later than `now`."""
         if self.last_updated_ts > unix_seconds(now):
@@ -260,6 +266,9 @@ class CacheMetadata(_Cached):
     * `error_count_24h`: reads that failed, and failed attempts to refresh a tool, in the same 24 hours.
     * `tools_refreshed`: the ids of the refreshed tools, at most 1,000; `tools_refreshed_count` counts all of them.
     * `last_refresh_run_id`: the run of that refresh.
+    * `mentions_7d`: the mentions of the refreshed tools in their DAY_7, by sentiment, and the `unscored` ones.
+    * `mostly_unscored_tools`: the ids of the tools of which more mentions of these 7 days could not be scored than were
+      scored, and at least MOSTLY_UNSCORED; at most 100. `mostly_unscored_count` counts all of them.
     """
 
     PARTITION: ClassVar[str] = METADATA_PARTITION
@@ -276,6 +285,9 @@ class CacheMetadata(_Cached):
     tools_refreshed: tuple[IdPart, ...] = Field(max_length=MOST_TOOLS_LISTED)
     tools_refreshed_count: Count = Field(default_factory=lambda data: len(data["tools_refreshed"]))
     last_refresh_run_id: IdPart | None = None
+    mentions_7d: dict[Text, Count] = Field(default_factory=dict)
+    mostly_unscored_tools: tuple[IdPart, ...] = Field(default=(), max_length=MOST_FAILED_LISTED)
+    mostly_unscored_count: Count = 0
 
     @property
     def cache_hit_rate(self) -> float:

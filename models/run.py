@@ -187,7 +187,8 @@ class Attempt(_InRun):
     `articles_held` are those of `articles_found` that wait in the quarantine, `articles_skipped` those that are left
     for later polls. The other tasks count in `counts`;
     `progress` is how many items the attempt went through, `errors` names those that failed, and `tool_ids` are the
-    tools that it refreshed, or whose figures it changed. `ended_ms` is the end of the attempt in Unix milliseconds.
+    tools that it refreshed, or whose figures it changed. `unscored_tools` are those of a refresh whose mentions are
+    mostly unscored. `ended_ms` is the end of the attempt in Unix milliseconds.
     """
 
     STATES: ClassVar[Mapping[str, Machine]] = {"status": ATTEMPT}
@@ -214,6 +215,7 @@ class Attempt(_InRun):
     counts: dict[Text, Count] = Field(default_factory=dict)
     errors: tuple[Text, ...] = ()
     tool_ids: tuple[IdPart, ...] = ()
+    unscored_tools: tuple[IdPart, ...] = ()
 
     @property
     def id(self) -> str:

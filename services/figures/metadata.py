@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
 from models.cache import (
     METADATA_PARTITION,
@@ -13,9 +13,11 @@ from models.cache import (
     PERIODS,
     CacheMetadata,
     LastRefresh,
+    SentimentCacheEntry,
 )
 from models.run import Attempt, JobRun
 from models.values import is_ahead
+from services.articles.listing import SAID
 from services.figures.counters import Counters
 from services.ports import Store, Where, readable
 from services.store.containers import SENTIMENT_CACHE
@@ -67,8 +69,30 @@ class Metadata:
             tools_refreshed=tuple(tools[:MOST_TOOLS_LISTED]),
             tools_refreshed_count=len(tools),
             last_refresh_run_id=run.run_id,
+            **mentions_of(batches),
         )
         await self._store.upsert(SENTIMENT_CACHE.name, metadata.to_document())
+
+
+def by_sentiment(weeks: Iterable[SentimentCacheEntry]) -> dict[str, int]:
+    """The mentions of these entries together."""
+    sums = dict.fromkeys(SAID, 0)
+    for week in weeks:
+        sums["positive"] += week.positive_count
+        sums["negative"] += week.negative_count
+        sums["neutral"] += week.neutral_count
+        sums["unscored"] += week.unscored_mentions
+    return sums
+
+
+def mentions_of(batches: Sequence[Attempt]) -> dict[str, Any]:
+    """The fields of CacheMetadata that say how many mentions the tools of a refresh have, and how many are unscored."""
+    unscored = sorted({tool_id for batch in batches for tool_id in batch.unscored_tools})
+    return {
+        "mentions_7d": {name: sum(batch.counts.get(name, 0) for batch in batches) for name in SAID},
+        "mostly_unscored_tools": tuple(unscored[:MOST_FAILED_LISTED]),
+        "mostly_unscored_count": len(unscored),
+    }
 
 
 def last_refresh(

@@ -23,7 +23,7 @@ from models.timeline import Tally
 from models.values import unix_seconds
 from services.figures.counters import Counters
 from services.figures.entries import Entries, Generations
-from services.figures.metadata import LONGEST_REASON, Metadata
+from services.figures.metadata import LONGEST_REASON, Metadata, by_sentiment
 from services.figures.recount import UNREADABLE, Recount
 from services.logs import log_event, log_unreadable
 from services.mentions.announcing import RefreshAnnouncer, RefreshMessage, batches_of
@@ -56,12 +56,13 @@ _TRIES = 20
 @dataclass(slots=True)
 class Refreshed:
     """The tools that were refreshed, those that failed with the reason, those that had no turn before the deadline, and
-    how many entries were written."""
+    how many entries were written. `weeks` has the DAY_7 of each refreshed tool."""
 
     done: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     late: list[str] = field(default_factory=list)
     written: int = 0
+    weeks: dict[str, SentimentCacheEntry] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +210,7 @@ class Refresh:
         refreshed.failed |= {tool_id: reason_of(error) for tool_id, error in recounted.failed.items()}
         refreshed.late += [each for each in tool_ids if each not in recounted.windows and each not in recounted.failed]
         refreshed.done += [tool_id for tool_id in computed if tool_id not in overtaken]
+        refreshed.weeks |= {tool_id: entries["DAY_7"] for tool_id, entries in computed.items()}
         return overtaken
 
     async def _young_entries(self, tool_ids: Sequence[str]) -> dict[str, Document]:
@@ -239,9 +241,14 @@ class Refresh:
                 self._milliseconds(began),
                 self._clock(),
                 progress=len(refreshed.done),
-                counts={"entries_written": refreshed.written, "tools_failed": len(failed)},
+                counts={
+                    "entries_written": refreshed.written,
+                    "tools_failed": len(failed),
+                    **by_sentiment(refreshed.weeks.values()),
+                },
                 errors=tuple(f"{tool_id}: {failed[tool_id]}" for tool_id in sorted(failed)),
                 tool_ids=tuple(refreshed.done),
+                unscored_tools=tuple(name for name, week in refreshed.weeks.items() if week.is_mostly_unscored),
             )
         )
 

@@ -201,6 +201,8 @@ def judge_cache(state: CacheState, started: datetime, now: datetime) -> Check:
         "failed_tools": state.last.failed_tools_count if state.last else 0,
         "entries": state.metadata.total_entries if state.metadata else 0,
         "dirty_tools": state.dirty.tools,
+        "unscored_mentions": state.metadata.mentions_7d.get("unscored", 0) if state.metadata else 0,
+        "mostly_unscored_tools": state.metadata.mostly_unscored_count if state.metadata else 0,
     }
     details = []
     if state.last is not None and state.last.status != "SUCCEEDED":
@@ -219,7 +221,11 @@ def judge_cache(state: CacheState, started: datetime, now: datetime) -> Check:
             )
     if details:
         return Check("degraded", "; ".join(details), facts)
-    return Check("healthy", "refreshed in time" if refreshed else "not refreshed yet", facts)
+    well = "refreshed in time" if refreshed else "not refreshed yet"
+    if facts["mostly_unscored_tools"]:
+        # No fault of the app: the analyzer does not know the languages of these articles.
+        well += f"; most mentions of {facts['mostly_unscored_tools']} tools are unscored: see GET cache/health"
+    return Check("healthy", well, facts)
 
 
 def judge_store(load: Load | None) -> Check:

@@ -171,6 +171,11 @@ def of_cache(totals: CacheTotals, metadata: CacheMetadata | None) -> Iterator[st
 
     refreshed: list[Sample] = [] if metadata is None else [({}, metadata.last_refresh_ts)]
     yield from gauge("cache_last_refresh_timestamp_seconds", "End of the last successful refresh", refreshed)
+    mentions = {} if metadata is None else metadata.mentions_7d
+    by_sentiment: list[Sample] = [({"sentiment": name}, number) for name, number in mentions.items()]
+    yield from gauge("mentions", "Mentions of the last 7 days at the last successful refresh", by_sentiment)
+    unscored: list[Sample] = [] if metadata is None else [({}, metadata.mostly_unscored_count)]
+    yield from gauge("mostly_unscored_tools", "Tools of which most of these mentions are unscored", unscored)
 
 
 def counter(name: str, about: str, value: float) -> Iterator[str]:

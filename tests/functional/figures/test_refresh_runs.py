@@ -29,7 +29,7 @@ from tests.failing_stores import hesitant
 from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.figures.conftest import NOW
-from tests.functional.figures.world import Judgement, Process, a_tool, everything, stored_entry
+from tests.functional.figures.world import Judgement, Process, Said, a_tool, everything, stored_entry
 
 MADE = NOW - timedelta(days=40)
 
@@ -345,7 +345,8 @@ async def test_a_run_ends_with_the_attempts_of_its_batches(store: SqliteStore, p
         "SUCCEEDED",
         50,
     )
-    assert first.counts == {"entries_written": 200, "tools_failed": 0}
+    no_mentions = dict.fromkeys(("positive", "negative", "neutral", "unscored"), 0)
+    assert first.counts == {"entries_written": 200, "tools_failed": 0, **no_mentions}
     assert sorted((*first.tool_ids, *second.tool_ids)) == sorted(tool.tool_id for tool in tools)
     (run,) = await _runs(store)
     assert run.metrics == {"entries_written": 204, "tools_failed": 0}
@@ -535,3 +536,18 @@ async def test_a_batch_that_fails_as_a_whole_counts_as_an_error_of_each_of_its_t
     assert (await well.cache.counters.last_24_hours())["error_count_24h"] == 3
     for each in (failing, well):
         await each.close()
+
+
+async def test_the_metadata_count_the_mentions_of_a_week_and_list_tools_that_are_mostly_unscored(
+    store: SqliteStore, process: Process
+) -> None:
+    tool, other = await _tools(store, 2)
+    for number in range(11):
+        said: Said = "unscored" if number else "positive"
+        await process.analyse(tool.tool_id, f"article-{number}", Judgement(NOW - timedelta(days=6), said))
+    await process.analyse(other.tool_id, "article-1", Judgement(NOW - timedelta(days=6), "unscored"))
+    await process.analyse(other.tool_id, "old", Judgement(NOW - timedelta(days=8), "negative"))
+    await process.refresh()
+    metadata = await _metadata(store)
+    assert metadata.mentions_7d == {"positive": 1, "negative": 0, "neutral": 0, "unscored": 11}
+    assert (metadata.mostly_unscored_tools, metadata.mostly_unscored_count) == ((tool.tool_id,), 1)

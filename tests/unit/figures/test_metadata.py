@@ -10,7 +10,7 @@ import pytest
 from models.run import Attempt, JobRun
 from models.values import unix_milliseconds
 from services.figures.counters import Counters
-from services.figures.metadata import Metadata, last_refresh, last_refreshes
+from services.figures.metadata import Metadata, by_sentiment, last_refresh, last_refreshes, mentions_of
 from services.store.sqlite import SqliteStore
 from tests import documents
 
@@ -39,6 +39,32 @@ def test_the_reasons_of_all_batches_are_listed_a_hundred_at_most_and_short() -> 
     assert (len(last.errors), {len(error) for error in last.errors}) == (100, {200})
     later = last_refresh(run("run-2"), [batch(1)], "SUCCEEDED", [], last, NOW + timedelta(minutes=15))
     assert (later.created_at, later.failed_tools, later.errors) == (NOW, {}, ())
+
+
+@pytest.mark.parametrize(
+    ("scored", "unscored", "mostly"), [(9, 10, True), (10, 10, False), (0, 9, False), (0, 10, True), (100, 0, False)]
+)
+def test_a_tool_is_mostly_unscored_with_more_unscored_than_scored_mentions_and_ten_of_them(
+    scored: int, unscored: int, mostly: bool
+) -> None:
+    counts = {"total_mentions": scored, "positive_count": 0, "negative_count": 0, "neutral_count": scored}
+    shares = {"positive_percentage": 0.0, "negative_percentage": 0.0, "neutral_percentage": 100.0 if scored else 0.0}
+    week = documents.cache_entry(**counts, **shares, average_sentiment=0.0, unscored_mentions=unscored)
+    assert week.is_mostly_unscored == mostly
+
+
+def test_the_mentions_of_all_batches_are_added_and_their_unscored_tools_listed() -> None:
+    week = documents.cache_entry(unscored_mentions=4)
+    counted = {"positive": week.positive_count, "negative": week.negative_count, "neutral": week.neutral_count}
+    assert by_sentiment([week]) == {**counted, "unscored": 4}
+    assert by_sentiment([week, week])["unscored"] == 8
+    assert by_sentiment([]) == dict.fromkeys(("positive", "negative", "neutral", "unscored"), 0)
+    names = [tuple(f"tool-{number}-{each:02}" for each in range(60)) for number in range(2)]
+    batches = [batch(number, counts=by_sentiment([week]), unscored_tools=names[number]) for number in range(2)]
+    found = mentions_of([*batches, batch(2)])
+    assert found["mentions_7d"] == by_sentiment([week, week])
+    assert (len(found["mostly_unscored_tools"]), found["mostly_unscored_count"]) == (100, 120)
+    assert found["mostly_unscored_tools"] == tuple(sorted((*names[0], *names[1])))[:100]
 
 
 @pytest.mark.parametrize("status", ["PARTIAL", "FAILED"])

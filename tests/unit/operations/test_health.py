@@ -36,6 +36,7 @@ from services.ports import QueueDepth
 from services.store.containers import FEEDS, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
 from services.topology import TIMERS, Timer
+from tests import documents
 from tests.builders import NOON, MemoryQueues, Watch
 from tests.documents import feed, last_refresh
 from tests.unit.conftest import Put
@@ -169,6 +170,8 @@ def test_checks_are_shown_with_their_figures() -> None:
         "failed_tools": 2,
         "entries": 4,
         "dirty_tools": 3,
+        "unscored_mentions": 0,
+        "mostly_unscored_tools": 0,
     }
     assert judge_cache(state(None), NOON, NOON).shown()["last_refresh"] is None
     waiting = judge_last_fetch(None, NOON, NOON).shown()
@@ -179,6 +182,16 @@ def test_checks_are_shown_with_their_figures() -> None:
     assert late.detail == "no run in time: tick"
     assert judge_timers([TIMER], beat(1), LONG_AGO, NOON).shown()["timers"] == {"tick": "2026-02-21T11:59:00Z"}
     assert judge_queues([QueueDepth("a", 7, 0)]).shown()["messages"] == {"a": 7}
+
+
+def test_tools_with_mostly_unscored_mentions_are_shown_and_are_no_fault() -> None:
+    metadata = documents.cache_metadata(
+        last_refresh_ts=int(NOON.timestamp()), mentions_7d={"positive": 5, "unscored": 70}, mostly_unscored_count=2
+    )
+    check = judge_cache(CacheState(metadata, None, DirtyTools(0, None)), LONG_AGO, NOON)
+    assert check.status == "healthy"
+    assert check.detail == "refreshed in time; most mentions of 2 tools are unscored: see GET cache/health"
+    assert (check.facts["unscored_mentions"], check.facts["mostly_unscored_tools"]) == (70, 2)
 
 
 def test_the_worst_check_decides() -> None:

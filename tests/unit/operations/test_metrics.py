@@ -54,7 +54,13 @@ def test_reads_and_the_last_refresh_are_shown() -> None:
     expected = {"cache_hits_total 2", "cache_misses_total 1", "cache_stale_total 1", "cache_errors_total 4"}
     assert expected <= set(shown)
     assert "cache_last_refresh_timestamp_seconds 1730086400" in shown
-    assert not any("timestamp" in line for line in samples(of_cache(totals, None)))
+    assert not any("timestamp" in line or "mentions" in line for line in samples(of_cache(totals, None)))
+    metadata = cache_metadata(mentions_7d={"positive": 3, "unscored": 40}, mostly_unscored_count=2)
+    assert samples(of_cache(totals, metadata))[-3:] == [
+        'mentions{sentiment="positive"} 3',
+        'mentions{sentiment="unscored"} 40',
+        "mostly_unscored_tools 2",
+    ]
 
 
 def test_the_differences_of_the_last_audit_are_shown_by_kind() -> None:

@@ -12,6 +12,7 @@ from models.article import LISTED_SOURCES
 from models.tool import Tool
 from services.store.containers import ARTICLES, CATALOG, FEEDS, LOCATORS, MENTIONS, RUNS, SENTIMENT_CACHE
 from tests.functional.audit.world import AuditWorld, is_article
+from tests.functional.figures.world import everything
 
 Damage = Callable[[AuditWorld, list[Tool]], Awaitable[Any]]
 
@@ -83,6 +84,36 @@ async def a_lost_hour(world: AuditWorld, tools: list[Tool]) -> None:
     await world.lose(CATALOG.name, lambda each: each["id"].startswith("HOUR:"))
 
 
+async def unscored_mentions_that_are_not_counted(world: AuditWorld, tools: list[Tool]) -> None:
+    unscored = {"sentiment": None, "score": None, "polarity": None, "unscored_reason": "LANGUAGE"}
+    await world.damage(MENTIONS.name, lambda each: each["tool_id"] == tools[0].tool_id, **unscored)
+
+
+async def another_analyzer_in_the_timeline(world: AuditWorld, tools: list[Tool]) -> None:
+    timeline = await world.store.read(CATALOG.name, tools[0].tool_id, "TIMELINE")
+    assert timeline is not None
+    (days,) = timeline["analyzers"].values()
+    await world.store.upsert(CATALOG.name, {**timeline, "analyzers": {"words/0": days}})
+
+
+async def another_analyzer_in_an_hour(world: AuditWorld, tools: list[Tool]) -> None:
+    hour = await world.one(CATALOG.name, lambda each: each["id"].startswith("HOUR:"))
+    (minutes,) = hour["analyzers"].values()
+    await world.store.upsert(CATALOG.name, {**hour, "analyzers": {"words/0": minutes}})
+
+
+async def another_analyzer_in_the_windows(world: AuditWorld, tools: list[Tool]) -> None:
+    windows = await world.store.read(CATALOG.name, tools[0].tool_id, "WINDOWS")
+    assert windows is not None
+    (judged,) = windows["analyzers"].values()
+    await world.store.upsert(CATALOG.name, {**windows, "analyzers": {"words/0": judged}})
+
+
+async def another_analyzer_in_an_entry(world: AuditWorld, tools: list[Tool]) -> None:
+    entry = f"{tools[0].tool_id}:HOUR_24"
+    await world.damage(SENTIMENT_CACHE.name, lambda each: each["id"] == entry, analyzers=["words/0"])
+
+
 async def wrong_windows(world: AuditWorld, tools: list[Tool]) -> None:
     windows = await world.store.read(CATALOG.name, tools[0].tool_id, "WINDOWS")
     assert windows is not None
@@ -132,6 +163,10 @@ async def _partition(world: AuditWorld, source_id: str) -> list[dict[str, Any]]:
         (a_lost_timeline, "hour_differs"),
         (a_wrong_minute, "hour_differs"),
         (a_lost_hour, "hour_differs"),
+        (another_analyzer_in_the_timeline, "hour_differs"),
+        (another_analyzer_in_an_hour, "hour_differs"),
+        (another_analyzer_in_the_windows, "windows_differ"),
+        (another_analyzer_in_an_entry, "entry_differs"),
         (wrong_windows, "windows_differ"),
         (a_wrong_entry, "entry_differs"),
         (a_wrong_total, "feed_total_differs"),
@@ -148,6 +183,34 @@ async def test_damage_of_what_is_derived_is_found_and_repaired(world: AuditWorld
     assert await world.differences() == []
     for tool in tools:
         assert await world.served(tool) == await world.counting(tool)
+
+
+async def test_unscored_mentions_that_are_not_counted_are_found_and_counted(world: AuditWorld) -> None:
+    tools = await world.filled()
+    await unscored_mentions_that_are_not_counted(world, tools)
+    assert await world.kinds() == ["hour_differs"]
+    await world.differences(repair=True)
+    await world.work()
+    assert await world.differences() == []
+    entry = (await world.figures.reader.read(tools[0].tool_id, "HOUR_24")).aggregate.entry
+    assert entry.unscored_mentions == 1
+    assert entry.total_mentions == await world.counting(tools[0]) - 1
+
+
+async def test_counts_of_an_earlier_version_are_no_difference_until_the_next_refresh_has_replaced_them(
+    world: AuditWorld,
+) -> None:
+    tools = await world.filled()
+    for container in (CATALOG.name, SENTIMENT_CACHE.name):
+        for document in await everything(world.store, container):
+            if "analyzers" in document:
+                older = {name: value for name, value in document.items() if name != "analyzers"}
+                await world.store.upsert(container, older)
+    assert await world.differences() == []
+    await world.work()
+    assert await world.differences() == []
+    entry = (await world.figures.reader.read(tools[0].tool_id, "HOUR_24")).aggregate.entry
+    assert entry.analyzers == (world.figures.analyzer(),)
 
 
 async def test_the_counts_of_a_tool_are_rebuilt_once_for_all_of_its_hours(world: AuditWorld) -> None:

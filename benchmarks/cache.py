@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from models.cache import PERIODS, window_end  # noqa: E402
-from models.timeline import Tally  # noqa: E402
+from models.tally import Tally  # noqa: E402
 from models.values import format_time  # noqa: E402
 from services.mentions.dirty_hours import mark_dirty  # noqa: E402
 from services.ports import Document, Query, Store, Where, utc_now  # noqa: E402

@@ -37,7 +37,8 @@ from models.operations import (
 from models.quarantine import QuarantineItem, quarantine_id
 from models.run import Attempt, CollisionMetrics, IngestionBatch, JobRun
 from models.stored import StoredDocument
-from models.timeline import DirtyHour, HourTable, Tally, Timeline, WindowTables
+from models.tally import Tally
+from models.timeline import DirtyHour, HourTable, Timeline, WindowTables
 from models.tool import CatalogVersion, NameRule, Reference, Tool, ToolName, ToolReference
 from services.articles.identity import dedup_key, normalize_headline
 

@@ -19,7 +19,7 @@ from typing import Protocol
 from benchmarks.scale.counting import CountingStore, Operation
 from models.cache import METADATA_PARTITION
 from models.operations import IngestionTotals
-from models.timeline import TimelineHours, by_day
+from models.tally import TimelineHours, by_day
 from models.tool import Tool
 from models.values import hour_key
 from services import logs

@@ -1,6 +1,6 @@
-"""Counts a tool's mentions, sums the counts of its windows, and decides what a recount writes. Pure.
+"""Counts a tool's mentions, and decides what a recount writes. Pure.
 
-Numbers stay as they are stored (models/timeline.py): validating the 720 hours of a month as models would take ten times
+Numbers stay as they are stored (models/tally.py): validating the 720 hours of a month as models would take ten times
 as long as the rest of a recount.
 """
 
@@ -9,34 +9,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import lru_cache
-from itertools import chain
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, cast
 
-from models.cache import PERIODS, Period
 from models.mention import scored_by
-from models.timeline import (
+from models.tally import (
     MILLIONTHS,
-    MINUTES,
     ZEROS,
-    DirtyHourDocument,
-    HourDocument,
     HoursOfAnalyzers,
-    HourTable,
-    JudgedDocument,
     MinutesOfAnalyzers,
-    Numbers,
     Table,
-    Tally,
-    Timeline,
-    TimelineDocument,
     TimelineHours,
-    WindowsDocument,
-    WindowTables,
-    numbers_of,
     total,
 )
-from models.values import agreeing_polarity, hour_key, hour_start, parse_time, unix_seconds
+from models.timeline import (
+    DirtyHourDocument,
+    HourDocument,
+    HourTable,
+    Timeline,
+    TimelineDocument,
+    WindowsDocument,
+)
+from models.values import agreeing_polarity, hour_key, parse_time
+from services.figures.windows import Edges, Windows
 from services.ports import BatchOutcome, Create, Delete, Document, Operation, Replace, Upsert
 from services.store.rules import MAXIMUM_OPERATIONS
 
@@ -106,163 +100,6 @@ def timeline_document(
         changes["last_ingestion_source"] = latest["source"]
     timeline = Timeline.from_document({**(before or first), **changes})
     return cast("TimelineDocument", {**timeline.to_document(), "hours": dict(days), "analyzers": analyzers})
-
-
-@dataclass(frozen=True, slots=True)
-class Edges:
-    """`last` is the hour in which all windows end; `first` has the hour in which each begins."""
-
-    last: str
-    first: Mapping[Period, str]
-
-    @property
-    def hours(self) -> list[str]:
-        return sorted({*self.first.values(), self.last})
-
-
-def edges_of(now: datetime) -> Edges:
-    return _edges(hour_key(now))
-
-
-@lru_cache(maxsize=8)
-def _edges(last: str) -> Edges:
-    return Edges(last, {period: hour_key(hour_start(last) - span) for period, span in PERIODS.items()})
-
-
-_NEVER = [MINUTES, -1]
-"""The first and the last minute of an analyzer that judged no mention of an hour."""
-
-
-@dataclass(slots=True)
-class Windows:
-    """The sums of a tool's four windows, for as long as these windows end within the clock hour `edges.last`.
-
-    Whole hours are summed once, from the timeline; for the hours in which a window begins or ends, the minutes are
-    kept. So one small document gives the counts of the windows at any minute of that hour, however many mentions there
-    are. That document is a WindowTables; `whole_hours` are its `hours`. `analyzers` has by name a JudgedDocument.
-    """
-
-    edges: Edges
-    made_at: datetime | None
-    recounts: int
-    whole_hours: dict[Period, Numbers]
-    minutes: dict[str, Table]
-    analyzers: dict[str, JudgedDocument] = field(default_factory=dict)
-
-    @classmethod
-    def summed(
-        cls,
-        edges: Edges,
-        hours: TimelineHours,
-        minutes: Mapping[str, Table],
-        analyzers: Mapping[str, MinutesOfAnalyzers],
-        made_at: datetime | None,
-        recounts: int,
-    ) -> Self:
-        """Sums the windows of the hours of the timeline, and the minutes and `analyzers` of the edges."""
-        whole_hours: dict[Period, Numbers] = {}
-        judging: dict[Period, set[str]] = {}
-        names: set[str] = set()
-        sums, until = Tally(), edges.last
-        # Each window contains the shorter ones, so that every hour is added once.
-        for period, first in edges.first.items():
-            between = hours.total(first, until)
-            sums = total([sums, between, hours.numbers(until)] if until != edges.last else [sums, between])
-            of_hour = hours.analyzers_of_hour(until) if until != edges.last else ()
-            names = {*names, *of_hour, *hours.analyzers(first, until)}
-            whole_hours[period], judging[period], until = numbers_of(sums), names, first
-        tables = {hour: table for hour, table in minutes.items() if table}
-        return cls(edges, made_at, recounts, whole_hours, tables, _judged(judging, analyzers))
-
-    @classmethod
-    def stored(cls, document: WindowsDocument | None, edges: Edges) -> Self | None:
-        """None if the document is of another hour or cannot be read: the windows are summed again then."""
-        if document is None or document.get("hour") != edges.last:
-            return None
-        try:
-            made_at = document.get("made_at")
-            return cls(
-                edges,
-                parse_time(made_at) if made_at else None,
-                document["recounts"],
-                {period: document["hours"][period] for period in PERIODS},
-                {hour: dict(table) for hour, table in document["minutes"].items()},
-                {
-                    name: {"hours": list(judged["hours"]), "minutes": dict(judged["minutes"])}
-                    for name, judged in document["analyzers"].items()
-                },
-            )
-        except (AttributeError, KeyError, ValueError, TypeError):
-            return None
-
-    def tallies(self, end: datetime) -> dict[Period, Tally]:
-        """The counts of the windows that end at `end`, a whole minute within the hour `edges.last`."""
-        minute = f"{end.minute:02}"
-        last = [numbers for at, numbers in self.minutes.get(self.edges.last, {}).items() if at < minute]
-        return {
-            period: total(
-                [
-                    self.whole_hours[period],
-                    *last,
-                    *(numbers for at, numbers in self.minutes.get(first, {}).items() if at >= minute),
-                ]
-            )
-            for period, first in self.edges.first.items()
-        }
-
-    def analyzers_at(self, end: datetime) -> dict[Period, tuple[str, ...]]:
-        """The analyzers that judged mentions of the windows that end at `end`, by name."""
-        minute, last = end.minute, self.edges.last
-        return {
-            period: tuple(
-                name
-                for name, judged in self.analyzers.items()
-                if period in judged["hours"]
-                or judged["minutes"].get(first, _NEVER)[1] >= minute
-                or judged["minutes"].get(last, _NEVER)[0] < minute
-            )
-            for period, first in self.edges.first.items()
-        }
-
-    def analyzers_of_edge(self, hour: str) -> MinutesOfAnalyzers:
-        """The analyzers of an hour in which a window begins or ends, with their first and last minutes."""
-        return {name: judged["minutes"][hour] for name, judged in self.analyzers.items() if hour in judged["minutes"]}
-
-    def oldest_of_hour(self, end: datetime) -> int | None:
-        """The first counted minute of the HOUR_1 that ends at `end`, in Unix seconds; None without mentions."""
-        minute = f"{end.minute:02}"
-        first, last = self.edges.first["HOUR_1"], self.edges.last
-        counted = [(first, at) for at in self.minutes.get(first, {}) if at >= minute]
-        counted += [(last, at) for at in self.minutes.get(last, {}) if at < minute]
-        if not counted:
-            return None
-        hour, at = min(counted)
-        return unix_seconds(hour_start(hour)) + 60 * int(at)
-
-    def to_document(self, tool_id: str, now: datetime) -> WindowsDocument:
-        tables = WindowTables(
-            tool_id=tool_id,
-            created_at=now,
-            updated_at=now,
-            hour=self.edges.last,
-            made_at=self.made_at,
-            recounts=self.recounts,
-        )
-        numbers = {"hours": self.whole_hours, "minutes": self.minutes, "analyzers": self.analyzers}
-        return cast("WindowsDocument", {**tables.to_document(), **numbers})
-
-
-def _judged(
-    whole_hours: Mapping[Period, set[str]], of_edges: Mapping[str, MinutesOfAnalyzers]
-) -> dict[str, JudgedDocument]:
-    names = {*chain.from_iterable(whole_hours.values()), *chain.from_iterable(of_edges.values())}
-    return {
-        name: {
-            "hours": [period for period, judging in whole_hours.items() if name in judging],
-            "minutes": {hour: minutes[name] for hour, minutes in sorted(of_edges.items()) if name in minutes},
-        }
-        for name in sorted(names)
-    }
 
 
 @dataclass(slots=True)

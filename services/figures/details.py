@@ -19,7 +19,8 @@ from models.article import Article
 from models.cache import SentimentCacheEntry, Window
 from models.errors import InvalidInput
 from models.mention import SentimentScore
-from models.timeline import Tally, Timeline, TimelineDocument, TimelineHours
+from models.tally import Tally, TimelineHours
+from models.timeline import Timeline, TimelineDocument
 from models.values import Day, format_time
 from services.articles.observations import further_sources
 from services.figures.counts import hours_of, recounts_of

@@ -26,8 +26,9 @@ from models.operations import CoveredHour
 from models.timeline import WindowTables
 from models.tool import Tool
 from models.values import hour_key, hour_start, unix_seconds
-from services.figures.counts import Windows, is_of_last_recount
+from services.figures.counts import is_of_last_recount
 from services.figures.recount import Recount, Recounted
+from services.figures.windows import Windows
 from services.ports import Clock, Create, Delete, Document, Operation, Query, Replace, Store, Upsert, Where
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 

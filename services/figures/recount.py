@@ -22,7 +22,8 @@ from models.timeline import DirtyHourDocument, HourDocument, Timeline, TimelineD
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
 from services import deadline
-from services.figures.counts import KEPT, CountsWrite, ToolCounts, Windows, edges_of
+from services.figures.counts import KEPT, CountsWrite, ToolCounts
+from services.figures.windows import Windows, edges_of
 from services.logs import log_event
 from services.mentions.dirty_hours import dirty_hours_of, dirty_hours_of_tools
 from services.ports import Query, Store, Where, pages, query_all

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from models.cache import FRESH_FOR, PERIODS, SentimentCacheEntry
 from models.errors import ToolpulseError, UnreadableDocument
 from models.run import MOST_ERRORS_KEPT, Attempt, JobRun
-from models.timeline import Tally
+from models.tally import Tally
 from models.values import unix_seconds
 from services.figures.counters import Counters
 from services.figures.entries import Entries, Generations

@@ -15,26 +15,12 @@ from typing import Any, cast
 
 from models.cache import PERIODS, CacheGeneration, SentimentCacheEntry, entry_id, generation_id
 from models.errors import UnreadableDocument
-from models.timeline import (
-    HourDocument,
-    Timeline,
-    TimelineDocument,
-    TimelineHours,
-    WindowsDocument,
-    WindowTables,
-)
+from models.tally import TimelineHours
+from models.timeline import HourDocument, Timeline, TimelineDocument, WindowsDocument, WindowTables
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, parse_time
-from services.figures.counts import (
-    KEPT,
-    MentionCount,
-    Windows,
-    analyzers_of,
-    edges_of,
-    hours_of,
-    minutes_of,
-    recounts_of,
-)
+from services.figures.counts import KEPT, MentionCount, analyzers_of, hours_of, minutes_of, recounts_of
+from services.figures.windows import Windows, edges_of
 from services.mentions.dirty_hours import dirty_hours_of
 from services.operations.audit_rules import (
     WINDOWS_JUDGED,

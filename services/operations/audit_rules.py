@@ -16,10 +16,10 @@ from models.cache import SentimentCacheEntry, percentages
 from models.errors import UnreadableDocument
 from models.feed import Feed
 from models.run import IngestionBatch
-from models.timeline import HOURS, ZEROS, MinutesOfAnalyzers, Table, Tally, TimelineHours, numbers_of, total
+from models.tally import HOURS, ZEROS, MinutesOfAnalyzers, Table, Tally, TimelineHours, numbers_of, total
 from models.values import format_time
 from services.articles.attributions import observation_id
-from services.figures.counts import Windows
+from services.figures.windows import Windows
 from services.ports import Document
 
 Kind = Literal[

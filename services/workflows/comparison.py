@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 from pydantic import Field
 
 from models.mention import SentimentScore
-from models.timeline import Tally
+from models.tally import Tally
 from models.values import Count, Polarity, Text, Value
 from services.mentions.analyzers.port import Analyzer, Judgement
 from services.mentions.corrections import POLARITY

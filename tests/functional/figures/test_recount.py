@@ -9,7 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from models.timeline import Timeline, WindowTables, by_day, by_hour
+from models.tally import by_day, by_hour
+from models.timeline import Timeline, WindowTables
 from models.tool import Tool
 from models.values import hour_key
 from services.figures.recount import Recount

@@ -13,12 +13,14 @@ from typing import Any, Literal, cast
 
 from models.cache import PERIODS, CacheGeneration, Period, SentimentCacheEntry, entry_id, percentages, window_end
 from models.mention import SentimentScore
-from models.timeline import HourDocument, Tally, TimelineDocument, WindowsDocument, by_hour, total
+from models.tally import Tally, by_hour, total
+from models.timeline import HourDocument, TimelineDocument, WindowsDocument
 from models.tool import Tool
 from models.values import Sentiment, hour_key, hour_start
-from services.figures.counts import Windows, edges_of, minutes_of
 from services.figures.counts import hours_of as timeline_hours_of
+from services.figures.counts import minutes_of
 from services.figures.figures import Figures
+from services.figures.windows import Windows, edges_of
 from services.mentions.announcing import RefreshAnnouncer, RefreshMessage
 from services.mentions.dirty_hours import dirty_hours_of, mark_dirty
 from services.ports import Clock, Document, LastWrite, Query, Queues, Store

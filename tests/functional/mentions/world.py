@@ -13,7 +13,8 @@ from models.article import Article
 from models.correction import Correction
 from models.mention import SentimentScore
 from models.run import JobRun
-from models.timeline import Tally, Timeline
+from models.tally import Tally
+from models.timeline import Timeline
 from models.tool import Tool
 from models.values import hour_key
 from services.articles.reading import Articles

@@ -17,7 +17,8 @@ from pydantic import JsonValue
 from models import values
 from models.feed import HourlyDistribution
 from models.stored import StoredDocument
-from models.timeline import CheckedTally, Minute, Tally
+from models.tally import CheckedTally, Tally
+from models.timeline import Minute
 from models.tool import ToolId
 from tests.documents import EVERY_DOCUMENT
 

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from models.cache import percentages
-from models.timeline import MILLIONTHS, Tally
+from models.tally import MILLIONTHS, Tally
 from models.tool import normalize_name
 from models.values import agreeing_polarity
 from services.articles.identity import normalize_headline

@@ -9,7 +9,7 @@ import pytest
 
 from models.cache import Window
 from models.errors import InvalidInput
-from models.timeline import Tally, TimelineHours, by_day
+from models.tally import Tally, TimelineHours, by_day
 from services.figures.details import (
     DEFAULT_DAYS,
     MOST_DAYS,

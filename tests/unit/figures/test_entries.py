@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 from models.cache import PERIODS, Window
 from models.operations import CoveredHour
-from models.timeline import TimelineHours, by_day
+from models.tally import TimelineHours, by_day
 from services.articles.attempts import CoveredHours
-from services.figures.counts import Windows, edges_of
 from services.figures.entries import READ_AGAIN_AFTER, Coverage, Generations, Shares, entries_of, share
+from services.figures.windows import Windows, edges_of
 from services.ports import Document
 from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore

@@ -17,7 +17,7 @@ from models.feed import feed_id_of
 from models.locator import locator_key, seen_key
 from models.run import attempt_id
 from models.stored import StoredDocument
-from models.timeline import Tally
+from models.tally import Tally
 from models.tool import Reference, name_key, normalize_name
 from models.values import parse_time
 from services.articles.identity import content_hash

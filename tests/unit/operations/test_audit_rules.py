@@ -10,10 +10,10 @@ import pytest
 from models.article import Article
 from models.audit import MOST_EXAMPLES, AuditExample, AuditRound
 from models.run import CollisionMetrics
-from models.timeline import Tally, TimelineHours, by_day
+from models.tally import Tally, TimelineHours, by_day
 from models.values import format_time
 from services.articles.attributions import observation_id
-from services.figures.counts import Windows, edges_of
+from services.figures.windows import Windows, edges_of
 from services.operations import audit, audit_figures, audit_sections
 from services.operations.audit_rules import (
     HARMLESS,

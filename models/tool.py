@@ -63,8 +63,9 @@ class Reviews(Value):
     sentiment_right: Count = 0
 
     def plus(self, other: Reviews, sign: int = 1) -> Reviews:
+        """The sum, or with the sign -1 the difference, which is never below 0."""
         names = Reviews.model_fields
-        return Reviews(**{name: getattr(self, name) + sign * getattr(other, name) for name in names})
+        return Reviews(**{name: max(0, getattr(self, name) + sign * getattr(other, name)) for name in names})
 
     def shown(self) -> dict[str, int | float | None]:
         """The numbers and the shares that follow; a share is null while there is nothing to measure it by."""

@@ -20,10 +20,13 @@ MOST_CALLS = 40
 
 
 async def interrupted(
-    world: World, work: Callable[[Worker, int], Awaitable[Any]], act: Callable[[int], Awaitable[Any]]
+    world: World,
+    work: Callable[[Worker, int], Awaitable[Any]],
+    act: Callable[[int], Awaitable[Any]],
+    most_calls: int = MOST_CALLS,
 ) -> AsyncIterator[int]:
     """Does `work` once for each store call that it makes, with `act` before that call. Both get the call's number."""
-    for number in range(MOST_CALLS):
+    for number in range(most_calls):
 
         async def acted(number: int = number) -> None:
             await act(number)

@@ -1,0 +1,315 @@
+"""Whatever another worker does between two store calls of a correction, and wherever a worker dies, mentions and
+figures are what the verdicts say."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from models.errors import ToolpulseError
+from models.tool import Tool
+from services.ports import Query, Where
+from services.runs.engine import LOST_AFTER, STUCK_AFTER
+from services.store.containers import RUNS
+from tests.failing_stores import hesitant
+from tests.functional.articles.dying import Died, DyingStore, When
+from tests.functional.mentions.test_races import interrupted
+from tests.functional.mentions.world import Worker, World
+
+MOST_CALLS = 80
+Act = Callable[[Worker, Tool, str], Awaitable[Any]]
+
+
+class Newsroom:
+    """A tool and an analysed article for each number."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.tools: list[Tool] = []
+        self.articles: list[str] = []
+
+    async def fill(self, verdict: str | None = None) -> None:
+        for number in range(MOST_CALLS):
+            self.tools.append(await self.world.tool(f"Quorvia{number}x"))
+            self.articles.append(await self.world.article(number + 1, f"Quorvia{number}x is good"))
+        await self.world.delivered(self.articles)
+        if verdict is not None:
+            for tool, article in zip(self.tools, self.articles, strict=True):
+                await self.world.worker.correct(tool, article, verdict)
+
+    async def sentiment(self, number: int, tool: Tool | None = None) -> str | None:
+        mentions = await self.world.mentions(tool or self.tools[number])
+        return mentions[self.articles[number]].sentiment if mentions else None
+
+
+async def corrected(worker: Worker, tool: Tool, article: str) -> None:
+    await worker.correct(tool, article, "negative")
+
+
+async def removed(worker: Worker, tool: Tool, article: str) -> None:
+    await worker.correct(tool, article, "not_this_tool")
+
+
+async def undone(worker: Worker, tool: Tool, article: str) -> None:
+    await worker.undo(tool, article)
+
+
+async def message(worker: Worker, tool: Tool, article: str) -> None:
+    await worker.writer.write([article])
+
+
+async def reanalysis(worker: Worker, tool: Tool, article: str) -> None:
+    await worker.workflows.advance((await worker.changes.reanalyze(tool.tool_id)).run_id)
+
+
+async def backfill(worker: Worker, tool: Tool, article: str) -> None:
+    await worker.workflows.advance((await worker.changes.backfill([tool.tool_id])).run_id)
+
+
+CORRECTIONS = [
+    (None, corrected, "negative"),
+    (None, removed, None),
+    ("negative", undone, "positive"),
+    ("not_this_tool", undone, "positive"),
+    ("not_this_tool", corrected, "negative"),
+]
+
+
+@pytest.mark.parametrize("other", [message, reanalysis, backfill])
+@pytest.mark.parametrize(("before", "correct", "left"), CORRECTIONS)
+async def test_an_analysis_never_overwrites_a_correction_that_is_made_meanwhile(
+    world: World, before: str | None, correct: Act, left: str | None, other: Act
+) -> None:
+    """The analyzer is another one, so that the analysis has something to write."""
+    news = Newsroom(world)
+    await news.fill(before)
+    world.analyzer.version = "2"
+
+    async def analyse(worker: Worker, number: int) -> None:
+        await other(worker, news.tools[number], news.articles[number])
+
+    async def act(number: int) -> None:
+        await correct(world.worker, news.tools[number], news.articles[number])
+        assert await news.sentiment(number) == left, "when the call returns"
+
+    async for number in interrupted(world, analyse, act, MOST_CALLS):
+        assert await news.sentiment(number) == left, number
+        await world.is_counted(news.tools[number])
+
+
+@pytest.mark.parametrize("other", [message, reanalysis, backfill])
+@pytest.mark.parametrize(("before", "correct", "left"), CORRECTIONS)
+async def test_an_analysis_in_the_middle_of_a_correction_changes_nothing(
+    world: World, before: str | None, correct: Act, left: str | None, other: Act
+) -> None:
+    news = Newsroom(world)
+    await news.fill(before)
+
+    async def make(worker: Worker, number: int) -> None:
+        await correct(worker, news.tools[number], news.articles[number])
+
+    async def act(number: int) -> None:
+        await other(world.worker, news.tools[number], news.articles[number])
+
+    async for number in interrupted(world, make, act, MOST_CALLS):
+        assert await news.sentiment(number) == left, number
+        await world.is_counted(news.tools[number])
+
+
+async def test_of_two_corrections_at_once_one_follows_the_other_and_both_are_in_the_history(world: World) -> None:
+    news = Newsroom(world)
+    await news.fill()
+
+    async def one(worker: Worker, number: int) -> None:
+        await worker.correct(news.tools[number], news.articles[number], "negative", "Ada")
+
+    async def other(number: int) -> None:
+        await world.worker.correct(news.tools[number], news.articles[number], "neutral", "Grace")
+
+    async for number in interrupted(world, one, other, MOST_CALLS):
+        found = await world.worker.corrections.get(news.tools[number].tool_id, news.articles[number])
+        assert {found.author, *(each.author for each in found.history)} == {"Ada", "Grace"}
+        assert len(found.history) == 1
+        assert await news.sentiment(number) == found.label
+        tool = await world.worker.catalog.get(news.tools[number].tool_id)
+        assert sum(each.reviewed for each in tool.reviews.values()) == 1
+        await world.is_counted(tool)
+
+
+@pytest.mark.parametrize(("headline", "left"), [("is bad", "negative"), ("is good", "neutral")])
+async def test_an_edit_meanwhile_outdates_a_sentiment_only_if_the_words_about_the_tool_change(
+    world: World, headline: str, left: str
+) -> None:
+    news = Newsroom(world)
+    await news.fill()
+
+    async def correct(worker: Worker, number: int) -> None:
+        await worker.correct(news.tools[number], news.articles[number], "neutral")
+
+    async def edit(number: int) -> None:
+        await world.edit(news.articles[number], f"Quorvia{number}x {headline}")
+        await world.delivered([news.articles[number]])
+
+    async for number in interrupted(world, correct, edit, MOST_CALLS):
+        made = await world.worker.corrections.find(news.tools[number].tool_id, news.articles[number])
+        if made is None:  # refused, since the article was edited
+            left_now = "negative" if headline == "is bad" else "positive"
+        else:
+            judged_before = (await world.read(news.articles[number])).canonical.revision != made.revision
+            left_now = left if judged_before else "neutral"
+        assert await news.sentiment(number) == left_now, number
+        await world.is_counted(news.tools[number])
+
+
+@pytest.mark.parametrize(("verdict", "left"), [("negative", "negative"), ("not_this_tool", None)])
+async def test_a_merge_meanwhile_carries_the_correction_over(world: World, verdict: str, left: str | None) -> None:
+    news, numbers = Newsroom(world), itertools.count()
+    await news.fill()
+    targets = {}
+
+    async def correct(worker: Worker, number: int) -> None:
+        await worker.correct(news.tools[number], news.articles[number], verdict)
+
+    async def merge(number: int) -> None:
+        targets[number] = await world.tool(f"Tarnwick{next(numbers)}y")
+        run = await world.run(await world.worker.changes.merge(news.tools[number].tool_id, targets[number].tool_id))
+        assert run.status == "SUCCEEDED"
+
+    async for number in interrupted(world, correct, merge, MOST_CALLS):
+        made = await world.worker.corrections.find(targets[number].tool_id, news.articles[number])
+        assert await world.worker.corrections.of_merged(news.tools[number].tool_id) == []
+        assert await news.sentiment(number, targets[number]) == ("positive" if made is None else left), number
+        for tool in (news.tools[number], targets[number]):
+            await world.is_counted(tool)
+
+
+@pytest.mark.parametrize(("verdict", "left"), [("negative", "negative"), ("not_this_tool", None)])
+async def test_a_correction_in_the_middle_of_a_merge_reaches_the_target(
+    world: World, verdict: str, left: str | None
+) -> None:
+    news = Newsroom(world)
+    await news.fill()
+    targets = {number: await world.tool(f"Tarnwick{number}y") for number in range(MOST_CALLS)}
+    refused = set()
+
+    async def merge(worker: Worker, number: int) -> None:
+        run = await worker.changes.merge(news.tools[number].tool_id, targets[number].tool_id)
+        while (await worker.workflows.advance(run.run_id)).send_again:
+            pass
+
+    async def correct(number: int) -> None:
+        try:
+            await world.worker.correct(news.tools[number], news.articles[number], verdict)
+        except ToolpulseError:
+            refused.add(number)
+
+    async for number in interrupted(world, merge, correct, MOST_CALLS):
+        expected = "positive" if number in refused else left
+        assert await news.sentiment(number, targets[number]) == expected, number
+        for tool in (news.tools[number], targets[number]):
+            await world.is_counted(tool)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(("before", "correct", "left"), CORRECTIONS)
+async def test_a_correction_that_dies_at_any_operation_is_finished_by_clean_up_without_being_asked_again(
+    world: World, before: str | None, correct: Act, left: str | None, when: When
+) -> None:
+    for k in itertools.count(1):
+        tool = await world.tool(f"Quorvia{k}x")
+        article = await world.article(k, f"Quorvia{k}x is good")
+        await world.delivered([article])
+        if before is not None:
+            await world.worker.correct(tool, article, before)
+        await world.is_counted(tool)
+        for document in (await world.store.query(RUNS.name, Query(limit=1000))).items:
+            await world.store.delete(RUNS.name, document["run_id"], document["id"])
+        dying = DyingStore(world.store, k, when)
+        with contextlib.suppress(Died):
+            await correct(world.new_worker(dying), tool, article)
+        world.watch.advance(seconds=max(LOST_AFTER, STUCK_AFTER).total_seconds())
+        for run_id in await world.worker.workflows.overdue(world.watch.now):
+            assert not (await world.worker.workflows.advance(run_id)).send_again
+        runs = (await world.store.query(RUNS.name, Query((Where("entity_type", "eq", "JobRun"),)))).items
+        if not runs:
+            assert dying.is_dead, "it died before it had promised anything"
+            continue
+        assert [each["status"] for each in runs] == ["SUCCEEDED"]
+        mentions = await world.mentions(tool)
+        assert (mentions[article].sentiment if mentions else None) == left, k
+        found = await world.worker.corrections.get(tool.tool_id, article)
+        assert len(found.history) == (before is not None and found.is_active)
+        await world.is_counted(tool)
+        if not dying.is_dead:
+            assert k > 15
+            return
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_merge_that_dies_anywhere_leaves_every_correction_with_the_target_once(
+    world: World, when: When
+) -> None:
+    numbers = itertools.count(1)
+    for k in itertools.count(1):
+        tool, target = await world.tool(f"Quorvia{k}x"), await world.tool(f"Tarnwick{k}y")
+        articles = [await world.article(next(numbers), f"Quorvia{k}x and Tarnwick{k}y are good") for _ in range(3)]
+        await world.delivered(articles)
+        await world.worker.correct(tool, articles[0], "negative")
+        await world.worker.correct(tool, articles[1], "not_this_tool", "Ada")
+        await world.worker.correct(target, articles[1], "neutral", "Grace")
+        await world.is_counted(tool)
+        run = await world.worker.changes.merge(tool.tool_id, target.tool_id)
+        dying = DyingStore(world.store, k, when)
+        with contextlib.suppress(Died):
+            await world.new_worker(dying).workflows.advance(run.run_id)
+        await world.worker.workflows.advance(run.run_id, 2)
+        found = {key: each.sentiment for key, each in (await world.mentions(target)).items()}
+        assert found == {articles[0]: "negative", articles[1]: "neutral", articles[2]: "positive"}, k
+        own = await world.worker.corrections.get(target.tool_id, articles[1])
+        assert [each.author for each in own.history] == ["Ada"]
+        assert await world.worker.corrections.of_merged(tool.tool_id) == []
+        after = await world.worker.catalog.get(target.tool_id)
+        assert sum(each.reviewed for each in after.reviews.values()) == 2
+        for each in (tool, target):
+            await world.is_counted(each)
+        if not dying.is_dead:
+            assert k > 20
+            return
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_people_workers_and_a_reanalysis_at_once_leave_what_the_verdicts_say(world: World, seed: int) -> None:
+    tool = await world.tool("Quorvia")
+    articles = [await world.article(number, "Quorvia is good") for number in range(1, 7)]
+    await world.delivered(articles)
+    world.analyzer.version = "2"
+
+    async def person(number: int) -> None:
+        worker = world.new_worker(hesitant(world.store, seed * 10 + number))
+        for article, verdict in zip(articles, ("negative", "not_this_tool", "neutral", "right") * 2, strict=False):
+            with contextlib.suppress(ToolpulseError):
+                await worker.correct(tool, article, verdict, f"Person {number}")
+                if number == 1 and verdict == "neutral":
+                    await worker.undo(tool, article)
+
+    async def working(act: Act, number: int) -> None:
+        worker = world.new_worker(hesitant(world.store, seed * 10 + number))
+        for article in articles:
+            with contextlib.suppress(ToolpulseError):
+                await act(worker, tool, article)
+
+    await asyncio.gather(person(0), person(1), working(message, 2), working(reanalysis, 3))
+    mentions = await world.mentions(tool)
+    for article in articles:
+        found = await world.worker.corrections.get(tool.tool_id, article)
+        label = found.label if found.is_active else "positive"
+        assert (mentions[article].sentiment if article in mentions else None) == label
+    after = await world.worker.catalog.get(tool.tool_id)
+    active = (await world.worker.corrections.page(after, "active", 100, None)).items
+    assert sum(each.reviewed for each in after.reviews.values()) == len(active)
+    await world.is_counted(tool)

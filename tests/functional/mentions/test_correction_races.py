@@ -7,16 +7,16 @@ import asyncio
 import contextlib
 import itertools
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from models.errors import ToolpulseError
 from models.tool import Tool
-from services.ports import Query, Where
+from services.ports import Query, Store, Where
 from services.runs.engine import LOST_AFTER, STUCK_AFTER
 from services.store.containers import RUNS
-from tests.failing_stores import hesitant
+from tests.failing_stores import Crash, Interrupted, hesitant, mortal
 from tests.functional.articles.dying import Died, DyingStore, When
 from tests.functional.mentions.test_races import interrupted
 from tests.functional.mentions.world import Worker, World
@@ -99,6 +99,67 @@ async def test_an_analysis_never_overwrites_a_correction_that_is_made_meanwhile(
 
     async for number in interrupted(world, analyse, act, MOST_CALLS):
         assert await news.sentiment(number) == left, number
+        await world.is_counted(news.tools[number])
+
+
+@pytest.mark.parametrize("version", ["1", "2"])
+@pytest.mark.parametrize(("before", "correct", "left"), CORRECTIONS)
+async def test_once_a_correction_has_returned_the_mention_is_never_otherwise(
+    world: World, before: str | None, correct: Act, left: str | None, version: str
+) -> None:
+    """Not even for a moment, by an analysis that read the tool before: a recount would count it so."""
+    news = Newsroom(world)
+    await news.fill(before)
+    world.analyzer.version = version
+    for number in range(MOST_CALLS):
+
+        async def act(number: int = number) -> None:
+            await correct(world.worker, news.tools[number], news.articles[number])
+
+        async def check(number: int = number) -> None:
+            assert await news.sentiment(number) == left, number
+
+        store = Watched(world.store, number, act, check)
+        await message(world.new_worker(cast("Store", store)), news.tools[number], news.articles[number])
+        if not store.has_acted:
+            assert number > 4
+            return
+    raise AssertionError("the work makes too many calls")
+
+
+class Watched(Interrupted):
+    """After `act`, calls `check` after each call."""
+
+    def __init__(
+        self, store: Store, calls: int, act: Callable[[], Awaitable[Any]], check: Callable[[], Awaitable[Any]]
+    ) -> None:
+        super().__init__(store, calls, act)
+        self._check = check
+
+    async def _call(self, name: str, call: Callable[[], Awaitable[Any]]) -> Any:
+        result = await super()._call(name, call)
+        if self.has_acted:
+            await self._check()
+        return result
+
+
+async def test_a_correction_that_is_undone_before_it_was_applied_is_applied_by_nobody(world: World) -> None:
+    """Undoing it finds nothing to write, so that no ETag of the mention changes."""
+    news = Newsroom(world)
+    await news.fill()
+    for tool, article in zip(news.tools, news.articles, strict=True):
+        with contextlib.suppress(Crash):
+            await world.new_worker(mortal(world.store, 3)).correct(tool, article, "negative")
+        assert (await world.worker.corrections.get(tool.tool_id, article)).is_active
+
+    async def analyse(worker: Worker, number: int) -> None:
+        await worker.writer.write([news.articles[number]])
+
+    async def undo(number: int) -> None:
+        await world.worker.undo(news.tools[number], news.articles[number])
+
+    async for number in interrupted(world, analyse, undo, MOST_CALLS):
+        assert await news.sentiment(number) == "positive", number
         await world.is_counted(news.tools[number])
 
 

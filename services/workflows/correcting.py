@@ -187,7 +187,7 @@ class CorrectionChanges:
             made_at=now,
             made_by_run="-",
             headline=article.canonical.headline,
-            language=article.language,
+            language=analysis.questions.language if analysis.questions is not None else article.language,
             revision=article.canonical.revision,
             passages=kept_passages(passages),
             passages_hash=passages_hash(passages),

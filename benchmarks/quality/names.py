@@ -59,7 +59,7 @@ def report() -> None:
     held_out = [label for label in read_labels() if label.is_held_out]
     names = len({label.name for label in held_out})
     print(f"Ambiguous names: {len(held_out)} sentences held out of training, {names} names")
-    print(f"{'':24}{'sentences':>10}{'meant':>7}{'precision':>11}{'recall':>8}   {'version 0.1':>18}")
+    print(f"{'':18}{'sentences':>10}{'meant':>7}{'precision':>11}{'recall':>8}{'wrong':>7}   version 0.1:")
     groups: dict[str, list[Label]] = {"all": held_out}
     for origin in ("hn", "written"):
         groups[{"hn": "real headlines", "written": "written"}[origin]] = [
@@ -70,10 +70,14 @@ def report() -> None:
     for title, labels in groups.items():
         now, before = measure(labels, detects), measure(labels, detects_before)
         meant = sum(label.is_meant for label in labels)
-        print(
-            f"{title:24}{len(labels):>10}{meant:>7}{now.precision:>11.2f}{now.recall:>8.2f}"
-            f"   {before.precision:>10.2f}{before.recall:>8.2f}"
-        )
+        print(f"{title:18}{len(labels):>10}{meant:>7}{_shown(now)}   {_shown(before)}")
+
+
+def _shown(rates: Rates) -> str:
+    """Without names that are meant, only the number of names that were found wrongly says something."""
+    if not rates.right + rates.missed:
+        return f"{'':11}{'':8}{rates.wrong:>7}"
+    return f"{rates.precision:>11.2f}{rates.recall:>8.2f}{rates.wrong:>7}"
 
 
 if __name__ == "__main__":

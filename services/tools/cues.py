@@ -18,6 +18,7 @@ NEAR = 200
 
 _VERSION = re.compile(r"(?:\s+v?|[-/]v?|v)\d+(?:\.\d+)*(?:\.x|[a-z]\d*)?(?![\w%])(?!\s*(?:percent|%))")
 _YEAR = re.compile(r"\s+(?:19|20)\d\d(?![\w.])")
+_HEADS = re.compile(r"(?: [-\u2013\u2014]|:) ")
 _COUNTED = re.compile(r"\s+\d+ ([a-z]+)")
 _AGE = re.compile(r", (?:aged? )?\d{1,2},")
 _TOPIC_WORD = re.compile(r"[^\W_][\w+#.\-]*[\w+#]|[^\W_]")
@@ -31,7 +32,7 @@ _HYPHENATED = CUES["thing"] | {"like", "based", "compatible", "only", "style", "
 _PROGRAMS = ("-cli", "-playbook", "-topics")
 _DETERMINERS = CUES["determiner"] | {"the"}
 _EXPLAINED = _DETERMINERS.union(
-    *(CUES[cue] for cue in ("use", "use verb", "verb before", "quality", "owner", "grammar"))
+    *(CUES[cue] for cue in ("use", "use verb", "verb before", "quality", "owner", "grammar", "question"))
 )
 _GROUPS: Final[dict[Group, str]] = {
     "seldom": "seldom a word",
@@ -72,32 +73,47 @@ def _written(sense: Sense, place: Surroundings) -> str:
 
 
 def _after(sense: Sense, place: Surroundings) -> Iterator[str]:
-    right, following = place.right, place.next()
-    lower = ", lower case" if place.is_lower else ""
+    right, lower = place.right, ", lower case" if place.is_lower else ""
     if place.is_possessive:
         yield f"possessive{lower}"
     elif right[:1] in "-\u2013" and right[1:2].isalpha():
         yield "thing after" if place.next(1) in _HYPHENATED else "hyphen after"
+    elif sense.group == "letter" and right.startswith(".") and _follows_name(place):
+        yield "initial of a name"
     elif _YEAR.match(right):
         yield "year after"
     elif _VERSION.match(right):
         yield "count after" if _is_count(right) else "version after"
-    elif not following or not following[0].isalnum():
+    elif place.begins and _HEADS.match(right):
+        yield f"heads the text{', often a word' if sense.group == 'word' else ''}{lower}"
+    elif not place.after or not place.next()[0].isalnum():
         yield f"ends a clause{lower}"
-    elif following in CUES["thing"]:
-        yield f"thing after{lower}{_shaky(sense, place)}"
-    elif following in CUES["does"] and not place.is_lower:
-        yield f"does after{_shaky(sense, place)}"
-    elif following in CUES["grammar"]:
-        yield f"grammar after{', begins' if place.begins else ''}{lower}"
-    elif place.after[0][0].isupper() and not place.is_headline_case and not place.is_all_capitals:
-        yield "surname after" if sense.is_given_name else "capital after"
-    elif place.after[0][0].isupper() and sense.is_given_name and not place.is_all_capitals:
-        yield "surname after, headline"
-    elif place.after[0][0].isupper():
-        yield "capital after, headline"
     else:
-        yield f"other word after{', begins' if place.begins else ''}{lower}"
+        yield _word_after(sense, place, lower)
+
+
+def _follows_name(place: Surroundings) -> bool:
+    return bool(place.before) and place.before[0][0].isupper() and place.previous() not in _EXPLAINED
+
+
+def _word_after(sense: Sense, place: Surroundings, lower: str) -> str:
+    following, begins = place.next(), ", begins" if place.begins else ""
+    if following in CUES["thing"]:
+        return f"thing after{lower}{_shaky(sense, place)}"
+    if not place.is_lower and following in CUES["does"]:
+        return f"does after{_shaky(sense, place)}"
+    if not place.is_lower and place.after[0].islower() and following.endswith("ed"):
+        return f"past tense after{_shaky(sense, place)}"
+    if following in CUES["grammar"]:
+        is_plan = not place.is_lower and following == "to" and place.next(1) in CUES["to do"]
+        return "to do after" if is_plan else f"grammar after{begins}{lower}"
+    return _capital_after(sense, place) if place.after[0][0].isupper() else f"other word after{begins}{lower}"
+
+
+def _capital_after(sense: Sense, place: Surroundings) -> str:
+    in_headline = place.is_headline_case or place.is_all_capitals
+    who = "surname" if sense.is_given_name and not place.is_all_capitals else "capital"
+    return f"{who} after{', headline' if in_headline else ''}"
 
 
 def _shaky(sense: Sense, place: Surroundings) -> str:
@@ -120,7 +136,9 @@ def _before(sense: Sense, place: Surroundings) -> Iterator[str]:
         return
     lower = ", lower case" if place.is_lower else ""
     is_made = second in CUES["tool verb"]
-    if previous in CUES["use"] or (previous == "to" and is_made):
+    if previous == "of" and second in CUES["subject"]:
+        yield f"subject of a text{lower}"
+    if previous in CUES["use"] or (previous == "to" and (is_made or _is_from(place))):
         yield f"made or run {'' if is_made else 'maybe '}with it{lower}"
     if previous in CUES["use verb"]:
         yield f"used, bought or compared{lower}"
@@ -128,11 +146,16 @@ def _before(sense: Sense, place: Surroundings) -> Iterator[str]:
         yield f"verb before{lower}"
     if previous in _DETERMINERS:
         yield f"determiner before{' and thing after' if place.next() in CUES['thing'] else ''}{lower}"
-    if previous.removesuffix("'s") in CUES["owner"]:
+    if previous.removesuffix("'s") in CUES["owner"] or (previous.endswith("'s") and place.before[0][0].isupper()):
         yield f"owner before{lower}"
     elif previous in CUES["quality"]:
         yield f"quality before{lower}"
     yield from _name_before(sense, place)
+
+
+def _is_from(place: Surroundings) -> bool:
+    """Whether "to" belongs to "from": "from Express to Next"."""
+    return any(word.lower() == "from" for word in place.before[1:7])
 
 
 def _name_before(sense: Sense, place: Surroundings) -> Iterator[str]:
@@ -146,29 +169,45 @@ def _name_before(sense: Sense, place: Surroundings) -> Iterator[str]:
         yield "title before"
     elif previous in CUES["given name"] and place.before[0][0].isupper():
         yield "first name before" if sense.is_surname else "maybe a first name before"
-    elif place.before[0][0].isupper() and not is_known and not place.is_headline_case and not _is_first(place):
+    elif place.before[0].isalpha() and place.before[0][0].isupper() and not is_known and _is_telling(place):
         yield "capital before"
 
 
-def _is_first(place: Surroundings) -> bool:
-    """Whether the word before the name has a capital because it begins the sentence, which goes on after the name."""
-    return len(place.before) == 1 and bool(place.after)
+def _is_telling(place: Surroundings) -> bool:
+    """Whether the capital of the word before the name is that of a name: it neither stands in a headline nor begins the
+    sentence, unless there is no other word."""
+    return not place.is_headline_case and (len(place.before) > 1 or not place.after)
 
 
 def _in_list(place: Surroundings) -> Iterator[str]:
     """Another name before or after it, in a list or a comparison."""
     lower = ", lower case" if place.is_lower else ""
-    if place.next() in _LIST_SIGNS and _is_name(place, place.after[1:2]):
+    if _has_name(place, place.after):
         yield f"name after it in a list{lower}"
-    if place.previous() in _LIST_SIGNS and _is_name(place, place.before[1:2]):
+    elif place.next() in ("for", "on", "in") and any(_is_name(place, word) for word in place.after[1:2]):
+        yield f"for, on or in another name{lower}"
+    if _has_name(place, place.before):
         yield f"name before it in a list{lower}"
 
 
-def _is_name(place: Surroundings, word: tuple[str, ...]) -> bool:
-    if not word:
-        return False
-    plain = word[0].lower().replace(_APOSTROPHE, "'").removesuffix("'s")
-    return plain in KNOWN and (word[0][0].isupper() or place.is_lower)
+def _has_name(place: Surroundings, words: tuple[str, ...]) -> bool:
+    """Whether one of the next two items of a list is a name. Signs of a list may stand together: ", and"."""
+    items, is_after_sign = 0, False
+    for word in words[:6]:
+        if word.lower() in _LIST_SIGNS:
+            is_after_sign = True
+        elif not is_after_sign or items == 2:
+            return False
+        elif _is_name(place, word):
+            return True
+        else:
+            items, is_after_sign = items + 1, False
+    return False
+
+
+def _is_name(place: Surroundings, word: str) -> bool:
+    plain = word.lower().replace(_APOSTROPHE, "'").removesuffix("'s")
+    return plain in KNOWN and (word[0].isupper() or place.is_lower)
 
 
 def _as_code(sense: Sense, place: Surroundings) -> Iterator[str]:
@@ -245,6 +284,9 @@ def _is_name_all_the_same(phrase: re.Match[str], place: Surroundings, start: int
     if phrase.end() == end:
         if _VERSION.match(place.right):
             return True
-        return phrase[0][: start - phrase.start()].strip() in _DETERMINERS and place.next() in CUES["thing"]
+        before = phrase[0][: start - phrase.start()].strip()
+        return (before in _DETERMINERS and place.next() in CUES["thing"]) or (
+            before == "to" and place.previous(1) in CUES["tool verb"]
+        )
     goes_on = phrase.start() == start and place.next() in CUES["grammar"]
     return goes_on and (place.previous() in CUES["use"] | CUES["use verb"] or place.previous() == "to")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from services.tools.matching import UNSPACED
+from services.tools.matching import UNSPACED, has_unspaced
 
 BESIDE = 100
 """How many characters before and after a name belong to its sentence at most."""
@@ -58,7 +58,10 @@ class Surroundings:
             right,
             tuple(reversed(before)),
             tuple(after),
-            is_headline_case=capitalised >= 1 and capitalised >= MOST_CAPITALISED * len(words),
+            # Between Chinese characters, each Latin word is a name.
+            is_headline_case=capitalised >= 1
+            and capitalised >= MOST_CAPITALISED * len(words)
+            and not has_unspaced(left + right),
             is_all_capitals=upper >= 1 and upper >= MOST_CAPITALISED * len(longer),
         )
 

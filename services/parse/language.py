@@ -18,7 +18,7 @@ TEXT_READ = 200
 """Characters of the text that are read besides the headline."""
 LEAST_TEXT = 60
 """A shorter text is often a template in another language: `submitted by … [link] [comments]`."""
-IDEOGRAPH = 6
+IDEOGRAPH = 8
 HIRAGANA = 24
 """The letters that one character of Chinese, Japanese or Korean stands for, beside product names in Latin script.
 Hiragana are the words between the names of a Japanese headline; an English one never explains a name in them."""
@@ -32,7 +32,9 @@ LIKE_BEFORE = 40.0
 """How much more likely a text is in the declared language, which says less if it is that of most templates, and in one
 that all texts of its feed were in."""
 LEAST_SHARE = 0.35
-"""The least probability of the language that is chosen."""
+LEAST_SHARE_ENGLISH = 0.25
+"""The least probability of the language that is chosen. It is less for English if the text is plain ASCII: headlines of
+little but names of products are English most often, and would go unscored."""
 CONFIDENT = 0.85
 FEWEST_LETTERS = 20
 """From this probability and these letters on, the text alone decides, and counts in the history of its feed. A text is
@@ -97,7 +99,8 @@ def decide(headline: str, text: str, declared: str, history: Mapping[str, int]) 
         hints[declared] = hints.get(declared, 1.0) * (DECLARED_ENGLISH if declared == "en" else DECLARED)
     hinted = {language: share * hints.get(language, 1.0) for language, share in alone.items()}
     language = max(hinted, key=lambda each: hinted[each], default=UNKNOWN_LANGUAGE)
-    if not hinted or hinted[language] < LEAST_SHARE * sum(hinted.values()):
+    least = LEAST_SHARE_ENGLISH if language == "en" and evidence.isascii() else LEAST_SHARE
+    if not hinted or hinted[language] < least * sum(hinted.values()):
         language = max(hints, key=lambda each: hints[each], default=UNKNOWN_LANGUAGE)
         if language == "en" and not history and hinted:  # declared only, of words that are not clearly English
             language = UNKNOWN_LANGUAGE

@@ -59,8 +59,11 @@ _AGGREGATORS = _any_of(
 _CUT_TEXTS = _any_of(
     " appeared | published | posted |[...]|[…]|(more|(More|(continued|(Continued|ead more|ead More|READ MORE|Read "
     "|eading|View |Click here|Full story|Full article",
-    rf"{_START}(?:The|This)\ (?:post|article|story|piece|entry)\ .{{0,300}}?\b(?:first\ appeared|originally\ appeared|"
-    rf"appeared\ first|was\ (?:first\ |originally\ )?(?:published|posted))\ (?:on|at|in|by)\ .{{1,120}}$",
+    # WordPress names the whole title, which may have any mark in it.
+    rf"{_START}The\ (?:post|article)\ .{{0,300}}?\ (?:first\ appeared|appeared\ first)\ (?:on|at|in)\ .{{1,120}}$",
+    rf"{_START}(?:The|This)\ (?:post|article|story|piece|entry)\ [^.!?]{{0,120}}?(?:first\ appeared|appeared\ first|"
+    rf"(?:was\ )?(?:first|originally)\ (?:published|posted|appeared)|was\ (?:published|posted))\ "
+    rf"(?:on|at|in|by)\ .{{1,120}}$",
     rf"\[(?:\.\.\.|\u2026)\]{_END}",
     rf"\((?:[Mm]ore|[Cc]ontinued|[Rr]ead\ more)(?:\.\.\.|\u2026)?\){_END}",
     rf"(?:{_START}|(?<=\u2026)|(?<=\.\.\.)|(?<=\s\s))(?:Continue\ [Rr]eading|Keep\ [Rr]eading|READ\ MORE|"

@@ -113,6 +113,7 @@ def test_two_names_at_most_are_left_out() -> None:
         ("It is faster (more\u2026)", "It is faster"),
         ("Read more books than you write.", "Read more books than you write."),
         ("We read more into it than there is. It is slow.", "We read more into it than there is. It is slow."),
+        ("This post compares two. Slack is slow. It was published on GitHub.",) * 2,
         ("It was published on GitHub, and it is fast.", "It was published on GitHub, and it is fast."),
     ],
 )

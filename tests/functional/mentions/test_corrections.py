@@ -8,8 +8,7 @@ from typing import Any, cast
 import pytest
 
 from models.cache import CacheGeneration
-from models.correction import Correction
-from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
+from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.tool import Tool
 from services.mentions.correction_form import Signed, new_correction
 from services.ports import Document, Query, Store
@@ -356,22 +355,60 @@ async def test_a_correction_that_cannot_be_read_fails_its_article_alone(world: W
     assert len((await world.store.query(MENTIONS.name, Query(partition=tool.tool_id))).items) == 2
 
 
-def test_a_form_names_the_field_and_what_is_allowed() -> None:
-    for fields, words in (
-        ({}, "article: one of article, source, phrase"),
-        ({"article": "a", "source": "b"}, "article: one of"),
-        ({"article": "dedup:1", "author": "A"}, "verdict: must be one of right, not_this_tool, positive"),
-        ({"article": "dedup:1", "verdict": "mute", "author": "A"}, "verdict: must be one of right"),
-        ({"source": "a", "verdict": "exclude", "author": "A"}, "verdict: must be one of mute with source"),
-        ({"source": "a b", "author": "A"}, "source: must be the id of a feed"),
-        ({"phrase": "", "author": "A"}, "phrase: must be text of 1 to 120"),
-        ({"source": "a"}, "author: is needed"),
-        ({"source": "a", "author": "A" * 101}, "author: is needed: the name of the person, 1 to 100"),
-        ({"source": "a", "author": "A\nB"}, "author: is needed"),
-        ({"source": "a", "author": "A", "reason": ""}, "reason: text of 1 to 1,000 characters"),
-        ({"source": "a", "author": "A", "reason": "x" * 1001}, "reason: text of 1 to 1,000 characters"),
-    ):
-        with pytest.raises(InvalidInput, match=words):
-            new_correction(fields)
-    assert new_correction({"source": "a", "author": " A "}).signed.author == "A"
-    assert Correction.CONTAINER == "catalog"
+async def test_an_unscored_mention_counts_with_the_sentiment_of_a_person(world: World, tool: Tool) -> None:
+    one = await world.article(1, "Quorvia ist da", language="de")
+    await world.delivered([one])
+    assert (await world.mentions(tool))[one].unscored_reason == "LANGUAGE"
+    await world.worker.correct(tool, one, "positive")
+    after = (await world.mentions(tool))[one]
+    assert (after.sentiment, after.polarity, after.unscored_reason) == ("positive", 1.0, None)
+    assert after.analyzer_judgement is not None
+    assert after.analyzer_judgement.unscored_reason == "LANGUAGE"
+    await world.is_counted(tool)
+    assert (await reviewed(world, tool))["scored"] == 0, "the analyzer had given no sentiment"
+    (line,) = (await world.worker.corrections.labels(10, None)).items
+    assert (line["language"], line["label"]) == ("de", "positive")
+    await world.worker.undo(tool, one)
+    assert (await world.mentions(tool))[one].unscored_reason == "LANGUAGE"
+    await world.is_counted(tool)
+
+
+async def test_a_verdict_on_an_unscored_mention_that_it_is_right_says_that_it_is_about_the_tool(
+    world: World, tool: Tool
+) -> None:
+    one = await world.article(1, "Quorvia ist da", language="de")
+    await world.delivered([one])
+    correction = await world.worker.correct(tool, one, "right")
+    assert (correction.label, (await world.mentions(tool))[one].sentiment) == (None, None)
+    assert await reviewed(world, tool) == {"reviewed": 1, "precision": 1.0, "scored": 0, "sentiment_accuracy": None}
+    assert (await world.worker.corrections.labels(10, None)).items == []
+    await world.is_counted(tool)
+
+
+async def test_a_tool_that_is_not_watched_keeps_its_corrected_mentions(world: World, tool: Tool) -> None:
+    one, two = await article(world), await article(world, number=2)
+    await world.worker.correct(tool, one, "negative")
+    await world.worker.correct(tool, two, "not_this_tool")
+    await world.worker.changes.change(tool.tool_id, tool_change({"status": "DEPRECATED"}))
+    await world.delivered([one, two])
+    await world.worker.writer.write([one, two])
+    assert await judged(world, tool) == {one: "negative"}
+    _, run = await world.worker.changes.change(tool.tool_id, tool_change({"status": "ACTIVE"}))
+    assert run is not None
+    await world.run(run)
+    assert await judged(world, tool) == {one: "negative"}
+    await world.is_counted(tool)
+
+
+async def test_a_deleted_article_loses_its_corrected_mention(world: World, tool: Tool) -> None:
+    one = await article(world)
+    await world.worker.correct(tool, one, "negative")
+    await world.worker.delete(one)
+    assert await world.mentions(tool) == {}
+    with pytest.raises(NotFound):
+        await world.worker.correct(tool, f"dedup:{9:032x}", "right")
+    with pytest.raises(Conflict, match="deleted"):
+        await world.worker.correct(tool, one, "neutral")
+    assert not (await world.worker.undo(tool, one)).is_active
+    assert await world.mentions(tool) == {}
+    await world.is_counted(tool)

@@ -371,6 +371,24 @@ def test_an_analysis_reads_text_tickers_and_tags(changed: Any, alike: bool) -> N
     assert analysed_alike(before, {**before, **changed}) is alike
 
 
+@pytest.mark.parametrize(
+    ("muted", "changed", "alike"),
+    [
+        (["tool"], {"sources": ["a", "b"]}, False),
+        (["tool"], {"has_further_sources": True}, False),
+        (["tool"], {"updated_at": LATER_TIME}, True),
+        (None, {"sources": ["a", "b"], "has_further_sources": True}, True),
+    ],
+)
+def test_an_analysis_reads_the_sources_of_an_article_that_a_tool_has_muted(
+    muted: Any, changed: Any, alike: bool
+) -> None:
+    before = article_after(by_a(), in_a())
+    if muted:
+        before["muted_tool_ids"] = muted
+    assert analysed_alike(before, {**before, **changed}) is alike
+
+
 @pytest.mark.parametrize(("name", "alike"), [("headline", False), ("revision", False), ("url", True)])
 def test_an_analysis_reads_headline_and_revision_of_the_canonical_reading(name: str, alike: bool) -> None:
     before = article_after(by_a(), in_a())

@@ -53,6 +53,28 @@ def tool(tool_id: str = TOOL_ID, name: str = "Quorvia", **changes: Any) -> Tool:
 DETECTOR = Detector([tool(tickers=("QRVA",)), tool(OTHER_TOOL_ID, "Tarnwick")])
 
 
+@pytest.mark.parametrize(
+    ("muted", "changes", "is_muted"),
+    [
+        (("tiingo",), {}, True),
+        (("other",), {}, False),
+        ((), {}, False),
+        (("tiingo",), {"has_further_sources": True}, False),
+    ],
+)
+def test_an_article_of_muted_sources_only_does_not_mention_the_tool(
+    muted: tuple[str, ...], changes: dict[str, Any], is_muted: bool
+) -> None:
+    detector = Detector([tool(muted_sources=muted), tool(OTHER_TOOL_ID, "Tarnwick")])
+    found = article(canonical=reading(headline="Quorvia and Tarnwick"), **changes)
+    named = {OTHER_TOOL_ID} if is_muted else {TOOL_ID, OTHER_TOOL_ID}
+    assert set(detect(found, detector)) == named
+    made = understand(found.to_document(), detector)
+    assert (set(made.detected), set(made.muted)) == (named, {TOOL_ID} if is_muted else set())
+    made.scores = Scores(GOOD, dict.fromkeys(made.detected, GOOD))
+    assert finished(made, ANALYZER, NOW, whole=True).muted_tool_ids == ((TOOL_ID,) if is_muted else None)
+
+
 def analysis(given: Article | None = None, **changes: Any) -> ArticleAnalysis:
     """Of an article that names one tool in its headline."""
     made = understand((given or article()).to_document(), DETECTOR)

@@ -1,0 +1,54 @@
+"""A correction has one subject, a verdict that fits it, and an id that follows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from models.correction import AFTER_PREFIX, PREFIX, Correction
+from tests.documents import ARTICLE_ID, NOW, correction
+
+
+def other(**changes: Any) -> Correction:
+    empty = dict.fromkeys(("source_id", "label", "said", "headline", "revision"))
+    return correction(**{**empty, "passages": (), **changes})
+
+
+def test_the_id_names_the_subject_and_sorts_among_corrections() -> None:
+    source = other(subject="SOURCE", feed_id="alpha", verdict="mute")
+    phrase = other(subject="PHRASE", phrase="Big  Quorvia", verdict="exclude")
+    again = other(subject="PHRASE", phrase="big quorvia", verdict="exclude")
+    assert correction().id == f"CORRECTION:{ARTICLE_ID}"
+    assert source.id == "CORRECTION:SOURCE:alpha"
+    assert phrase.id == again.id
+    assert len(phrase.correction_id) == len("PHRASE:") + 32
+    for each in (correction(), source, phrase):
+        assert PREFIX < each.id < AFTER_PREFIX
+        assert Correction.from_document(each.to_document()) == each
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"subject": "SOURCE"},
+        {"feed_id": "alpha"},
+        {"source_id": None},
+        {"verdict": "mute"},
+        {"verdict": "neutral"},
+        {"verdict": "negative", "label": None},
+        {"undone_at": NOW},
+        {"undone_by": "Ada"},
+    ],
+)
+def test_what_does_not_fit_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        correction(**wrong)
+
+
+def test_it_is_shown_with_its_id_and_without_the_hash() -> None:
+    shown = correction(passages_hash="abc").shown()
+    assert shown["correction_id"] == ARTICLE_ID
+    assert "passages_hash" not in shown
+    assert shown["ttl_timestamp"] is None

@@ -86,7 +86,6 @@ HOURS = 24
 MINUTES = 60
 ZEROS: Numbers = [0, 0, 0, 0]
 _SCORED = len(ZEROS)
-_NUMBERS = {(1 + HOURS) * width: width for width in (_SCORED, _SCORED + 1)}
 _NOT_A_DAY = "a day must be a text of its sums and 24 hours, each of four or each of five numbers"
 
 
@@ -126,6 +125,14 @@ def _sum(day: Sequence[int], since: int, until: int) -> Numbers:
     return [sum(day[first + column : last : width]) for column in range(width)]
 
 
+def _checked(numbers: int) -> int:
+    """How many numbers an hour has in a stored day of so many. Raises ValueError if it is not a day."""
+    width, left = divmod(numbers, 1 + HOURS)
+    if left or not _SCORED <= width <= _SCORED + 1:
+        raise ValueError(_NOT_A_DAY)
+    return width
+
+
 def day_text(day: Sequence[int]) -> str:
     """A day as a timeline stores it: one text of the day's sums, then of the numbers of its 24 hours in order. If one
     of its hours has unscored mentions, all have five numbers, else all have four.
@@ -138,19 +145,14 @@ def day_text(day: Sequence[int]) -> str:
 
 def day_sums(text: str) -> Numbers:
     """The sums of a stored day. Raises ValueError for a text of another length: its first numbers are not sums."""
-    width = _NUMBERS.get(text.count(",") + 1)
-    if width is None:
-        raise ValueError(_NOT_A_DAY)
+    width = _checked(text.count(",") + 1)
     return [int(each) for each in text.split(",", width)[:width]]
 
 
 def day_numbers(text: str) -> Numbers:
     """The numbers of a stored day's 24 hours, in one list. Raises ValueError if `day_text` never returns the text."""
     numbers: Numbers = orjson.loads(f"[{text}]")
-    width = _NUMBERS.get(len(numbers))
-    if width is None:
-        raise ValueError(_NOT_A_DAY)
-    return numbers[width:]
+    return numbers[_checked(len(numbers)) :]
 
 
 def day_hours(day: Sequence[int]) -> list[Numbers]:
@@ -265,8 +267,8 @@ class TimelineHours:
     def stored_analyzers(self, oldest: str) -> HoursOfAnalyzers:
         """The `analyzers` of the timeline's document, from the day of the hour `oldest` on."""
         kept = {
-            name: {day: bits for day, bits in sorted(days.items()) if bits and day >= oldest[:8]}
-            for name, days in sorted(self._analyzers.items())
+            name: {day: bits for day, bits in days.items() if bits and day >= oldest[:8]}
+            for name, days in self._analyzers.items()
         }
         return {name: days for name, days in kept.items() if days}
 

@@ -434,11 +434,11 @@ def _analyzers(settings: Settings, credential: NewCredential) -> Analyzers:
 
     def candidate() -> Analyzer:
         from services.mentions.analyzers.embedded import EmbeddedAnalyzer
-        from services.mentions.analyzers.table import parse_table
+        from services.mentions.analyzers.tool_table import parse_tool_table
 
         try:
             text = Path(settings.sentiment_candidate_file).read_text(encoding="utf-8")
-            return EmbeddedAnalyzer(parse_table(text))
+            return EmbeddedAnalyzer(tool_table=parse_tool_table(text))
         except (OSError, ValueError) as error:
             raise InvalidInput("analyzer", f"the table of candidate cannot be read: {error}") from None
 

@@ -1,317 +1,134 @@
-"""The default analyzer: a linear model over the signals of a text, with the weights of a shipped table (table.py).
+"""The default analyzer: two small linear models with shipped weights. It needs no network and knows English only.
 
-Signals are sums of word valences, counts, and words with weights of their own. Tickers, handles, URLs and code give no
-signals. A direction ("surges", "narrow") gets its sign from its object: more profit is good, more debt is bad.
-The analyzer needs no network and knows English only: a text without a known word is neutral, with a low score.
+What a passage says in general comes from general.py, what it says about each tool from signals.py. Neither reads the
+characters of a tool's name.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
-import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
 
-from models.values import Sentiment
-from services.mentions.analyzers.port import Judgement, Passage, PassageJudgement
-from services.mentions.analyzers.table import (
-    BETTER_WHEN_MORE,
-    BOOSTER,
-    CONTRAST,
-    DAMPENER,
-    DOWN,
-    FIRST_PERSON,
-    MODAL,
-    NEGATOR,
-    SECOND_PERSON,
-    UP,
-    WORSE_WHEN_MORE,
-    Table,
-    Word,
-    shipped_table,
-)
+from services.mentions.analyzers import general, tokens
+from services.mentions.analyzers.general import LONGEST_TEXT, probabilities
+from services.mentions.analyzers.port import Judgement, NotJudged, Passage, PassageJudgement
+from services.mentions.analyzers.signals import Reading, Vocabulary, read, signals_of, word_features
+from services.mentions.analyzers.table import Table, shipped_table
+from services.mentions.analyzers.tool_table import ToolTable, Weight, shipped_tool_table
 
-LONGEST_TEXT = 20_000
-_INLINE_CHARACTERS = 4000  # about 2 ms; more text is judged in a thread
-_CODE = re.compile(r"```.*?(?:```|$)|`[^`\n]*`", re.S)
-_PIECE = re.compile(
-    r"https?://\S+|www\.\S+|[^\s@]{1,64}@\S+|[@$][a-z]\w*"
-    r"|[:;]-?[()]+(?!\w)|(?<![\w/\"'])(?:[:;=]['o^-]?[()\[\]dp/\\|*]+|\(-?[:;]|<3|\^\^)(?![\w/:\"'])"
-    r"|[^\W\d_]+(?:['-][^\W\d_]+)*|\+1\b|\d[\d.,]*|[!?.,;:%]|[\u2190-\U0010ffff]"
-)
-_IDENTIFIER = re.compile(r"[a-z][A-Z]|\w_\w|\w\(\)|::|[{}]|\w\.\w")
-_CAPITAL = re.compile(r"\b[A-Z]")
-_HAPPY = re.compile(r"[:;=]['o^-]?[)\]dp*]+|\(-?[:;]|<3|\^\^")
-_NEGATION_REACHES = 3  # words
-_OBJECT_BEFORE, _OBJECT_AFTER = 4, 3
-"""How many words before and after a direction its object may be."""
-_OBJECT = BETTER_WHEN_MORE | WORSE_WHEN_MORE
-_DIRECTION = UP | DOWN
-_DIRECTED = 1.5
-"""The valence of a direction whose object is known."""
-_NEGATED = -0.6
-"""The factor of a negated valence: "not good" is less negative than "good" is positive."""
-_BOOSTED, _DAMPENED = 1.3, 0.7
-"""The factor of a valence after a word such as "very" or "slightly"."""
-_BEFORE_CONTRAST, _FROM_CONTRAST = 0.5, 1.5
-"""The words after "but" count for more: "slow but reliable"."""
-_SQUEEZE = 15
-"""The square of the sum of valences that `_squeezed` maps to 0.7."""
-_MOST_COUNTED = 3
-"""A signal that counts words, such as "questions", does not grow beyond so many."""
-_PLAIN = Word()
-_COUNTED = {"i": FIRST_PERSON, "you": SECOND_PERSON, "modal": MODAL, "negations": NEGATOR, "contrast": CONTRAST}
+_INLINE_CHARACTERS = 2000  # about 2 ms; more text is judged in a thread
+_MOST_REMEMBERED = 100_000
+"""Weights of placed words that are kept, so that each is added up once."""
+_STAND_IN = "Xx"
+"""What general.py reads for the name of a tool: a word that no table has."""
+_NOT_READ = NotJudged("the tool is not named in the part that is read")
 
 
 class EmbeddedAnalyzer:
     name = "embedded"
+    languages = frozenset({"en"})
 
-    def __init__(self, table: Table | None = None) -> None:
+    def __init__(self, table: Table | None = None, tool_table: ToolTable | None = None) -> None:
         self._table = table or shipped_table()
+        self._tools = ToolJudge(self._table, tool_table or shipped_tool_table())
+        versions = f"{self._table.version} {self._tools.version}"
+        self._version = f"2-{sha256(versions.encode()).hexdigest()[:8]}"
 
     @property
     def version(self) -> str:
-        return self._table.version
-
-    languages = frozenset({"en"})
+        return self._version
 
     async def analyze(self, passages: Sequence[Passage]) -> list[PassageJudgement]:
         if sum(len(each.text) for each in passages) <= _INLINE_CHARACTERS:
-            return self._judge_all(passages)
-        return await asyncio.to_thread(self._judge_all, passages)
+            return self.judge(passages)
+        return await asyncio.to_thread(self.judge, passages)
 
-    def _judge_all(self, passages: Sequence[Passage]) -> list[PassageJudgement]:
-        return [self._judged(each) for each in passages]
-
-    def _judged(self, passage: Passage) -> PassageJudgement:
-        """All tools of a passage are judged as the passage, whose names are masked: they are no opinion."""
-        found = judge(masked(passage), self._table)
-        whole = replace(found, polarity=0.0) if found.sentiment == "neutral" else found
-        return PassageJudgement(whole, dict.fromkeys(passage.names, whole))
+    def judge(self, passages: Sequence[Passage]) -> list[PassageJudgement]:
+        return [
+            PassageJudgement(general.judge(masked(each), self._table), self._tools.judge(each)) for each in passages
+        ]
 
     async def close(self) -> None:
         """Nothing to release."""
 
 
 def masked(passage: Passage) -> str:
-    """The text with spaces in place of the names of tools."""
-    text = passage.text
-    for start, end in (span for spans in passage.names.values() for span in spans):
-        text = text[:start] + " " * (end - start) + text[end:]
-    return text
+    """The text with a stand-in for each name of a tool."""
+    spans = sorted(span for each in passage.names.values() for span in each)
+    parts = []
+    last = 0
+    for start, end in spans:
+        if start >= last:
+            parts += [passage.text[last:start], _STAND_IN]
+        last = max(last, end)
+    return "".join((*parts, passage.text[last:]))
 
 
-def judge(text: str, table: Table) -> Judgement:
-    """`polarity` is the probability of positive minus that of negative, `score` that of the sentiment."""
-    signals = read_signals(text, table)
-    negative, neutral, positive = table.signals["constant"]
-    for name, value in signals.figures.items():
-        weights = table.signals.get(name)
-        if weights and value:
-            negative += value * weights[0]
-            neutral += value * weights[1]
-            positive += value * weights[2]
-    for each in dict.fromkeys(signals.words):
-        known = table.words.get(each)
-        if known and known.weights:
-            own = known.weights
-            negative += own[0]
-            neutral += own[1]
-            positive += own[2]
-    return _judgement(negative, neutral, positive)
+class ToolJudge:
+    """Judges the tools that a passage names."""
+
+    def __init__(self, table: Table, tool_table: ToolTable) -> None:
+        self.version = tool_table.version
+        self._weights = tool_table.weights
+        self._scale = 1 / tool_table.temperature
+        self._vocabulary = vocabulary(table, tool_table.classes)
+        self._phrases = tokens.phrases_of({**tool_table.classes, **table.words})
+        self._placed: dict[tuple[str, str], Weight] = {}
+
+    def judge(self, passage: Passage) -> dict[str, Judgement | NotJudged]:
+        if not passage.names:
+            return {}
+        reading = self.read(passage)
+        read_tools = frozenset().union(*reading.tokens.names.values())
+        return {
+            tool: Judgement.of(*self.probabilities(reading, tool)) if tool in read_tools else _NOT_READ
+            for tool in passage.names
+        }
+
+    def read(self, passage: Passage) -> Reading:
+        end = LONGEST_TEXT
+        if len(passage.text) > end:
+            names = {tool: [each for each in spans if each.end <= end] for tool, spans in passage.names.items()}
+            return read(tokens.read_tokens(passage.text[:end], names, self._phrases), self._vocabulary)
+        return read(tokens.read_tokens(passage.text, passage.names, self._phrases), self._vocabulary)
+
+    def probabilities(self, reading: Reading, tool: str) -> tuple[float, float, float]:
+        """Of negative, neutral and positive."""
+        signals = signals_of(reading, tool)
+        weights = self._weights
+        negative, positive = weights.get("constant", (0.0, 0.0))
+        remembered = self._placed
+        for placed in signals.placed:
+            known = remembered.get(placed)
+            if known is None:
+                known = self._weight(*placed)
+            negative += known[0]
+            positive += known[1]
+        for pattern in signals.patterns:
+            known = weights.get(pattern)
+            if known is not None:
+                negative += known[0]
+                positive += known[1]
+        for name, value in signals.figures.items():
+            known = weights.get(name)
+            if known is not None:
+                negative += value * known[0]
+                positive += value * known[1]
+        return probabilities(negative * self._scale, 0.0, positive * self._scale)
+
+    def _weight(self, word: str, place: str) -> Weight:
+        negative = positive = 0.0
+        for feature in word_features(word, place, self._vocabulary.classes_of(word)):
+            known = self._weights.get(feature)
+            if known is not None:
+                negative += known[0]
+                positive += known[1]
+        if len(self._placed) < _MOST_REMEMBERED:
+            self._placed[word, place] = (negative, positive)
+        return negative, positive
 
 
-def _judgement(negative: float, neutral: float, positive: float) -> Judgement:
-    top = max(negative, neutral, positive)
-    odds = (math.exp(negative - top), math.exp(neutral - top), math.exp(positive - top))
-    total = sum(odds)
-    sentiment: Sentiment = "neutral" if neutral == top else "positive" if positive == top else "negative"
-    return Judgement(sentiment, round(max(odds) / total, 4), round((odds[2] - odds[0]) / total, 4))
-
-
-@dataclass(slots=True)
-class Signals:
-    """Figures by name, and the words and phrases of the text in order, in the spelling of the table."""
-
-    figures: dict[str, float]
-    words: list[str]
-
-
-@dataclass(slots=True)
-class _Tokens:
-    """The words of a text, the clause of each, and counts by name."""
-
-    texts: list[str] = field(default_factory=list)
-    words: list[Word] = field(default_factory=list)
-    clauses: list[int] = field(default_factory=list)
-    counts: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
-
-
-def read_signals(text: str, table: Table) -> Signals:
-    text = text[:LONGEST_TEXT].replace("\u2019", "'")
-    if "`" in text:
-        text, code = _CODE.subn(" ", text)
-    else:
-        code = 0
-    tokens = _read(text, table)
-    figures = _valences(tokens)
-    words = tokens.words
-    length = len(words)
-    for name, count in tokens.counts.items():
-        figures[name] = min(count, _MOST_COUNTED) / 2
-    figures["length"] = math.log1p(length) / 2
-    figures["capitals"] = min(1.0, len(_CAPITAL.findall(text)) / (length + 1))
-    identifiers = len(_IDENTIFIER.findall(text))
-    if identifiers or code:
-        figures["code"] = min(identifiers + code, _MOST_COUNTED) / 2
-    if "?" in text:
-        figures["asked"] = figures["total"]
-    return Signals(figures, tokens.texts)
-
-
-def _read(text: str, table: Table) -> _Tokens:
-    tokens = _Tokens()
-    counts = tokens.counts
-    clause = 0
-    pieces = _PIECE.findall(text.lower())
-    skip = 0
-    known = table.words.get
-    for index, piece in enumerate(pieces):
-        first = piece[0]
-        if skip:
-            skip -= 1
-        elif first.isalpha() and "://" not in piece and "@" not in piece and not piece.startswith("www."):
-            phrase = _phrase(pieces, index, table) if piece in table.phrases else None
-            if phrase:
-                word, skip = phrase
-            else:
-                word = known(piece) or (_parts(piece, table) if "-" in piece else _PLAIN)
-                if word is _PLAIN and piece.endswith("n't"):
-                    word = Word(roles=NEGATOR)
-            tokens.texts.append(" ".join(pieces[index : index + 1 + skip]) if skip else piece)
-            tokens.words.append(word)
-            tokens.clauses.append(clause)
-        elif first in ".;:!?" and len(piece) == 1:
-            clause += 1
-            if piece == "!":
-                counts["exclamations"] += 1
-            elif piece == "?":
-                counts["questions"] += 1
-        elif first.isdigit():
-            counts["numbers"] += 1
-        elif piece == "+1":
-            counts["happy"] += 1
-        elif not first.isalpha() and first not in "@$,%" and "@" not in piece:
-            _count_face(piece, table, counts)
-    return tokens
-
-
-def _count_face(piece: str, table: Table, counts: defaultdict[str, int]) -> None:
-    word = table.words.get(piece)
-    if _HAPPY.fullmatch(piece) or (word and word.general > 0):
-        counts["happy"] += 1
-    elif len(piece) > 1 or (word and word.general < 0):
-        counts["unhappy"] += 1
-
-
-def _phrase(pieces: list[str], index: int, table: Table) -> tuple[Word, int] | None:
-    for rest, word in table.phrases[pieces[index]]:
-        if pieces[index + 1 : index + 1 + len(rest)] == list(rest):
-            return word, len(rest)
-    return None
-
-
-def _parts(piece: str, table: Table) -> Word:
-    """A compound with a hyphen, with the sums of the valences of its parts."""
-    found = [table.words[part] for part in piece.split("-") if part in table.words]
-    if not found:
-        return _PLAIN
-    return Word(
-        sum(word.general for word in found), sum(word.market for word in found), sum(word.product for word in found)
-    )
-
-
-def _valences(tokens: _Tokens) -> dict[str, float]:
-    """Sums of valences by word list, sign and negation, and figures of the whole text."""
-    sums: defaultdict[str, float] = defaultdict(float)
-    counts = tokens.counts
-    directed = _directed(tokens)
-    contrast = max((index for index, word in enumerate(tokens.words) if word.roles & CONTRAST), default=-1)
-    total = first = last = 0.0
-    negated_until = negated_clause = -1
-    for index, word in enumerate(tokens.words):
-        if word is _PLAIN:
-            continue
-        clause = tokens.clauses[index]
-        roles = word.roles
-        if roles:
-            for name, role in _COUNTED.items():
-                if roles & role:
-                    counts[name] += 1
-        for name, valence in _valences_of(word, directed.get(index)):
-            negated = index <= negated_until and clause == negated_clause
-            strength = valence * _stress(tokens.words, index)
-            if contrast >= 0:
-                strength *= _BEFORE_CONTRAST if index < contrast else _FROM_CONTRAST
-            sums[f"{name}{'+' if valence > 0 else '-'}{' negated' if negated else ''}"] += abs(strength)
-            effect = strength * (_NEGATED if negated else 1.0)
-            total += effect
-            first, last = first or effect, effect
-        if roles & NEGATOR:
-            negated_until, negated_clause = index + _NEGATION_REACHES, clause
-    figures = {name: 2 * _squeezed(value) for name, value in sums.items()}
-    figures["total"] = 3 * _squeezed(total)
-    figures["strength"] = abs(figures["total"])
-    figures["silent"] = float(not sums)
-    figures["first"] = (first > 0) - (first < 0)
-    figures["last"] = (last > 0) - (last < 0)
-    return figures
-
-
-def _directed(tokens: _Tokens) -> Mapping[int, float]:
-    """By index, the valence of each direction that has an object, and 0 for the object."""
-    found: dict[int, float] = {}
-    words, clauses = tokens.words, tokens.clauses
-    for index, word in enumerate(words):
-        if not word.roles & _DIRECTION:
-            continue
-        for near in _nearest(index, len(words)):
-            if words[near].roles & _OBJECT and clauses[near] == clauses[index] and near not in found:
-                is_better = bool(word.roles & UP) == bool(words[near].roles & BETTER_WHEN_MORE)
-                found[index] = _DIRECTED if is_better else -_DIRECTED
-                found[near] = 0.0
-                break
-    return found
-
-
-def _nearest(index: int, length: int) -> Iterator[int]:
-    for distance in range(1, _OBJECT_BEFORE + 1):
-        if index - distance >= 0:
-            yield index - distance
-        if distance <= _OBJECT_AFTER and index + distance < length:
-            yield index + distance
-
-
-def _valences_of(word: Word, directed: float | None) -> Iterator[tuple[str, float]]:
-    if directed is not None:
-        if directed:
-            yield "market", directed
-        return
-    if word.general:
-        yield "general", word.general
-    if word.market:
-        yield "market", word.market
-    if word.product:
-        yield "product", word.product
-
-
-def _stress(words: list[Word], index: int) -> float:
-    before = words[index - 1].roles if index else 0
-    return _BOOSTED if before & BOOSTER else _DAMPENED if before & DAMPENER else 1.0
-
-
-def _squeezed(value: float) -> float:
-    """`value` between -1 and 1, so that each further word adds less."""
-    return value / math.sqrt(value * value + _SQUEEZE)
+def vocabulary(table: Table, classes: Mapping[str, tuple[str, ...]]) -> Vocabulary:
+    valences = {word: 0.6 * each.general + each.market + each.product for word, each in table.words.items()}
+    return Vocabulary(classes, {word: value for word, value in valences.items() if value})

@@ -32,7 +32,7 @@ from tests.failing_stores import Crash, mortal, unheard
 from tests.functional.api.conftest import Answer, call, started
 
 NOW = datetime.now(UTC) - timedelta(hours=1)
-TEXTS = {"good": "A great success, excellent and wonderful.", "bad": "A terrible failure, awful and broken."}
+TEXTS = {"good": "A great success, excellent and wonderful.", "bad": "Quorvia crashes, loses data and is awful."}
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from models.tool import is_tool_id
 from services import container
 from services.container import Container
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
-from services.mentions.analyzers.table import SHIPPED
+from services.mentions.analyzers.tool_table import SHIPPED
 from tests.documents import article, reading
 from tests.functional.api.conftest import Answer, call, started
 from tests.hosting import running_host

@@ -6,8 +6,10 @@ import time
 
 import pytest
 
-from services.mentions.analyzers.embedded import EmbeddedAnalyzer, judge
-from services.mentions.analyzers.port import Judgement, Passage
+from scripts.sentiment import corpus
+from services.mentions.analyzers.embedded import EmbeddedAnalyzer
+from services.mentions.analyzers.general import LONGEST_TEXT, judge
+from services.mentions.analyzers.port import Judgement, NotJudged, Passage
 from services.mentions.analyzers.table import SHIPPED, Word, make_table, shipped_table
 from services.tools.matching import Span
 
@@ -93,8 +95,7 @@ def test_words_in_code_are_not_opinions() -> None:
 def test_the_shipped_table_is_small_and_names_its_version() -> None:
     assert SHIPPED.stat().st_size <= 200_000
     assert EmbeddedAnalyzer().name == "embedded"
-    assert EmbeddedAnalyzer().version == shipped_table().version
-    assert EmbeddedAnalyzer().version.startswith("1-")
+    assert EmbeddedAnalyzer().version.startswith("2-")
 
 
 async def test_judgements_come_in_the_order_of_the_texts() -> None:
@@ -104,10 +105,74 @@ async def test_judgements_come_in_the_order_of_the_texts() -> None:
 
 
 async def test_the_names_of_tools_are_no_opinion() -> None:
-    [named, plain] = await EmbeddedAnalyzer().analyze(
-        [Passage("Best Buy is great", {"tool": (Span(0, 8),)}), Passage(" is great")]
+    names = ["Best Buy", "Brave", "Ghost", "Fatal Bug", "C++"]
+    passages = [Passage(f"{name} is great", {"tool": (Span(0, len(name)),)}) for name in names]
+    first, *others = await EmbeddedAnalyzer().analyze(passages)
+    assert isinstance(first.tools["tool"], Judgement)
+    assert all(each == first for each in others)
+
+
+@pytest.mark.parametrize("name", ["Best Buy", "Brave", "Ghost", "Kill Bill", "Lovable", "Perfect"])
+@pytest.mark.parametrize("text", ["{} 3.2 released", "How to use {} with a database", "An introduction to {}"])
+async def test_a_name_in_a_neutral_text_is_neutral(name: str, text: str) -> None:
+    start = text.index("{}")
+    [found] = await EmbeddedAnalyzer().analyze(
+        [Passage(text.format(name), {"tool": (Span(start, start + len(name)),)})]
     )
-    assert named.whole == named.tools["tool"] == plain.whole
+    judgement = found.tools["tool"]
+    assert isinstance(judgement, Judgement)
+    assert (judgement.sentiment, judgement.polarity) == ("neutral", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentiments"),
+    [
+        ("{} gains users as {} struggles with outages", "pn"),
+        ("{} has surpassed {} on Speedometer", "pn"),
+        ("Red Hat ditches {}, switches to {}", "np"),
+        ("New AI model {} that beats {}", "pn"),
+        ("Why we moved from {} to {}", "np"),
+        ("{} is faster than {}", "pn"),
+        ("{} sues {} over patents", "0n"),
+        ("{} acquires {}", "00"),
+        ("{} restores service after outage", "p"),
+        ("{} cuts memory use in half", "p"),
+        ("Debugging crashes in {}: a guide", "0"),
+        ("{} hit by authorization-bypass CVE", "n"),
+        ("{} switches to more restrictive license", "n"),
+        ("{} lays off 200", "n"),
+        ("{} raises $10M in Series A", "p"),
+        ("{} is down", "n"),
+        ("{} vs {}: a comparison", "00"),
+    ],
+)
+async def test_each_tool_is_judged_by_what_is_said_of_it(text: str, sentiments: str) -> None:
+    parts = text.split("{}")
+    names: dict[str, tuple[Span, ...]] = {}
+    whole = parts[0]
+    for number, part in enumerate(parts[1:]):
+        names[f"tool {number}"] = (Span(len(whole), len(whole) + 4),)
+        whole += f"Zed{number}{part}"
+    [found] = await EmbeddedAnalyzer().analyze([Passage(whole, names)])
+    letters = {"positive": "p", "negative": "n", "neutral": "0"}
+    judged_tools = [letters[each.sentiment] for each in found.tools.values() if isinstance(each, Judgement)]
+    assert "".join(judged_tools) == sentiments
+
+
+async def test_label_and_polarity_agree_for_each_tool() -> None:
+    passages = [Passage(row.text, row.names) for row in corpus.headlines()[:500]]
+    for found in await EmbeddedAnalyzer().analyze(passages):
+        for each in (found.whole, *found.tools.values()):
+            assert isinstance(each, Judgement)
+            sign = (each.polarity > 0) - (each.polarity < 0)
+            assert sign == {"positive": 1, "neutral": 0, "negative": -1}[each.sentiment]
+            assert 1 / 3 <= each.score <= 1
+
+
+async def test_a_tool_beyond_the_part_that_is_read_is_not_judged() -> None:
+    text = "x " * LONGEST_TEXT + "Foo fails"
+    [found] = await EmbeddedAnalyzer().analyze([Passage(text, {"foo": (Span(len(text) - 9, len(text) - 6),)})])
+    assert isinstance(found.tools["foo"], NotJudged)
 
 
 async def test_a_neutral_text_has_no_polarity() -> None:

@@ -1,257 +1,103 @@
-"""Which signals the embedded analyzer reads from a text, with a small table, and how signals become a judgement."""
+"""Which signals say what a text says about a tool."""
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
-from services.mentions.analyzers.embedded import LONGEST_TEXT, judge, read_signals
-from services.mentions.analyzers.port import Judgement
-from services.mentions.analyzers.table import (
-    BETTER_WHEN_MORE,
-    BOOSTER,
-    CONTRAST,
-    DAMPENER,
-    DOWN,
-    FIRST_PERSON,
-    MODAL,
-    NEGATOR,
-    SECOND_PERSON,
-    UP,
-    WORSE_WHEN_MORE,
-    Word,
-    make_table,
-)
+from services.mentions.analyzers.signals import Signals, Vocabulary, read, signals_of, word_features
+from services.mentions.analyzers.tokens import phrases_of, read_tokens
+from services.tools.matching import Span
 
-TABLE = make_table(
-    "test",
-    {
-        "good": Word(general=2.0),
-        "bad": Word(general=-2.0),
-        "bullish": Word(market=1.0),
-        "stable": Word(product=1.0),
-        "up": Word(roles=UP),
-        "down": Word(roles=DOWN),
-        "surge": Word(market=1.0, roles=UP),
-        "profit": Word(market=0.5, roles=BETTER_WHEN_MORE),
-        "debt": Word(market=-0.5, roles=WORSE_WHEN_MORE),
-        "not": Word(roles=NEGATOR),
-        "very": Word(roles=BOOSTER),
-        "slightly": Word(roles=DAMPENER),
-        "but": Word(roles=CONTRAST),
-        "i": Word(roles=FIRST_PERSON),
-        "you": Word(roles=SECOND_PERSON),
-        "should": Word(roles=MODAL),
-        "in the red": Word(market=-1.0),
-        "in the": Word(product=-1.0),
-        "🚀": Word(general=1.5),
-        "💀": Word(general=-1.5),
-        "🙂": Word(general=0.5),
-        "🙁": Word(general=-0.5),
-        "📈": Word(market=1.0),
-        "alas": Word(general=-1.0, roles=CONTRAST),
-        "growth": Word(market=0.5, roles=UP | BETTER_WHEN_MORE),
-    },
-    {},
-)
+CLASSES = {"beats": ("beat",), "ditches": ("leave",), "outage": ("outage",), "never": ("negator",)}
+WON = ["c won", "c won A", "c won A1"]
+VALENCES = {"good": 2.0, "bad": -2.0, "huge": 9.0}
 
 
-def squeezed(value: float) -> float:
-    return value / math.sqrt(value**2 + 15)
+def signals(text: str, tool: str, *others: str) -> Signals:
+    found = {name: (Span(text.index(name), text.index(name) + len(name)),) for name in (tool, *others)}
+    vocabulary = Vocabulary(CLASSES, VALENCES)
+    return signals_of(read(read_tokens(text, found, phrases_of(CLASSES)), vocabulary), tool)
 
 
-def figures(text: str) -> dict[str, float]:
-    return read_signals(text, TABLE).figures
+def places(text: str, tool: str, *others: str) -> dict[str, str]:
+    return dict(signals(text, tool, *others).placed)
 
 
-def sums(text: str) -> dict[str, float]:
-    """The sums of valences, without the factor and the squeeze."""
-    found = {name: value / 2 for name, value in figures(text).items() if name[-1] in "+-" or name.endswith(" negated")}
-    return {name: round(math.sqrt(15 * value**2 / (1 - value**2)), 6) for name, value in found.items()}
+def test_a_word_has_its_side_and_distance() -> None:
+    assert places("a b c d Foo e f g h", "Foo") == {
+        "a": "B3", "b": "B2", "c": "B2", "d": "B1", "e": "A1", "f": "A2", "g": "A2", "h": "A3",
+    }  # fmt: skip
+
+
+def test_a_word_of_another_clause_has_only_its_side() -> None:
+    assert places("up, Foo fell while flat", "Foo") == {"up": "XB", "fell": "A1", "while": "XA", "flat": "XA"}
+
+
+def test_a_word_behind_another_name_is_marked() -> None:
+    assert places("Foo beats Bar again", "Foo", "Bar") == {"beats": "A1", "O": "A2", "again": "A2o"}
+    assert places("Foo beats Bar again", "Bar", "Foo") == {"O": "B2", "beats": "B1", "again": "A1"}
+
+
+def test_the_nearest_of_several_names_counts() -> None:
+    text = "Foo a b c d e Foo f"
+    found = {"Foo": (Span(0, 3), Span(14, 17))}
+    placed = signals_of(read(read_tokens(text, found, {}), Vocabulary({}, {})), "Foo").placed
+    assert dict(placed) == {"a": "A1", "b": "A2", "c": "A2", "d": "B2", "e": "B1", "f": "A1"}
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("word", "place", "classes", "features"),
     [
-        ("a table", {}),
-        ("good", {"general+": 2.0}),
-        ("bad bad", {"general-": 4.0}),
-        ("bullish and stable", {"market+": 1.0, "product+": 1.0}),
-        ("very good", {"general+": 2.6}),
-        ("slightly bad", {"general-": 1.4}),
-        ("very, very a good", {"general+": 2.0}),
-        ("good-stable", {"general+": 2.0, "product+": 1.0}),
-        ("good-bad", {}),
-        ("un-good", {"general+": 2.0}),
-        ("we are in the red", {"market-": 1.0}),
-        ("we are in the sun", {"product-": 1.0}),
-        ("`good` ```bad", {}),
-        ("$good @good good@bad.com www.good.com https://good.com/bad", {}),
+        ("up", "B1", (), ["w up", "w up B", "w up B1"]),
+        ("up", "XA", (), ["w up", "w up XA", "w up XA"]),
+        ("beats", "A1", ("won",), [*(f"w beats{each}" for each in ("", " A", " A1")), "s beat", "s beat A", *WON]),
     ],
-)
-def test_valences_are_summed_by_word_list_and_sign(text: str, expected: dict[str, float]) -> None:
-    assert sums(text) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    ("text", "negated"),
-    [
-        ("not good", True),
-        ("not a b good", True),
-        ("not a b c good", False),
-        ("not, good", True),
-        ("not. good", False),
-        ("not: good", False),
-        ("not? good", False),
-        ("not! good", False),
-        ("good not", False),
-        ("wouldn't good", True),
-        ("wouldn\u2019t good", True),
-    ],
-)
-def test_a_negation_reaches_three_words_of_its_clause(text: str, negated: bool) -> None:
-    assert sums(text) == pytest.approx({"general+ negated" if negated else "general+": 2.0})
-    effect = 2.0 * (-0.6 if negated else 1.0)
-    assert figures(text)["total"] == pytest.approx(3 * squeezed(effect))
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("profit up", {"market+": 1.5}),
-        ("profit down", {"market-": 1.5}),
-        ("debt up", {"market-": 1.5}),
-        ("debt down", {"market+": 1.5}),
-        ("surge of debt", {"market-": 1.5}),
-        ("surge", {"market+": 1.0}),
-        ("up", {}),
-        ("profit a b c up", {"market+": 1.5}),
-        ("profit a b c d up", {"market+": 0.5}),
-        ("up a b profit", {"market+": 1.5}),
-        ("up a b c profit", {"market+": 0.5}),
-        ("profit. up", {"market+": 0.5}),
-        ("debt up profit", {"market-": 1.5, "market+": 0.5}),
-        ("profit up down", {"market+": 1.5}),
-        ("not profit up", {"market+ negated": 1.5}),
-        ("growth", {"market+": 0.5}),
-    ],
-)
-def test_a_direction_takes_its_sign_from_the_nearest_object_of_its_clause(
-    text: str, expected: dict[str, float]
+)  # fmt: skip
+def test_a_placed_word_has_features_from_general_to_special(
+    word: str, place: str, classes: tuple[str, ...], features: list[str]
 ) -> None:
-    assert sums(text) == pytest.approx(expected)
+    assert word_features(word, place, classes) == features
 
 
-def test_what_follows_the_last_contrast_counts_for_more() -> None:
-    assert sums("good but bad") == pytest.approx({"general+": 1.0, "general-": 3.0})
-    assert sums("but good") == pytest.approx({"general+": 3.0})
-    assert sums("alas") == pytest.approx({"general-": 1.5})
-    assert sums("bad but good but bad") == pytest.approx({"general-": 1.0 + 3.0, "general+": 1.0})
+def test_words_with_the_same_stem_share_a_feature() -> None:
+    stems = {word_features(word, "A1", ())[3] for word in ("delays", "delayed", "delaying")}
+    assert stems == {"s delay"}
 
 
-def test_figures_of_the_whole_text() -> None:
-    found = figures("Good but bad")
-    total = 3 * squeezed(1.0 - 3.0)
-    assert found["total"] == pytest.approx(total)
-    assert found["strength"] == pytest.approx(-total)
-    assert (found["first"], found["last"], found["silent"]) == (1, -1, 0.0)
-    assert found["length"] == pytest.approx(math.log1p(3) / 2)
-    assert found["capitals"] == pytest.approx(1 / 4)
-    assert "asked" not in found
-    assert [figures(text)["last"] for text in ("slightly bullish", "slightly in the red")] == [1, -1]
-    assert figures("a `x` b")["length"] == pytest.approx(math.log1p(2) / 2)
-    assert figures("bad?")["asked"] == figures("bad")["total"]
+def test_patterns_name_classes_and_relations_around_the_tool() -> None:
+    patterns = signals("Foo quietly ditches Bar for Baz", "Bar", "Foo", "Baz").patterns
+    assert {"< LEAVE", "< O LEAVE", "> for", "> for O", "= LEAVE T for", "@ LEAVE", "@ LEAVE LEAVE"} <= set(patterns)
+    assert {"b ditches T", "l quietly ditches", "r for O", "n ditches T for", "first O", "others 2"} <= set(patterns)
 
 
-def test_a_text_without_valences_is_silent() -> None:
-    found = figures("A table")
-    assert (found["silent"], found["total"], found["strength"], found["first"], found["last"]) == (1.0, 0, 0, 0, 0)
-    assert figures("A B C")["capitals"] == 3 / 4
-    assert figures("A1 B2 C3 D4")["capitals"] <= 1.0
-    assert figures("$A $B $C")["capitals"] == 1.0
+def test_a_pattern_counts_once() -> None:
+    patterns = signals("Foo ditches it and ditches it", "Foo").patterns
+    assert len(patterns) == len(set(patterns))
 
 
-@pytest.mark.parametrize(
-    ("text", "name", "value"),
-    [
-        ("so!", "exclamations", 0.5),
-        ("so!!!!!", "exclamations", 1.5),
-        ("so? so?", "questions", 1.0),
-        ("12", "numbers", 0.5),
-        ("12 3.5 1,000", "numbers", 1.5),
-        ("+1 to that", "happy", 0.5),
-        ("a :) b ;-) <3", "happy", 1.5),
-        ("a ^^", "happy", 0.5),
-        ("nice 🚀", "happy", 0.5),
-        ("a :( b", "unhappy", 0.5),
-        ("a :/ b :|", "unhappy", 1.0),
-        ("dead 💀", "unhappy", 0.5),
-        ("well 🙂", "happy", 0.5),
-        ("well 🙁", "unhappy", 0.5),
-        ("i say you should", "i", 0.5),
-        ("i say you should", "you", 0.5),
-        ("i say you should", "modal", 0.5),
-        ("not not", "negations", 1.0),
-        ("a but b", "contrast", 0.5),
-        ("run `make`", "code", 0.5),
-        ("see fooBar and snake_case", "code", 1.0),
-        ("std::move(x) f() {} a.b", "code", 1.5),
-    ],
-)
-def test_these_are_counted_up_to_three_and_halved(text: str, name: str, value: float) -> None:
-    assert figures(text)[name] == value
+def test_valences_add_up_by_side_and_place() -> None:
+    figures = signals("bad Foo is good", "Foo").figures
+    assert figures["v + A"] == figures["v + A2"] == figures["v +"] > 0
+    assert figures["v - B"] == figures["v - B1"] == figures["v -"] > 0
+    assert "v" not in figures  # they cancel out
 
 
-def test_what_is_not_in_the_text_is_not_counted() -> None:
-    counted = {"exclamations", "questions", "numbers", "happy", "unhappy", "i", "you", "modal", "negations", "code"}
-    assert not counted & figures("A good table, a → b: 🏠 📈 (a@b").keys()
+def test_a_negated_valence_has_the_other_sign_and_is_weaker() -> None:
+    plain, negated = signals("Foo is good", "Foo").figures, signals("Foo is never good", "Foo").figures
+    assert plain["v"] > 0 > negated["v"]
+    assert abs(negated["v"]) < plain["v"]
 
 
-def test_the_words_are_those_of_the_text_with_phrases_as_one() -> None:
-    assert read_signals("We're in the red, not e-mail 5!", TABLE).words == ["we're", "in the red", "not", "e-mail"]
+def test_a_negation_reaches_three_words() -> None:
+    assert "v -" in signals("Foo never a b good", "Foo").figures
+    assert "v -" not in signals("Foo never a b c good", "Foo").figures
 
 
-@pytest.mark.parametrize("address", ["https://good.com/bad", "www.good.com", "good@bad.com"])
-def test_addresses_are_no_words(address: str) -> None:
-    assert read_signals(f"a {address} b", TABLE).words == ["a", "b"]
+def test_one_valence_is_bounded() -> None:
+    assert signals("Foo is huge", "Foo").figures["v +"] == pytest.approx(1.5 * 3 / (9 + 6) ** 0.5)
 
 
-def test_no_more_of_a_text_is_read_than_its_first_20000_characters() -> None:
-    assert LONGEST_TEXT == 20_000
-    assert sums(" " * 19_996 + "good bad") == pytest.approx({"general+": 2.0})
-
-
-def test_the_judgement_follows_from_the_weights_of_signals_and_of_each_different_word() -> None:
-    table = make_table(
-        "test",
-        {"fine": Word(weights=(0.0, 0.0, 1.0)), "good": Word(general=2.0)},
-        {"constant": (0.5, 0.25, 0.0), "exclamations": (0.0, 0.0, 2.0), "strength": (0.0, 0.0, 0.0)},
-    )
-    # positive: 1.0 once for "fine", 0.5 * 2.0 for the exclamation
-    odds = math.exp(0.5), math.exp(0.25), math.exp(2.0)
-    expected = Judgement("positive", round(odds[2] / sum(odds), 4), round((odds[2] - odds[0]) / sum(odds), 4))
-    assert judge("fine, fine!", table) == expected
-    assert judge("", table).sentiment == "negative"
-
-
-def test_a_word_has_a_weight_for_each_sentiment() -> None:
-    table = make_table("test", {"fine": Word(weights=(0.5, 1.0, 0.25))}, {"constant": (0.0, 0.0, 0.0)})
-    odds = math.exp(0.5), math.exp(1.0), math.exp(0.25)
-    polarity = (odds[2] - odds[0]) / sum(odds)
-    assert judge("fine", table) == Judgement("neutral", round(odds[1] / sum(odds), 4), round(polarity, 4))
-
-
-@pytest.mark.parametrize(
-    ("weights", "sentiment"),
-    [
-        ((0.0, 0.0, 0.0), "neutral"),
-        ((1.0, 0.0, 1.0), "positive"),
-        ((1.0, 1.0, 0.0), "neutral"),
-        ((1.0, 0.0, 0.0), "negative"),
-    ],
-)
-def test_of_equal_odds_neutral_comes_before_positive_before_negative(
-    weights: tuple[float, float, float], sentiment: str
-) -> None:
-    assert judge("", make_table("test", {}, {"constant": weights})).sentiment == sentiment
+def test_the_clause_after_the_tool_is_joined_by_its_connector() -> None:
+    patterns = signals("Foo fell as bad news came", "Foo").patterns
+    assert {"before as", "before as -"} <= set(patterns)
+    assert "after as" in signals("good news as Foo fell", "Foo").patterns

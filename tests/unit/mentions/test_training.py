@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.train_sentiment import Plan, build, examples, forms, read_set, read_words, train
-from services.mentions.analyzers.embedded import judge
+from scripts.sentiment.general import Plan, build, examples, forms, read_set, read_words, train
+from services.mentions.analyzers.general import judge
 from services.mentions.analyzers.table import Word, format_table, make_table, parse_table
 
 OWN = "[product 2]\nsplendid\n[market -1]\ntumble/v\n[negator]\nnot\n[neutralise]\nshare\n"

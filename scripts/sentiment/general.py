@@ -1,44 +1,34 @@
-#!/usr/bin/env python3
-"""Trains the embedded analyzer's table (services/mentions/analyzers/sentiment_table.tsv) from texts and word lists.
+"""Trains the table with which a text is judged in general (services/mentions/analyzers/sentiment_table.tsv).
 
-    python3 scripts/train_sentiment.py [DATA] [--output FILE] [--check]
+It reads `sentiment_*.tsv` files, `label<TAB>text` a line, of which none of the text is shipped: what leaves here is
+words and numbers. The general word list is that of the vaderSentiment package (development only); the other lists are
+our own, in words.txt, and so are the texts of examples.tsv. Only sets with a permissive licence go in:
+docs/adr/0011-sentiment.md names them.
 
-DATA is a folder of `sentiment_*.tsv` files, `label<TAB>text` a line, of which none of the text is shipped: what leaves
-here is words and numbers. The general word list is that of the vaderSentiment package (development only); the other
-lists are our own, in scripts/sentiment_words.txt, and so are the texts of scripts/sentiment_examples.tsv. Only sets
-with a permissive licence go in: docs/adr/0011-sentiment.md names them. The same inputs give the same bytes; `--check`
-trains and compares.
-
-Standard library only. The model is multinomial logistic regression, pulled towards zero and stopped early, since it
-will meet other texts than these.
+The model is multinomial logistic regression, pulled towards zero and stopped early, since it will meet other texts than
+these.
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib.resources
 import math
 import random
 import re
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from services.mentions.analyzers import table as form
+from services.mentions.analyzers.general import read_signals
+from services.mentions.analyzers.table import Table, Weights, Word, format_table, make_table
 
-from services.mentions.analyzers import table as form  # noqa: E402
-from services.mentions.analyzers.embedded import read_signals  # noqa: E402
-from services.mentions.analyzers.table import SHIPPED, Table, Weights, Word, format_table, make_table  # noqa: E402
-
-WORDS = ROOT / "scripts" / "sentiment_words.txt"
-EXAMPLES = ROOT / "scripts" / "sentiment_examples.tsv"
-DATA = ROOT.parent / "shared" / "data"
+WORDS = Path(__file__).with_name("words.txt")
+EXAMPLES = Path(__file__).with_name("examples.tsv")
 VERSION = "1"
-"""Of the rules in embedded.py, to be raised with them; the table's own content is added to it."""
+"""Of the rules in general.py, to be raised with them; the table's own content is added to it."""
 LABELS = ("negative", "neutral", "positive")
 ROLES = {
     "negator": form.NEGATOR,
@@ -60,7 +50,7 @@ Labelled = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The parameters of the training. Chosen by leaving out one whole set at a time, see benchmarks/sentiment.py."""
+    """The parameters of the training. Chosen by leaving out one whole set at a time, see benchmarks/answers.py."""
 
     epochs: int = 12
     rate: float = 0.25
@@ -258,23 +248,3 @@ def build(sets: Mapping[str, Sequence[Example]], known: Mapping[str, Word], plan
         entries[word] = known.get(word, Word())._replace(weights=weights)
     content = format_table("", entries, model.signals)
     return format_table(f"{VERSION}-{sha256(content.encode()).hexdigest()[:8]}", entries, model.signals)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", nargs="?", type=Path, default=DATA)
-    parser.add_argument("--output", type=Path, default=SHIPPED)
-    parser.add_argument("--check", action="store_true", help="compare with what is there, write nothing")
-    arguments = parser.parse_args()
-    known = known_words()
-    text = build(training_examples(read_sets(arguments.data), known), known, Plan())
-    if arguments.check:
-        same = arguments.output.read_text(encoding="utf-8") == text
-        print("the same" if same else "differs")
-        raise SystemExit(not same)
-    arguments.output.write_text(text, encoding="utf-8")
-    print(f"{arguments.output.name}: {len(text.encode())} bytes, {text.count(chr(10))} lines")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,113 @@
+"""What the tool model is trained from: labelled headlines, in which each tool has a label of its own.
+
+Our own labels and sentences lie beside this module. SEntFiN's headlines lie beside the project, in DATA.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from services.tools.matching import Span
+
+HERE = Path(__file__).parent
+HEADLINES = HERE / "labels" / "headlines.tsv"
+TEMPLATES = HERE / "templates.txt"
+DATA = HERE.parent.parent.parent / "shared" / "data"
+TONES = "tone_by_entity_sentfin.tsv"
+WHOLE_TONES = "sentiment_sentfin.tsv"
+LABELS = {"negative": 0, "neutral": 1, "positive": 2, "n": 0, "0": 1, "p": 2}
+"""The number of each label. Without one ("x"), the tool is named and not judged."""
+SENTENCES_OF_TEMPLATE = 6
+_SEED = 1
+_MOST_FOUND = 2
+_CHOICE = re.compile(r"\[([^\]]*)\]")
+_CAPITALS = re.compile(r"(?:[A-Z][\w&.]*(?: |$))+")
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A text, the places of its names, and the label of each tool, by name."""
+
+    text: str
+    names: Mapping[str, tuple[Span, ...]]
+    labels: Mapping[str, int]
+    is_test: bool = False
+
+
+def headlines() -> list[Labelled]:
+    """Our own labelled headlines, the held-out third too."""
+    found = []
+    for line in HEADLINES.read_text(encoding="utf-8").splitlines()[1:]:
+        text, _, tools, _, _, letters, test = line.split("\t")
+        labels = {tool: LABELS[each] for tool, each in zip(tools.split(" | "), letters, strict=True) if each in LABELS}
+        names = {tool: places(text, tool) for tool in tools.split(" | ")}
+        found.append(Labelled(text, names, labels, bool(test)))
+    return found
+
+
+def templates() -> list[Labelled]:
+    """Sentences of our own, made from templates: the same ones each time."""
+    return list(_sentences(random.Random(_SEED)))  # noqa: S311 - no secret: a choice of words
+
+
+def _sentences(choice: random.Random) -> Iterator[Labelled]:
+    seen = set()
+    for line in TEMPLATES.read_text(encoding="utf-8").splitlines():
+        letters, _, template = line.partition("\t")
+        if not template or line.startswith("#"):
+            continue
+        for _ in range(SENTENCES_OF_TEMPLATE):
+            text = _CHOICE.sub(lambda match: choice.choice(match[1].split("|")), template)
+            text = re.sub(r"\s+", " ", text).strip()
+            if text not in seen:
+                seen.add(text)
+                names = {slot: places(text, slot) for slot in ("{A}", "{B}", "{C}")[: len(letters)]}
+                yield Labelled(text, names, {slot: LABELS[each] for slot, each in zip(names, letters, strict=True)})
+
+
+def tones(data: Path) -> list[Labelled]:
+    """SEntFiN's headlines whose entities differ in tone."""
+    rows: dict[str, dict[str, int]] = {}
+    for line in (data / TONES).read_text(encoding="utf-8").splitlines():
+        text, *entities = line.split("\t")
+        pairs = (each.rsplit("=", 1) for each in entities)
+        rows.setdefault(text, {}).update({name: LABELS[label] for name, label in pairs if places(text, name)})
+    return [_labelled(text, labels) for text, labels in rows.items() if labels]
+
+
+def whole_tones(data: Path, entities: set[str]) -> list[Labelled]:
+    """SEntFiN's headlines whose entities share a label: those of them that are known, or the longest name in
+    capitals."""
+    found = []
+    for line in (data / WHOLE_TONES).read_text(encoding="utf-8").splitlines():
+        label, _, text = line.partition("\t")
+        known = [each for each in sorted(entities) if len(each) > 2 and _has_word(text, each)]
+        longest = [each for each in known if not any(each != other and each in other for other in known)]
+        if not longest:
+            capitals = [each.strip() for each in _CAPITALS.findall(text) if len(each.strip()) > 2]
+            longest = [max(capitals, key=len)] if capitals else []
+        if longest:
+            found.append(_labelled(text, dict.fromkeys(longest[:_MOST_FOUND], LABELS[label])))
+    return found
+
+
+def places(text: str, name: str) -> tuple[Span, ...]:
+    """Where `text` has the name, as a word if it has it as a word."""
+    pattern = re.escape(name)
+    found = [Span(*match.span()) for match in re.finditer(rf"(?<!\w){pattern}(?!\w)", text, re.I)]
+    if not found:
+        start = text.lower().find(name.lower())
+        found = [Span(start, start + len(name))] if start >= 0 else []
+    return tuple(found)
+
+
+def _has_word(text: str, name: str) -> bool:
+    return name in text and bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text))
+
+
+def _labelled(text: str, labels: Mapping[str, int]) -> Labelled:
+    return Labelled(text, {name: places(text, name) for name in labels}, dict(labels))

@@ -1,0 +1,183 @@
+"""Trains the table with which a tool is judged (services/mentions/analyzers/tool_table.tsv).
+
+The model is multinomial logistic regression over the signals of signals.py. Its parameters were chosen by
+cross-validation on the headlines that are not held out (`cross_validate`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from scripts.sentiment import corpus
+from scripts.sentiment.corpus import Labelled
+from scripts.sentiment.general import forms
+from scripts.sentiment.learning import LABELS, Descent, Row, learn, softmax
+from services.mentions.analyzers.embedded import ToolJudge, vocabulary
+from services.mentions.analyzers.port import Passage
+from services.mentions.analyzers.signals import signals_of, word_features
+from services.mentions.analyzers.table import Table
+from services.mentions.analyzers.tool_table import ToolTable, Weight, format_tool_table
+
+CLASSES = Path(__file__).with_name("classes.txt")
+VERSION = "1"
+"""Of the rules in tokens.py and signals.py, to be raised with them; the table's own content is added to it."""
+FOLDS = 5
+_LEAST_USES = 2
+_LEAST_WEIGHT = 0.015
+"""Weights that are smaller are not shipped."""
+_TEMPERATURES = [each / 100 for each in range(60, 201, 5)]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much each set counts, and how much more a rare label counts than a frequent one: by its rarity to the power
+    of `rarity`."""
+
+    sets: Mapping[str, float]
+    rarity: float = 0.7
+    descent: Descent = field(default_factory=Descent)
+
+
+PLAN = Plan({"headlines": 1.0, "templates": 1.0, "tones": 1.0, "whole_tones": 0.5})
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A tool in a text, with its features and their values."""
+
+    text: str
+    tool: str
+    label: int
+    features: Mapping[str, float]
+
+
+Examples = Mapping[str, Sequence[Example]]
+"""By set."""
+
+
+def read_classes(text: str) -> dict[str, tuple[str, ...]]:
+    """The classes of each word and phrase."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    section = ""
+    for line in text.splitlines():
+        if line.startswith("["):
+            section = line.strip("[] ")
+        elif line and not line.startswith("#"):
+            for entry in line.split():
+                for word in forms(entry):
+                    if section not in found[word]:
+                        found[word].append(section)
+    return {word: tuple(each) for word, each in found.items()}
+
+
+def training_sets(data: Path) -> dict[str, list[Labelled]]:
+    """All that the table is trained from: nothing of the held-out third."""
+    tones = corpus.tones(data)
+    entities = {name for each in tones for name in each.labels}
+    return {
+        "headlines": [each for each in corpus.headlines() if not each.is_test],
+        "templates": corpus.templates(),
+        "tones": tones,
+        "whole_tones": corpus.whole_tones(data, entities),
+    }
+
+
+def examples(rows: Sequence[Labelled], words: Table, classes: Mapping[str, tuple[str, ...]]) -> list[Example]:
+    judge = ToolJudge(words, ToolTable("", 1.0, {}, classes, {}))
+    known = vocabulary(words, classes)
+    found = []
+    for row in rows:
+        reading = judge.read(Passage(row.text, row.names))
+        for tool, label in row.labels.items():
+            signals = signals_of(reading, tool)
+            features: defaultdict[str, float] = defaultdict(float)
+            for word, place in signals.placed:
+                for feature in word_features(word, place, known.classes_of(word)):
+                    features[feature] += 1.0
+            features.update(dict.fromkeys(signals.patterns, 1.0))
+            features.update(signals.figures)
+            found.append(Example(row.text, tool, label, dict(sorted(features.items()))))
+    return found
+
+
+def fit(sets: Examples, plan: Plan) -> dict[str, Weight]:
+    """The weight of each feature that at least two examples have, relative to neutral."""
+    uses = Counter(feature for each in sets.values() for example in each for feature in example.features)
+    names = ["constant", *sorted(name for name, count in uses.items() if count >= _LEAST_USES)]
+    numbers = {name: number for number, name in enumerate(names)}
+    rows = [
+        _row(example, weight, numbers)
+        for name in sorted(sets)
+        for example, weight in zip(sets[name], _weights(sets[name], plan.sets[name], plan.rarity), strict=True)
+    ]
+    negative, neutral, positive = learn(rows, len(names), plan.descent)
+    return {
+        name: (negative[number] - neutral[number], positive[number] - neutral[number])
+        for name, number in numbers.items()
+    }
+
+
+def _weights(rows: Sequence[Example], share: float, rarity: float) -> list[float]:
+    labels = Counter(each.label for each in rows)
+    return [share * math.pow(len(rows) / LABELS / labels[each.label], rarity) for each in rows]
+
+
+def _row(example: Example, weight: float, numbers: Mapping[str, int]) -> Row:
+    known = [(numbers[name], value) for name, value in example.features.items() if name in numbers]
+    return Row(weight, example.label, (0, *(each for each, _ in known)), (1.0, *(value for _, value in known)))
+
+
+def judged(example: Example, weights: Mapping[str, Weight], temperature: float = 1.0) -> list[float]:
+    """The probabilities of negative, neutral and positive."""
+    negative, positive = weights.get("constant", (0.0, 0.0))
+    for name, value in example.features.items():
+        known = weights.get(name)
+        if known:
+            negative += value * known[0]
+            positive += value * known[1]
+    return softmax([negative / temperature, 0.0, positive / temperature])
+
+
+Judged = tuple[Example, list[float]]
+
+
+def cross_validate(sets: Examples, plan: Plan, judge: Sequence[str] = ("headlines",)) -> dict[str, list[Judged]]:
+    """The examples of the sets `judge`, each judged by weights that were learned without its text."""
+    found: dict[str, list[Judged]] = {name: [] for name in judge}
+    for fold in range(FOLDS):
+        rest = {name: [each for each in rows if fold_of(each.text) != fold] for name, rows in sets.items()}
+        weights = fit(rest, plan)
+        for name in judge:
+            found[name] += [(each, judged(each, weights)) for each in sets[name] if fold_of(each.text) == fold]
+    return found
+
+
+def fold_of(text: str) -> int:
+    return sha256(text.encode()).digest()[1] % FOLDS
+
+
+def temperature_of(pairs: Sequence[Judged]) -> float:
+    """The temperature with which the probabilities fit the labels best."""
+    return min(_TEMPERATURES, key=lambda temperature: _surprise(pairs, temperature))
+
+
+def _surprise(pairs: Sequence[Judged], temperature: float) -> float:
+    total = 0.0
+    for example, chances in pairs:
+        powers = softmax([math.log(each) / temperature for each in chances])
+        total -= math.log(powers[example.label])
+    return round(total, 6)
+
+
+def build(sets: Examples, classes: Mapping[str, tuple[str, ...]], inputs: Mapping[str, str], plan: Plan) -> str:
+    """The table's text."""
+    temperature = temperature_of(cross_validate(sets, plan)["headlines"])
+    weights = {name: weight for name, weight in fit(sets, plan).items() if max(map(abs, weight)) >= _LEAST_WEIGHT}
+    content = format_tool_table(ToolTable("", temperature, inputs, classes, weights))
+    version = f"{VERSION}-{sha256(content.encode()).hexdigest()[:8]}"
+    return format_tool_table(ToolTable(version, temperature, inputs, classes, weights))

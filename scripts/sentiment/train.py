@@ -1,0 +1,81 @@
+"""Trains the two tables of the embedded analyzer, from texts, labels and word lists.
+
+    python3 -m scripts.sentiment.train [DATA] [--check]
+
+DATA is the folder with the labelled sets that are not ours (docs/adr/0011-sentiment.md). The same inputs give the same
+bytes. `--check` trains and compares; without DATA, it only compares the hashes of the inputs inside the project with
+those that the table names, and says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+from hashlib import sha256
+from pathlib import Path
+
+from scripts.sentiment import corpus, general, tools
+from services.mentions.analyzers import table as general_table
+from services.mentions.analyzers import tool_table
+from services.mentions.analyzers.tool_table import parse_tool_table
+
+OWN = (corpus.HEADLINES, corpus.TEMPLATES, tools.CLASSES, general.WORDS, general.EXAMPLES)
+
+
+def train(data: Path) -> dict[Path, str]:
+    """The text of each table, by its file."""
+    known = general.known_words()
+    general_text = general.build(general.training_examples(general.read_sets(data), known), known, general.Plan())
+    words = general_table.parse_table(general_text)
+    classes = tools.read_classes(tools.CLASSES.read_text(encoding="utf-8"))
+    sets = {name: tools.examples(rows, words, classes) for name, rows in tools.training_sets(data).items()}
+    tool_text = tools.build(sets, classes, hashes((*OWN, *others(data))), tools.PLAN)
+    return {general_table.SHIPPED: general_text, tool_table.SHIPPED: tool_text}
+
+
+def others(data: Path) -> list[Path]:
+    """The inputs that are not ours."""
+    return [data / corpus.TONES, *sorted(data.glob("sentiment_*.tsv"))]
+
+
+def hashes(files: tuple[Path, ...]) -> dict[str, str]:
+    return {file.name: sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def changed_inputs() -> list[str]:
+    """The inputs inside the project that have changed since the shipped table was trained."""
+    named = parse_tool_table(tool_table.SHIPPED.read_text(encoding="utf-8")).inputs
+    return [name for name, value in hashes(OWN).items() if named.get(name) != value]
+
+
+def has_all(data: Path) -> bool:
+    return (data / corpus.TONES).exists() and (data / corpus.WHOLE_TONES).exists()
+
+
+def check(data: Path) -> str:
+    """What is wrong, or nothing."""
+    if not has_all(data):
+        print(f"{data} is not there: only the hashes of the inputs inside the project are compared")
+        changed = changed_inputs()
+        return f"changed since the training: {', '.join(changed)}" if changed else ""
+    differing = [file.name for file, text in train(data).items() if file.read_text(encoding="utf-8") != text]
+    return f"training gives another {' and '.join(differing)}" if differing else ""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("data", nargs="?", type=Path, default=corpus.DATA)
+    parser.add_argument("--check", action="store_true", help="compare with what is there, write nothing")
+    arguments = parser.parse_args()
+    if arguments.check:
+        wrong = check(arguments.data)
+        if wrong:
+            raise SystemExit(wrong)
+        print("the shipped tables are what the inputs give")
+        return
+    for file, text in train(arguments.data).items():
+        file.write_text(text, encoding="utf-8")
+        print(f"{file.name}: {len(text.encode())} bytes, {text.count(chr(10))} lines")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,255 @@
+"""Which signals of a text say what it says in general, with a small table, and how signals become a judgement."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from services.mentions.analyzers.general import LONGEST_TEXT, judge, read_signals
+from services.mentions.analyzers.port import Judgement
+from services.mentions.analyzers.table import (
+    BETTER_WHEN_MORE,
+    BOOSTER,
+    CONTRAST,
+    DAMPENER,
+    DOWN,
+    FIRST_PERSON,
+    MODAL,
+    NEGATOR,
+    SECOND_PERSON,
+    UP,
+    WORSE_WHEN_MORE,
+    Word,
+    make_table,
+)
+
+TABLE = make_table(
+    "test",
+    {
+        "good": Word(general=2.0),
+        "bad": Word(general=-2.0),
+        "bullish": Word(market=1.0),
+        "stable": Word(product=1.0),
+        "up": Word(roles=UP),
+        "down": Word(roles=DOWN),
+        "surge": Word(market=1.0, roles=UP),
+        "profit": Word(market=0.5, roles=BETTER_WHEN_MORE),
+        "debt": Word(market=-0.5, roles=WORSE_WHEN_MORE),
+        "not": Word(roles=NEGATOR),
+        "very": Word(roles=BOOSTER),
+        "slightly": Word(roles=DAMPENER),
+        "but": Word(roles=CONTRAST),
+        "i": Word(roles=FIRST_PERSON),
+        "you": Word(roles=SECOND_PERSON),
+        "should": Word(roles=MODAL),
+        "in the red": Word(market=-1.0),
+        "in the": Word(product=-1.0),
+        "🚀": Word(general=1.5),
+        "💀": Word(general=-1.5),
+        "🙂": Word(general=0.5),
+        "🙁": Word(general=-0.5),
+        "📈": Word(market=1.0),
+        "alas": Word(general=-1.0, roles=CONTRAST),
+        "growth": Word(market=0.5, roles=UP | BETTER_WHEN_MORE),
+    },
+    {},
+)
+
+
+def squeezed(value: float) -> float:
+    return value / math.sqrt(value**2 + 15)
+
+
+def figures(text: str) -> dict[str, float]:
+    return read_signals(text, TABLE).figures
+
+
+def sums(text: str) -> dict[str, float]:
+    """The sums of valences, without the factor and the squeeze."""
+    found = {name: value / 2 for name, value in figures(text).items() if name[-1] in "+-" or name.endswith(" negated")}
+    return {name: round(math.sqrt(15 * value**2 / (1 - value**2)), 6) for name, value in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a table", {}),
+        ("good", {"general+": 2.0}),
+        ("bad bad", {"general-": 4.0}),
+        ("bullish and stable", {"market+": 1.0, "product+": 1.0}),
+        ("very good", {"general+": 2.6}),
+        ("slightly bad", {"general-": 1.4}),
+        ("very, very a good", {"general+": 2.0}),
+        ("good-stable", {"general+": 2.0, "product+": 1.0}),
+        ("good-bad", {}),
+        ("un-good", {"general+": 2.0}),
+        ("we are in the red", {"market-": 1.0}),
+        ("we are in the sun", {"product-": 1.0}),
+        ("`good` ```bad", {}),
+        ("$good @good good@bad.com www.good.com https://good.com/bad", {}),
+    ],
+)
+def test_valences_are_summed_by_word_list_and_sign(text: str, expected: dict[str, float]) -> None:
+    assert sums(text) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "negated"),
+    [
+        ("not good", True),
+        ("not a b good", True),
+        ("not a b c good", False),
+        ("not, good", True),
+        ("not. good", False),
+        ("not: good", False),
+        ("not? good", False),
+        ("not! good", False),
+        ("good not", False),
+        ("wouldn't good", True),
+        ("wouldn\u2019t good", True),
+    ],
+)
+def test_a_negation_reaches_three_words_of_its_clause(text: str, negated: bool) -> None:
+    assert sums(text) == pytest.approx({"general+ negated" if negated else "general+": 2.0})
+    effect = 2.0 * (-0.6 if negated else 1.0)
+    assert figures(text)["total"] == pytest.approx(3 * squeezed(effect))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("profit up", {"market+": 1.5}),
+        ("profit down", {"market-": 1.5}),
+        ("debt up", {"market-": 1.5}),
+        ("debt down", {"market+": 1.5}),
+        ("surge of debt", {"market-": 1.5}),
+        ("surge", {"market+": 1.0}),
+        ("up", {}),
+        ("profit a b c up", {"market+": 1.5}),
+        ("profit a b c d up", {"market+": 0.5}),
+        ("up a b profit", {"market+": 1.5}),
+        ("up a b c profit", {"market+": 0.5}),
+        ("profit. up", {"market+": 0.5}),
+        ("debt up profit", {"market-": 1.5, "market+": 0.5}),
+        ("profit up down", {"market+": 1.5}),
+        ("not profit up", {"market+ negated": 1.5}),
+        ("growth", {"market+": 0.5}),
+    ],
+)
+def test_a_direction_takes_its_sign_from_the_nearest_object_of_its_clause(
+    text: str, expected: dict[str, float]
+) -> None:
+    assert sums(text) == pytest.approx(expected)
+
+
+def test_what_follows_the_last_contrast_counts_for_more() -> None:
+    assert sums("good but bad") == pytest.approx({"general+": 1.0, "general-": 3.0})
+    assert sums("but good") == pytest.approx({"general+": 3.0})
+    assert sums("alas") == pytest.approx({"general-": 1.5})
+    assert sums("bad but good but bad") == pytest.approx({"general-": 1.0 + 3.0, "general+": 1.0})
+
+
+def test_figures_of_the_whole_text() -> None:
+    found = figures("Good but bad")
+    total = 3 * squeezed(1.0 - 3.0)
+    assert found["total"] == pytest.approx(total)
+    assert found["strength"] == pytest.approx(-total)
+    assert (found["first"], found["last"], found["silent"]) == (1, -1, 0.0)
+    assert found["length"] == pytest.approx(math.log1p(3) / 2)
+    assert found["capitals"] == pytest.approx(1 / 4)
+    assert "asked" not in found
+    assert [figures(text)["last"] for text in ("slightly bullish", "slightly in the red")] == [1, -1]
+    assert figures("a `x` b")["length"] == pytest.approx(math.log1p(2) / 2)
+    assert figures("bad?")["asked"] == figures("bad")["total"]
+
+
+def test_a_text_without_valences_is_silent() -> None:
+    found = figures("A table")
+    assert (found["silent"], found["total"], found["strength"], found["first"], found["last"]) == (1.0, 0, 0, 0, 0)
+    assert figures("A B C")["capitals"] == 3 / 4
+    assert figures("A1 B2 C3 D4")["capitals"] <= 1.0
+    assert figures("$A $B $C")["capitals"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("so!", "exclamations", 0.5),
+        ("so!!!!!", "exclamations", 1.5),
+        ("so? so?", "questions", 1.0),
+        ("12", "numbers", 0.5),
+        ("12 3.5 1,000", "numbers", 1.5),
+        ("+1 to that", "happy", 0.5),
+        ("a :) b ;-) <3", "happy", 1.5),
+        ("a ^^", "happy", 0.5),
+        ("nice 🚀", "happy", 0.5),
+        ("a :( b", "unhappy", 0.5),
+        ("a :/ b :|", "unhappy", 1.0),
+        ("dead 💀", "unhappy", 0.5),
+        ("well 🙂", "happy", 0.5),
+        ("well 🙁", "unhappy", 0.5),
+        ("i say you should", "i", 0.5),
+        ("i say you should", "you", 0.5),
+        ("i say you should", "modal", 0.5),
+        ("not not", "negations", 1.0),
+        ("a but b", "contrast", 0.5),
+        ("run `make`", "code", 0.5),
+        ("see fooBar and snake_case", "code", 1.0),
+        ("std::move(x) f() {} a.b", "code", 1.5),
+    ],
+)
+def test_these_are_counted_up_to_three_and_halved(text: str, name: str, value: float) -> None:
+    assert figures(text)[name] == value
+
+
+def test_what_is_not_in_the_text_is_not_counted() -> None:
+    counted = {"exclamations", "questions", "numbers", "happy", "unhappy", "i", "you", "modal", "negations", "code"}
+    assert not counted & figures("A good table, a → b: 🏠 📈 (a@b").keys()
+
+
+def test_the_words_are_those_of_the_text_with_phrases_as_one() -> None:
+    assert read_signals("We're in the red, not e-mail 5!", TABLE).words == ["we're", "in the red", "not", "e-mail"]
+
+
+@pytest.mark.parametrize("address", ["https://good.com/bad", "www.good.com", "good@bad.com"])
+def test_addresses_are_no_words(address: str) -> None:
+    assert read_signals(f"a {address} b", TABLE).words == ["a", "b"]
+
+
+def test_no_more_of_a_text_is_read_than_its_first_20000_characters() -> None:
+    assert LONGEST_TEXT == 20_000
+    assert sums(" " * 19_996 + "good bad") == pytest.approx({"general+": 2.0})
+
+
+def test_the_judgement_follows_from_the_weights_of_signals_and_of_each_different_word() -> None:
+    table = make_table(
+        "test",
+        {"fine": Word(weights=(0.0, 0.0, 1.0)), "good": Word(general=2.0)},
+        {"constant": (0.5, 0.25, 0.0), "exclamations": (0.0, 0.0, 2.0), "strength": (0.0, 0.0, 0.0)},
+    )
+    # positive: 1.0 once for "fine", 0.5 * 2.0 for the exclamation
+    odds = math.exp(0.5), math.exp(0.25), math.exp(2.0)
+    expected = Judgement("positive", round(odds[2] / sum(odds), 4), round((odds[2] - odds[0]) / sum(odds), 4))
+    assert judge("fine, fine!", table) == expected
+    assert judge("", table).sentiment == "negative"
+
+
+def test_a_word_has_a_weight_for_each_sentiment() -> None:
+    table = make_table("test", {"fine": Word(weights=(0.5, 0.25, 1.0))}, {"constant": (0.0, 0.0, 0.0)})
+    odds = math.exp(0.5), math.exp(0.25), math.exp(1.0)
+    polarity = (odds[2] - odds[0]) / sum(odds)
+    assert judge("fine", table) == Judgement("positive", round(odds[2] / sum(odds), 4), round(polarity, 4))
+
+
+@pytest.mark.parametrize(
+    ("weights", "sentiment"),
+    [
+        ((0.0, 0.0, 0.0), "neutral"),
+        ((1.0, 0.0, 1.0), "neutral"),
+        ((1.0, 1.0, 0.0), "neutral"),
+        ((1.0, 0.0, 0.0), "negative"),
+    ],
+)
+def test_a_text_without_a_prevailing_side_is_neutral(weights: tuple[float, float, float], sentiment: str) -> None:
+    assert judge("", make_table("test", {}, {"constant": weights})).sentiment == sentiment

@@ -1,0 +1,133 @@
+"""What the table of the tools is trained from, and how."""
+
+from __future__ import annotations
+
+import pytest
+
+from scripts.sentiment import corpus, tools, train
+from scripts.sentiment.corpus import Labelled, places
+from scripts.sentiment.learning import Descent, Row, learn, logit, softmax
+from scripts.sentiment.tools import Example, Plan
+from services.mentions.analyzers.embedded import ToolJudge
+from services.mentions.analyzers.port import Judgement, Passage
+from services.mentions.analyzers.table import Word, make_table
+from services.mentions.analyzers.tool_table import (
+    SHIPPED,
+    ToolTable,
+    format_tool_table,
+    parse_tool_table,
+    shipped_tool_table,
+)
+from services.tools.matching import Span
+
+CLASSES = {"beats": ("beat",), "ditches": ("leave",)}
+WORDS = make_table("", {"good": Word(product=2.0)}, {})
+
+
+def row(text: str, **labels: str) -> Labelled:
+    return Labelled(
+        text,
+        {name: places(text, name) for name in labels},
+        {name: corpus.LABELS[each] for name, each in labels.items()},
+    )
+
+
+ROWS = [
+    row("Foo beats Bar", Foo="p", Bar="n"),
+    row("Foo beats Bar again", Foo="p", Bar="n"),
+    row("Bar beats Foo today", Bar="p", Foo="n"),
+    row("Foo ditches Bar", Foo="0", Bar="n"),
+    row("Bar ditches Foo today", Bar="0", Foo="n"),
+    row("Foo is here", Foo="0"),
+    row("Bar is here", Bar="0"),
+] * 6
+
+
+def test_a_name_is_found_as_a_word_first() -> None:
+    assert places("Golang and Go", "Go") == (Span(11, 13),)
+    assert places("MyGoApp", "Go") == (Span(2, 4),)
+    assert places("nothing", "Rust") == ()
+
+
+def test_the_model_learns_what_is_said_about_each_tool() -> None:
+    sets = {"one": tools.examples(ROWS, WORDS, CLASSES)}
+    text = format_tool_table(ToolTable("", 1.0, {}, CLASSES, tools.fit(sets, Plan({"one": 1.0}))))
+    judge = ToolJudge(WORDS, parse_tool_table(text))
+    found = judge.judge(Passage("Qux beats Zig", {"qux": (Span(0, 3),), "zig": (Span(10, 13),)}))
+    assert [each.sentiment for each in found.values() if isinstance(each, Judgement)] == ["positive", "negative"]
+
+
+def test_training_twice_gives_the_same_weights() -> None:
+    sets = {"one": tools.examples(ROWS, WORDS, CLASSES)}
+    assert tools.fit(sets, Plan({"one": 1.0})) == tools.fit(sets, Plan({"one": 1.0}))
+
+
+def test_a_rare_label_counts_more_with_a_higher_rarity() -> None:
+    example = Example("t", "T", 1, {})
+    rows = [example] * 9 + [Example("t", "T", 2, {})]
+    assert tools._weights(rows, 1.0, 0.0) == [1.0] * 10
+    weights = tools._weights(rows, 1.0, 1.0)
+    assert weights[-1] == pytest.approx(9 * weights[0])
+
+
+def test_each_text_is_judged_by_weights_learned_without_it() -> None:
+    texts = [f"Foo text {number}" for number in range(40)]
+    rows = [row(text, Foo="p" if number % 2 else "n") for number, text in enumerate(texts)]
+    found = tools.cross_validate({"headlines": tools.examples(rows, WORDS, {})}, Plan({"headlines": 1.0}))
+    assert sorted(example.text for example, _ in found["headlines"]) == sorted(texts)
+
+
+def test_the_temperature_fits_the_labels() -> None:
+    example = Example("t", "T", 2, {})
+    wrong = Example("t", "T", 0, {})
+    sure = [0.04, 0.06, 0.9]
+    assert tools.temperature_of([(example, sure)] * 10) == 0.6
+    assert tools.temperature_of([(example, sure)] * 6 + [(wrong, sure)] * 4) == 2.0
+
+
+def test_classes_are_read_with_the_forms_of_their_words() -> None:
+    found = tools.read_classes("# comment\n[fall]\nsink/v drop_in\n[leave]\nsink\n")
+    assert found["sinking"] == ("fall",)
+    assert found["drop in"] == ("fall",)
+    assert found["sink"] == ("fall", "leave")
+
+
+def test_learning_separates_what_can_be_separated() -> None:
+    rows = [Row(1.0, label, (0, label + 1), (1.0, 1.0)) for label in range(3)] * 10
+    weights = learn(rows, 4, Descent(pull=0.1))
+    for each in rows[:3]:
+        chances = softmax([logit(each, own) for own in weights])
+        assert max(chances) == chances[each.label] > 0.7
+
+
+def test_a_stronger_pull_gives_smaller_weights() -> None:
+    rows = [Row(1.0, label, (0, label + 1), (1.0, 1.0)) for label in range(3)] * 10
+    weak, strong = (learn(rows, 4, Descent(pull=pull))[2][3] for pull in (0.1, 50.0))
+    assert weak > strong > 0
+
+
+def test_nothing_of_the_held_out_third_is_trained_on() -> None:
+    held_out = {each.text for each in corpus.headlines() if each.is_test}
+    assert 0.31 < len(held_out) / len(corpus.headlines()) < 0.36
+    assert not held_out & {each.text for each in corpus.headlines() if not each.is_test}
+
+
+def test_the_labels_are_many_and_twice_given() -> None:
+    lines = [line.split("\t") for line in corpus.HEADLINES.read_text(encoding="utf-8").splitlines()[1:]]
+    assert sum(len(line[5]) for line in lines) >= 4000
+    assert all(len(line[3]) == len(line[4]) == len(line[5]) == len(line[2].split(" | ")) for line in lines)
+
+
+def test_each_tool_of_a_template_has_a_label_and_a_place() -> None:
+    rows = corpus.templates()
+    assert len(rows) > 800
+    assert all(row.labels and all(row.names[tool] for tool in row.labels) for row in rows)
+
+
+def test_the_shipped_table_was_trained_from_the_inputs_of_the_project() -> None:
+    assert train.changed_inputs() == []
+
+
+def test_the_shipped_table_is_small() -> None:
+    assert SHIPPED.stat().st_size < 2_000_000
+    assert shipped_tool_table().version.startswith(f"{tools.VERSION}-")

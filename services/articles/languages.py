@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from services.articles.identity import Candidate
-from services.parse.language import decide, with_languages
+from services.parse.language import choose, evidence_of, with_languages
 
 
 class InLanguages(NamedTuple):
@@ -22,13 +22,11 @@ class InLanguages(NamedTuple):
 
 def in_languages(candidates: Sequence[Candidate], history: Mapping[str, int]) -> InLanguages:
     """`history` counts the clear languages that the feed had before."""
-    decided = [decide(each.entry.item.headline, each.text, each.entry.item.language, history) for each in candidates]
-    clear = Counter(each.language for each in decided if each.confident)
-    with_these = with_languages(history, clear)
-    found = []
-    for candidate, first in zip(candidates, decided, strict=True):
-        item, last = candidate.entry.item, first
-        if not first.confident and with_these != history:
-            last = decide(item.headline, candidate.text, item.language, with_these)
-        found.append(candidate._replace(language=last.language))
+    read = [evidence_of(each.entry.item.headline, each.text) for each in candidates]
+    clear = Counter(each.clear for each in read if each.clear is not None)
+    known = with_languages(history, clear)
+    found = [
+        candidate._replace(language=choose(evidence, candidate.entry.item.language, known).language)
+        for candidate, evidence in zip(candidates, read, strict=True)
+    ]
     return InLanguages(found, clear)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from models.values import UNKNOWN_LANGUAGE
 from services.parse.language_model import likelihoods
 
-TEXT_READ = 200
+TEXT_READ = 150
 """Characters of the text that are read besides the headline."""
 LEAST_TEXT = 60
 """A shorter text is often a template in another language: `submitted by … [link] [comments]`."""
@@ -81,25 +81,44 @@ class Decided(NamedTuple):
     confident: bool
 
 
+class Evidence(NamedTuple):
+    """What a text alone tells: the language that it is clearly in, or else how likely each is. `plain`: it is ASCII."""
+
+    clear: str | None
+    shares: Mapping[str, float]
+    plain: bool
+
+
 def decide(headline: str, text: str, declared: str, history: Mapping[str, int]) -> Decided:
     """`declared` is a primary subtag or empty; `history` counts the languages that the feed's texts were clearly in."""
-    evidence = headline if len(text) < LEAST_TEXT else f"{headline}\n{text[:TEXT_READ]}"
-    if not evidence.isascii() and (language := _by_script(evidence)):
-        return Decided(language, confident=True)
-    evidence = _URL.sub(" ", evidence)
-    shares = likelihoods(evidence)
-    alone = _weighed(shares)
-    if alone and sum(map(len, _WORD.findall(evidence))) >= FEWEST_LETTERS:
-        clear = max(alone, key=lambda each: alone[each])
-        if min(shares[clear], alone[clear] / sum(alone.values())) >= CONFIDENT:
-            return Decided(clear, confident=True)
+    return choose(evidence_of(headline, text), declared, history)
+
+
+def evidence_of(headline: str, text: str) -> Evidence:
+    read = headline if len(text) < LEAST_TEXT else f"{headline}\n{text[:TEXT_READ]}"
+    plain = read.isascii()
+    if not plain and (language := _by_script(read)):
+        return Evidence(language, {}, plain)
+    read = _URL.sub(" ", read)
+    alone = likelihoods(read)
+    shares = _weighed(alone)
+    if shares and sum(map(len, _WORD.findall(read))) >= FEWEST_LETTERS:
+        likeliest = max(shares, key=lambda each: shares[each])
+        if min(alone[likeliest], shares[likeliest] / sum(shares.values())) >= CONFIDENT:
+            return Evidence(likeliest, shares, plain)
+    return Evidence(None, shares, plain)
+
+
+def choose(evidence: Evidence, declared: str, history: Mapping[str, int]) -> Decided:
+    if evidence.clear is not None:
+        return Decided(evidence.clear, confident=True)
     known = sum(history.values())
     hints = {language: 1 + LIKE_BEFORE * count / known for language, count in history.items()} if known else {}
     if declared:
         hints[declared] = hints.get(declared, 1.0) * (DECLARED_ENGLISH if declared == "en" else DECLARED)
-    hinted = {language: share * hints.get(language, 1.0) for language, share in alone.items()}
+    hinted = {language: share * hints.get(language, 1.0) for language, share in evidence.shares.items()}
     language = max(hinted, key=lambda each: hinted[each], default=UNKNOWN_LANGUAGE)
-    least = LEAST_SHARE_ENGLISH if language == "en" and evidence.isascii() else LEAST_SHARE
+    least = LEAST_SHARE_ENGLISH if language == "en" and evidence.plain else LEAST_SHARE
     if not hinted or hinted[language] < least * sum(hinted.values()):
         language = max(hints, key=lambda each: hints[each], default=UNKNOWN_LANGUAGE)
         if language == "en" and not history and hinted:  # declared only, of words that are not clearly English

@@ -15,13 +15,16 @@ import zlib
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 LONGEST_TEXT = 1_000
 """Bytes that are read: a longer text is not told better."""
+LONGEST_NGRAM = 5
 _COUNTS = tuple(round(16 * math.log1p(count)) for count in range(LONGEST_TEXT + 1))
 """The weight of an n-gram by its number of occurrences, in sixteenths."""
 _MIDDLE = 128
+_LANE = 4
+"""Bytes of a weight in a row, so that the sum of all rows of a text fits."""
 
 
 class _Table(NamedTuple):
@@ -44,14 +47,12 @@ def likelihoods(text: str) -> dict[str, float]:
     if not counts:
         return {}
     # One addition of large integers adds a row of weights: four bytes for each language.
-    size = len(table.languages)
-    lane = bytearray(4 * size)
+    size, weights = _LANE * len(table.languages), table.weights
     total = weight = 0
     for row, count in counts.items():
-        lane[::4] = table.weights[row * size : (row + 1) * size]
-        total += _COUNTS[count] * int.from_bytes(lane, "little")
+        total += _COUNTS[count] * int.from_bytes(weights[row * size : (row + 1) * size], "little")
         weight += _COUNTS[count]
-    sums = struct.unpack(f"<{size}I", total.to_bytes(4 * size, "little"))
+    sums = struct.unpack(f"<{len(table.languages)}I", total.to_bytes(size, "little"))
     scale = math.sqrt(len(data))
     logs = [
         ((each - _MIDDLE * weight) * table.unit + prior) / scale for each, prior in zip(sums, table.priors, strict=True)
@@ -64,20 +65,22 @@ def likelihoods(text: str) -> dict[str, float]:
 
 def _counts(data: bytes, rows: dict[bytes, int]) -> Counter[int]:
     """How often each known n-gram is the longest one that ends at some byte."""
-    found: list[int] = []
+    found: list[int | None] = []
     get = rows.get
-    for end in range(2, len(data) + 1):
-        row = get(data[max(0, end - 5) : end])
+    padded = bytes(LONGEST_NGRAM - 2) + data
+    for start in range(len(padded) - LONGEST_NGRAM + 1):
+        end = start + LONGEST_NGRAM
+        row = get(padded[start:end])
         if row is None:
-            row = get(data[max(0, end - 4) : end])
+            row = get(padded[start + 1 : end])
             if row is None:
-                row = get(data[max(0, end - 3) : end])
+                row = get(padded[start + 2 : end])
                 if row is None:
-                    row = get(data[end - 2 : end])
-                    if row is None:
-                        continue
+                    row = get(padded[start + 3 : end])
         found.append(row)
-    return Counter(found)
+    counts = Counter(found)
+    del counts[None]
+    return cast(Counter[int], counts)
 
 
 @cache
@@ -91,9 +94,9 @@ def _table() -> _Table:
         for _ in range(count):
             rows[rest[at : at + length]] = len(rows)
             at += length
-    size = len(head["languages"])
+    size = _LANE * len(head["languages"])
     weights = bytearray(size * len(rows))
-    for index in range(size):
-        weights[index::size] = rest[at + index * len(rows) : at + (index + 1) * len(rows)]
+    for index in range(len(head["languages"])):
+        weights[_LANE * index :: size] = rest[at + index * len(rows) : at + (index + 1) * len(rows)]
     unit = 1 / (16 * head["steps"])
     return _Table(tuple(head["languages"]), tuple(head["priors"]), unit, rows, bytes(weights))

@@ -136,7 +136,7 @@ def test_the_history_counts_texts_and_forgets_old_ones() -> None:
 
 
 def test_the_constants() -> None:
-    assert (rules.TEXT_READ, rules.LEAST_TEXT, rules.FEWEST_LETTERS) == (200, 60, 20)
+    assert (rules.TEXT_READ, rules.LEAST_TEXT, rules.FEWEST_LETTERS) == (150, 60, 20)
     assert (rules.IDEOGRAPH, rules.HIRAGANA) == (8, 24)
     assert (rules.ENGLISH, rules.RARE, rules.DECLARED, rules.DECLARED_ENGLISH) == (6, 0.2, 8, 3)
     assert (rules.LEAST_SHARE, rules.LEAST_SHARE_ENGLISH) == (0.35, 0.25)

@@ -48,6 +48,6 @@ def test_the_longest_known_n_gram_that_ends_at_a_byte_counts() -> None:
 def test_the_table_is_whole() -> None:
     table = _table()
     assert len(table.rows) == 40_000
-    assert len(table.weights) == len(table.rows) * len(table.languages)
+    assert len(table.weights) == 4 * len(table.rows) * len(table.languages)
     assert {"en", "de", "fr", "es", "pt"} <= set(table.languages)
     assert {len(each) for each in table.rows} == {2, 3, 4, 5}

@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.quality import general, names, per_tool
+from benchmarks.quality import general, languages, names, per_tool
 from scripts.sentiment.corpus import DATA
 
 
@@ -28,6 +28,8 @@ def main() -> None:
     per_tool.show()
     print()
     names.report()
+    print()
+    languages.report()
     if arguments.data.exists():
         per_tool.show_cross_validation(arguments.data)
         general.show(arguments.data, arguments.unseen)

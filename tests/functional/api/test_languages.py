@@ -1,0 +1,86 @@
+"""Articles in other languages and what is not prose, from the feed to the figures."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from services import container
+from services.container import Container
+from tests.functional.api.conftest import call, started
+
+NOW = datetime.now(UTC) - timedelta(hours=1)
+GERMAN = [
+    "Quorvia fällt aus: Viele Dienste sind seit heute Morgen nicht erreichbar",
+    "Die neue Version von Quorvia ist ein Fehler, sagen die Entwickler",
+    "Quorvia 4",
+]
+ENGLISH = ["Quorvia is great, and users love it", "Nothing new here today - Daily Quorvia"]
+FEEDS = {"german": ("<language>en-us</language>", GERMAN), "english": ("<language>en-us</language>", ENGLISH)}
+
+
+async def feed(request: web.Request) -> web.Response:
+    name = request.match_info["name"]
+    declared, headlines = FEEDS[name]
+    items = "".join(
+        f"<item><title>{headline}</title><link>https://{name}.example/{n}</link><guid>{name}{n}</guid>"
+        f"<pubDate>{format_datetime(NOW)}</pubDate></item>"
+        for n, headline in enumerate(headlines)
+    )
+    title = "Daily Quorvia" if name == "english" else "Nachrichten"
+    document = f"<rss version='2.0'><channel><title>{title}</title>{declared}{items}</channel></rss>"
+    return web.Response(text=document, content_type="application/rss+xml")
+
+
+@pytest.fixture
+async def ingested(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
+    environment.setenv("ALLOW_PRIVATE_ADDRESSES", "true")
+    site = web.Application()
+    site.router.add_get("/{name}", feed)
+    async with TestServer(site) as server:
+        app = await started()
+        assert (await call("add_tool", body={"name": "Quorvia"})).status == 201
+        for name in FEEDS:
+            said = {"url": f"http://127.0.0.1:{server.port}/{name}", "source_name": name, "id": name}
+            assert (await call("add_feed", body=said)).status == 201
+        for batch in await app.claims.claim_every(app.clock()):
+            outcome = await app.ingestion.ingest(batch)
+            await app.analysis.handle(outcome.article_ids)
+        yield app
+        await container.close()
+
+
+async def listed(query: str = "") -> dict[str, dict[str, Any]]:
+    return {each["headline"]: each for each in (await call("list_articles", query)).json["items"]}
+
+
+async def test_a_feed_that_only_says_that_it_is_in_english_is_not_scored_as_english(ingested: Container) -> None:
+    articles = await listed("language=de")
+    assert set(articles) == set(GERMAN), "the short headline too"
+    assert {each["unscored_reason"] for each in articles.values()} == {"LANGUAGE"}
+    figure = (await call("get_tool_sentiment", tool="Quorvia")).json
+    assert (figure["total_mentions"], figure["unscored_mentions"]) == (1, len(GERMAN))
+    assert (figure["positive_count"], figure["negative_count"], figure["neutral_count"]) == (1, 0, 0)
+
+
+async def test_the_articles_of_a_tool_show_their_languages(ingested: Container) -> None:
+    items = (await call("list_tool_articles", tool="Quorvia")).json["items"]
+    assert sorted(each["language"] for each in items) == ["de", "de", "de", "en"]
+    assert (await call("get_feed", feed_id="german")).json["languages"] == {"de": 2}
+
+
+async def test_a_feed_that_is_named_like_a_tool_does_not_mention_it_with_its_name(ingested: Container) -> None:
+    articles = await listed("language=en")
+    assert set(articles) == set(ENGLISH), "the headline is served whole"
+    assert [bool(articles[each]["detected_tool_ids"]) for each in ENGLISH] == [True, False]
+
+
+async def test_a_language_that_is_none_is_refused(ingested: Container) -> None:
+    answer = await call("list_articles", "language=German")
+    assert (answer.status, "language" in answer.json["detail"]) == (400, True)

@@ -19,6 +19,7 @@ from models.errors import ChangedMeanwhile, Conflict
 from models.values import format_time
 from services import deadline, telemetry
 from services.logs import log_event
+from services.operations.audit_corrections import CorrectionsSection
 from services.operations.audit_figures import ToolsSection
 from services.operations.audit_reading import with_stale_reads
 from services.operations.audit_repair import Repairs
@@ -197,6 +198,7 @@ def _sections(store: Store, clock: Clock, tool_id: str | None = None) -> dict[st
     def all_on(store: Store) -> dict[str, Section]:
         of_tool: dict[str, Section] = {
             "mentions": MentionsSection(store, clock, tool_id),
+            "corrections": CorrectionsSection(store, tool_id),
             "tools": ToolsSection(store, clock, tool_id),
         }
         if tool_id is not None:

@@ -60,6 +60,7 @@ class Repairs:
             "analysis_not_due": self._analyse,
             "mention_missing": self._analyse,
             "mention_not_detected": self._analyse,
+            "correction_not_applied": self._analyse,
             "mention_of_deleted_article": self._analyse,
             "mention_without_article": self._remove_mention,
             "hour_differs": self._rebuild,

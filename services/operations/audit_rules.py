@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 
 from models.article import ARTICLE_KEPT, Article
 from models.cache import SentimentCacheEntry, percentages
+from models.correction import Correction
 from models.errors import UnreadableDocument
 from models.feed import Feed
 from models.run import IngestionBatch
@@ -33,6 +34,7 @@ Kind = Literal[
     "mention_without_article",
     "mention_of_deleted_article",
     "mention_not_detected",
+    "correction_not_applied",
     "hour_differs",
     "windows_differ",
     "entry_differs",
@@ -156,6 +158,25 @@ def judge_mention(mention: Document, article: Document | None, now: datetime) ->
         return []
     versions = _versions([mention, *([] if article is None else [article])])
     return [Difference(kind, source_id, f"of the tool {tool_id}", tool_id, versions)]
+
+
+def judge_correction(correction: Correction, mention: Document | None, article: Document | None) -> list[Difference]:
+    """A verdict on a mention against the mention of an article at rest. A removed mention may be deleted already. What
+    other words have outdated is no difference."""
+    if article is None or mention is None or not is_at_rest(article) or mention.get("removed_at") is not None:
+        return []
+    applied, revision = mention.get("verdict"), article["canonical"].get("revision")
+    if not correction.is_active:
+        is_wrong = applied is not None
+    elif correction.verdict == "not_this_tool":
+        is_wrong = True
+    else:
+        is_wrong = applied != correction.verdict and correction.revision == mention.get("revision") == revision
+    if not is_wrong:
+        return []
+    detail = f"of the tool {correction.tool_id}: {correction.verdict} by the correction, {applied} in the mention"
+    versions = (correction.stored_etag, *_versions([mention, article]))
+    return [Difference("correction_not_applied", correction.source_id or "", detail, correction.tool_id, versions)]
 
 
 def judge_hours(

@@ -179,6 +179,38 @@ async def test_a_python_without_the_packages_is_told_which_has_them(script: str)
     assert b"The packages are not installed for this Python: start it as " in errors
 
 
+async def test_a_mention_is_judged_listed_exported_and_undone(cli: Cli, base: str) -> None:
+    await cli.run("feeds", "add", f"{base}/demo-dev-wire/feed", "--id", "wire")
+    await cli.run("tools", "add", PRODUCTS[0].name)
+    exported = cli.data / "articles.json"
+    await cli.run("ingest", "--all", "--export", str(exported))
+    tool = json.loads(await cli.run("tools", "list", "--json"))[0]["tool_id"]
+    articles = json.loads(exported.read_text())
+    by_name = next(each["source_id"] for each in articles if PRODUCTS[0].name in each["headline"])
+    command = ("corrections", "judge", tool, by_name, "neutral")
+    await cli.run(*command, code=2)
+    assert "--author" in cli.said
+    assert (await cli.run(*command, "--author", "Ada", "--reason", "plain news")).strip() == by_name
+    told = await cli.run("corrections", "list", tool)
+    assert by_name in told
+    assert "reviewed: 1, about the tool: 1" in told
+    (listed,) = json.loads(await cli.run("corrections", "list", tool, "--state", "active", "--json"))
+    assert (listed["verdict"], listed["reason"]) == ("neutral", "plain news")
+    line = await cli.run("corrections", "export")
+    await cli.run("corrections", "export", str(cli.data / "labels.ndjson"))
+    assert (cli.data / "labels.ndjson").read_text() == line
+    assert (json.loads(line)["label"], json.loads(line)["source_id"]) == ("neutral", by_name)
+    await cli.run("corrections", "export", str(cli.data), code=1)
+    await cli.run("corrections", "undo", tool, by_name, "--author", "Ada")
+    assert json.loads(await cli.run("corrections", "list", tool, "--state", "undone", "--json"))
+    muted = (await cli.run("corrections", "mute", tool, "wire", "--author", "Ada")).strip()
+    assert "backfill_tools SUCCEEDED: " in cli.said
+    await cli.run("corrections", "exclude", tool, f"{PRODUCTS[0].name} Street", "--author", "Ada")
+    assert muted == "SOURCE:wire"
+    assert len((await cli.run("corrections", "list", tool)).splitlines()) == 5
+    await cli.run("corrections", "undo", tool, "nothing", "--author", "Ada", code=1)
+
+
 async def test_tools_are_listed_in_a_file_searched_for_tried_and_merged(cli: Cli, base: str) -> None:
     await cli.run("feeds", "add", f"{base}/demo-dev-wire/feed")
     await cli.run("ingest", "--all")

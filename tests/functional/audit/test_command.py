@@ -30,6 +30,7 @@ async def test_differences_are_listed_with_exit_code_1_and_repaired_on_request(t
         "articles ...",
         "locators ...",
         "mentions ...",
+        "corrections ...",
         "tools ...",
         "feeds ...",
         "runs ...",

@@ -150,6 +150,45 @@ async def _partition(world: AuditWorld, source_id: str) -> list[dict[str, Any]]:
     return (await world.store.query(ARTICLES.name, Query(partition=source_id))).items
 
 
+async def a_verdict_that_was_not_applied(world: AuditWorld, tools: list[Tool]) -> None:
+    await _corrected(world, tools[0], "negative")
+    own = {"sentiment": "positive", "score": 0.9, "polarity": 0.5}
+    missing = dict.fromkeys(("verdict", "corrected", "analyzer_judgement"))
+    await world.damage(MENTIONS.name, lambda each: each.get("verdict") is not None, **own, **missing)
+
+
+async def a_removed_mention_that_counts(world: AuditWorld, tools: list[Tool]) -> None:
+    article = await _corrected(world, tools[0], "not_this_tool")
+    mention = await world.one(MENTIONS.name, lambda each: each["tool_id"] == tools[0].tool_id)
+    await world.store.upsert(MENTIONS.name, {**mention, "id": article, "source_id": article})
+    await world.damage(ARTICLES.name, lambda each: each["source_id"] == article, detected_tool_ids=[tools[0].tool_id])
+
+
+async def a_verdict_that_was_undone_and_still_applies(world: AuditWorld, tools: list[Tool]) -> None:
+    await _corrected(world, tools[0], "negative")
+    undone = {"undone_at": "2026-02-21T20:00:00Z", "undone_by": "Ada"}
+    await world.damage(CATALOG.name, lambda each: each["id"].startswith("CORRECTION:"), **undone)
+
+
+async def _corrected(world: AuditWorld, tool: Tool, verdict: str) -> str:
+    """Corrects one mention of the tool, and returns its article."""
+    mention = await world.one(MENTIONS.name, lambda each: each["tool_id"] == tool.tool_id)
+    await world.mentions.worker.correct(tool, mention["id"], verdict)
+    await world.work()
+    return str(mention["id"])
+
+
+@pytest.mark.parametrize("verdict", ["right", "not_this_tool", "negative", "neutral"])
+async def test_a_corrected_mention_is_no_difference(world: AuditWorld, verdict: str) -> None:
+    tools = await world.filled()
+    article = await _corrected(world, tools[0], verdict)
+    assert await world.differences() == []
+    assert await world.served(tools[0]) == await world.counting(tools[0])
+    await world.mentions.worker.undo(tools[0], article)
+    await world.work()
+    assert await world.differences() == await world.differences(tool_id=tools[0].tool_id) == []
+
+
 @pytest.mark.parametrize(
     ("damage", "kind"),
     [
@@ -158,6 +197,9 @@ async def _partition(world: AuditWorld, source_id: str) -> list[dict[str, Any]]:
         (a_lost_mention, "mention_missing"),
         (a_mention_too_many, "mention_not_detected"),
         (a_mention_of_a_deleted_article, "mention_of_deleted_article"),
+        (a_verdict_that_was_not_applied, "correction_not_applied"),
+        (a_removed_mention_that_counts, "correction_not_applied"),
+        (a_verdict_that_was_undone_and_still_applies, "correction_not_applied"),
         (a_wrong_hour_in_the_timeline, "hour_differs"),
         (a_wrong_sum_of_a_day, "hour_differs"),
         (a_lost_timeline, "hour_differs"),

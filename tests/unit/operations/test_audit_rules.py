@@ -26,6 +26,7 @@ from services.operations.audit_rules import (
     is_unanalysed,
     judge_analyzers,
     judge_article,
+    judge_correction,
     judge_days,
     judge_detected,
     judge_entry,
@@ -277,3 +278,28 @@ def test_a_feed_with_an_open_attempt_is_in_flight() -> None:
     assert not is_in_flight({})
     assert is_in_flight({"current_attempt": {}})
     assert is_in_flight({"interrupted_attempts": [{}]})
+
+
+@pytest.mark.parametrize(
+    ("given", "mention", "article", "is_wrong"),
+    [
+        ({}, {"verdict": "negative"}, {}, False),
+        ({}, {}, {}, True),
+        ({}, {"verdict": "neutral"}, {}, True),
+        ({}, {"removed_at": "x"}, {}, False),
+        ({}, {}, {"analysis_due_since": "x"}, False),
+        ({}, {"revision": "r2"}, {}, False),
+        ({"revision": "r0"}, {}, {}, False),
+        ({"verdict": "not_this_tool", "label": None}, {"revision": "r2"}, {}, True),
+        ({"undone_at": NOW, "undone_by": "Ada"}, {}, {}, False),
+        ({"undone_at": NOW, "undone_by": "Ada"}, {"verdict": "negative"}, {}, True),
+    ],
+)
+def test_a_verdict_is_applied_to_a_mention_of_the_words_that_were_judged(
+    given: dict[str, Any], mention: dict[str, Any], article: dict[str, Any], is_wrong: bool
+) -> None:
+    stored = {**RESTING, "canonical": {"revision": "r1"}, **article}
+    found = judge_correction(documents.correction(**given), {**MENTION, "revision": "r1", **mention}, stored)
+    assert kinds(found) == (["correction_not_applied"] if is_wrong else [])
+    assert judge_correction(documents.correction(**given), None, stored) == []
+    assert judge_correction(documents.correction(**given), MENTION, None) == []

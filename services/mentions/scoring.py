@@ -16,8 +16,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
-from types import MappingProxyType
-from typing import Literal
 
 from models.values import Sentiment, UnscoredReason
 from services.mentions.analyzers.port import Judgement, NotJudged, Passage, PassageJudgement
@@ -34,27 +32,14 @@ NEUTRAL_WEIGHT = 0.5
 """A neutral text counts for less: most neutral sentences do not judge the tool."""
 CLEAR_BALANCE = 0.1
 """The least polarity of a tool of which some texts speak well and others ill. Below, they are balanced: neutral."""
-LONGEST_COMPARISON = 40
-
-_WINNING = re.compile(
-    r"\s+(?:beats?|outperforms?|outpaces?|overtakes?|surpass(?:es)?|outsells?|trumps?|crush(?:es)?)\s+"
-)
-_LOSING = re.compile(r"\s+(?:loses(?: out)? to|lags(?: behind)?|trails|falls behind)\s+")
-_COMPARED = re.compile(r"\s+(?:is|are|was|runs) (?:\w+ )?(?P<how>better|faster|worse|slower) than\s+")
-_WORSE = ("worse", "slower")
-
-Side = Literal[-1, 0, 1]
-"""1 if the tool wins a comparison with another tool, -1 if it loses, 0 without a comparison."""
-_OPPOSITE: Mapping[Side, Side] = {1: -1, -1: 1}
 
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A passage that counts for a score: its index in `Questions.passages`, its weight, and the tool's side in it."""
+    """A passage that counts for a score: its index in `Questions.passages`, and its weight."""
 
     passage: int
     weight: float
-    side: Side = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +88,10 @@ def ask(
     passages = _Passages(headline, text, language, in_headline, in_text)
     sentences = split_sentences(text, [span for spans in in_text.values() for span in spans])
     article = passages.weighed(sentences)
-    headline_sides, text_sides = _sides(headline, in_headline), _sides(text, in_text)
     tools = {}
     for tool in [each for each in detected if only is None or each in only]:
         naming = sentences_naming(sentences, in_text.get(tool, ()))
-        with_headline = tool in in_headline or not naming
-        tools[tool] = passages.weighed(
-            naming, headline_sides.get(tool, {}), text_sides.get(tool, {}), with_headline=with_headline
-        )
+        tools[tool] = passages.weighed(naming, with_headline=tool in in_headline or not naming)
     return Questions(tuple(passages.asked), article, tools, language)
 
 
@@ -138,9 +119,6 @@ def combine(weighed: Sequence[Weighed], judgements: Sequence[Judgement | NotJudg
         if isinstance(judgement, NotJudged):
             refused = refused or judgement
             continue
-        if judgement.polarity * each.side < 0:  # a comparison is never negative for the winner
-            opposite: Sentiment = "negative" if judgement.sentiment == "positive" else "positive"
-            judgement = Judgement(opposite, judgement.score, -judgement.polarity)
         sentiments.add(judgement.sentiment)
         weight = each.weight * (NEUTRAL_WEIGHT if judgement.sentiment == "neutral" else 1.0)
         for index, probability in enumerate(_probabilities(judgement)):
@@ -177,26 +155,16 @@ class _Passages:
         self._names = sorted((*span, tool) for tool, spans in in_text.items() for span in spans)
         self._numbers: dict[tuple[str, tuple[tuple[str, tuple[Span, ...]], ...]], int] = {}
 
-    def weighed(
-        self,
-        sentences: Sequence[Span],
-        headline_sides: Mapping[int, Side] = MappingProxyType({}),
-        text_sides: Mapping[int, Side] = MappingProxyType({}),
-        *,
-        with_headline: bool = True,
-    ) -> tuple[Weighed, ...]:
+    def weighed(self, sentences: Sequence[Span], *, with_headline: bool = True) -> tuple[Weighed, ...]:
         """The headline, if there is one, and the first sentences."""
         counted = sentences[:MOST_SENTENCES]
         found = []
         if with_headline and self._headline.strip():
             share = len(counted) * HEADLINE_SHARE / (1 - HEADLINE_SHARE)
-            side: Side = next(iter(headline_sides.values()), 0)
-            number = self._number(self._headline, self._in_headline)
-            found.append(Weighed(number, max(HEADLINE_WEIGHT, share), side))
+            found.append(Weighed(self._number(self._headline, self._in_headline), max(HEADLINE_WEIGHT, share)))
         for sentence in counted:
-            side = next((side for name, side in text_sides.items() if sentence.start <= name < sentence.end), 0)
             number = self._number(self._text[sentence.start : sentence.end], self._names_in(sentence))
-            found.append(Weighed(number, 1.0, side))
+            found.append(Weighed(number, 1.0))
         return tuple(found)
 
     def _names_in(self, sentence: Span) -> dict[str, list[Span]]:
@@ -214,32 +182,6 @@ class _Passages:
         if number == len(self.asked):
             self.asked.append(Passage(text, dict(key[1]), self._language))
         return number
-
-
-def _sides(text: str, names: Mapping[str, Sequence[Span]]) -> dict[str, dict[int, Side]]:
-    """The sides of each tool in direct comparisons ("X beats Y"), by the index at which the tool's name begins."""
-    all_names = sorted((span.start, span.end, tool) for tool, spans in names.items() for span in spans)
-    found: dict[str, dict[int, Side]] = {}
-    for (start, end, tool), (other_start, other_end, other) in pairwise(all_names):
-        between = text[end:other_start].lower()
-        is_possessive = text[other_end : other_end + 1] in ("'", "\u2019")
-        side = 0 if tool == other or is_possessive or len(between) > LONGEST_COMPARISON else _first_side(between)
-        if side:
-            found.setdefault(tool, {})[start] = side
-            found.setdefault(other, {})[other_start] = _OPPOSITE[side]
-    return found
-
-
-def _first_side(between: str) -> Side:
-    """The side of the tool that is named first, by the words between the two names."""
-    if _WINNING.fullmatch(between):
-        return 1
-    if _LOSING.fullmatch(between):
-        return -1
-    compared = _COMPARED.fullmatch(between)
-    if not compared or " not " in between:
-        return 0
-    return -1 if compared["how"] in _WORSE else 1
 
 
 def _probabilities(judgement: Judgement) -> tuple[float, float, float]:

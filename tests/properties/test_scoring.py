@@ -50,8 +50,8 @@ def test_passages_and_scores_of_any_article(
         assert len(weighed) <= MOST_SENTENCES + 1
         assert all(name in questions.passages[each.passage].names for each in weighed)
         if name in only:
-            alone = [(some.passages[each.passage], each.weight, each.side) for each in some.tools[name]]
-            assert alone == [(questions.passages[each.passage], each.weight, each.side) for each in weighed]
+            alone = [(some.passages[each.passage], each.weight) for each in some.tools[name]]
+            assert alone == [(questions.passages[each.passage], each.weight) for each in weighed]
     assert some.tools.keys() == detected.keys() & only
 
     judged = []

@@ -9,7 +9,6 @@ from services.mentions.scoring import (
     Questions,
     Score,
     Scores,
-    Side,
     Weighed,
     ask,
     combine,
@@ -21,7 +20,7 @@ from services.tools.matching import Span
 GOOD = Judgement("positive", 0.9, 0.85)
 BAD = Judgement("negative", 0.9, -0.85)
 PLAIN = Judgement("neutral", 0.9, 0.0)
-KNOWN = {"great": GOOD, "awful": BAD, "beats": GOOD, "loses": BAD, "faster": GOOD, "slower": BAD}
+KNOWN = {"great": GOOD, "awful": BAD}
 
 
 def spans(text: str, name: str) -> tuple[Span, ...]:
@@ -138,35 +137,6 @@ def test_a_tool_of_which_nothing_could_be_judged_says_why() -> None:
     assert found.tools["Alpha"] == found.article == NotJudged("refused")
 
 
-@pytest.mark.parametrize(
-    ("headline", "winner", "loser"),
-    [
-        ("Alpha beats Beta", "Alpha", "Beta"),
-        ("Alpha loses to Beta", "Beta", "Alpha"),
-        ("Alpha is much faster than Beta", "Alpha", "Beta"),
-        ("Alpha is slower than Beta", "Beta", "Alpha"),
-    ],
-)
-def test_the_winner_and_the_loser_of_one_sentence_are_distinguished(headline: str, winner: str, loser: str) -> None:
-    found = scores(headline, "", "Alpha", "Beta")
-    assert sentiment(found.tools[winner]) == "positive"
-    assert sentiment(found.tools[loser]) == "negative"
-
-
-@pytest.mark.parametrize(
-    "headline",
-    [
-        "Alpha beats Beta's estimates",
-        "Alpha beats Beta\u2019s estimates",
-        "Alpha beats estimates, Beta follows",
-        "great: Alpha and Beta",
-    ],
-)
-def test_a_win_over_something_else_is_no_loss(headline: str) -> None:
-    found = scores(headline, "", "Alpha", "Beta")
-    assert sentiment(found.tools["Beta"]) == "positive"
-
-
 def test_names_beyond_what_is_read_fall_back_to_the_headline() -> None:
     text = "x" * 60_000 + " Alpha is great."
     assert sentiment(scores("An awful week", text, "Alpha").tools["Alpha"]) == "negative"
@@ -215,41 +185,6 @@ def test_one_text_alone_gives_its_own_judgement(judgement: Judgement) -> None:
     assert combine([Weighed(0, 1.0)], [judgement]) == judgement
 
 
-@pytest.mark.parametrize(
-    ("judgement", "side", "expected"),
-    [
-        (GOOD, 1, GOOD),
-        (GOOD, -1, BAD),
-        (BAD, 1, GOOD),
-        (BAD, -1, BAD),
-        (PLAIN, -1, PLAIN),
-    ],
-)
-def test_a_winner_is_never_judged_badly_and_a_loser_never_well(
-    judgement: Judgement, side: Side, expected: Judgement
-) -> None:
-    assert combine([Weighed(0, 1.0, side)], [judgement]) == expected
-
-
-@pytest.mark.parametrize(
-    ("between", "winner"),
-    [
-        *((verb, "Alpha") for verb in ("beats", "beat", "outperforms", "outpaces", "overtakes", "surpasses")),
-        *((verb, "Alpha") for verb in ("outsells", "trumps", "crushes", "crush", "is better than", "runs faster than")),
-        *((verb, "Beta") for verb in ("loses to", "loses out to", "lags", "lags behind", "trails", "falls behind")),
-        *((verb, "Beta") for verb in ("is worse than", "was much slower than")),
-        *((verb, None) for verb in ("and", "meets", "is not better than", "beats the makers of", "is faster")),
-        ("is " + "x" * 23 + " better than", "Alpha"),
-        ("is " + "x" * 24 + " better than", None),
-    ],
-)
-def test_these_comparisons_have_a_winner(between: str, winner: str | None) -> None:
-    """The words between the names, with their spaces, are at most 40 characters."""
-    tools = asked(f"Alpha {between} Beta", "", "Alpha", "Beta").tools
-    sides = {name: weighed[0].side for name, weighed in tools.items()}
-    assert sides == {name: 0 if winner is None else 1 if name == winner else -1 for name in ("Alpha", "Beta")}
-
-
 def test_texts_of_one_sentiment_have_it_together_though_neutral_is_more_probable() -> None:
     weak = Judgement("positive", 0.3, 0.28)
     assert combine([Weighed(0, 1.0), Weighed(1, 3.0)], [weak, GOOD]) == Judgement("positive", 0.75, 0.7075)
@@ -281,20 +216,7 @@ def test_a_name_at_the_end_of_what_is_read_counts() -> None:
     assert asked("News", text + "s is great", "Alphas").tools["Alphas"][0].passage == 0, "the headline"
 
 
-def test_a_comparison_at_the_end_of_a_sentence_has_no_side_in_that_sentence() -> None:
-    alpha = asked("News", "Alpha 速い。Alpha beats Beta.", "Alpha", "Beta").tools["Alpha"]
-    assert [each.side for each in alpha] == [0, 1]
-
-
-def test_the_side_of_a_sentence_is_that_of_the_comparison_in_it() -> None:
-    alpha = asked("News", "Alpha is here. Alpha beats Beta.", "Alpha", "Beta").tools["Alpha"]
-    assert [each.side for each in alpha] == [0, 1]
-
-
-def test_the_article_is_judged_by_its_headline_and_first_sentences_without_sides() -> None:
+def test_the_article_is_judged_by_its_headline_and_first_sentences() -> None:
     questions = asked("Alpha beats Beta", "Alpha beats Beta again. More.", "Alpha", "Beta")
-    assert [(texts(questions)[each.passage], each.side) for each in questions.article] == [
-        ("Alpha beats Beta", 0),
-        ("Alpha beats Beta again.", 0),
-        ("More.", 0),
-    ]
+    named = [texts(questions)[each.passage] for each in questions.article]
+    assert named == ["Alpha beats Beta", "Alpha beats Beta again.", "More."]

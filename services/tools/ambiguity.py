@@ -19,7 +19,7 @@ from services.tools.lexicon import ACRONYMS, CUES, Sense, is_common_word, is_lis
 from services.tools.matching import NormalizedText
 from services.tools.surroundings import Surroundings
 
-ENOUGH = 0.45
+ENOUGH = 0.75
 """The sum of weights above which a name is the tool."""
 BASIS = "(every name)"
 """The weight that counts without any cue."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from services.tools.lexicon import CUES, KNOWN, Group, Sense
-from services.tools.matching import UNSPACED, NormalizedText
+from services.tools.matching import UNSPACED, NormalizedText, has_unspaced
 from services.tools.surroundings import Surroundings
 
 NEAR = 200
@@ -92,8 +92,15 @@ def _after(sense: Sense, place: Surroundings) -> Iterator[str]:
         yield _word_after(sense, place, lower)
 
 
+def _is_for_name(place: Surroundings) -> bool:
+    """Whether "for", "on" or "in" and another name follow: "Outlook for iOS"."""
+    return place.next() in ("for", "on", "in") and any(_is_name(place, word) for word in place.after[1:2])
+
+
 def _follows_name(place: Surroundings) -> bool:
-    return bool(place.before) and place.before[0][0].isupper() and place.previous() not in _EXPLAINED
+    if place.begins:
+        return bool(place.after) and place.right == "."
+    return place.before[0][0].isupper() and place.previous() not in _EXPLAINED
 
 
 def _word_after(sense: Sense, place: Surroundings, lower: str) -> str:
@@ -104,6 +111,8 @@ def _word_after(sense: Sense, place: Surroundings, lower: str) -> str:
         return f"does after{_shaky(sense, place)}"
     if not place.is_lower and place.after[0].islower() and following.endswith("ed"):
         return f"past tense after{_shaky(sense, place)}"
+    if _is_for_name(place):
+        return f"for, on or in another name{lower}"
     if following in CUES["grammar"]:
         is_plan = not place.is_lower and following == "to" and place.next(1) in CUES["to do"]
         return "to do after" if is_plan else f"grammar after{begins}{lower}"
@@ -138,24 +147,39 @@ def _before(sense: Sense, place: Surroundings) -> Iterator[str]:
     is_made = second in CUES["tool verb"]
     if previous == "of" and second in CUES["subject"]:
         yield f"subject of a text{lower}"
-    if previous in CUES["use"] or (previous == "to" and (is_made or _is_from(place))):
+    if _is_move(place):
+        yield f"from one to the other{lower}"
+    elif previous in CUES["use"] or (previous == "to" and is_made):
         yield f"made or run {'' if is_made else 'maybe '}with it{lower}"
     if previous in CUES["use verb"]:
         yield f"used, bought or compared{lower}"
     elif previous in CUES["verb before"]:
         yield f"verb before{lower}"
+    if _is_object(place):
+        yield f"somebody does it{lower}{', headline' if place.is_headline_case else ''}"
     if previous in _DETERMINERS:
         yield f"determiner before{' and thing after' if place.next() in CUES['thing'] else ''}{lower}"
-    if previous.removesuffix("'s") in CUES["owner"] or (previous.endswith("'s") and place.before[0][0].isupper()):
+    if previous.removesuffix("'s") in CUES["owner"]:
         yield f"owner before{lower}"
+    elif previous.endswith("'s") and place.before[0][0].isupper():
+        yield f"somebody's{lower}"
     elif previous in CUES["quality"]:
         yield f"quality before{lower}"
     yield from _name_before(sense, place)
 
 
-def _is_from(place: Surroundings) -> bool:
-    """Whether "to" belongs to "from": "from Express to Next"."""
-    return any(word.lower() == "from" for word in place.before[1:7])
+def _is_object(place: Surroundings) -> bool:
+    """Whether a name and a verb stand before it: "Adobe kills Flash", "shuts down Mint"."""
+    if place.previous() == "down":
+        return place.previous(1) in ("shuts", "shut", "shutting")
+    return place.previous() in CUES["does"] and len(place.before) > 1 and place.before[1][0].isupper()
+
+
+def _is_move(place: Surroundings) -> bool:
+    """Whether the name is where somebody moves from or to: "from Express to Next"."""
+    if place.previous() == "to":
+        return any(word.lower() == "from" for word in place.before[1:4])
+    return place.previous() == "from" and "to" in place.after[:3]
 
 
 def _name_before(sense: Sense, place: Surroundings) -> Iterator[str]:
@@ -176,7 +200,7 @@ def _name_before(sense: Sense, place: Surroundings) -> Iterator[str]:
 def _is_telling(place: Surroundings) -> bool:
     """Whether the capital of the word before the name is that of a name: it neither stands in a headline nor begins the
     sentence, unless there is no other word."""
-    return not place.is_headline_case and (len(place.before) > 1 or not place.after)
+    return not place.is_headline_case and not has_unspaced(place.left) and (len(place.before) > 1 or not place.after)
 
 
 def _in_list(place: Surroundings) -> Iterator[str]:
@@ -184,8 +208,6 @@ def _in_list(place: Surroundings) -> Iterator[str]:
     lower = ", lower case" if place.is_lower else ""
     if _has_name(place, place.after):
         yield f"name after it in a list{lower}"
-    elif place.next() in ("for", "on", "in") and any(_is_name(place, word) for word in place.after[1:2]):
-        yield f"for, on or in another name{lower}"
     if _has_name(place, place.before):
         yield f"name before it in a list{lower}"
 
@@ -207,7 +229,7 @@ def _has_name(place: Surroundings, words: tuple[str, ...]) -> bool:
 
 def _is_name(place: Surroundings, word: str) -> bool:
     plain = word.lower().replace(_APOSTROPHE, "'").removesuffix("'s")
-    return plain in KNOWN and (word[0].isupper() or place.is_lower)
+    return plain in KNOWN and (not word.islower() or place.is_lower)
 
 
 def _as_code(sense: Sense, place: Surroundings) -> Iterator[str]:
@@ -256,9 +278,10 @@ def _about(sense: Sense, place: Surroundings, text: str, start: int, end: int) -
         yield "beside another script"
     first = max(0, start - NEAR)
     last = min(len(text), end + NEAR)
-    if sense.other_phrases is not None and _is_in_phrase(
-        sense.other_phrases, place, text[first:last], start - first, end - first
-    ):
+    window = text[first:last].replace(_APOSTROPHE, "'"), start - first, end - first
+    if sense.own_phrases is not None and not place.is_lower and _phrases_at(sense.own_phrases, *window):
+        yield "phrase of its own"
+    elif sense.other_phrases is not None and _has_other_meaning(sense.other_phrases, place, *window):
         yield f"phrase of another meaning{', capital within the sentence' if place.is_plain_capital else ''}"
     if sense.other_topics is not None and sense.other_topics.search(text, first, last):
         yield "another meaning near"
@@ -271,11 +294,14 @@ def _about(sense: Sense, place: Surroundings, text: str, start: int, end: int) -
         yield "money near"
 
 
-def _is_in_phrase(phrases: re.Pattern[str], place: Surroundings, text: str, start: int, end: int) -> bool:
+def _phrases_at(phrases: re.Pattern[str], text: str, start: int, end: int) -> list[re.Match[str]]:
+    """The phrases that contain the name."""
+    return [hit for hit in phrases.finditer(text) if hit.start() <= start and end <= hit.end()]
+
+
+def _has_other_meaning(phrases: re.Pattern[str], place: Surroundings, text: str, start: int, end: int) -> bool:
     """Whether the name is in one of the phrases, and nothing beside it says that it is a name all the same."""
-    hits = (
-        hit for hit in phrases.finditer(text.replace(_APOSTROPHE, "'")) if hit.start() <= start and end <= hit.end()
-    )
+    hits = _phrases_at(phrases, text, start, end)
     return any(place.is_lower or not _is_name_all_the_same(hit, place, start, end) for hit in hits)
 
 
@@ -288,5 +314,7 @@ def _is_name_all_the_same(phrase: re.Match[str], place: Surroundings, start: int
         return (before in _DETERMINERS and place.next() in CUES["thing"]) or (
             before == "to" and place.previous(1) in CUES["tool verb"]
         )
+    if phrase.start() == start and _is_for_name(place):
+        return True
     goes_on = phrase.start() == start and place.next() in CUES["grammar"]
     return goes_on and (place.previous() in CUES["use"] | CUES["use verb"] or place.previous() == "to")

@@ -21,13 +21,15 @@ Group = Literal["seldom", "capital", "word", "letter"]
 
 @dataclass(frozen=True, slots=True)
 class Sense:
-    """What the lists say of an ambiguous name. `other_phrases` contain the name and mean something else;
-    `other_topics` are phrases near which it means something else; `commands` are words after it that make it one."""
+    """What the lists say of an ambiguous name. In `own_phrases` the name is meant. `other_phrases` contain the name and
+    mean something else; `other_topics` are phrases near which it means something else; `commands` are words after it
+    that make a command of it."""
 
     group: Group
     is_language: bool = False
     is_given_name: bool = False
     is_surname: bool = False
+    own_phrases: re.Pattern[str] | None = None
     other_phrases: re.Pattern[str] | None = None
     other_topics: re.Pattern[str] | None = None
     commands: frozenset[str] = frozenset()
@@ -83,6 +85,7 @@ _GIVEN = _words(_NAMES["given name"])
 _SURNAMES = _words(_NAMES["surname"])
 _LANGUAGES = _words(_NAMES["language"])
 _NOT_MEANT = _by_name(_NAMES["not meant"])
+_MEANT = _by_name(_NAMES["meant"])
 _COMMANDS = _by_name(_NAMES["command"])
 
 ACRONYMS = _words(_NAMES["acronym"])
@@ -106,6 +109,7 @@ def sense_of(plain: str) -> Sense | None:
         is_language=plain in _LANGUAGES or len(plain) == 1,
         is_given_name=plain in _GIVEN or plain in CUES["given name"],
         is_surname=plain in _SURNAMES,
+        own_phrases=_pattern(iter(_MEANT.get(plain, ()))),
         other_phrases=_pattern(each for each in phrases if name.search(each)),
         other_topics=_pattern(each for each in phrases if not name.search(each)),
         commands=frozenset(_COMMANDS.get(plain, ())),

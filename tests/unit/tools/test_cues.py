@@ -61,6 +61,7 @@ def test_the_case_of_a_name_counts_by_where_it_stands(name: str, text: str, case
         ("How Swift Compilers Became Popular", "thing after, headline"),
         ("Swift adds macros", "does after"),
         ("Swift buried it", "past tense after"),
+        ("Swift for iOS apps", "for, on or in another name"),
         ("Swift to acquire Wonder", "to do after"),
         ("Swift: a language", "heads the text"),
         ("Swift - a language", "heads the text"),
@@ -98,7 +99,8 @@ def test_what_follows_counts_less_for_words_and_first_names(name: str, text: str
         ("it was written in Swift", "made or run with it"),
         ("they moved to Swift", "made or run with it"),
         ("it was said in Swift", "made or run maybe with it"),
-        ("it went from Kotlin to Swift", "made or run maybe with it"),
+        ("it went from Kotlin to Swift", "from one to the other"),
+        ("it went from Swift to Kotlin", "from one to the other"),
         ("yes, the future of Swift", "subject of a text"),
         ("it was written in swift", "made or run with it, lower case"),
         ("we use Swift", "used, bought or compared"),
@@ -109,6 +111,8 @@ def test_what_follows_counts_less_for_words_and_first_names(name: str, text: str
         ("here a swift way", "determiner before, lower case"),
         ("here Apple's Swift", "owner before"),
         ("such strange Swift", "quality before"),
+        ("so Wonder kills Swift", "somebody does it"),
+        ("so it shuts down Swift", "somebody does it"),
         ("yes, Mrs. Swift sang", "title before"),
         ("yes, Taylor Swift sang", "first name before"),
         ("yes, the Wonder Swift sang", "capital before"),
@@ -134,7 +138,6 @@ def test_the_first_word_of_a_sentence_is_no_capital_before_a_name() -> None:
         ("we like Kotlin, Wonder, and Swift", {"name before it in a list"}),
         ("we like Swift, Wonder and Kotlin", {"name after it in a list"}),
         ("we like Swift, Wonder, Other and Kotlin", set()),
-        ("we like Swift for Kotlin", {"for, on or in another name"}),
         ("we like Swift, the one Kotlin", set()),
         ("we like Swift, kotlin", set()),
         ("we like swift, kotlin", {"name after it in a list, lower case"}),
@@ -142,7 +145,7 @@ def test_the_first_word_of_a_sentence_is_no_capital_before_a_name() -> None:
     ],
 )
 def test_another_name_in_a_list(text: str, cues_found: set[str]) -> None:
-    assert {each for each in found("Swift", text) if "in a list" in each or "another name" in each} == cues_found
+    assert {each for each in found("Swift", text) if "in a list" in each} == cues_found
 
 
 @pytest.mark.parametrize(
@@ -189,7 +192,12 @@ def test_the_initial_of_a_name_is_no_letter() -> None:
 
 def test_a_name_after_a_question_word_is_no_part_of_a_longer_name() -> None:
     assert "capital before" not in found("Swift", "Ask them: Is Swift down")
-    assert "owner before" in found("Swift", "yes, Wonder's Swift")
+
+
+def test_a_phrase_of_its_own() -> None:
+    assert "phrase of its own" in found("Spring", "here Spring Boot ran")
+    assert "phrase of its own" not in found("Spring", "here spring boot ran")
+    assert "somebody's" in found("Swift", "yes, Wonder's Swift ran")
 
 
 def test_a_person_is_near_first_names_only() -> None:
@@ -219,6 +227,7 @@ def test_a_phrase_of_another_meaning(name: str, text: str, cue: str) -> None:
         ("React", "they moved from React to a tool"),
         ("Fly", "they replaced Fly in a week"),
         ("Apple", "the bigger apple"),
+        ("Outlook", "here is Outlook for iOS"),
     ],
 )
 def test_a_name_in_a_phrase_is_a_name_all_the_same(name: str, text: str) -> None:

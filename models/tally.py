@@ -83,7 +83,6 @@ MinutesOfAnalyzers = dict[str, list[int]]
 """By analyzer, the first and the last minute of an hour with a mention that it judged."""
 
 HOURS = 24
-MINUTES = 60
 ZEROS: Numbers = [0, 0, 0, 0]
 _SCORED = len(ZEROS)
 _NOT_A_DAY = "a day must be a text of its sums and 24 hours, each of four or each of five numbers"

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Self, cast
 
 from models.cache import PERIODS, Period
-from models.tally import MINUTES, MinutesOfAnalyzers, Numbers, Table, Tally, TimelineHours, numbers_of, total
+from models.tally import MinutesOfAnalyzers, Numbers, Table, Tally, TimelineHours, numbers_of, total
 from models.timeline import JudgedDocument, WindowsDocument, WindowTables
 from models.values import hour_key, hour_start, parse_time, unix_seconds
 
@@ -36,7 +36,7 @@ def _edges(last: str) -> Edges:
     return Edges(last, {period: hour_key(hour_start(last) - span) for period, span in PERIODS.items()})
 
 
-_NEVER = [MINUTES, -1]
+_NEVER = [60, -1]
 """The first and the last minute of an analyzer that judged no mention of an hour."""
 
 

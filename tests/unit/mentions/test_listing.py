@@ -52,6 +52,10 @@ async def test_pages_are_filled_with_mentions_of_the_sentiment(store: SqliteStor
     assert await pages_of(store, 5, "unscored", (since,)) == [["m01", "m04"]]
 
 
+def test_a_list_reads_at_most_twenty_pages() -> None:
+    assert MOST_PAGES == 20
+
+
 async def test_a_list_ends_early_with_a_cursor_if_it_finds_nothing(store: SqliteStore, put: Put) -> None:
     await said(put, *[{}] * (MOST_PAGES + 1), UNSCORED)
     assert await pages_of(store, 1, "unscored") == [[], [f"m{MOST_PAGES + 1}"]]

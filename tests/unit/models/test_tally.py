@@ -56,7 +56,7 @@ def test_a_polarity_counts_in_millionths() -> None:
 
 def test_an_unscored_mention_counts_apart_and_in_no_average() -> None:
     one = Tally.of(None, None)
-    assert one == Tally(0, 0, 0, 0, 1)
+    assert one == Tally(0, 0, 0, 0, 1) == Tally.of("positive", None) == Tally.of(None, 0.5)
     both = Tally.of("positive", 0.5).plus(one).plus(one)
     assert (both.total, both.unscored, both.average_sentiment) == (1, 2, 0.5)
     assert (one.total, one.average_sentiment) == (0, 0.0)
@@ -101,7 +101,7 @@ def test_a_day_of_an_earlier_version_has_no_unscored_mentions() -> None:
     assert TimelineHours({"20260221": text}).of_day("20260221").unscored == 0
 
 
-@pytest.mark.parametrize("text", ["", "1,2,3,4", A_DAY[6:], A_DAY + ",1", ANOTHER + ",1"])
+@pytest.mark.parametrize("text", ["", "1,2,3,4", A_DAY[6:], A_DAY + ",1", ANOTHER + ",1", ",".join("0" * 150)])
 def test_a_text_that_is_not_a_day_is_neither_summed_nor_read(text: str) -> None:
     for read in (day_sums, day_numbers):
         with pytest.raises(ValueError, match=r"^a day must be a text of its sums and 24 hours, each of four"):
@@ -130,6 +130,37 @@ def test_the_hours_of_a_timeline_are_a_table_by_hour_that_is_stored_by_day(
         assert hours.of_day(day) == total(of_day)
     assert by_hour(hours.stored(since)) == with_mentions
     assert hours.stored(since) == by_day(with_mentions)
+
+
+def test_the_analyzers_between_two_hours_are_those_of_neither_of_them() -> None:
+    hours = TimelineHours({})
+    for hour, name in (
+        ("2026022100", "a"),
+        ("2026022104", "b"),
+        ("2026022105", "c"),
+        ("2026022106", "d"),
+        ("2026022123", "e"),
+        ("2026022200", "f"),
+        ("2026022202", "g"),
+        ("2026022203", "h"),
+        ("2026022204", "i"),
+        ("2026022308", "j"),
+    ):
+        hours.put(hour, [1, 0, 0, 0], [name])
+
+    def between(after: str, before: str) -> str:
+        return "".join(sorted(hours.analyzers(after, before)))
+
+    assert between("2026022100", "2026022105") == "b"
+    assert between("2026022104", "2026022106") == "c"
+    assert between("2026022104", "2026022105") == ""
+    assert between("2026022106", "2026022123") == ""
+    assert between("2026022105", "2026022203") == "defg"
+    assert between("2026022123", "2026022200") == ""
+    assert between("2026022122", "2026022201") == "ef"
+    assert between("2026022104", "2026022300") == "cdefghi"
+    assert between("2026022010", "2026022100") == ""
+    assert between("2026022010", "2026022410") == "abcdefghij"
 
 
 @given(

@@ -1,10 +1,12 @@
 """What the tool model is trained from: labelled headlines, in which each tool has a label of its own.
 
-Our own labels and sentences lie beside this module. SEntFiN's headlines lie beside the project, in DATA.
+Our own labels and sentences lie beside this module. SEntFiN's headlines lie beside the project, in DATA. What people
+said of mentions comes from an app.
 """
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Iterator, Mapping
@@ -21,6 +23,8 @@ TONES = "tone_by_entity_sentfin.tsv"
 WHOLE_TONES = "sentiment_sentfin.tsv"
 LABELS = {"negative": 0, "neutral": 1, "positive": 2, "n": 0, "0": 1, "p": 2}
 """The number of each label. Without one ("x"), the tool is named and not judged."""
+OTHER_TOOLS = "other tools"
+"""The name of all tools of a correction but the one that it is about."""
 SENTENCES_OF_TEMPLATE = 6
 _SEED = 1
 _MOST_FOUND = 2
@@ -92,6 +96,22 @@ def whole_tones(data: Path, entities: set[str]) -> list[Labelled]:
             longest = [max(capitals, key=len)] if capitals else []
         if longest:
             found.append(_labelled(text, dict.fromkeys(longest[:_MOST_FOUND], LABELS[label])))
+    return found
+
+
+def corrections(file: Path) -> list[Labelled]:
+    """What people said of mentions, as the app exports it (docs/api.md, labelled data): those with a sentiment and one
+    passage. Of a verdict on several sentences, nobody said which of them it is about."""
+    found = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        text, tool, label = row["text"], row["tool_id"], row["label"]
+        if label not in LABELS or not row["names"] or "\n" in text:
+            continue
+        names = {tool: tuple(Span(*each) for each in row["names"])}
+        if row["other_names"]:
+            names[OTHER_TOOLS] = tuple(Span(*each) for each in row["other_names"])
+        found.append(Labelled(text, names, {tool: LABELS[label]}))
     return found
 
 

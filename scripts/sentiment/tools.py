@@ -43,7 +43,7 @@ class Plan:
     descent: Descent = field(default_factory=Descent)
 
 
-PLAN = Plan({"headlines": 1.0, "templates": 1.0, "tones": 1.0, "whole_tones": 0.5})
+PLAN = Plan({"corrections": 1.0, "headlines": 1.0, "templates": 1.0, "tones": 1.0, "whole_tones": 0.5})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +75,16 @@ def read_classes(text: str) -> dict[str, tuple[str, ...]]:
     return {word: tuple(each) for word, each in found.items()}
 
 
-def training_sets(data: Path) -> dict[str, list[Labelled]]:
+def training_sets(data: Path, corrections: Path | None = None) -> dict[str, list[Labelled]]:
     """All that the table is trained from: nothing of the held-out third."""
-    tones = corpus.tones(data)
+    tones, headlines = corpus.tones(data), corpus.headlines()
     entities = {name for each in tones for name in each.labels}
+    held_out = {each.text for each in headlines if each.is_test}
+    corrected = corpus.corrections(corrections) if corrections is not None else []
+    more = {"corrections": [each for each in corrected if each.text not in held_out]} if corrected else {}
     return {
-        "headlines": [each for each in corpus.headlines() if not each.is_test],
+        **more,
+        "headlines": [each for each in headlines if not each.is_test],
         "templates": corpus.templates(),
         "tones": tones,
         "whole_tones": corpus.whole_tones(data, entities),

@@ -1,10 +1,10 @@
 """Trains the two tables of the embedded analyzer, from texts, labels and word lists.
 
-    python3 -m scripts.sentiment.train [DATA] [--check]
+    python3 -m scripts.sentiment.train [DATA] [--check] [--corrections FILE]
 
-DATA is the folder with the labelled sets that are not ours (docs/adr/0011-sentiment.md). The same inputs give the same
-bytes. `--check` trains and compares; without DATA, it only compares the hashes of the inputs inside the project with
-those that the table names, and says so.
+DATA is the folder with the labelled sets that are not ours (docs/adr/0011-sentiment.md). FILE has what people said of
+mentions, as `cli.py corrections export` writes it. The same inputs give the same bytes. `--check` trains and compares;
+without DATA, it only compares the hashes of the inputs inside the project with those that the table names, and says so.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from services.mentions.analyzers.tool_table import parse_tool_table
 OWN = (corpus.HEADLINES, corpus.TEMPLATES, tools.CLASSES, general.WORDS, general.EXAMPLES)
 
 
-def train(data: Path) -> dict[Path, str]:
+def train(data: Path, corrections: Path | None = None) -> dict[Path, str]:
     """The text of each table, by its file."""
     known = general.known_words()
     general_text = general.build(general.training_examples(general.read_sets(data), known), known, general.Plan())
     words = general_table.parse_table(general_text)
     classes = tools.read_classes(tools.CLASSES.read_text(encoding="utf-8"))
-    sets = {name: tools.examples(rows, words, classes) for name, rows in tools.training_sets(data).items()}
-    tool_text = tools.build(sets, classes, hashes((*OWN, *others(data))), tools.PLAN)
+    sets = {name: tools.examples(rows, words, classes) for name, rows in tools.training_sets(data, corrections).items()}
+    inputs = (*OWN, *others(data), *([] if corrections is None else [corrections]))
+    tool_text = tools.build(sets, classes, hashes(inputs), tools.PLAN)
     return {general_table.SHIPPED: general_text, tool_table.SHIPPED: tool_text}
 
 
@@ -51,13 +52,15 @@ def has_all(data: Path) -> bool:
     return (data / corpus.TONES).exists() and (data / corpus.WHOLE_TONES).exists()
 
 
-def check(data: Path) -> str:
+def check(data: Path, corrections: Path | None = None) -> str:
     """What is wrong, or nothing."""
     if not has_all(data):
         print(f"{data} is not there: only the hashes of the inputs inside the project are compared")
         changed = changed_inputs()
         return f"changed since the training: {', '.join(changed)}" if changed else ""
-    differing = [file.name for file, text in train(data).items() if file.read_text(encoding="utf-8") != text]
+    differing = [
+        file.name for file, text in train(data, corrections).items() if file.read_text(encoding="utf-8") != text
+    ]
     return f"training gives another {' and '.join(differing)}" if differing else ""
 
 
@@ -65,14 +68,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", nargs="?", type=Path, default=corpus.DATA)
     parser.add_argument("--check", action="store_true", help="compare with what is there, write nothing")
+    parser.add_argument("--corrections", type=Path, metavar="FILE", help="labelled data of an app, NDJSON")
     arguments = parser.parse_args()
     if arguments.check:
-        wrong = check(arguments.data)
+        wrong = check(arguments.data, arguments.corrections)
         if wrong:
             raise SystemExit(wrong)
         print("the shipped tables are what the inputs give")
         return
-    for file, text in train(arguments.data).items():
+    for file, text in train(arguments.data, arguments.corrections).items():
         file.write_text(text, encoding="utf-8")
         print(f"{file.name}: {len(text.encode())} bytes, {text.count(chr(10))} lines")
 

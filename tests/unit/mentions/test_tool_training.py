@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
+from models.correction import JudgedPassage
 from scripts.sentiment import corpus, tools, train
 from scripts.sentiment.corpus import Labelled, places
 from scripts.sentiment.learning import Descent, Row, learn, logit, softmax
@@ -18,7 +22,9 @@ from services.mentions.analyzers.tool_table import (
     parse_tool_table,
     shipped_tool_table,
 )
+from services.mentions.corrections import labelled
 from services.tools.matching import Span
+from tests.documents import TOOL_ID, correction
 
 CLASSES = {"beats": ("beat",), "ditches": ("leave",)}
 WORDS = make_table("", {"good": Word(product=2.0)}, {})
@@ -41,6 +47,33 @@ ROWS = [
     row("Foo is here", Foo="0"),
     row("Bar is here", Bar="0"),
 ] * 6
+
+
+def test_corrections_of_one_passage_with_a_sentiment_are_trained_from(tmp_path: Path) -> None:
+    passages = (JudgedPassage(text="Quorvia beats Tarnwick", names=((0, 7),), other_names=((14, 22),)),)
+    several = (*passages, JudgedPassage(text="So Quorvia wins.", names=((3, 10),)))
+    held_out = next(each.text for each in corpus.headlines() if each.is_test)
+    rows = [
+        correction(passages=passages, verdict="positive", label="positive"),
+        correction(passages=passages, verdict="not_this_tool", label=None),
+        correction(passages=several),
+        correction(passages=(JudgedPassage(text="Only a tag"),)),
+        correction(passages=(JudgedPassage(text=held_out, names=((0, 1),)),)),
+    ]
+    file = tmp_path / "labels.ndjson"
+    file.write_text("".join(json.dumps(labelled(each)) + "\n" for each in rows))
+    one, of_held_out = corpus.corrections(file)
+    assert one == Labelled(
+        "Quorvia beats Tarnwick",
+        {TOOL_ID: (Span(0, 7),), corpus.OTHER_TOOLS: (Span(14, 22),)},
+        {TOOL_ID: corpus.LABELS["positive"]},
+    )
+    (tmp_path / corpus.TONES).write_text("")
+    (tmp_path / corpus.WHOLE_TONES).write_text("")
+    assert of_held_out.text == held_out
+    assert tools.training_sets(tmp_path, file)["corrections"] == [one]
+    assert "corrections" not in tools.training_sets(tmp_path)
+    assert tools.training_sets(tmp_path).keys() | {"corrections"} == tools.PLAN.sets.keys()
 
 
 def test_a_name_is_found_as_a_word_first() -> None:

@@ -19,7 +19,7 @@ from services.tools.lexicon import ACRONYMS, CUES, Sense, is_common_word, is_lis
 from services.tools.matching import NormalizedText
 from services.tools.surroundings import Surroundings
 
-ENOUGH = 0.75
+ENOUGH = 0.65
 """The sum of weights above which a name is the tool."""
 BASIS = "(every name)"
 """The weight that counts without any cue."""
@@ -100,8 +100,9 @@ def verdict(name: str, rule: MatchRule, article: NormalizedText, start: int, end
 def ticker_verdict(ticker: str, article: NormalizedText, start: int, end: int, *, is_finance: bool) -> Verdict:
     """Whether a word is a ticker without a sign or exchange before it. `is_finance`: a source gave the article tickers.
 
-    A ticker that is no word and no common acronym counts in capitals. Any other also needs a price move behind it or
-    brackets around it, with a word about shares near; in an article about finance, that word suffices.
+    A ticker that is no word and no common acronym counts in capitals. Any other also needs a word about shares near,
+    and one of: such a word right beside it, a price move behind it, brackets around it, an article about finance. Two
+    words about shares make an article about finance, unless the ticker is a common acronym.
     """
     first, last = article.original_span(start, end)
     place = Surroundings.of(ticker, article.original, first, last)
@@ -113,10 +114,11 @@ def ticker_verdict(ticker: str, article: NormalizedText, start: int, end: int, *
         return Verdict(False, ("in a text in capitals",))
     near = {*place.left[-MONEY_NEAR:].lower().split(), *re.findall(r"[a-z\-]+", place.right[:MONEY_NEAR].lower())}
     beside = {place.previous(), place.next(), place.previous(1)} & CUES["money"]
-    is_money = bool(near & CUES["money"])
+    money = near & CUES["money"]
     is_marked = place.left.endswith("(") and place.right.startswith(")")
     moves = _MOVE.match(place.right) is not None
-    if is_money and (is_finance or is_marked or moves or beside):
+    is_finance = is_finance or (len(money) > 1 and ticker not in ACRONYMS)
+    if money and (is_finance or is_marked or moves or beside):
         return Verdict(True, ("ticker with words about shares",))
     return Verdict(False, ("word in capitals",))
 

@@ -113,7 +113,8 @@ def _word_after(sense: Sense, place: Surroundings, lower: str) -> str:
         return f"past tense after{_shaky(sense, place)}"
     if _is_for_name(place):
         return f"for, on or in another name{lower}"
-    if following in CUES["grammar"]:
+    is_word = place.after[0].islower() or place.is_headline_case or place.is_all_capitals
+    if is_word and following in CUES["grammar"]:
         is_plan = not place.is_lower and following == "to" and place.next(1) in CUES["to do"]
         return "to do after" if is_plan else f"grammar after{begins}{lower}"
     return _capital_after(sense, place) if place.after[0][0].isupper() else f"other word after{begins}{lower}"

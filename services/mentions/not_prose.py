@@ -15,10 +15,13 @@ _END = r"[\s.!\u2026\u00bb\u203a>\u2192\u27f6\])]*$"
 _REST = r"[^.!?\u2026]{0,160}"
 """The rest of a sentence."""
 
-_SITE = (
-    r"(?:Facebook|Twitter|X|LinkedIn|Reddit|WhatsApp|Pinterest|Telegram|Instagram|Tumblr|Pocket|Hacker\ News|Mastodon|"
-    r"Bluesky|Threads|Flipboard|TikTok|YouTube|Google\ News|E-?mail)"
+_SITES = (
+    "Facebook|Twitter|X|LinkedIn|Reddit|WhatsApp|Pinterest|Telegram|Instagram|Tumblr|Pocket|Hacker News|Mastodon|"
+    "Bluesky|Threads|Flipboard|TikTok|YouTube|Google News|Email|E-mail"
 )
+_PLATFORMS = f"{_SITES}|Slack|Discord|Spotify|Apple Podcasts|Apple News|Google Podcasts|Twitch|Patreon"
+_SITE = "(?:" + _SITES.replace(" ", r"\ ") + ")"
+_PLATFORM = "(?:" + _PLATFORMS.replace(" ", r"\ ") + ")"
 _POLITELY = r"(?:Please\ |You\ can\ (?:also\ )?|Click\ here\ to\ |Don['\u2019]t\ forget\ to\ )?"
 _AGENCY = (
     r"(?:AP|AFP|Reuters|REUTERS|Bloomberg|UPI|dpa|PTI|ANI|IANS|Xinhua|CNN|CNBC|BBC|(?:The\ )?Associated\ Press|"
@@ -57,13 +60,16 @@ _AGGREGATORS = _any_of(
     r"submitted\ by\s+/?u/[\w-]+(?:\s+to\s+/?r/\w+)?(?:\s*\[link\])?(?:\s*\[(?:\d+\ )?comments?\])?",
 )
 _CUT_TEXTS = _any_of(
-    " appeared | published | posted |[...]|[…]|(more|(More|(continued|(Continued|ead more|ead More|READ MORE|Read "
+    " appeared | published | posted |Source: "
+    "|[...]|[…]|(more|(More|(continued|(Continued|ead more|ead More|READ MORE|Read "
     "|eading|View |Click here|Full story|Full article",
     # WordPress names the whole title, which may have any mark in it.
     rf"{_START}The\ (?:post|article)\ .{{0,300}}?\ (?:first\ appeared|appeared\ first)\ (?:on|at|in)\ .{{1,120}}$",
     rf"{_START}(?:The|This)\ (?:post|article|story|piece|entry)\ [^.!?]{{0,120}}?(?:first\ appeared|appeared\ first|"
     rf"(?:was\ )?(?:first|originally)\ (?:published|posted|appeared)|was\ (?:published|posted))\ "
     rf"(?:on|at|in|by)\ .{{1,120}}$",
+    rf"{_START}(?:First|Originally)\ (?:published|posted|appeared)\ (?:on|at|in|by)\ .{{1,120}}$",
+    rf"{_START}Source:\ [^.!?]{{1,60}}{_END}",
     rf"\[(?:\.\.\.|\u2026)\]{_END}",
     rf"\((?:[Mm]ore|[Cc]ontinued|[Rr]ead\ more)(?:\.\.\.|\u2026)?\){_END}",
     rf"(?:{_START}|(?<=\u2026)|(?<=\.\.\.)|(?<=\s\s))(?:Continue\ [Rr]eading|Keep\ [Rr]eading|READ\ MORE|"
@@ -73,16 +79,31 @@ _CUT_TEXTS = _any_of(
     # An ending without a mark before it.
     rf"\b(?:Continue\ [Rr]eading|Read\ [Mm]ore|READ\ MORE)(?:\ \u2192|\ \u00bb|\u2026|\.\.\.)?{_END}",
 )
-_INVITATIONS = _any_of(
-    "Facebook|Twitter|LinkedIn|Reddit|WhatsApp|Pinterest|Telegram|Instagram|Tumblr|Pocket|Hacker News|Mastodon|Bluesky"
-    "|Threads|Flipboard|TikTok|YouTube|Google News|Email|E-mail| on X|to X|via X|newsletter|mailing list|inbox"
-    "|mail alert|RSS feed|podcast",
+_SHARING = _any_of(
+    "Share |Share:|Tweet |Pin |Save |Click to |View this",
     rf"\b(?:Share|Tweet|Pin|Save)\ (?:(?:this|it)\ )?(?:(?:article|post|story|page)\ )?(?:on|to|via|with)\ {_SITE}\b"
     rf"(?:(?:,|\ and|\ or)?\ (?:Share\ )?(?:(?:on|to|via)\ )?{_SITE}\b){{0,8}}(?:\ \(Opens\ in\ new\ window\))?",
+    rf"\bShare(?:\ this)?:(?:,?\ {_SITE}\b){{1,8}}",
+    rf"\b(?:Click\ to\ (?:share\ on\ {_SITE}|tweet)|Tweet\ this|View\ this\ post\ on\ {_SITE})\b"
+    r"(?:\ \(Opens\ in\ new\ window\))?",
+)
+_ELSEWHERE = _any_of(
+    "|".join(f" on {name}" for name in _PLATFORMS.split("|")),
+    rf"{_START}{_POLITELY}(?:[Ll]isten|[Ss]ubscribe|[Jj]oin\ (?:us|the\ \w+|our\ \w+))\ (?:now\ )?"
+    rf"on\ {_PLATFORM}\b{_REST}(?:[.!]|$)",
     rf"{_START}{_POLITELY}(?:[Ff]ollow|[Ff]ind|[Ll]ike|[Cc]onnect\ with)\ "
     rf"(?:us|me|him|her|them|@\w+|{_NAME}(?:\ {_NAME})?)\ on\ {_SITE}\b{_REST}(?:[.!]|$)",
+)
+_SUBSCRIBING = _any_of(
+    "newsletter|mailing list|inbox|mail alert|RSS feed|podcast",
     rf"{_START}{_POLITELY}(?:[Ss]ign\ up|[Ss]ubscribe|[Jj]oin)\b[^.!?\u2026]{{0,80}}"
     rf"\b(?:newsletters?|mailing\ list|inbox|e-?mail\ alerts?|RSS\ feed|podcast)\b{_REST}(?:[.!]|$)",
+)
+_JOINING = _any_of(
+    "oin our|oin the|the app|our app|free app|mobile app",
+    rf"{_START}{_POLITELY}(?:[Dd]ownload|[Gg]et)\ (?:the|our)\ (?:free\ |mobile\ )?app\b{_REST}(?:[.!]|$)",
+    rf"{_START}{_POLITELY}[Jj]oin\ (?:our|the)\ {_PLATFORM}\ (?:server|community|channel|workspace|group)\b{_REST}"
+    r"(?:[.!]|$)",
 )
 _BYLINES = _any_of(
     "By |BY |) -|) \u2013|) \u2014|) \u2212|)--|/ -|/ \u2013|/ \u2014",
@@ -90,6 +111,17 @@ _BYLINES = _any_of(
     rf"(?:\s+[|\u2022\u00b7/\u2013\u2014-]\s|\s(?=(?:Published|Updated|Posted)\b))",
     rf"^\s*(?:By|BY)\ {_PEOPLE}(?:,\ |\ \(|\ of\ |\ \|\ ){_AGENCY}\)?(?:{_DASH}|[.,:]\ |\s)",
     rf"^\s*(?:{_PLACE},?\ )?(?:{_MONTH}\ \d{{1,2}},?\ (?:\d{{4}},?\ )?)?(?:{_DASH})?[(/]\s?{_AGENCY}\s?[)/]{_DASH}",
+)
+_CREDITS = _any_of(
+    "Reporting by|Written by|Posted by|Reported by|Edited by|Photo by|Photo:|Photo c"
+    "|Photo C|Image by|Image:|Image c|Image C|Images:|Illustration by|Picture:|Copyright 2|Copyright (|\u00a9 2",
+    rf"\(?Reporting\ by\ {_PERSON}[^.!?]{{0,200}}{_END}",
+    rf"(?:^\s*|(?<=[.!?]\s))(?:Written|Posted|Reported|Edited)\ by\ {_PEOPLE}"
+    rf"(?:,\ (?:{_AGENCY}|[Ss]taff\ [Ww]riter|Contributor|Editor))?(?:\s+[|\u2022\u00b7\u2013\u2014-]\s|[.]\s|{_END})",
+    r"\b(?:Image|Photo|Picture|Illustration)s?(?:\ by|\ [Cc]redits?:?|\ courtesy\ of|:)\ [^.!?]{1,60}?"
+    r"(?:/|\bvia\b|\bon\b|,)\ ?(?:Getty(?:\ Images)?|Unsplash|Shutterstock|iStock|Pexels|Pixabay|AFP|AP|Reuters|"
+    r"Bloomberg|TechCrunch|The\ Verge)\b",
+    rf"(?:\u00a9|Copyright)(?:\ \([Cc]\))?\ (?:19|20)\d\d\b[^.!?]{{0,80}}(?:\.?\ All\ rights\ reserved)?{_END}",
 )
 # Python: from the first line to the exception behind the last frame.
 _PYTHON = _any_of(
@@ -114,5 +146,18 @@ _GO = _any_of(
     r"(?:[\w./*()]{1,200}\([^()]{0,100}\)\ )?/\S{1,200}\.go:\d+(?:\ \+0x[0-9a-f]+)?",
 )
 
-NOT_PROSE = (_AGGREGATORS, _CUT_TEXTS, _CUT_TEXTS, _INVITATIONS, _BYLINES, _PYTHON, _FRAMES, _GO)
+NOT_PROSE = (
+    _AGGREGATORS,
+    _CUT_TEXTS,
+    _CUT_TEXTS,
+    _SHARING,
+    _ELSEWHERE,
+    _SUBSCRIBING,
+    _JOINING,
+    _CREDITS,
+    _BYLINES,
+    _PYTHON,
+    _FRAMES,
+    _GO,
+)
 """In the order in which they are blanked. Texts end twice: `... [...] The post X appeared first on Y.`"""

@@ -156,4 +156,5 @@ def comparison_lines(report: Mapping[str, Any]) -> Iterator[str]:
     if left_out:
         yield f"not compared: {', '.join(left_out)}"
     for sample in report["samples"]:
-        yield f"  {sample['before']['label']} -> {sample['after']['label']}  {sample['headline']}"
+        before, after = [sample[when]["sentiment"] or "unscored" for when in ("before", "after")]
+        yield f"  {before} -> {after}  {sample['headline']}"

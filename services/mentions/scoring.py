@@ -50,7 +50,7 @@ class Questions:
     passages: tuple[Passage, ...]
     article: tuple[Weighed, ...]
     tools: Mapping[str, tuple[Weighed, ...]]
-    language: str = "en"
+    language: str
 
 
 @dataclass(frozen=True, slots=True)

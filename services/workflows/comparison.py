@@ -16,7 +16,7 @@ from pydantic import Field
 
 from models.mention import SentimentScore
 from models.tally import Tally
-from models.values import Count, Polarity, Text, Value
+from models.values import Count, Polarity, Sentiment, Text, Value
 from services.mentions.analyzers.port import Analyzer, Judgement
 from services.mentions.corrections import POLARITY
 from services.mentions.scoring import Score
@@ -32,32 +32,34 @@ NotCompared = Literal["EXPIRED", "UNREADABLE", "NOT_NAMED", "NOT_JUDGED"]
 
 
 class Rating(Value):
-    """The sentiment of a mention, stored or as an analyzer gives it."""
+    """The sentiment of a mention, stored or as an analyzer gives it; null if it is unscored."""
 
-    label: Label
+    sentiment: Sentiment | None = None
     polarity: Polarity | None = None
 
     @classmethod
     def of_mention(cls, mention: SentimentScore) -> Rating:
-        return cls(label=mention.sentiment or "unscored", polarity=mention.polarity)
+        return cls(sentiment=mention.sentiment, polarity=mention.polarity)
 
     @classmethod
     def of_score(cls, score: Score) -> Rating:
-        if isinstance(score, Judgement):
-            return cls(label=score.sentiment, polarity=score.polarity)
-        return cls(label="unscored")
+        return cls(sentiment=score.sentiment, polarity=score.polarity) if isinstance(score, Judgement) else cls()
+
+    @property
+    def label(self) -> Label:
+        return self.sentiment or "unscored"
 
     @property
     def tally(self) -> Tally:
-        return Tally.of(None if self.label == "unscored" else self.label, self.polarity)
+        return Tally.of(self.sentiment, self.polarity)
 
 
 def rating_of_confirmed(mention: SentimentScore, after: Rating) -> Rating:
     """`after`, unless a person has confirmed another sentiment: then that of the person."""
     confirmed = mention.sentiment if mention.verdict == "right" else None
-    if confirmed is None or after.label == confirmed:
+    if confirmed is None or after.sentiment == confirmed:
         return after
-    return Rating(label=confirmed, polarity=POLARITY[confirmed])
+    return Rating(sentiment=confirmed, polarity=POLARITY[confirmed])
 
 
 class Sample(Value):
@@ -133,5 +135,5 @@ class Comparison(Value):
             "labels": {old: {new: self.labels.get(old, {}).get(new, 0) for new in LABELS} for old in LABELS},
             "not_compared": {reason: self.not_compared.get(reason, 0) for reason in get_args(NotCompared)},
             "scored_by": self.scored_by,
-            "samples": [each.model_dump(mode="json") for each in self.samples],
+            "samples": [each.model_dump() for each in self.samples],
         }

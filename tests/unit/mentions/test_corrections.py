@@ -105,7 +105,7 @@ def test_a_mention_that_is_not_detected_any_more_is_corrected_and_restored() -> 
 
 def test_what_is_judged_are_the_passages_that_count_for_the_tool() -> None:
     first = Passage("Quorvia beats Tarnwick", {TOOL_ID: (Span(0, 7),), OTHER_TOOL_ID: (Span(14, 22),)})
-    questions = Questions((first, Passage("It rains.")), (), {TOOL_ID: (Weighed(0, 2.0),)})
+    questions = Questions((first, Passage("It rains.")), (), {TOOL_ID: (Weighed(0, 2.0),)}, "en")
     assert judged_passages(questions, TOOL_ID) == (
         JudgedPassage(text="Quorvia beats Tarnwick", names=((0, 7),), other_names=((14, 22),)),
     )

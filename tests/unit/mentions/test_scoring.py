@@ -189,6 +189,8 @@ def test_texts_of_one_sentiment_have_it_together_though_neutral_is_more_probable
     weak = Judgement("positive", 0.3, 0.28)
     assert combine([Weighed(0, 1.0), Weighed(1, 3.0)], [weak, GOOD]) == Judgement("positive", 0.75, 0.7075)
     assert combine([Weighed(0, 1.0), Weighed(1, 3.0)], [weak, weak]) == weak
+    thirds = [Judgement("positive", 0.8, 0.7), Judgement("positive", 0.7, 0.6)]
+    assert combine([Weighed(0, 1.0), Weighed(1, 2.0)], thirds) == Judgement("positive", 0.7333, 0.6333)
 
 
 def test_positive_and_negative_texts_without_a_clear_balance_are_neutral() -> None:
@@ -196,6 +198,9 @@ def test_positive_and_negative_texts_without_a_clear_balance_are_neutral() -> No
     # polarity (weight - 1) * 0.85 / (weight + 1)
     assert combine([Weighed(0, 1.26), Weighed(1, 1.0)], [GOOD, BAD]) == Judgement("neutral", 0.9022, 0.0)
     assert combine([Weighed(0, 1.28), Weighed(1, 1.0)], [GOOD, BAD]) == Judgement("positive", 0.5272, 0.1044)
+    clear = [Judgement("positive", 0.5, 0.5), Judgement("negative", 0.7, -0.7)]
+    # exactly a tenth is clear; neutral is more probable than either
+    assert combine([Weighed(0, 2.0), Weighed(1, 1.0)], clear) == Judgement("neutral", 0.4333, 0.0)
     weak = Judgement("positive", 0.4, 0.05)
     assert combine([Weighed(0, 1.0), Weighed(1, 1.0)], [weak, weak]) == weak
 

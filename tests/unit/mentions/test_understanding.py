@@ -12,7 +12,7 @@ from models.errors import UnreadableDocument
 from models.mention import Match, SentimentScore
 from models.tool import Tool
 from services.mentions.analyzers.port import Judgement, NotJudged
-from services.mentions.scoring import Scores
+from services.mentions.scoring import Scores, Unscored
 from services.mentions.understanding import (
     ArticleAnalysis,
     detect,
@@ -334,6 +334,13 @@ class TestFinishing:
         edited = after.changed(LATER, canonical=reading(headline="Quorvia is bad"), analysis_due_since=LATER)
         assert (edited.canonical.headline, edited.scored_headline) == ("Quorvia is bad", "Quorvia is good")
         assert self.finish(edited).scored_headline == "Quorvia is bad"
+
+    def test_an_unscored_article_has_no_sentiment_and_its_mentions_neither(self) -> None:
+        scores = Scores(Unscored("LANGUAGE"), {TOOL_ID: Unscored("LANGUAGE")})
+        made = analysis(self.finish(article()), scores=scores)
+        made.wanted = wanted_mentions(made, {TOOL_ID: tool()}, ANALYZER, NOW)
+        for each in (finished(made, ANALYZER, LATER, whole=True), made.wanted[TOOL_ID]):
+            assert (each.sentiment, each.score, each.polarity, each.unscored_reason) == (None, None, None, "LANGUAGE")
 
     def test_an_article_that_was_finished_stays_the_same(self) -> None:
         after = self.finish(article())

@@ -17,11 +17,12 @@ from services.workflows.comparison import (
     OTHER_VERSIONS,
     Comparison,
     Rating,
+    rating_of_confirmed,
 )
 from tests.documents import mention
 
-GOOD, BAD = Rating(label="positive", polarity=0.5), Rating(label="negative", polarity=-0.4)
-NEUTRAL, UNSCORED = Rating(label="neutral", polarity=0.0), Rating(label="unscored")
+GOOD, BAD = Rating(sentiment="positive", polarity=0.5), Rating(sentiment="negative", polarity=-0.4)
+NEUTRAL, UNSCORED = Rating(sentiment="neutral", polarity=0.0), Rating()
 ANALYZER = EmbeddedAnalyzer()
 
 
@@ -70,8 +71,8 @@ def test_samples_are_the_mentions_that_change_most_and_no_others() -> None:
     assert found.report(ANALYZER)["samples"][0] == {
         "source_id": f"dedup:{39:032x}",
         "headline": "Number 39",
-        "before": {"label": "negative", "polarity": -0.39},
-        "after": {"label": "neutral", "polarity": 0.0},
+        "before": {"sentiment": "negative", "polarity": -0.39},
+        "after": {"sentiment": "neutral", "polarity": 0.0},
     }
 
 
@@ -93,4 +94,33 @@ def test_a_comparison_stays_small_and_is_read_as_it_was_stored(headline: str | N
     written = json.dumps(found.model_dump(mode="json"))
     assert len(written) < 20_000
     assert Comparison.model_validate(json.loads(written)) == found
-    assert {len(each.headline) for each in found.samples} <= {LONGEST_HEADLINE, len("dedup:") + 32}
+    assert {len(each.headline) for each in found.samples} == {38 if headline is None else LONGEST_HEADLINE}
+
+
+def test_the_limits_are_those_of_the_documentation() -> None:
+    assert (MOST_SAMPLES, MOST_VERSIONS, LONGEST_HEADLINE, OTHER_VERSIONS) == (20, 20, 200, "others")
+
+
+def test_the_share_has_four_decimals() -> None:
+    found = Comparison().with_rating(stored(1, "positive", 0.5), BAD)
+    for number in (2, 3, 4, 5, 6, 7):
+        found = found.with_rating(stored(number, "positive", 0.5), GOOD)
+    assert found.report(ANALYZER)["share_changed"] == 0.1429
+
+
+def test_a_change_from_one_side_to_the_other_is_larger_than_one_from_or_to_unscored() -> None:
+    found = Comparison().with_rating(stored(1, None, None), GOOD).with_rating(stored(2, "positive", 0.5), BAD)
+    found = found.with_rating(stored(3, "negative", -0.6), UNSCORED).with_rating(stored(4, None, None), NEUTRAL)
+    assert [each.source_id[-1] for each in found.samples] == ["2", "3", "1", "4"]
+    found = (
+        Comparison().with_rating(stored(2, "positive", 0.5), NEUTRAL).with_rating(stored(1, "positive", 0.5), NEUTRAL)
+    )
+    assert [each.source_id[-1] for each in found.samples] == ["1", "2"]
+
+
+def test_a_sentiment_that_a_person_confirmed_stays() -> None:
+    confirmed = stored(1, "positive", 0.5, verdict="right")
+    assert rating_of_confirmed(confirmed, BAD) == Rating(sentiment="positive", polarity=1.0)
+    assert rating_of_confirmed(confirmed, Rating(sentiment="positive", polarity=0.1)).polarity == 0.1
+    assert rating_of_confirmed(stored(1, "positive", 0.5), BAD) == BAD
+    assert rating_of_confirmed(stored(1, None, None, verdict="right"), BAD) == BAD

@@ -27,6 +27,7 @@ from services.figures.counts import (
     analyzers_of,
     hour_document,
     hours_of,
+    is_of_last_recount,
     minutes_of,
     recounts_of,
     timeline_document,
@@ -195,6 +196,8 @@ def test_windows_take_the_minutes_of_an_edge_from_the_count_a_table_or_the_store
         "2026022120": {"03": [1, 0, 0, 500_000]},
     }
     assert (windows.recounts, windows.made_at) == (2, MADE)
+    edges = {"2026022020": [30, 30], "2026022119": [30, 30], "2026022120": [3, 3]}
+    assert windows.analyzers == {"embedded/1": {"hours": [], "minutes": edges}}
     again = ToolCounts("vscode", [dirty(NOW)], windows.to_document("vscode", NOW), ["2026022119"])
     again.timeline, again.tool = counts.timeline, TOOL
     again.apply_count(edges_of(NOW))
@@ -202,6 +205,8 @@ def test_windows_take_the_minutes_of_an_edge_from_the_count_a_table_or_the_store
         "2026022020": {"30": ONE},
         "2026022120": {"03": [1, 0, 0, 500_000]},
     }
+    del edges["2026022119"]
+    assert again.windows(edges_of(NOW)).analyzers == {"embedded/1": {"hours": [], "minutes": edges}}
 
 
 @pytest.mark.parametrize("tool", [None, {**TOOL, "status": "MERGED"}])
@@ -388,7 +393,29 @@ def test_a_timeline_is_read_by_day_or_as_earlier_versions_stored_it_by_hour() ->
     for stored in (by_day(hours), hours):
         document = cast("TimelineDocument", {"id": "TIMELINE", "entity_type": "DataProduct", "hours": stored})
         assert hours_of(document).stored("2026022100") == by_day(hours)
+        assert hours_of(document).stored_analyzers("2026022100") == {}
+        judged = cast("TimelineDocument", {**document, "analyzers": {"embedded/1": {"20260221": 1 << 19}}})
+        assert hours_of(judged).analyzers_of_hour("2026022119") == {"embedded/1"}
     assert hours_of(None).stored("2026022100") == {}
+
+
+@pytest.mark.parametrize(
+    ("windows", "is_last"),
+    [
+        (None, True),
+        ({}, True),
+        ({"recounts": None}, True),
+        ({"recounts": 2}, True),
+        ({"recounts": 3}, True),
+        ({"recounts": 4}, False),
+        ({"recounts": "3"}, False),
+    ],
+)
+def test_an_entry_is_of_the_last_recount_if_the_windows_have_no_higher_number(
+    windows: Document | None, is_last: bool
+) -> None:
+    assert is_of_last_recount(3, windows) is is_last
+    assert is_of_last_recount(0, {}) is True
 
 
 @pytest.mark.parametrize("wrong", [{"hours": "none"}, {"hours": None}, {"entity_type": "Tool"}])

@@ -46,6 +46,7 @@ def cues(sense: Sense, name: str, article: NormalizedText, start: int, end: int)
     """The cues at one occurrence of the name. The span is in the normalized text."""
     place = Surroundings.of(name, article.original, *article.original_span(start, end))
     found = [_written(sense, place)]
+    found += _language(place)
     found += _after(sense, place)
     found += _before(sense, place)
     found += _in_list(place)
@@ -70,6 +71,11 @@ def _written(sense: Sense, place: Surroundings) -> str:
     else:
         case = "capital within the sentence"
     return f"{_GROUPS[sense.group]}: {case}"
+
+
+def _language(place: Surroundings) -> Iterator[str]:
+    if place.is_foreign:
+        yield f"sentence in another language{', lower case' if place.is_lower else ''}"
 
 
 def _after(sense: Sense, place: Surroundings) -> Iterator[str]:
@@ -199,9 +205,10 @@ def _name_before(sense: Sense, place: Surroundings) -> Iterator[str]:
 
 
 def _is_telling(place: Surroundings) -> bool:
-    """Whether the capital of the word before the name is that of a name: it neither stands in a headline nor begins the
-    sentence, unless there is no other word."""
-    return not place.is_headline_case and not has_unspaced(place.left) and (len(place.before) > 1 or not place.after)
+    """Whether the capital of the word before the name is that of a name: in an English sentence, neither in a headline
+    nor as its first word, unless there is no other word."""
+    is_english = not place.is_foreign and not has_unspaced(place.left)
+    return is_english and not place.is_headline_case and (len(place.before) > 1 or not place.after)
 
 
 def _in_list(place: Surroundings) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from services.tools.lexicon import CUES
 from services.tools.matching import UNSPACED, has_unspaced
 
 BESIDE = 100
@@ -12,6 +13,10 @@ BESIDE = 100
 MOST_CAPITALISED = 0.65
 """From this share of capitalised words, a text is in headline case, and a capital says little."""
 
+LEAST_FOREIGN = 2
+"""From this number of small words of another language, a sentence is not English."""
+
+_FOREIGN = CUES["another language"]
 _TOKEN = re.compile(
     rf"(?:Mr|Mrs|Ms|Dr|St|Sen|Rep|Gov|vs|Inc|Prof)\.|\d[\w.,%]*|[^\W\d_{UNSPACED}](?:[\w'\u2019+#]|[.\-](?=\w))*"
     rf"|`|[^\w\s]|[{UNSPACED}]"
@@ -34,6 +39,7 @@ class Surroundings:
     before: tuple[str, ...]
     after: tuple[str, ...]
     is_headline_case: bool
+    is_foreign: bool
     is_all_capitals: bool
 
     @classmethod
@@ -49,6 +55,7 @@ class Surroundings:
         # The first word of the sentence has a capital anyway.
         words = [word for word in (*before[1:], *after) if len(word) > 3 and word[0].isalpha()]
         capitalised = sum(word[0].isupper() for word in words)
+        is_foreign = sum(word.lower() in _FOREIGN for word in (*before, *after)) >= LEAST_FOREIGN
         longer = [word for word in (*before, *after) if len(word) > 2 and word[0].isalpha()]
         upper = sum(word.isupper() for word in longer)
         return cls(
@@ -58,10 +65,12 @@ class Surroundings:
             right,
             tuple(reversed(before)),
             tuple(after),
-            # Between Chinese characters, each Latin word is a name.
+            # German capitalises all nouns; between Chinese characters, each Latin word is a name.
             is_headline_case=capitalised >= 1
             and capitalised >= MOST_CAPITALISED * len(words)
+            and not is_foreign
             and not has_unspaced(left + right),
+            is_foreign=is_foreign,
             is_all_capitals=upper >= 1 and upper >= MOST_CAPITALISED * len(longer),
         )
 

@@ -194,6 +194,14 @@ def test_a_name_after_a_question_word_is_no_part_of_a_longer_name() -> None:
     assert "capital before" not in found("Swift", "Ask them: Is Swift down")
 
 
+def test_a_sentence_in_another_language() -> None:
+    assert "sentence in another language" in found("Swift", "Der Browser Swift ist neu")
+    assert "sentence in another language, lower case" in found("Swift", "der Browser swift ist neu")
+    assert "sentence in another language" not in found("Swift", "Der Browser Swift")
+    assert "capital before" not in found("Swift", "so ist der Wonder Swift neu")
+    assert "capital before" not in found("Swift", "用 Wonder Swift 重写")
+
+
 def test_a_phrase_of_its_own() -> None:
     assert "phrase of its own" in found("Spring", "here Spring Boot ran")
     assert "phrase of its own" not in found("Spring", "here spring boot ran")

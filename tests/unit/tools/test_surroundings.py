@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.tools.surroundings import BESIDE, MOST_CAPITALISED, Surroundings
+from services.tools.surroundings import BESIDE, LEAST_FOREIGN, MOST_CAPITALISED, Surroundings
 
 
 def of(text: str, name: str = "Go") -> Surroundings:
@@ -57,6 +57,15 @@ def test_a_sentence_is_read_100_characters_before_and_after() -> None:
 def test_headline_case_is_two_thirds_of_capitalised_words(text: str, is_headline: bool) -> None:
     assert MOST_CAPITALISED == 0.65
     assert of(text).is_headline_case == is_headline
+
+
+def test_two_small_words_of_another_language_make_a_sentence_foreign() -> None:
+    assert LEAST_FOREIGN == 2
+    assert of("Der Browser Go ist Neu").is_foreign
+    assert not of("Der Browser Go hat Neues").is_foreign
+    assert not of("Der Browser Go ist Neu").is_headline_case, "German capitalises nouns"
+    assert of("Der Browser Go hat Neues").is_headline_case
+    assert not of("用 Browser Go Neues").is_headline_case
 
 
 def test_a_text_in_capitals() -> None:

@@ -29,10 +29,10 @@ async def list_corrections(services: Container, req: func.HttpRequest) -> func.H
     limit, cursor = page_of(req)
     tool = await services.tools.get(req.route_params["tool"])
     page = await services.corrections.page(tool, state, limit, cursor)
-    precision = {
-        "precision": shown_reviews(tool.reviews),
-        "precision_of_all_tools": shown_reviews(await services.corrections.reviews_of_all()),
-    }
+    precision = {}
+    if cursor is None:
+        of_all = await services.corrections.reviews_of_all()
+        precision = {"precision": shown_reviews(tool.reviews), "precision_of_all_tools": shown_reviews(of_all)}
     return list_response([each.shown() for each in page.items], page.next, page.unreadable, **precision)
 
 

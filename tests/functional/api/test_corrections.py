@@ -135,6 +135,7 @@ async def test_corrections_and_labels_come_in_pages(app: Container) -> None:
         await correct("Quorvia", article=each, verdict="neutral")
     first = (await call("list_corrections", "limit=2", tool="Quorvia")).json
     second = (await call("list_corrections", f"limit=2&cursor={first['next']}", tool="Quorvia")).json
+    assert ("precision" in first, "precision" in second) == (True, False)
     assert [each["correction_id"] for each in (*first["items"], *second["items"])] == sorted(articles)
     page = await call("export_corrections", "limit=2")
     rest = await call("export_corrections", f"limit=2&cursor={page.headers['X-Next-Cursor']}")

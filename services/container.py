@@ -329,7 +329,7 @@ async def build(
             tools=catalog,
             watchlist=watchlist,
             analyzers=analyzers,
-            tool_changes=ToolChanges(catalog, workflows, writer, analyzers),
+            tool_changes=ToolChanges(catalog, workflows, analyzers),
             corrections=corrections,
             correction_changes=CorrectionChanges(
                 *(store, catalog, watchlist, articles, feeds, corrections, workflows, figures.generations, clock)

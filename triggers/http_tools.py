@@ -4,6 +4,7 @@ import azure.functions as func
 
 from models.errors import InvalidInput
 from services.container import Container
+from services.figures.reader import is_reanalysis_offered
 from services.mentions.listing import check_sentiment
 from services.mentions.tool_articles import tool_articles
 from services.tools.form import CHANGEABLE, FIELDS, new_tool, tool_change
@@ -37,7 +38,8 @@ async def add_tool(services: Container, req: func.HttpRequest) -> func.HttpRespo
 @endpoint(tools_http, "GET", "tools/{tool}")
 async def get_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
     tool = await services.tools.get(req.route_params["tool"])
-    offered = services.tool_changes.is_reanalysis_offered(tool)
+    analyzers = await services.figures.history.analyzers(tool.tool_id)
+    offered = is_reanalysis_offered(analyzers, services.figures.analyzer())
     return json_response({**tool.shown(), "reanalysis_offered": offered})
 
 

@@ -20,7 +20,7 @@ from models.cache import SentimentCacheEntry, Window
 from models.errors import InvalidInput
 from models.mention import SentimentScore
 from models.tally import Tally, TimelineHours
-from models.timeline import Timeline, TimelineDocument
+from models.timeline import Timeline, TimelineDocument, WindowTables
 from models.values import Day, format_time
 from services.articles.observations import further_sources
 from services.figures.counts import hours_of, recounts_of
@@ -118,6 +118,11 @@ class History:
         timeline = await self._store.read(CATALOG.name, tool_id, Timeline.ID)
         hours = hours_of(cast("TimelineDocument | None", timeline))
         return Listed(daily(hours, days_until(now.date(), days)))
+
+    async def analyzers(self, tool_id: str) -> list[str]:
+        """The analyzers that judged mentions of the last 30 days, as of the tool's last recount."""
+        windows = await self._store.read(CATALOG.name, tool_id, WindowTables.ID)
+        return sorted((windows or {}).get("analyzers") or ())
 
     async def raw(self, tool_id: str, days: int) -> Listed[Point]:
         """A point for each source and day with mentions, by day, then source.

@@ -44,7 +44,6 @@ class FeedChanges:
 class ToolChanges:
     catalog: Catalog
     workflows: Workflows
-    writer: MentionWriter
     analyzers: Analyzers
 
     async def add(self, new: ToolFields) -> tuple[Tool, JobRun]:
@@ -80,10 +79,6 @@ class ToolChanges:
         InvalidInput for an analyzer that the app does not have."""
         tool, version = await self.catalog.get(text), self.analyzers.get(analyzer).version
         return await self.workflows.accept(COMPARE, tool.tool_id, analyzer=analyzer, analyzer_version=version)
-
-    def is_reanalysis_offered(self, tool: Tool) -> bool:
-        """Whether another analyzer or version than the present one scored some of the tool's mentions."""
-        return tool.scored_by is not None and tool.scored_by != self.writer.scored_by
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,6 +115,7 @@ async def test_a_figure_names_its_analyzers_and_offers_a_reanalysis_if_one_is_no
     present = watched.figures.analyzer()
     body = (await call("get_tool_sentiment", tool=TOOL.tool_id)).json
     assert (body["analyzers"], body["reanalysis_offered"]) == (["embedded/1"], True)
+    assert (await call("get_tool", tool=TOOL.tool_id)).json["reanalysis_offered"] is True
     history = (await call("get_tool_history", "days=7", tool=TOOL.tool_id)).json
     assert history["reanalysis_offered"] is True
     for each in await everything(watched.store, MENTIONS.name):
@@ -124,6 +125,7 @@ async def test_a_figure_names_its_analyzers_and_offers_a_reanalysis_if_one_is_no
     await watched.figures.generations.raise_(TOOL.tool_id)
     body = (await call("get_tool_sentiment", tool=TOOL.tool_id)).json
     assert (body["analyzers"], body["reanalysis_offered"]) == ([present], False)
+    assert (await call("get_tool", tool=TOOL.tool_id)).json["reanalysis_offered"] is False
     history = (await call("get_tool_history", "days=7", tool=TOOL.tool_id)).json
     assert history["reanalysis_offered"] is False
     assert {name for point in history["items"] for name in point["analyzers"]} == {present}

@@ -16,6 +16,9 @@ from models.tool import Tool, ToolReference
 from services import deadline
 from services.articles.backlog import Backlog, BacklogReader
 from services.articles.reading import Articles
+from services.figures.details import History
+from services.figures.reader import is_reanalysis_offered
+from services.figures.recount import Recount
 from services.mentions.dirty_hours import dirty_hours_of
 from services.mentions.handler import (
     ERRORS_RETRIED_AFTER,
@@ -413,12 +416,17 @@ async def test_scores_of_another_version_replace_those_of_the_last(world: World)
     quorvia = await world.tool("Quorvia")
     one = await world.article(1, "Quorvia is good")
     await world.delivered([one])
-    offered = world.worker.changes.is_reanalysis_offered
-    assert not offered(await world.worker.catalog.get("Quorvia"))
+    history = History(world.store, Recount(world.store), world.watch)
+
+    async def offered() -> bool:
+        await world.is_counted(quorvia)
+        return is_reanalysis_offered(await history.analyzers(quorvia.tool_id), world.worker.writer.scored_by)
+
+    assert not await offered()
     world.analyzer.version = "2"
-    assert offered(await world.worker.catalog.get("Quorvia"))
+    assert await offered()
     run = await world.run(await world.worker.changes.reanalyze("Quorvia"))
-    assert not offered(await world.worker.catalog.get("Quorvia"))
+    assert not await offered()
     assert (run.status, run.progress, run.metrics["rescored"]) == ("SUCCEEDED", 1, 1)
     assert (await world.mentions(quorvia))[one].analyzer_version == "2"
     assert (await world.read(one)).analyzer_version == "2"

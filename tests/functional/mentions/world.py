@@ -142,7 +142,7 @@ class World:
             self.watch,
         )
         analysis = AnalysisHandler(store, writer, self.watch)
-        changes = ToolChanges(catalog, workflows, writer, analyzers)
+        changes = ToolChanges(catalog, workflows, analyzers)
         correcting = CorrectionChanges(
             *(store, catalog, watchlist, articles, FeedRegistry(store, self.watch), corrections, workflows),
             *(generations, self.watch),

@@ -325,4 +325,5 @@ def _is_name_all_the_same(phrase: re.Match[str], place: Surroundings, start: int
     if phrase.start() == start and _is_for_name(place):
         return True
     goes_on = phrase.start() == start and place.next() in CUES["grammar"]
-    return goes_on and (place.previous() in CUES["use"] | CUES["use verb"] or place.previous() == "to")
+    is_chosen = place.previous() == "to" or place.previous() in CUES["use"] | CUES["use verb"]
+    return goes_on and (is_chosen or _is_object(place))

@@ -10,7 +10,7 @@ from services.tools.matching import UNSPACED, has_unspaced
 
 BESIDE = 100
 """How many characters before and after a name belong to its sentence at most."""
-MOST_CAPITALISED = 0.65
+MOST_CAPITALISED = 0.7
 """From this share of capitalised words, a text is in headline case, and a capital says little."""
 
 LEAST_FOREIGN = 2

@@ -236,6 +236,7 @@ def test_a_phrase_of_another_meaning(name: str, text: str, cue: str) -> None:
         ("Fly", "they replaced Fly in a week"),
         ("Apple", "the bigger apple"),
         ("Outlook", "here is Outlook for iOS"),
+        ("React", "so Meta moves React to a foundation"),
     ],
 )
 def test_a_name_in_a_phrase_is_a_name_all_the_same(name: str, text: str) -> None:

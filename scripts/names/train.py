@@ -61,7 +61,7 @@ def trained(given: Sequence[Example]) -> dict[str, float]:
     for _ in range(ROUNDS):
         gradient = [PENALTY * weight for weight in weights[:-1]] + [0.0]
         for row, meant in rows:
-            total = sum(weights[n] for n in row)
+            total = math.fsum(weights[n] for n in row)  # `sum` differs between versions of Python
             error = 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, total)))) - meant
             for n in row:
                 gradient[n] += error

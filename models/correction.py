@@ -125,9 +125,9 @@ class Correction(StoredDocument):
     @property
     def correction_id(self) -> str:
         """The id as people use it: for a mention, the id of its article."""
-        if self.subject == "SOURCE":
-            return source_correction(self.feed_id or "")
-        return phrase_correction(self.phrase or "") if self.subject == "PHRASE" else self.source_id or ""
+        if self.feed_id is not None:
+            return source_correction(self.feed_id)
+        return str(self.source_id) if self.phrase is None else phrase_correction(self.phrase)
 
     @property
     def is_active(self) -> bool:

@@ -15,6 +15,8 @@ from services.tools.form import checked_name
 FIELDS = ("article", "source", "phrase", "verdict", "reason", "author")
 UNDO_FIELDS = ("reason", "author")
 STATES = ("active", "outdated", "undone")
+LONGEST_ARTICLE_ID = 2000
+"""Of an older id, which may have a URL."""
 LONGEST_AUTHOR = 100
 LONGEST_REASON = 1000
 
@@ -77,7 +79,7 @@ def _verdict(name: str, value: Any) -> Verdict:
 
 
 def _article(value: Any) -> str:
-    if not isinstance(value, str) or not value.strip() or len(value) > 2000:
+    if not isinstance(value, str) or not value.strip() or len(value) > LONGEST_ARTICLE_ID:
         raise InvalidInput("article", "must be the id of an article, such as dedup:1d56…")
     return value.strip()
 

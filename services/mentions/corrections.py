@@ -49,7 +49,7 @@ def removes(correction: Correction | None) -> bool:
 
 
 def with_verdict(
-    own: Mapping[str, Any], correction: Correction | None, revision: str, passages: Iterable[JudgedPassage]
+    own: Mapping[str, Any], correction: Correction | None, revision: str | None, passages: Iterable[JudgedPassage]
 ) -> dict[str, Any]:
     """`own`, the fields that the analyzer gives a mention, after the correction. `revision` and `passages` are what the
     article says now."""
@@ -58,7 +58,7 @@ def with_verdict(
     return _applied(own, correction)
 
 
-def holds(correction: Correction, revision: str, passages: Iterable[JudgedPassage]) -> bool:
+def holds(correction: Correction, revision: str | None, passages: Iterable[JudgedPassage]) -> bool:
     if not correction.is_active:
         return False
     return correction.revision == revision or correction.passages_hash == passages_hash(passages)
@@ -69,16 +69,15 @@ def is_outdated(correction: Correction, tool: Tool, mention: SentimentScore | No
     verdict is labelled data only."""
     if correction.subject == "SOURCE":
         return correction.feed_id not in tool.muted_sources
-    if correction.subject == "PHRASE":
-        excluded = {normalize_name(each) for each in tool.excluded}
-        return normalize_name(correction.phrase or "") not in excluded
+    if correction.phrase is not None:
+        return normalize_name(correction.phrase) not in {normalize_name(each) for each in tool.excluded}
     return mention is not None and mention.counts and mention.verdict != correction.verdict
 
 
 def corrected(mention: SentimentScore, correction: Correction | None, now: datetime) -> SentimentScore:
     """The mention of a tool that is not detected any more, after a correction; the same object if nothing changes."""
     own = {name: getattr(mention.analyzer_judgement or mention, name) for name in _JUDGEMENT_FIELDS}
-    fields = with_verdict(own, correction, mention.revision or "", ())
+    fields = with_verdict(own, correction, mention.revision, ())
     is_same = all(getattr(mention, name) == value for name, value in fields.items())
     return mention if is_same else mention.changed(now, **fields)
 
@@ -122,7 +121,7 @@ def judged_passages(questions: Questions, tool_id: str) -> tuple[JudgedPassage, 
 
 
 def passages_hash(passages: Iterable[JudgedPassage]) -> str:
-    texts = [" ".join(each.text.split()) for each in passages]
+    texts = [each.text.split() for each in passages]
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:32]
 
 
@@ -255,12 +254,12 @@ def labelled(correction: Correction) -> dict[str, Any] | None:
         others += [[at + start, at + end] for start, end in each.other_names]
         at += len(each.text) + 1
     return {
-        "text": "\n".join(texts) or correction.headline or "",
+        "text": "\n".join(texts) or correction.headline,
         "names": names,
         "other_names": others,
         "label": "not_this_tool" if is_other else correction.label,
         "language": correction.language,
         "tool_id": correction.tool_id,
         "source_id": correction.source_id,
-        "analyzer": correction.said.model_dump(mode="json") if correction.said is not None else None,
+        "analyzer": correction.said.model_dump() if correction.said is not None else None,
     }

@@ -8,8 +8,12 @@ import pytest
 
 from models.errors import InvalidInput
 from services.mentions.correction_form import (
+    FIELDS,
+    LONGEST_ARTICLE_ID,
     LONGEST_AUTHOR,
     LONGEST_REASON,
+    STATES,
+    UNDO_FIELDS,
     NewCorrection,
     Signed,
     new_correction,
@@ -49,7 +53,17 @@ def test_an_error_names_the_field_and_what_is_allowed(fields: dict[str, Any], wo
 
 def test_the_limits_are_allowed() -> None:
     assert signed({"author": "A" * LONGEST_AUTHOR, "reason": "x\n" * (LONGEST_REASON // 2 - 1) + "xx"})
-    assert (LONGEST_AUTHOR, LONGEST_REASON) == (100, 1000)
+    assert (LONGEST_AUTHOR, LONGEST_REASON, LONGEST_ARTICLE_ID) == (100, 1000, 2000)
+    longest = "x" * LONGEST_ARTICLE_ID
+    assert new_correction({**GOOD, "article": longest}).named == longest
+    with pytest.raises(InvalidInput, match="article"):
+        new_correction({**GOOD, "article": longest + "x"})
+
+
+def test_the_fields_and_states_are_those_of_the_api() -> None:
+    assert FIELDS == ("article", "source", "phrase", "verdict", "reason", "author")
+    assert UNDO_FIELDS == ("reason", "author")
+    assert STATES == ("active", "outdated", "undone")
 
 
 def test_a_form_is_read_with_its_one_verdict_and_without_the_space_around_it() -> None:

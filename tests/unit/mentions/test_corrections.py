@@ -112,6 +112,12 @@ def test_what_is_judged_are_the_passages_that_count_for_the_tool() -> None:
     assert judged_passages(questions, OTHER_TOOL_ID) == ()
 
 
+def test_the_hash_of_passages_is_of_their_words() -> None:
+    assert len(passages_hash(SAYS)) == 32
+    assert passages_hash(SAYS) == passages_hash([JudgedPassage(text=" Quorvia is  good ")])
+    assert passages_hash(SAYS) != passages_hash([JudgedPassage(text="Quorvia"), JudgedPassage(text="is good")])
+
+
 def test_a_correction_keeps_the_first_passages_only() -> None:
     most = JudgedPassage(text="x" * (MOST_JUDGED_CHARACTERS - 1))
     one = JudgedPassage(text="y")
@@ -150,6 +156,8 @@ def test_a_verdict_that_was_asked_for_before_the_present_one_goes_into_the_histo
     """A clock that is behind does not make a verdict an older one: the person has seen the present one."""
     present = verdict("negative", made_at=LATER, made_by_run="run-2")
     late = verdict("neutral", made_at=NOW, made_by_run="run-1")
+    at_once = verdict("neutral", made_at=LATER, made_by_run="run-1")
+    assert after_verdict(present, at_once, None, LATER).verdict == "neutral"
     for follows in (None, "run-0"):
         after = after_verdict(present, late, follows, LATER)
         assert (after.verdict, [each.verdict for each in after.history]) == ("negative", ["neutral"])
@@ -179,6 +187,7 @@ def test_a_correction_is_carried_over_unless_the_target_has_a_verdict_of_its_own
     own = verdict("neutral", author="Grace", made_by_run="run-t")
     moved = carried(None, of_source, TOOL_ID, LATER)
     assert (moved.tool_id, moved.verdict, moved.author, moved.stored_etag) == (TOOL_ID, "negative", "Ada", None)
+    assert (moved.made_at, moved.updated_at) == (of_source.made_at, LATER)
     assert carried(moved, of_source, TOOL_ID, LATER) is moved
 
     kept = carried(own, of_source, TOOL_ID, LATER)
@@ -221,6 +230,9 @@ def test_the_counts_of_a_tool_follow_its_corrections() -> None:
     first, second = verdict("negative"), verdict("not_this_tool", made_by_run="run-2")
     one = with_reviews(tool(), [(None, first)], NOW)
     assert (one.corrections, one.reviews["words/1"].sentiment_right) == (1, 0)
+    several = with_reviews(one, [(None, first), (None, second)], NOW)
+    assert several.reviews["words/1"] == Reviews(reviewed=3, about_tool=2, scored=2)
+    assert with_reviews(several, [(first, undone(first))], NOW).reviews["words/1"].reviewed == 2
     two = with_reviews(one, [(first, second)], NOW)
     assert (two.corrections, two.reviews) == (2, {"words/1": Reviews(reviewed=1)})
     none = with_reviews(two, [(second, undone(second))], NOW)
@@ -272,6 +284,15 @@ def test_labelled_data_joins_the_passages_and_moves_their_names() -> None:
     assert (line["label"], line["text"]) == ("not_this_tool", "Quorvia beats Tarnwick\nSo Quorvia wins.")
     assert [line["text"][start:end] for start, end in line["names"]] == ["Quorvia", "Quorvia"]
     assert [line["text"][start:end] for start, end in line["other_names"]] == ["Tarnwick"]
+    assert line["analyzer"] == {
+        "sentiment": "positive",
+        "score": 0.9,
+        "polarity": 0.5,
+        "unscored_reason": None,
+        "analyzer": "words",
+        "analyzer_version": "1",
+    }
+    assert (labelled(verdict("negative", said=None)) or {})["analyzer"] is None
     assert labelled(verdict("right")) is None, "it labels no sentiment"
     assert labelled(undone(verdict("negative"))) is None
     assert (labelled(verdict("negative", passages=())) or {})["text"] == correction().headline

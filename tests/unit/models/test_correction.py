@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from models.correction import AFTER_PREFIX, PREFIX, Correction
-from tests.documents import ARTICLE_ID, NOW, correction
+from tests.documents import ARTICLE_ID, NOW, TOOL_ID, correction
 
 
 def other(**changes: Any) -> Correction:
@@ -21,6 +21,8 @@ def test_the_id_names_the_subject_and_sorts_among_corrections() -> None:
     phrase = other(subject="PHRASE", phrase="Big  Quorvia", verdict="exclude")
     again = other(subject="PHRASE", phrase="big quorvia", verdict="exclude")
     assert correction().id == f"CORRECTION:{ARTICLE_ID}"
+    assert (correction().partition, Correction.CONTAINER) == (TOOL_ID, "catalog")
+    assert (PREFIX, AFTER_PREFIX) == ("CORRECTION:", "CORRECTION;")
     assert source.id == "CORRECTION:SOURCE:alpha"
     assert phrase.id == again.id
     assert len(phrase.correction_id) == len("PHRASE:") + 32
@@ -37,6 +39,7 @@ def test_the_id_names_the_subject_and_sorts_among_corrections() -> None:
         {"source_id": None},
         {"verdict": "mute"},
         {"verdict": "neutral"},
+        {"verdict": "positive", "label": None},
         {"verdict": "negative", "label": None},
         {"undone_at": NOW},
         {"undone_by": "Ada"},

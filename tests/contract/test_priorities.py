@@ -55,6 +55,9 @@ async def test_copies_of_a_priority_readings_and_scores_agree(
         await workflows.advance(run.run_id)
 
     await asyncio.gather(*(ingested(feed) for feed in FEEDS), reprioritized("c", 1), reprioritized("a", 9))
+    # An article that another worker changes after its message was handled is announced again as overdue.
+    overdue = [each["source_id"] for each in await world.articles() if each.get("analysis_due_since")]
+    await AnalysisHandler(slow, writer, clock).handle(overdue)
     articles = await world.articles()
     assert len(articles) == 4
     for article in articles:

@@ -29,6 +29,8 @@ _LIST_SIGNS = {",", "/", "&", "and", "or", "vs", "vs.", "versus", "+", "with", "
 _AND = ("and", "or", ",")
 _PERSON = {"she", "her", "hers", "he", "his", "him", "mother", "father", "daughter", "son", "sister", "brother"}
 _HYPHENATED = CUES["thing"] | {"like", "based", "compatible", "only", "style", "backed", "owned", "inspired", "made"}
+_FLAG = re.compile(r"--?[a-z]")
+_RUN = {"run", "running", "ran", "type", "typing", "typed", "try", "use", "using", "execute", "then", "first", "after"}
 _PROGRAMS = ("-cli", "-playbook", "-topics")
 _DETERMINERS = CUES["determiner"] | {"the"}
 _EXPLAINED = _DETERMINERS.union(
@@ -245,9 +247,11 @@ def _as_code(sense: Sense, place: Surroundings) -> Iterator[str]:
         yield "in code"
     if place.is_lower and not (sense.group == "word" and place.previous() in CUES["verb before"]):
         following = place.right.strip().split(" ")[0].strip("`.,;:")
-        flags = tuple(word for word in sense.commands if word.startswith("-"))
-        if following in sense.commands or following.startswith(flags) or place.right.startswith(_PROGRAMS):
+        is_flag = place.right.startswith(" ") and _FLAG.match(following) is not None
+        if is_flag or following in sense.commands or place.right.startswith(_PROGRAMS):
             yield "command"
+            if place.previous() in _RUN:
+                yield "command that is run"
 
 
 def _of_person_or_place(sense: Sense, place: Surroundings) -> Iterator[str]:

@@ -151,20 +151,24 @@ def test_another_name_in_a_list(text: str, cues_found: set[str]) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "cues_found"),
     [
-        ("Terraform", "run terraform apply, then wait", {"command"}),
+        ("Terraform", "run terraform apply, then wait", {"command", "command that is run"}),
+        ("Terraform", "our terraform apply, then wait", {"command"}),
+        ("Node", "our node --watch is here", {"command"}),
+        ("Node", "our node - watch it", set()),
+        ("Node", "our node-watch is here", set()),
         ("Terraform", "run Terraform apply, then wait", set()),
         ("Terraform", "run terraform wisely", set()),
         ("Terraform", "we terraform apply", {"command"}),
-        ("Go", "then go test it", {"command"}),
+        ("Go", "then go test it", {"command", "command that is run"}),
         ("Go", "we go test it", set()),
         ("Make", "`make -j8` ran", {"command", "in code"}),
         ("Redis", "redis-cli monitor", {"command"}),
-        ("Go", "type `go vet` now", {"command", "in code"}),
+        ("Go", "our `go vet` now", {"command", "in code"}),
         ("Go", "`type` go `now`", set()),
     ],
 )
 def test_commands_and_code(name: str, text: str, cues_found: set[str]) -> None:
-    assert found(name, text) & {"command", "in code"} == cues_found
+    assert found(name, text) & {"command", "command that is run", "in code"} == cues_found
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def _blank(match: re.Match[str]) -> str:
 
 def _last(headline: str, end: int) -> re.Match[str] | None:
     found = list(_SEPARATOR.finditer(headline, 0, end))
-    return found[-1] if found and found[-1].start() > 0 else None
+    return found[-1] if found else None
 
 
 def _is_own_or_known(name: str, own: Collection[str]) -> bool:
@@ -108,7 +108,7 @@ def _site_names(url: str) -> set[str]:
         labels = (urlsplit(url).hostname or "").split(".")
     except ValueError:
         return set()
-    names = [each for each in labels[:-1] if each not in ("www", "co", "com", "org", "net")][-1:]
+    names = [each for each in labels[:-1] if each not in ("co", "com", "org", "net")][-1:]
     return {publisher_key(form) for each in names for form in (each, each.removeprefix("the"))}
 
 

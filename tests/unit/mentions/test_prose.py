@@ -70,13 +70,16 @@ def test_the_publishers_of_the_article_are_not_prose() -> None:
     assert headline("Bun 2 is out - Daily Dev", "Daily Dev") == "Bun 2 is out"
     assert headline("Bun 2 is out - The Daily Dev", "daily dev") == "Bun 2 is out"
     assert headline("Bun 2 is out - Daily Dev", "Weekly Dev") == "Bun 2 is out - Daily Dev"
+    assert headline("Bun 2 is out - !!!", "!!!") == "Bun 2 is out - !!!"
     assert headline("GitLab - 17.2 is out", "GitLab") == "GitLab - 17.2 is out", "the product, not the publisher"
 
 
 def test_the_site_is_a_publisher() -> None:
     for url in ("https://www.dailydev.example/1", "https://blog.dailydev.co.uk/1"):
         assert headline("Bun 2 is out | Daily Dev", url=url) == "Bun 2 is out"
-    assert headline("Bun 2 is out | The Register", url="https://theregister.example/1") == "Bun 2 is out"
+    for host in ("dailydev.com.au", "dailydev.org.uk", "dailydev.net.nz", "thedailydev.example"):
+        assert headline("Bun 2 is out | The Daily Dev", url=f"https://{host}/1") == "Bun 2 is out"
+    assert headline("Bun 2 is out | Blog", url="https://blog.dailydev.example/1") == "Bun 2 is out | Blog"
     for url in ("", "https://[", "https://other.example/1", "https://com/"):
         assert headline("Bun 2 is out | Daily Dev", url=url) == "Bun 2 is out | Daily Dev"
 
@@ -238,7 +241,12 @@ def test_the_bounds_of_code() -> None:
     few = " ".join(["word"] * (rules.FEWEST_WORDS_OF_PROSE - 1))
     assert body(f"``` {few} ```") == ""
     assert body(f"``` {few} word ```") == f"{few} word"
-    assert rules.CODE_SYMBOLS == 0.04
+    words = "one two three four five six seven eight nine ten"
+    block = f" {words} ;;;; {'x' * 45}"
+    assert len(block) == 100
+    assert body(f"```{block}```") == "", "four symbols in a hundred characters"
+    assert body(f"```{block.replace(';;;;', ';;;,')}```") != ""
+    assert (rules.CODE_SYMBOLS, rules.FEWEST_WORDS_OF_PROSE, rules.LONGEST_PUBLISHER) == (0.04, 8, 60)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.quality.languages import FEWEST_WORDS, headlines, measure
 from services.parse import language as rules
-from services.parse.language import Decided, decide, with_languages
+from services.parse.language import Decided, Evidence, choose, decide, evidence_of, with_languages
 
 GERMAN = "Ausfall bei Microsoft: Teams und Outlook sind nicht erreichbar"
 ENGLISH = "Microsoft confirms outage that affects Teams and Outlook users"
@@ -150,3 +150,122 @@ def test_headlines_full_of_product_names_are_recognised() -> None:
     assert measured.english >= 0.98
     assert measured.lost == 0
     assert measured.taken <= 0.01
+
+
+SCRIPTS = {
+    "hy": "\u0540\u0561\u0575",
+    "bn": "\u09ac\u09be\u0982",
+    "pa": "\u0a2a\u0a70\u0a1c",
+    "gu": "\u0a97\u0ac1\u0a9c",
+    "ta": "\u0ba4\u0bae\u0bbf",
+    "te": "\u0c24\u0c46\u0c32",
+    "kn": "\u0c95\u0ca8\u0ccd",
+    "ml": "\u0d2e\u0d32\u0d2f",
+    "si": "\u0dc3\u0dd2\u0d82",
+    "lo": "\u0ea5\u0eb2\u0ea7",
+    "my": "\u1019\u103c\u1014",
+    "ka": "\u10d0\u10d1\u10d2",
+    "km": "\u1781\u17d2\u1798",
+}
+
+
+@pytest.mark.parametrize("language", SCRIPTS)
+def test_every_script_tells_its_language(language: str) -> None:
+    assert decide(SCRIPTS[language], "", "", {}).language == language
+
+
+def test_most_letters_must_be_in_a_script() -> None:
+    assert evidence_of("\u0e01\u0e02\u0e03 ab", "").clear == "th"
+    assert evidence_of("\u0e01\u0e02 ab", "").clear is None
+    assert evidence_of("\u0e01\u0e02\u0e03 abcde", "").clear is None
+
+
+def test_how_many_letters_a_character_stands_for() -> None:
+    assert evidence_of("\u4e2d" + " abcd" * 2, "").clear == "zh", "eight for one"
+    assert evidence_of("\u4e2d" + " abc" * 3, "").clear is None
+    assert evidence_of("\u306e" + " abcd" * 6, "").clear == "ja", "24 for one Hiragana"
+    assert evidence_of("\u306e" + " abcde" * 5, "").clear is None
+    assert evidence_of("\u30d0" + " abcd" * 2, "").clear == "ja"
+    assert evidence_of("\ud55c\uad6d\uae00\u4e2d\u4e2d", "").clear == "ko"
+    assert evidence_of("\ud55c\u4e2d", "").clear == "zh", "not most"
+
+
+def test_addresses_and_handles_are_not_read() -> None:
+    nothing = Evidence(None, {}, plain=True)
+    for headline in ("https://a.example/der", "www.der-ausfall.example", "der@ausfall.example", "@derausfall", "#der"):
+        assert evidence_of(headline, "") == nothing
+
+
+def test_from_where_on_a_text_is_read() -> None:
+    text = "Die Version behebt einen Fehler beim Start des Programms, der sich"
+    short, enough = text[: rules.LEAST_TEXT - 1], text[: rules.LEAST_TEXT]
+    assert evidence_of(SHORT, short) == evidence_of(SHORT, "")
+    assert evidence_of(SHORT, enough) == evidence_of(f"{SHORT}\n{enough}", "") != evidence_of(SHORT, "")
+
+
+def of(**shares: float) -> Evidence:
+    return Evidence(None, shares, plain=True)
+
+
+def chosen(evidence: Evidence, declared: str = "", **history: int) -> str:
+    found = choose(evidence, declared, history)
+    assert not found.confident
+    return found.language
+
+
+def test_a_hint_multiplies_what_is_likely() -> None:
+    assert chosen(of(de=0.5, fr=0.4)) == "de"
+    assert chosen(of(de=0.79, fr=0.1), "fr") == "fr"
+    assert chosen(of(de=0.81, fr=0.1), "fr") == "de"
+    assert chosen(of(de=0.29, en=0.1), "en") == "en"
+    assert chosen(of(de=0.31, en=0.1), "en") == "de"
+    assert chosen(of(de=0.40, fr=0.01), fr=3) == "fr", "41 times"
+    assert chosen(of(de=0.42, fr=0.01), fr=3) == "de"
+    assert chosen(of(de=0.20, fr=0.01), fr=1, it=1) == "fr", "21 times"
+    assert chosen(of(de=0.22, fr=0.01), fr=1, it=1) == "de"
+    assert chosen(of(de=3.2, fr=0.01), "fr", fr=3) == "fr", "both"
+    assert chosen(of(de=3.3, fr=0.01), "fr", fr=3) == "de"
+
+
+def test_the_likeliest_language_must_be_likely() -> None:
+    assert chosen(of(de=0.35, fr=0.33, it=0.32)) == "de"
+    assert chosen(of(de=0.34, fr=0.33, it=0.33)) == "und"
+    assert chosen(of(en=0.25, **dict.fromkeys(("de", "fr", "it", "es", "pt"), 0.15))) == "en"
+    assert chosen(of(en=0.24, **dict.fromkeys(("de", "fr", "it", "es"), 0.19))) == "und"
+    assert chosen(of(en=0.34, fr=0.33, it=0.33)._replace(plain=False)) == "und"
+    assert chosen(of(de=7.0, fr=6.9, it=6.1)) == "de", "shares need not sum to 1"
+    assert chosen(of(de=7.0, fr=6.9, it=6.9)) == "und"
+
+
+def test_without_a_likely_language_the_strongest_hint_counts_but_for_declared_english() -> None:
+    unlikely = of(**dict.fromkeys(("de", "fr", "it", "es", "pt", "nl", "sv", "da"), 1.0), tr=0.001, en=0.001)
+    assert chosen(unlikely, "tr") == "tr"
+    assert chosen(unlikely, tr=2, pl=1) == "tr"
+    assert chosen(unlikely, "en") == "und"
+    assert chosen(unlikely, "en", en=3) == "en"
+    assert chosen(of(), "en") == "en", "nothing speaks against it"
+    assert chosen(of()) == "und"
+
+
+def test_a_clear_text_needs_no_hint() -> None:
+    assert choose(Evidence("fr", {}, plain=True), "de", {"en": 9}) == Decided("fr", confident=True)
+
+
+def test_rare_languages_and_english_are_weighed() -> None:
+    found = rules._weighed(dict.fromkeys(["de", "en", *rules._RARE_LANGUAGES.split()], 1.0))
+    assert found == {"de": 1.0, "en": 6.0, **dict.fromkeys(rules._RARE_LANGUAGES.split(), 0.2)}
+    assert {"af", "la", "tl"} <= rules._RARE
+    assert with_languages({"de": 2, "fr": 1}, {"en": 198}) == {"de": 1, "en": 99}
+
+
+def test_a_text_is_clear_from_twenty_letters_on() -> None:
+    assert evidence_of("St\u00f6rung ist nun behoben", "").clear == "de", "20 letters"
+    assert evidence_of("Der Fehler ist behoben", "").clear is None, "19 letters"
+    assert evidence_of("\u1300" * rules.FEWEST_LETTERS, "") == Evidence(None, {}, plain=False)
+
+
+def test_english_is_clear_only_without_the_preference_for_it() -> None:
+    found = evidence_of("GitHub launches new tool for teams", "")
+    assert found.shares["en"] / sum(found.shares.values()) > rules.CONFIDENT
+    assert found.clear is None
+    assert evidence_of("Slack outage hits many users again", "").clear == "en"

@@ -18,6 +18,9 @@ from services.parse.language_tags import primary_subtag
         ("eng", "en"),
         ("jp", "ja"),
         ("haw", "haw"),
+        ("fra", "fr"),
+        ("tur", "tr"),
+        ("en-" + "x" * 97, "en"),
     ],
 )
 def test_the_language_of_a_tag(tag: str, language: str) -> None:
@@ -25,7 +28,7 @@ def test_the_language_of_a_tag(tag: str, language: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "tag", ["", "und", "mul", "zxx", "english", "e", "en us", "en;q=0.5", "-en", "x" * 101, "ja" * 60]
+    "tag", ["", "und", "mul", "zxx", "mis", "english", "e", "en us", "en;q=0.5", "-en", "en-" + "x" * 98, "ja" * 60]
 )
 def test_a_tag_that_names_no_language(tag: str) -> None:
     assert primary_subtag(tag) == ""

@@ -12,6 +12,7 @@ from models.errors import UnreadableDocument
 from models.mention import Match, SentimentScore
 from models.tool import Tool
 from services.mentions.analyzers.port import Judgement, NotJudged
+from services.mentions.corrections import judged_passages, passages_hash
 from services.mentions.scoring import Scores, Unscored
 from services.mentions.understanding import (
     ArticleAnalysis,
@@ -73,6 +74,16 @@ def test_an_article_of_muted_sources_only_does_not_mention_the_tool(
     assert (set(made.detected), set(made.muted)) == (named, {TOOL_ID} if is_muted else set())
     made.scores = Scores(GOOD, dict.fromkeys(made.detected, GOOD))
     assert finished(made, ANALYZER, NOW, whole=True).muted_tool_ids == ((TOOL_ID,) if is_muted else None)
+
+
+def test_the_analysis_of_some_tools_leaves_what_others_have_muted() -> None:
+    detector = Detector([tool(muted_sources=("tiingo",)), tool(OTHER_TOOL_ID, "Tarnwick", muted_sources=("tiingo",))])
+    both = article(canonical=reading(headline="Quorvia and Tarnwick"), muted_tool_ids=(TOOL_ID,))
+    assert understand(both.to_document(), detector, frozenset({OTHER_TOOL_ID})).muted == {TOOL_ID, OTHER_TOOL_ID}
+    assert understand(both.to_document(), detector, frozenset({TOOL_ID})).muted == {TOOL_ID}
+    unmuted = Detector([tool(), tool(OTHER_TOOL_ID, "Tarnwick")])
+    assert understand(both.to_document(), unmuted, frozenset({TOOL_ID})).muted == frozenset()
+    assert understand(both.to_document(), unmuted, frozenset({OTHER_TOOL_ID})).muted == {TOOL_ID}
 
 
 def analysis(given: Article | None = None, **changes: Any) -> ArticleAnalysis:
@@ -418,3 +429,29 @@ def test_an_article_without_a_language_is_in_that_of_its_text_or_english() -> No
         assert given.questions.language == expected
         assert finished(given, ANALYZER, LATER, whole=True).language == expected
         assert finished(given, ANALYZER, LATER, whole=False).language == stored
+
+
+def test_a_verdict_of_a_person_is_applied_while_the_article_says_the_same_about_the_tool() -> None:
+    made = analysis()
+    assert made.questions is not None
+    says = passages_hash(judged_passages(made.questions, TOOL_ID))
+    for changes, label in (
+        ({"revision": "other", "passages_hash": says}, "negative"),
+        ({"revision": "other", "passages_hash": "other"}, "positive"),
+        ({"revision": made.article.canonical.revision}, "negative"),
+    ):
+        made.corrections = {TOOL_ID: documents.correction(**changes)}
+        assert mention(made, tool(), ANALYZER, NOW).sentiment == label
+    made.corrections = {TOOL_ID: documents.correction(verdict="not_this_tool", label=None, revision="other")}
+    assert wanted_mentions(made, {TOOL_ID: tool()}, ANALYZER, NOW) == {}
+
+
+def test_the_kept_mention_of_a_deprecated_tool_is_corrected() -> None:
+    stored = documents.mention(revision="r1", sentiment="positive", score=0.9, polarity=0.5)
+    kept = analysis(detected={}, tool_ids=frozenset({TOOL_ID}), stored={TOOL_ID: stored})
+    tools = {TOOL_ID: tool(status="DEPRECATED")}
+    assert wanted_mentions(kept, tools, ANALYZER, LATER)[TOOL_ID] is stored
+    kept.corrections = {TOOL_ID: documents.correction()}
+    assert wanted_mentions(kept, tools, ANALYZER, LATER)[TOOL_ID].sentiment == "negative"
+    kept.corrections = {TOOL_ID: documents.correction(verdict="not_this_tool", label=None)}
+    assert wanted_mentions(kept, tools, ANALYZER, LATER)[TOOL_ID].removed_at == LATER

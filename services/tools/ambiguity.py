@@ -74,7 +74,7 @@ def match_rule(name: str, rule: NameRule | None, own_words: tuple[str, ...], *, 
         return MatchRule(rule.case_sensitive, rule.context)
     plain = normalize_name(name)
     is_lower = name == plain
-    sense = sense_of(plain) if plain.isascii() and plain.isalnum() else None
+    sense = sense_of(plain) if is_listed(plain) or (plain.isascii() and plain.isalnum()) else None
     if is_keyword and not is_listed(plain):
         sense = None
     if sense is not None:

@@ -34,7 +34,7 @@ AS_WRITTEN = MatchRule(case_sensitive=True)
     [
         ("Kubernetes", IN_ANY_CASE),
         ("VS Code", IN_ANY_CASE),
-        ("C#", IN_ANY_CASE),
+        ("C++", IN_ANY_CASE),
         ("Straße", IN_ANY_CASE),
         ("42", IN_ANY_CASE),
         ("7", IN_ANY_CASE),

@@ -55,7 +55,6 @@ def build() -> bytes:
         "model": hashlib.sha256(path.read_bytes()).hexdigest(),
         "steps": STEPS,
         "languages": LANGUAGES,
-        "priors": [round(float(model.nb_pc[index]), 3) for index in chosen],
         "lengths": [sum(len(ngrams[index]) == length for index in kept) for length in range(LONGEST + 1)],
     }
     keys = b"".join(ngrams[index] for index in kept)

@@ -20,16 +20,14 @@ from typing import NamedTuple, cast
 LONGEST_TEXT = 1_000
 """Bytes that are read: a longer text is not told better."""
 LONGEST_NGRAM = 5
-_COUNTS = tuple(round(16 * math.log1p(count)) for count in range(LONGEST_TEXT + 1))
+_COUNTS = tuple(round(16 * math.log1p(count)) for count in range(LONGEST_TEXT))
 """The weight of an n-gram by its number of occurrences, in sixteenths."""
-_MIDDLE = 128
 _LANE = 4
 """Bytes of a weight in a row, so that the sum of all rows of a text fits."""
 
 
 class _Table(NamedTuple):
     languages: tuple[str, ...]
-    priors: tuple[float, ...]
     unit: float
     rows: dict[bytes, int]
     weights: bytes
@@ -48,15 +46,12 @@ def likelihoods(text: str) -> dict[str, float]:
         return {}
     # One addition of large integers adds a row of weights: four bytes for each language.
     size, weights = _LANE * len(table.languages), table.weights
-    total = weight = 0
+    total = 0
     for row, count in counts.items():
         total += _COUNTS[count] * int.from_bytes(weights[row * size : (row + 1) * size], "little")
-        weight += _COUNTS[count]
     sums = struct.unpack(f"<{len(table.languages)}I", total.to_bytes(size, "little"))
     scale = math.sqrt(len(data))
-    logs = [
-        ((each - _MIDDLE * weight) * table.unit + prior) / scale for each, prior in zip(sums, table.priors, strict=True)
-    ]
+    logs = [each * table.unit / scale for each in sums]
     top = max(logs)
     exponents = [math.exp(each - top) for each in logs]
     whole = sum(exponents)
@@ -99,4 +94,4 @@ def _table() -> _Table:
     for index in range(len(head["languages"])):
         weights[_LANE * index :: size] = rest[at + index * len(rows) : at + (index + 1) * len(rows)]
     unit = 1 / (16 * head["steps"])
-    return _Table(tuple(head["languages"]), tuple(head["priors"]), unit, rows, bytes(weights))
+    return _Table(tuple(head["languages"]), unit, rows, bytes(weights))

@@ -46,8 +46,28 @@ def test_the_longest_known_n_gram_that_ends_at_a_byte_counts() -> None:
 
 
 def test_the_table_is_whole() -> None:
-    table = _table()
+    table = _table.__wrapped__()
+    assert table.unit == 1 / 64, "sixteenths of a count, quarters of a weight"
     assert len(table.rows) == 40_000
     assert len(table.weights) == 4 * len(table.rows) * len(table.languages)
     assert {"en", "de", "fr", "es", "pt"} <= set(table.languages)
     assert {len(each) for each in table.rows} == {2, 3, 4, 5}
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "share"),
+    [
+        ("Störung", "de", 0.263077162),
+        ("Störung", "sv", 0.219235482),
+        ("the the the the", "en", 0.885286871),
+        ("Störung und die Störung und die Störung", "sv", 0.000223702541),
+    ],
+)
+def test_the_shares_are_the_same_everywhere(text: str, language: str, share: float) -> None:
+    assert likelihoods(text)[language] == pytest.approx(share, rel=1e-6)
+
+
+def test_a_text_of_the_greatest_length_is_read() -> None:
+    assert LONGEST_TEXT == 1_000
+    assert max(_counts(b"o" * LONGEST_TEXT, {b"oo": 0}).values()) == LONGEST_TEXT - 1
+    assert likelihoods("oo" * LONGEST_TEXT)

@@ -105,6 +105,7 @@ def test_two_names_at_most_are_left_out() -> None:
     [
         ("It is faster. The post Bun 2 is out appeared first on TechCrunch.", "It is faster."),
         ("It is faster. This article was originally published on Apple Insider.", "It is faster."),
+        ("It is faster. The post Bun 2 is out. What now? appeared first on TechCrunch.", "It is faster."),
         ("It is faster. Continue reading...", "It is faster."),
         ("It is faster and it\u2026 Continue reading Bun 2 is out \u2192", "It is faster and it\u2026"),
         ("It is faster. Read more", "It is faster."),
@@ -134,6 +135,7 @@ def test_the_ending_of_a_text_that_was_cut_is_not_prose(text: str, left: str) ->
     [
         ("Comments", ""),
         ("Comments: 12", ""),
+        ("Article URL: https://x.example/1", ""),
         ("Article URL: https://x.example/1 Comments URL: https://y.example/2 Points: 47 # Comments: 7", ""),
         ("It is fast. submitted by /u/someone [link] [comments]", "It is fast."),
         ("It is fast. submitted by /u/some-one to r/programming [link] [12 comments]", "It is fast."),
@@ -154,6 +156,11 @@ def test_what_aggregators_add_is_not_prose(text: str, left: str) -> None:
         ("It is fast. Sign up for our newsletter.", "It is fast."),
         ("Subscribe to the weekly newsletter of the team! It is fast.", "It is fast."),
         ("It is fast. Share: Facebook Twitter LinkedIn", "It is fast."),
+        ("It is fast. Share on Hacker News", "It is fast."),
+        ("It is fast. Share via E-mail", "It is fast."),
+        ("It is fast. Listen on Apple Podcasts.", "It is fast."),
+        ("It is fast. Join us on Patreon.", "It is fast."),
+        ("It is fast. Follow Jane Doe on Twitter.", "It is fast."),
         ("It is fast. Click to share on Twitter (Opens in new window)", "It is fast."),
         ("It is fast. View this post on Instagram", "It is fast."),
         ("It is fast. Listen on Spotify.", "It is fast."),
@@ -179,10 +186,16 @@ def test_invitations_are_not_prose(text: str, left: str) -> None:
         ("WASHINGTON (AP) \u2014 Apple fell.", "Apple fell."),
         ("(Bloomberg) -- Apple fell.", "Apple fell."),
         ("By Jane Doe | Apple fell.", "Apple fell."),
+        ("By Jane Mary Doe | Apple fell.", "Apple fell."),
+        ("By Jane Doe, staff writer | Apple fell.", "Apple fell."),
+        ("By Jane Doe (AP) Apple fell.", "Apple fell."),
+        ("By Jane Doe, Reuters. Apple fell.", "Apple fell."),
+        ("BERLIN -- (AP) -- Apple fell.", "Apple fell."),
         ("By Jane Doe and John A. Smith, Reuters - Apple fell.", "Apple fell."),
         ("By Jane Doe Published today. Apple fell.", "Published today. Apple fell."),
         ("Apple fell. (Reporting by Jane Doe in Berlin; Editing by John Smith)", "Apple fell."),
         ("Written by Jane Doe. Apple fell.", "Apple fell."),
+        ("Written by Jane Doe, Editor. Apple fell.", "Apple fell."),
         ("Apple fell. Posted by Jane Doe", "Apple fell."),
         ("Apple fell. Image Credits: Jane Doe / Getty Images", "Apple fell."),
         ("Apple fell. Photo by Jane Doe on Unsplash", "Apple fell."),
@@ -208,7 +221,11 @@ C_SHARP = r"System.NullReferenceException: no Slack at Example.Slack.Send(String
 GO = "panic: slack failed goroutine 1 [running]: main.send(0x1) /app/slack.go:12 +0x1d"
 
 
-@pytest.mark.parametrize("trace", [PYTHON, JAVA, JAVASCRIPT, C_SHARP, GO])
+FRAME = "at file:///app/slack.js:3:5"
+ROUTINE = "panic: slack failed goroutine 1 [running]:"
+
+
+@pytest.mark.parametrize("trace", [PYTHON, JAVA, JAVASCRIPT, C_SHARP, GO, FRAME, ROUTINE])
 def test_stack_traces_are_not_prose(trace: str) -> None:
     left = body(f"It fails. {trace}")
     assert left.startswith("It fails.")

@@ -3,7 +3,7 @@
 
     python3 scripts/dev.py run [options]       set up once, then run the whole app at http://127.0.0.1:7071
     python3 scripts/dev.py test [pytest args]  set up once, then run all tests; --fast: those that take half a minute
-    python3 scripts/dev.py check               ruff and mypy (strict), then all tests
+    python3 scripts/dev.py check               ruff, mypy (strict), the trained tables, then all tests
     python3 scripts/dev.py mutate [modules]    mutation tests of the modules that only decide; --list names them
     python3 scripts/dev.py infra               check the Bicep: Azure's type schemas, checkov, azure-functions-doctor
     python3 scripts/dev.py package             build dist/toolpulse-<version>.zip (with the Python that Azure runs)
@@ -184,6 +184,7 @@ def check(arguments: list[str]) -> None:
     execute(python, "-m", "ruff", "check", ".")
     execute(python, "-m", "ruff", "format", "--check", ".")
     execute(python, "-m", "mypy")
+    execute(python, "-m", "scripts.sentiment.train", "--check")
     test(arguments)
 
 
@@ -234,7 +235,7 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     serve.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an app setting; repeatable")
     serve.add_argument("--once", action="store_true", help="run every timer once, drain the queues, exit 0 or 1")
     commands.add_parser("test", help="run all tests; --fast: those of half a minute", add_help=False)
-    commands.add_parser("check", help="ruff, mypy, then all tests; other arguments go to pytest", add_help=False)
+    commands.add_parser("check", help="ruff, mypy, tables, all tests; other arguments go to pytest", add_help=False)
     commands.add_parser("mutate", help="run mutation tests: [--list] [--jobs N] [module ...]", add_help=False)
     commands.add_parser("infra", help="check the Bicep: Azure's type schemas, checkov, azure-functions-doctor")
     commands.add_parser("package", help="build the zip that Azure runs; --output FOLDER", add_help=False)

@@ -6,6 +6,7 @@ said of mentions comes from an app.
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 import re
@@ -17,6 +18,8 @@ from services.tools.matching import Span
 
 HERE = Path(__file__).parent
 HEADLINES = HERE / "labels" / "headlines.tsv"
+MORE = HERE / "labels" / "more.tsv"
+WRITTEN = HERE / "labels" / "written.tsv"
 TEMPLATES = HERE / "templates.txt"
 DATA = HERE.parent.parent.parent / "shared" / "data"
 TONES = "tone_by_entity_sentfin.tsv"
@@ -44,13 +47,25 @@ class Labelled:
 
 def headlines() -> list[Labelled]:
     """Our own labelled headlines, the held-out third too."""
-    found = []
-    for line in HEADLINES.read_text(encoding="utf-8").splitlines()[1:]:
-        text, _, tools, _, _, letters, test = line.split("\t")
-        labels = {tool: LABELS[each] for tool, each in zip(tools.split(" | "), letters, strict=True) if each in LABELS}
-        names = {tool: places(text, tool) for tool in tools.split(" | ")}
-        found.append(Labelled(text, names, labels, bool(test)))
-    return found
+    return list(_rows(HEADLINES))
+
+
+def more_headlines() -> list[Labelled]:
+    """Our own headlines that were labelled once. None of them is held out."""
+    return list(_rows(MORE))
+
+
+def written() -> list[Labelled]:
+    """Headlines of our own for rare kinds of news."""
+    return list(_rows(WRITTEN))
+
+
+def _rows(file: Path) -> Iterator[Labelled]:
+    with file.open(encoding="utf-8", newline="\n") as lines:
+        for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
+            text, names = row["headline"], row["tools"].split(" | ")
+            labels = {name: LABELS[each] for name, each in zip(names, row["labels"], strict=True) if each in LABELS}
+            yield Labelled(text, {name: places(text, name) for name in names}, labels, bool(row.get("test")))
 
 
 def templates() -> list[Labelled]:

@@ -27,8 +27,8 @@ CLASSES = Path(__file__).with_name("classes.txt")
 VERSION = "1"
 """Of the rules in tokens.py and signals.py, to be raised with them; the table's own content is added to it."""
 FOLDS = 5
-_LEAST_USES = 2
-_LEAST_WEIGHT = 0.015
+_LEAST_USES = 3
+_LEAST_WEIGHT = 0.03
 """Weights that are smaller are not shipped."""
 _TEMPERATURES = [each / 100 for each in range(60, 201, 5)]
 
@@ -40,10 +40,22 @@ class Plan:
 
     sets: Mapping[str, float]
     rarity: float = 0.7
+    differing: float = 2.5
+    """How much more a tool counts in a text whose tools differ in tone."""
     descent: Descent = field(default_factory=Descent)
 
 
-PLAN = Plan({"corrections": 1.0, "headlines": 1.0, "templates": 1.0, "tones": 1.0, "whole_tones": 0.5})
+PLAN = Plan(
+    {
+        "headlines": 1.0,
+        "more": 1.0,
+        "written": 1.0,
+        "corrections": 1.0,
+        "templates": 1.0,
+        "tones": 1.0,
+        "whole_tones": 0.5,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +97,8 @@ def training_sets(data: Path, corrections: Path | None = None) -> dict[str, list
     return {
         **more,
         "headlines": [each for each in headlines if not each.is_test],
+        "more": corpus.more_headlines(),
+        "written": corpus.written(),
         "templates": corpus.templates(),
         "tones": tones,
         "whole_tones": corpus.whole_tones(data, entities),
@@ -117,7 +131,7 @@ def fit(sets: Examples, plan: Plan) -> dict[str, Weight]:
     rows = [
         _row(example, weight, numbers)
         for name in sorted(sets)
-        for example, weight in zip(sets[name], _weights(sets[name], plan.sets[name], plan.rarity), strict=True)
+        for example, weight in zip(sets[name], _weights(sets[name], plan.sets[name], plan), strict=True)
     ]
     negative, neutral, positive = learn(rows, len(names), plan.descent)
     return {
@@ -126,9 +140,17 @@ def fit(sets: Examples, plan: Plan) -> dict[str, Weight]:
     }
 
 
-def _weights(rows: Sequence[Example], share: float, rarity: float) -> list[float]:
+def _weights(rows: Sequence[Example], share: float, plan: Plan) -> list[float]:
     labels = Counter(each.label for each in rows)
-    return [share * math.pow(len(rows) / LABELS / labels[each.label], rarity) for each in rows]
+    tones: defaultdict[str, set[int]] = defaultdict(set)
+    for each in rows:
+        tones[each.text].add(each.label)
+    return [
+        share
+        * math.pow(len(rows) / LABELS / labels[each.label], plan.rarity)
+        * (plan.differing if len(tones[each.text]) > 1 else 1.0)
+        for each in rows
+    ]
 
 
 def _row(example: Example, weight: float, numbers: Mapping[str, int]) -> Row:
@@ -150,10 +172,12 @@ def judged(example: Example, weights: Mapping[str, Weight], temperature: float =
 Judged = tuple[Example, list[float]]
 
 
-def cross_validate(sets: Examples, plan: Plan, judge: Sequence[str] = ("headlines",)) -> dict[str, list[Judged]]:
+def cross_validate(
+    sets: Examples, plan: Plan, judge: Sequence[str] = ("headlines",), folds: Sequence[int] = range(FOLDS)
+) -> dict[str, list[Judged]]:
     """The examples of the sets `judge`, each judged by weights that were learned without its text."""
     found: dict[str, list[Judged]] = {name: [] for name in judge}
-    for fold in range(FOLDS):
+    for fold in folds:
         rest = {name: [each for each in rows if fold_of(each.text) != fold] for name, rows in sets.items()}
         weights = fit(rest, plan)
         for name in judge:
@@ -180,7 +204,7 @@ def _surprise(pairs: Sequence[Judged], temperature: float) -> float:
 
 def build(sets: Examples, classes: Mapping[str, tuple[str, ...]], inputs: Mapping[str, str], plan: Plan) -> str:
     """The table's text."""
-    temperature = temperature_of(cross_validate(sets, plan)["headlines"])
+    temperature = temperature_of(cross_validate(sets, plan, folds=(0,))["headlines"])
     weights = {name: weight for name, weight in fit(sets, plan).items() if max(map(abs, weight)) >= _LEAST_WEIGHT}
     content = format_tool_table(ToolTable("", temperature, inputs, classes, weights))
     version = f"{VERSION}-{sha256(content.encode()).hexdigest()[:8]}"

@@ -25,6 +25,7 @@ _PIECE = re.compile(
     r"https?://\S+|www\.\S+|[\ue000-\uf8ff]|'s\b|[^\W\d_]+(?:['-][^\W\d_]+)*|[$€£]?\d[\d.,]*(?:[a-z]+\b|%)?"
     r"|[!?.,;:|()\"]|(?<=\s)[-–—](?=\s)|—|\+\+?|#"  # noqa: RUF001
 )
+_STAND_INS = re.compile("[\ue000-\uf8ff]+")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _MOST_NAMES = 6000  # as many as there are characters to stand for them
 
@@ -102,10 +103,10 @@ def _masked(text: str, names: Mapping[str, Sequence[Span]]) -> tuple[str, list[f
         if start < last:
             tools[-1] |= {tool}
         else:
-            parts += (text[max(last, 0) : start], " ", chr(ord(NAME) + len(tools)), " ")
+            parts += (_STAND_INS.sub(" ", text[max(last, 0) : start]), " ", chr(ord(NAME) + len(tools)), " ")
             tools.append(frozenset((tool,)))
         last = max(last, end)
-    parts.append(text[max(last, 0) :])
+    parts.append(_STAND_INS.sub(" ", text[max(last, 0) :]))
     return "".join(parts).lower().replace("\u2019", "'"), tools
 
 

@@ -32,7 +32,10 @@ from tests.failing_stores import Crash, mortal, unheard
 from tests.functional.api.conftest import Answer, call, started
 
 NOW = datetime.now(UTC) - timedelta(hours=1)
-TEXTS = {"good": "A great success, excellent and wonderful.", "bad": "Quorvia crashes, loses data and is awful."}
+TEXTS = {
+    "good": "A great success, excellent and wonderful.",
+    "bad": "Users hate Quorvia. Quorvia crashes and loses data.",
+}
 
 
 @pytest.fixture

@@ -133,6 +133,7 @@ async def test_a_name_in_a_neutral_text_is_neutral(name: str, text: str) -> None
         ("New AI model {} that beats {}", "pn"),
         ("Why we moved from {} to {}", "np"),
         ("{} is faster than {}", "pn"),
+        ("{} loses to {} in speed test", "np"),
         ("{} sues {} over patents", "0n"),
         ("{} acquires {}", "00"),
         ("{} restores service after outage", "p"),

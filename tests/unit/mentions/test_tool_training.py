@@ -98,9 +98,14 @@ def test_training_twice_gives_the_same_weights() -> None:
 def test_a_rare_label_counts_more_with_a_higher_rarity() -> None:
     example = Example("t", "T", 1, {})
     rows = [example] * 9 + [Example("t", "T", 2, {})]
-    assert tools._weights(rows, 1.0, 0.0) == [1.0] * 10
-    weights = tools._weights(rows, 1.0, 1.0)
+    assert tools._weights(rows, 1.0, Plan({}, rarity=0.0, differing=1.0)) == [1.0] * 10
+    weights = tools._weights(rows, 1.0, Plan({}, rarity=1.0, differing=1.0))
     assert weights[-1] == pytest.approx(9 * weights[0])
+
+
+def test_a_tool_counts_more_where_tools_differ_in_tone() -> None:
+    rows = [Example("a", "T", 0, {}), Example("a", "U", 2, {}), Example("b", "T", 0, {}), Example("b", "U", 0, {})]
+    assert tools._weights(rows, 2.0, Plan({}, rarity=0.0, differing=3.0)) == [6.0, 6.0, 2.0, 2.0]
 
 
 def test_each_text_is_judged_by_weights_learned_without_it() -> None:
@@ -149,6 +154,14 @@ def test_the_labels_are_many_and_twice_given() -> None:
     lines = [line.split("\t") for line in corpus.HEADLINES.read_text(encoding="utf-8").splitlines()[1:]]
     assert sum(len(line[5]) for line in lines) >= 4000
     assert all(len(line[3]) == len(line[4]) == len(line[5]) == len(line[2].split(" | ")) for line in lines)
+
+
+def test_headlines_that_were_labelled_once_or_written_are_not_held_out() -> None:
+    held_out = {each.text for each in corpus.headlines() if each.is_test}
+    rows = corpus.more_headlines() + corpus.written()
+    assert len(rows) > 8000
+    assert not held_out & {each.text for each in rows}
+    assert all(row.labels and all(row.names[tool] for tool in row.labels) for row in rows)
 
 
 def test_each_tool_of_a_template_has_a_label_and_a_place() -> None:

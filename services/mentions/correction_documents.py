@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from models.article import Article
 from models.correction import AFTER_PREFIX, PREFIX, Correction
 from models.errors import ChangedMeanwhile, Conflict, NotFound
 from models.mention import SentimentScore
@@ -24,7 +25,7 @@ from services.ports import (
     listed,
     listed_documents,
 )
-from services.store.containers import CATALOG, MENTIONS
+from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.tools.catalog import Catalog
 
 TRIES = 50
@@ -93,8 +94,14 @@ class Corrections:
         keys = [(tool.tool_id, each.source_id or "") for each in corrections if each.subject == "MENTION"]
         found = await self._store.read_many(MENTIONS.name, keys) if keys else []
         mentions = listed_documents(found, SentimentScore.from_document, "id")
-        by_article = {each.source_id: each for each in mentions.items}
-        return [Shown(each, _state(each, tool, by_article.get(each.source_id or ""))) for each in corrections]
+        by_article = {each.source_id: each for each in mentions.items if each.counts}
+        lacking = [each for _, each in keys if each not in by_article]
+        articles = await self._store.read_many(ARTICLES.name, [(each, Article.ID) for each in lacking])
+        alive = {each["source_id"] for each in articles if each is not None and each.get("deleted_at") is None}
+        return [
+            Shown(each, _state(each, tool, by_article.get(each.source_id or ""), has_article=each.source_id in alive))
+            for each in corrections
+        ]
 
     async def page(self, tool: Tool, state: str | None, limit: int, after: str | None) -> Listed[Shown]:
         """One page of the tool's corrections by id; with `state`, it may be shorter than `limit`."""
@@ -191,7 +198,7 @@ def _writes(before: Tool, after: Tool, corrections: Sequence[Correction]) -> lis
     return writes
 
 
-def _state(correction: Correction, tool: Tool, mention: SentimentScore | None) -> str:
+def _state(correction: Correction, tool: Tool, mention: SentimentScore | None, *, has_article: bool) -> str:
     if not correction.is_active:
         return "undone"
-    return "outdated" if is_outdated(correction, tool, mention) else "active"
+    return "outdated" if is_outdated(correction, tool, mention, has_article=has_article) else "active"

@@ -64,14 +64,18 @@ def holds(correction: Correction, revision: str | None, passages: Iterable[Judge
     return correction.revision == revision or correction.passages_hash == passages_hash(passages)
 
 
-def is_outdated(correction: Correction, tool: Tool, mention: SentimentScore | None) -> bool:
-    """Whether a verdict that nobody has undone is not applied. `mention` is None if its article has expired: then the
-    verdict is labelled data only."""
+def is_outdated(
+    correction: Correction, tool: Tool, mention: SentimentScore | None, *, has_article: bool = True
+) -> bool:
+    """Whether a verdict that nobody has undone is not applied. `mention` is that of the correction, if there is one.
+    Without an article, which has expired or was deleted, the verdict is labelled data only."""
     if correction.subject == "SOURCE":
         return correction.feed_id not in tool.muted_sources
     if correction.phrase is not None:
         return normalize_name(correction.phrase) not in {normalize_name(each) for each in tool.excluded}
-    return mention is not None and mention.counts and mention.verdict != correction.verdict
+    if mention is None or not mention.counts:
+        return has_article and correction.verdict != "not_this_tool"
+    return mention.verdict != correction.verdict
 
 
 def corrected(mention: SentimentScore, correction: Correction | None, now: datetime) -> SentimentScore:

@@ -7,7 +7,7 @@ excluded phrase changes what the tool is detected by, as a changed name does: a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -168,7 +168,7 @@ class CorrectionChanges:
         analysis = understand(document, detector, frozenset({tool.tool_id}))
         article = analysis.article
         if scored is None or not scored.counts:
-            if before is None:
+            if before is None or tool.tool_id not in analysis.detected:
                 raise NotFound(f"article: {source_id} has no mention of the tool {tool.primary_name!r}")
         elif scored.revision not in (None, article.canonical.revision):
             raise ChangedMeanwhile("article: was edited, and is analysed just now: read its mention, and try again")
@@ -268,9 +268,9 @@ def _require_active(tool: Tool) -> Tool:
 
 def with_detection(tool: Tool, correction: Correction, now: datetime) -> Tool:
     """The tool with the muted source or the excluded phrase. Raises InvalidInput if the tool has no room for it."""
-    field, value = _detection(correction)
+    field, value, same = _detection(correction)
     listed: tuple[str, ...] = getattr(tool, field)
-    if normalize_name(value) in map(normalize_name, listed):
+    if any(same(each) for each in listed):
         return tool
     if len(listed) >= MOST_NAMES:
         raise InvalidInput(field, f"a tool has at most {MOST_NAMES}")
@@ -278,12 +278,13 @@ def with_detection(tool: Tool, correction: Correction, now: datetime) -> Tool:
 
 
 def without_detection(tool: Tool, correction: Correction, now: datetime) -> Tool:
-    field, value = _detection(correction)
-    left = tuple(each for each in getattr(tool, field) if normalize_name(each) != normalize_name(value))
-    return tool.changed(now, **{field: left})
+    field, _, same = _detection(correction)
+    return tool.changed(now, **{field: tuple(each for each in getattr(tool, field) if not same(each))})
 
 
-def _detection(correction: Correction) -> tuple[str, str]:
-    if correction.subject == "SOURCE":
-        return "muted_sources", correction.feed_id or ""
-    return "excluded", correction.phrase or ""
+def _detection(correction: Correction) -> tuple[str, str, Callable[[str], bool]]:
+    """The field of the tool, its entry, and which entries mean the same: of phrases, those in any case and spacing."""
+    if correction.feed_id is not None:
+        return "muted_sources", correction.feed_id, correction.feed_id.__eq__
+    phrase = correction.phrase or ""
+    return "excluded", phrase, lambda each: normalize_name(each) == normalize_name(phrase)

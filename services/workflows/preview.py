@@ -133,14 +133,9 @@ def _change(article: Article, detectors: _Detectors) -> _Change | None:
 
 
 async def _without_corrected(store: Store, tool_id: str, changes: Sequence[_Change]) -> list[_Change]:
-    """Without articles of which a person said that they are not about the tool: they do not get a mention."""
-    keys = [(tool_id, change.article.source_id) for change in changes if change.is_added]
-    found = (await corrections_of_mentions(store, keys)).items
-    return [
-        change
-        for change in changes
-        if not (change.is_added and removes(found.get(change.article.source_id, {}).get(tool_id)))
-    ]
+    """Without articles of which a person said that they are not about the tool: they have no mention, and get none."""
+    found = (await corrections_of_mentions(store, [(tool_id, each.article.source_id) for each in changes])).items
+    return [each for each in changes if not removes(found.get(each.article.source_id, {}).get(tool_id))]
 
 
 def _add(result: Preview, changes: Iterable[_Change]) -> None:

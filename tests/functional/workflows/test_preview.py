@@ -109,6 +109,8 @@ async def test_an_article_that_is_not_about_the_tool_by_a_persons_verdict_is_not
     await world.worker.correct(tool, wrong, "not_this_tool")
     assert await world.mentions(tool) == {}
     assert counts(await tried(world, "Quorvia", keywords=["opens"])) == (0, 0)
+    await world.edit(wrong, "Quorvia opens again")
+    assert counts(await tried(world, "Quorvia", excluded=["opens"])) == (0, 0), "nor removed, while its analysis is due"
 
 
 async def test_a_muted_source_loses_its_articles(world: World) -> None:

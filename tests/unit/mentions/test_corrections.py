@@ -253,14 +253,18 @@ def test_shares_are_null_while_there_is_nothing_to_measure_them_by() -> None:
     [
         (verdict("negative"), mention(verdict="negative", corrected=True), False),
         (verdict("negative"), mention(), True),
-        (verdict("negative"), mention(removed_at=NOW), False),
-        (verdict("negative"), None, False),
+        (verdict("negative"), mention(removed_at=NOW), True),
+        (verdict("negative"), None, True),
         (verdict("right"), mention(verdict="right"), False),
         (verdict("not_this_tool"), mention(removed_at=NOW), False),
     ],
 )
 def test_a_verdict_that_its_mention_does_not_show_is_outdated(given: Correction, shown: Any, outdated: bool) -> None:
     assert is_outdated(given, tool(), shown) is outdated
+
+
+def test_a_verdict_whose_article_has_expired_is_not_outdated() -> None:
+    assert not is_outdated(verdict("negative"), tool(), None, has_article=False)
 
 
 def test_a_source_or_phrase_that_the_tool_no_longer_lists_is_outdated() -> None:

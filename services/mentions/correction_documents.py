@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +34,7 @@ TRIES = 50
 CARRIED_AT_ONCE = 10
 """Corrections in one batch: with its whole history a correction may have 100,000 bytes."""
 
+_CORRECTION_ID = re.compile(r"[A-Za-z0-9._:-]{1,200}")
 _IS_CORRECTION = (Where("id", "ge", PREFIX), Where("id", "lt", AFTER_PREFIX))
 _EVERY_CORRECTION = (Where("entity_type", "eq", "Correction"),)
 _PAGE = 1000
@@ -84,8 +86,8 @@ class Corrections:
 
     async def get(self, tool_id: str, correction_id: str) -> Correction:
         """Raises NotFound."""
-        # The store refuses some texts as ids. None of them is the id of a correction.
-        found = None if set(correction_id) & set("/\\?#") else await self.find(tool_id, correction_id[:200])
+        # The store refuses other texts as ids. None of them is the id of a correction.
+        found = await self.find(tool_id, correction_id) if _CORRECTION_ID.fullmatch(correction_id) else None
         if found is None:
             raise NotFound(f"correction: the tool has none with the id {correction_id[:200]!r}")
         return found

@@ -10,7 +10,7 @@ from typing import Any
 from models.correction import VERDICTS, Subject, Verdict
 from models.errors import InvalidInput
 from services.feeds.form import is_feed_id
-from services.tools.form import checked_name
+from services.tools.form import checked_name, require_visible
 
 FIELDS = ("article", "source", "phrase", "verdict", "reason", "author")
 UNDO_FIELDS = ("reason", "author")
@@ -59,6 +59,7 @@ def signed(fields: Mapping[str, Any]) -> Signed:
     author = author.strip() if isinstance(author, str) else ""
     if not _ONE_LINE.fullmatch(author) or len(author) > LONGEST_AUTHOR:
         raise InvalidInput("author", f"is needed: the name of the person, 1 to {LONGEST_AUTHOR} characters in one line")
+    require_visible(author, "author")
     if reason is None:
         return Signed(author)
     reason = reason.strip() if isinstance(reason, str) else ""

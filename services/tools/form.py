@@ -94,18 +94,18 @@ def checked_name(value: Any, field: str = "name") -> str:
     name = " ".join(value.split()) if isinstance(value, str) else ""
     if not _TEXT.fullmatch(name) or len(name) > LONGEST_NAME or not normalize_name(name):
         raise InvalidInput(field, f"must be text of 1 to {LONGEST_NAME} characters")
-    if (invisible := _invisible(name)) is not None:
-        raise InvalidInput(field, f"must not contain invisible characters such as U+{ord(invisible):04X}")
+    require_visible(name, field)
     if unicodedata.category(name[0]).startswith("M"):
         raise InvalidInput(field, "must not begin with a combining mark, which belongs to a letter before it")
     return name
 
 
-def _invisible(name: str) -> str | None:
-    """The first character that shows nothing or changes the direction of the text: with it, a second tool could look
-    like the first."""
-    shown = _JOINED.sub("", name)
-    return next((each for each in shown if unicodedata.category(each) == "Cf" or _BLANK.match(each)), None)
+def require_visible(name: str, field: str) -> None:
+    """Raises InvalidInput for a character that shows nothing or changes the direction of the text: with it, one name
+    could look like another."""
+    for each in _JOINED.sub("", name):
+        if unicodedata.category(each) == "Cf" or _BLANK.match(each):
+            raise InvalidInput(field, f"must not contain invisible characters such as U+{ord(each):04X}")
 
 
 def _check_together(names: Sequence[str], rules: Mapping[str, NameRule]) -> None:

@@ -117,7 +117,7 @@ async def test_what_is_wrong_is_refused_with_a_reason(
 
 
 async def test_what_is_not_there_is_404_and_what_is_not_watched_is_409(app: Container, article: str) -> None:
-    for name in ("nothing", "SOURCE:nothing", "a/b"):
+    for name in ("nothing", "SOURCE:nothing", "a/b", " ", "a\x00b", f"{article} "):
         for endpoint, body in (("get_correction", None), ("undo_correction", {"author": "Ada"})):
             answer = await call(endpoint, tool="Quorvia", correction_id=name, body=body)
             assert (answer.status, "the tool has none" in answer.json["detail"]) == (404, True)

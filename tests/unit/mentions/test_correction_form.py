@@ -39,6 +39,8 @@ GOOD = {"article": "dedup:1", "verdict": "right", "author": "Ada"}
         ({**GOOD, "author": None}, "author: is needed: the name of the person, 1 to 100 characters in one line"),
         ({**GOOD, "author": "A" * 101}, "author: is needed"),
         ({**GOOD, "author": "A\nB"}, "author: is needed"),
+        ({**GOOD, "author": "\u200b"}, "author: must not contain invisible characters such as U+200B"),
+        ({**GOOD, "author": "A\u2028B"}, "author: must not contain invisible characters such as U+2028"),
         ({**GOOD, "reason": " "}, "reason: text of 1 to 1,000 characters"),
         ({**GOOD, "reason": "x" * 1001}, "reason: text of 1 to 1,000 characters"),
         ({**GOOD, "reason": "a\x00b"}, "reason: text of 1 to 1,000 characters"),

@@ -52,8 +52,8 @@ PLAN = Plan(
         "written": 1.0,
         "corrections": 1.0,
         "templates": 1.0,
-        "tones": 1.0,
-        "whole_tones": 0.5,
+        "tones": 3.0,
+        "whole_tones": 1.5,
     }
 )
 

@@ -33,12 +33,13 @@ class ToolTable:
 
 
 def parse_tool_table(text: str) -> ToolTable:
+    """Raises ValueError for another text, and for a table with a temperature that is not above 0."""
     version, temperature = "", 1.0
     inputs: dict[str, str] = {}
     classes: dict[str, tuple[str, ...]] = {}
     weights: dict[str, Weight] = {}
     for line in text.removesuffix("\n").split("\n"):
-        if "\t" not in line:
+        if line.find("\t") < 1:
             raise ValueError(f"not a line of the table: {line[:_SHOWN]!r}")
         name, first, rest = (*line.split("\t"), "")[:3]
         if name[0] == "!":
@@ -52,6 +53,8 @@ def parse_tool_table(text: str) -> ToolTable:
             classes[name[1:]] = tuple(first.split(" "))
         else:
             weights[name[1:]] = (int(first or 0) / _UNIT, int(rest or 0) / _UNIT)
+    if temperature <= 0:
+        raise ValueError(f"the temperature of the table must be above 0, not {temperature}")
     return ToolTable(version, temperature, inputs, classes, weights)
 
 

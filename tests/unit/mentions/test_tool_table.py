@@ -26,7 +26,13 @@ def test_weights_below_half_a_hundredth_are_left_out() -> None:
     assert parse_tool_table(format_tool_table(table)).weights == {"w b": (0.01, 0.0)}
 
 
-@pytest.mark.parametrize("text", ["", "no table", " w a\tx"])
+@pytest.mark.parametrize("text", ["", "no table", " w a\tx", "!version\tv\n\tx", "!version\tv\n\n w a\t1"])
 def test_another_text_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"not a line|invalid literal"):
         parse_tool_table(text)
+
+
+@pytest.mark.parametrize("temperature", ["0", "-1"])
+def test_a_temperature_that_cannot_divide_is_refused(temperature: str) -> None:
+    with pytest.raises(ValueError, match="must be above 0"):
+        parse_tool_table(f"!temperature\t{temperature}")

@@ -9,7 +9,7 @@ from typing import Any
 
 from models.article import Article
 from models.correction import AFTER_PREFIX, PREFIX, Correction
-from models.errors import ChangedMeanwhile, Conflict, NotFound
+from models.errors import ChangedMeanwhile, Conflict, NotFound, Unavailable
 from models.mention import SentimentScore
 from models.tool import Reviews, Tool
 from services.mentions.corrections import carried, is_outdated, labelled, with_reviews
@@ -137,12 +137,15 @@ class Corrections:
         """The tool and the correction as stored after `change`, both in one batch. If the tool was merged, those of the
         tool that it was merged into.
 
-        Raises NotFound, and what `change` raises.
+        Raises NotFound, Unavailable until a merge has carried the correction over, and what `change` raises.
         """
         for _ in range(TRIES):
             tool = await self._catalog.find(tool_id)
             if tool is None:
                 raise NotFound(f"tool: there is none with the id {tool_id}")
+            if await self._is_left_behind(tool_id, tool.tool_id, correction_id):
+                # A verdict that died after it was stored would count as one of the target itself, which wins.
+                raise Unavailable(f"tool: {tool_id} is being merged", retry_after=5.0)
             before = await self.find(tool.tool_id, correction_id)
             after_tool, after = change(tool, before)
             if after is before and after_tool is tool:
@@ -154,6 +157,15 @@ class Corrections:
                 continue
             return after_tool.with_etag(etags[0]), after.with_etag(etags[1])
         raise ChangedMeanwhile(f"tool {tool_id} keeps changing: try again")
+
+    async def _is_left_behind(self, tool_id: str, target_id: str, correction_id: str) -> bool:
+        """Whether a tool that was merged into the target, also by way of others, still has the correction."""
+        while tool_id != target_id:
+            if await self.find(tool_id, correction_id) is not None:
+                return True
+            tool = await self._catalog.names.tool(tool_id)
+            tool_id = target_id if tool is None or tool.merged_into is None else tool.merged_into
+        return False
 
     async def of_merged(self, tool_id: str) -> list[Correction]:
         """Some corrections that a tool still has. Those that cannot be read stay with it."""

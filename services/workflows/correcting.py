@@ -69,8 +69,6 @@ class Correcting:
         now = self.clock()
         undo = run.parameters.get("undo")
         if isinstance(undo, Mapping):
-            if before is None and tool.tool_id != run.subject:
-                raise Unavailable(f"tool: {run.subject} is being merged", retry_after=5.0)
             if before is None:
                 raise NotFound("correction: is gone")
             reason = _text(undo.get("reason"))

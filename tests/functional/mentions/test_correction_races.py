@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from models.errors import ToolpulseError
+from models.errors import ToolpulseError, Unavailable
 from models.tool import Tool
 from services.ports import Query, Store, Where
 from services.runs.engine import LOST_AFTER, STUCK_AFTER
@@ -309,6 +309,41 @@ async def test_a_correction_that_dies_at_any_operation_is_finished_by_clean_up_w
         if not dying.is_dead:
             assert k > 15
             return
+
+
+@pytest.mark.parametrize("through_another", [False, True])
+async def test_a_verdict_that_is_finished_during_a_merge_does_not_win_over_a_later_one(
+    world: World, through_another: bool
+) -> None:
+    """It was stored before the merge, and is carried over with the one that replaced it."""
+    first, tool, target = [await world.tool(name) for name in ("Quorvia", "Zorbex", "Tarnwick")]
+    article = await world.article(1, "Quorvia and Zorbex are good")
+    await world.delivered([article])
+    source = first if through_another else tool
+    dying = world.new_worker(mortal(world.store, 3))
+    with contextlib.suppress(Crash):
+        await dying.correct(source, article, "neutral")
+    assert (await world.worker.corrections.get(source.tool_id, article)).label == "neutral"
+    (died,) = (await world.store.query(RUNS.name, Query((Where("entity_type", "eq", "JobRun"),)))).items
+    if through_another:
+        await world.run(await world.worker.changes.merge(first.tool_id, tool.tool_id))
+    world.watch.advance(seconds=1)
+    await world.worker.correct(tool, article, "negative", "Grace")
+    run = await world.worker.changes.merge(tool.tool_id, target.tool_id)
+    for writes in itertools.count(1):
+        with contextlib.suppress(Crash):
+            await world.new_worker(mortal(world.store, writes)).workflows.advance(run.run_id)
+        if (await world.worker.catalog.get(tool.tool_id)).tool_id == target.tool_id:
+            break
+    assert await world.worker.corrections.find(tool.tool_id, article) is not None
+    with pytest.raises(Unavailable, match="is being merged"):
+        await world.worker.workflows.advance(died["run_id"])
+    await world.worker.workflows.advance(run.run_id, 2)
+    await world.worker.workflows.advance(died["run_id"], 2)
+    found = await world.worker.corrections.get(target.tool_id, article)
+    assert (found.label, [each.label for each in found.history]) == ("negative", ["neutral"])
+    assert (await world.mentions(target))[article].sentiment == "negative"
+    await world.is_counted(target)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

@@ -169,6 +169,8 @@ class CorrectionChanges:
             if before is None or tool.tool_id not in analysis.detected:
                 raise NotFound(f"article: {source_id} has no mention of the tool {tool.primary_name!r}")
         elif scored.revision not in (None, article.canonical.revision):
+            if article.analysis_due_since is None:
+                raise Conflict("article: was edited, and the edit could not be analysed; its mention is older")
             raise ChangedMeanwhile("article: was edited, and is analysed just now: read its mention, and try again")
         said = said_of(scored) if scored is not None else before.said if before is not None else None
         passages = judged_passages(analysis.questions, tool.tool_id) if analysis.questions is not None else ()

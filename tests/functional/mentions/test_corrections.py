@@ -259,6 +259,11 @@ async def test_what_cannot_be_corrected_is_refused_with_a_reason(world: World, t
     await world.edit(one, "Quorvia is bad")
     with pytest.raises(ChangedMeanwhile, match="was edited"):
         await world.worker.correct(tool, one, "positive")
+    await world.edit(one, "Quorvia is cursed")
+    await world.delivered([one])
+    with pytest.raises(Conflict, match="could not be analysed"):
+        await world.worker.correct(tool, one, "positive")
+    await world.edit(one, "Quorvia is bad")
     await world.delivered([one])
     await world.worker.correct(tool, one, "positive")
     await world.store.delete(ARTICLES.name, one, "article")

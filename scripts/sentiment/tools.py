@@ -1,7 +1,8 @@
 """Trains the table with which a tool is judged (services/mentions/analyzers/tool_table.tsv).
 
-The model is multinomial logistic regression over the signals of signals.py. Its parameters were chosen by
-cross-validation on the headlines that are not held out (`cross_validate`).
+The model is multinomial logistic regression over the signals of signals.py. In a text with several tools, a second and
+much smaller one goes over what the first says of each of them, learned from what it says of texts that it was not
+trained on. The parameters were chosen by cross-validation on the headlines that are not held out (`cross_validate`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from scripts.sentiment.general import forms
 from scripts.sentiment.learning import LABELS, Descent, Row, learn, softmax
 from services.mentions.analyzers.embedded import ToolJudge, vocabulary
 from services.mentions.analyzers.port import Passage
-from services.mentions.analyzers.signals import signals_of, word_features
+from services.mentions.analyzers.signals import joint_figures, signals_of, word_features
 from services.mentions.analyzers.table import Table
 from services.mentions.analyzers.tool_table import ToolTable, Weight, format_tool_table
 
@@ -27,6 +28,8 @@ CLASSES = Path(__file__).with_name("classes.txt")
 VERSION = "1"
 """Of the rules in tokens.py and signals.py, to be raised with them; the table's own content is added to it."""
 FOLDS = 5
+PARTS = 3
+"""Each part of the texts is judged by weights that the others gave, for the second judgement to learn from."""
 _LEAST_USES = 3
 _LEAST_WEIGHT = 0.03
 """Weights that are smaller are not shipped."""
@@ -40,16 +43,20 @@ class Plan:
 
     sets: Mapping[str, float]
     rarity: float = 0.7
-    differing: float = 2.5
+    differing: float = 1.0
     """How much more a tool counts in a text whose tools differ in tone."""
-    descent: Descent = field(default_factory=Descent)
+    descent: Descent = field(default_factory=lambda: Descent(rate=0.06, pull=20.0))
+
+
+JOINT = Plan({}, rarity=0.5, differing=2.0, descent=Descent(epochs=8, rate=0.06))
+"""Of the second judgement. The sets count as in the plan of the first."""
 
 
 PLAN = Plan(
     {
         "headlines": 1.0,
         "more": 1.0,
-        "written": 1.0,
+        "written": 0.5,
         "corrections": 1.0,
         "templates": 1.0,
         "tones": 3.0,
@@ -124,20 +131,71 @@ def examples(rows: Sequence[Labelled], words: Table, classes: Mapping[str, tuple
 
 
 def fit(sets: Examples, plan: Plan) -> dict[str, Weight]:
-    """The weight of each feature that at least two examples have, relative to neutral."""
-    uses = Counter(feature for each in sets.values() for example in each for feature in example.features)
-    names = ["constant", *sorted(name for name, count in uses.items() if count >= _LEAST_USES)]
+    """The weight of each feature that at least three examples have, relative to neutral."""
+    rows: list[tuple[Example, float]] = []
+    for name in sorted(sets):
+        rows += zip(sets[name], _weights(sets[name], plan.sets[name], plan), strict=True)
+    return _fit(rows, "constant", plan.descent)
+
+
+def _fit(rows: Sequence[tuple[Example, float]], constant: str, descent: Descent) -> dict[str, Weight]:
+    uses = Counter(feature for example, _ in rows for feature in example.features)
+    names = [constant, *sorted(name for name, count in uses.items() if count >= _LEAST_USES)]
     numbers = {name: number for number, name in enumerate(names)}
-    rows = [
-        _row(example, weight, numbers)
-        for name in sorted(sets)
-        for example, weight in zip(sets[name], _weights(sets[name], plan.sets[name], plan), strict=True)
-    ]
-    negative, neutral, positive = learn(rows, len(names), plan.descent)
+    known = [_row(example, weight, numbers) for example, weight in rows]
+    negative, neutral, positive = learn(known, len(names), descent)
     return {
         name: (negative[number] - neutral[number], positive[number] - neutral[number])
         for name, number in numbers.items()
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The weights of both judgements, and the temperature of the first."""
+
+    weights: Mapping[str, Weight]
+    temperature: float
+
+
+def fit_both(sets: Examples, plan: Plan) -> Model:
+    """The second judgement learns from what the first says of texts that it was not trained on."""
+    apart: dict[str, list[tuple[Example, Weight]]] = {name: [] for name in sets}
+    for part in range(PARTS):
+        rest = {name: [each for each in rows if part_of(each.text) != part] for name, rows in sets.items()}
+        weights = fit(rest, plan)
+        for name, own in sets.items():
+            apart[name] += [(each, logits(each, weights)) for each in own if part_of(each.text) == part]
+    measured = apart.get("headlines") or [pair for pairs in apart.values() for pair in pairs]
+    temperature = temperature_of([(each, chances_of(own)) for each, own in measured])
+    rows: list[tuple[Example, float]] = []
+    for name in sorted(sets):
+        several = [each for text in _texts(apart[name]) if len(text) > 1 for each in _joint_examples(text, temperature)]
+        rows += zip(several, _weights(several, plan.sets[name], JOINT), strict=True)
+    joint = _fit(rows, "joint", JOINT.descent) if rows else {}
+    return Model({**fit(sets, plan), **joint}, temperature)
+
+
+def _texts(pairs: Sequence[tuple[Example, Weight]]) -> list[list[tuple[Example, Weight]]]:
+    found: defaultdict[str, list[tuple[Example, Weight]]] = defaultdict(list)
+    for example, own in pairs:
+        found[example.text].append((example, own))
+    return list(found.values())
+
+
+def _joint_examples(text: Sequence[tuple[Example, Weight]], temperature: float) -> list[Example]:
+    """The tools of a text, with the figures of the second judgement."""
+    cooled = [(negative / temperature, positive / temperature) for _, (negative, positive) in text]
+    chances = [chances_of(each) for each in cooled]
+    return [
+        Example(
+            example.text,
+            example.tool,
+            example.label,
+            joint_figures(cooled[place], chances[place], chances[:place] + chances[place + 1 :]),
+        )
+        for place, (example, _) in enumerate(text)
+    ]
 
 
 def _weights(rows: Sequence[Example], share: float, plan: Plan) -> list[float]:
@@ -158,18 +216,38 @@ def _row(example: Example, weight: float, numbers: Mapping[str, int]) -> Row:
     return Row(weight, example.label, (0, *(each for each, _ in known)), (1.0, *(value for _, value in known)))
 
 
-def judged(example: Example, weights: Mapping[str, Weight], temperature: float = 1.0) -> list[float]:
-    """The probabilities of negative, neutral and positive."""
-    negative, positive = weights.get("constant", (0.0, 0.0))
+def logits(example: Example, weights: Mapping[str, Weight], constant: str = "constant") -> Weight:
+    """Of negative and positive."""
+    negative, positive = weights.get(constant, (0.0, 0.0))
     for name, value in example.features.items():
         known = weights.get(name)
         if known:
             negative += value * known[0]
             positive += value * known[1]
-    return softmax([negative / temperature, 0.0, positive / temperature])
+    return negative, positive
+
+
+def chances_of(own: Weight) -> list[float]:
+    return softmax([own[0], 0.0, own[1]])
 
 
 Judged = tuple[Example, list[float]]
+"""With the probabilities of negative, neutral and positive."""
+
+
+def judged(rows: Sequence[Example], model: Model) -> list[Judged]:
+    found: list[Judged] = []
+    for text in _texts([(each, logits(each, model.weights)) for each in rows]):
+        if len(text) > 1:
+            joint = _joint_examples(text, model.temperature)
+            found += [
+                (example, chances_of(logits(each, model.weights, "joint")))
+                for each, (example, _) in zip(joint, text, strict=True)
+            ]
+        else:
+            ((example, (negative, positive)),) = text
+            found.append((example, chances_of((negative / model.temperature, positive / model.temperature))))
+    return found
 
 
 def cross_validate(
@@ -179,14 +257,18 @@ def cross_validate(
     found: dict[str, list[Judged]] = {name: [] for name in judge}
     for fold in folds:
         rest = {name: [each for each in rows if fold_of(each.text) != fold] for name, rows in sets.items()}
-        weights = fit(rest, plan)
+        model = fit_both(rest, plan)
         for name in judge:
-            found[name] += [(each, judged(each, weights)) for each in sets[name] if fold_of(each.text) == fold]
+            found[name] += judged([each for each in sets[name] if fold_of(each.text) == fold], model)
     return found
 
 
 def fold_of(text: str) -> int:
     return sha256(text.encode()).digest()[1] % FOLDS
+
+
+def part_of(text: str) -> int:
+    return sha256(text.encode()).digest()[2] % PARTS
 
 
 def temperature_of(pairs: Sequence[Judged]) -> float:
@@ -204,8 +286,9 @@ def _surprise(pairs: Sequence[Judged], temperature: float) -> float:
 
 def build(sets: Examples, classes: Mapping[str, tuple[str, ...]], inputs: Mapping[str, str], plan: Plan) -> str:
     """The table's text."""
-    temperature = temperature_of(cross_validate(sets, plan, folds=(0,))["headlines"])
-    weights = {name: weight for name, weight in fit(sets, plan).items() if max(map(abs, weight)) >= _LEAST_WEIGHT}
+    model = fit_both(sets, plan)
+    temperature = model.temperature
+    weights = {name: weight for name, weight in model.weights.items() if max(map(abs, weight)) >= _LEAST_WEIGHT}
     content = format_tool_table(ToolTable("", temperature, inputs, classes, weights))
     version = f"{VERSION}-{sha256(content.encode()).hexdigest()[:8]}"
     return format_tool_table(ToolTable(version, temperature, inputs, classes, weights))

@@ -13,7 +13,15 @@ from hashlib import sha256
 from services.mentions.analyzers import general, tokens
 from services.mentions.analyzers.general import LONGEST_TEXT, probabilities
 from services.mentions.analyzers.port import Judgement, NotJudged, Passage, PassageJudgement
-from services.mentions.analyzers.signals import Reading, Vocabulary, read, signals_of, word_features
+from services.mentions.analyzers.signals import (
+    Chances,
+    Reading,
+    Vocabulary,
+    joint_figures,
+    read,
+    signals_of,
+    word_features,
+)
 from services.mentions.analyzers.table import Table, shipped_table
 from services.mentions.analyzers.tool_table import ToolTable, Weight, shipped_tool_table
 
@@ -71,6 +79,7 @@ class ToolJudge:
     def __init__(self, table: Table, tool_table: ToolTable) -> None:
         self.version = tool_table.version
         self._weights = tool_table.weights
+        self._has_joint = "joint -" in tool_table.weights
         self._scale = 1 / tool_table.temperature
         self._vocabulary = vocabulary(table, tool_table.classes)
         self._phrases = tokens.phrases_of({**tool_table.classes, **table.words})
@@ -81,10 +90,14 @@ class ToolJudge:
             return {}
         reading = self.read(passage)
         read_tools = frozenset().union(*reading.tokens.names.values())
-        return {
-            tool: Judgement.of(*self.probabilities(reading, tool)) if tool in read_tools else _NOT_READ
-            for tool in passage.names
-        }
+        first = {tool: self.logits(reading, tool) for tool in passage.names if tool in read_tools}
+        found = {tool: probabilities(negative, 0.0, positive) for tool, (negative, positive) in first.items()}
+        if len(found) > 1 and self._has_joint:
+            found = {
+                tool: self._joint(own, found[tool], [each for other, each in found.items() if other != tool])
+                for tool, own in first.items()
+            }
+        return {tool: Judgement.of(*found[tool]) if tool in found else _NOT_READ for tool in passage.names}
 
     def read(self, passage: Passage) -> Reading:
         end = LONGEST_TEXT
@@ -93,8 +106,18 @@ class ToolJudge:
             return read(tokens.read_tokens(passage.text[:end], names, self._phrases), self._vocabulary)
         return read(tokens.read_tokens(passage.text, passage.names, self._phrases), self._vocabulary)
 
-    def probabilities(self, reading: Reading, tool: str) -> tuple[float, float, float]:
-        """Of negative, neutral and positive."""
+    def _joint(self, own: Weight, chances: Chances, others: Sequence[Chances]) -> tuple[float, float, float]:
+        """The second judgement of a tool of several, which knows the first ones of all."""
+        negative, positive = self._weights.get("joint", (0.0, 0.0))
+        for name, value in joint_figures(own, chances, others).items():
+            known = self._weights.get(name)
+            if known is not None:
+                negative += value * known[0]
+                positive += value * known[1]
+        return probabilities(negative, 0.0, positive)
+
+    def logits(self, reading: Reading, tool: str) -> Weight:
+        """Of negative and positive, of the tool judged for itself."""
         signals = signals_of(reading, tool)
         weights = self._weights
         negative, positive = weights.get("constant", (0.0, 0.0))
@@ -115,7 +138,7 @@ class ToolJudge:
             if known is not None:
                 negative += value * known[0]
                 positive += value * known[1]
-        return probabilities(negative * self._scale, 0.0, positive * self._scale)
+        return negative * self._scale, positive * self._scale
 
     def _weight(self, word: str, place: str) -> Weight:
         negative = positive = 0.0

@@ -5,7 +5,8 @@
 
 There are three kinds. A placed word is a word with its place relative to the nearest name of the tool: before or after,
 near or far, in the same clause or not, with another name between or not. A pattern is a sequence of words, or of
-classes of words ("SWITCH from T to O"), around a name of the tool (T) or of another (O). A figure is a sum of valences.
+classes of words ("SWITCH from T to O"), around a name of the tool (T) or of another (O), or between the two. A figure
+is a sum of valences.
 """
 
 from __future__ import annotations
@@ -23,6 +24,11 @@ _NEGATED = -0.6
 _LEAST_STEM = 3
 _LEAST_STEMMED = 5
 _CONTEXT = 3  # symbols
+_MOST_OTHERS = 6
+"""Names of other tools whose relation to the tool is read."""
+_BETWEEN = 6  # symbols
+_LONG = "*"
+"""What stands for a sequence that is too long for a pattern."""
 _MOST_VALENCE = 3.0
 _RELATION_WORDS = (
     "to from of in on with by for than over at against into via about like without under using is are be was not 's vs"
@@ -30,6 +36,7 @@ _RELATION_WORDS = (
 )
 _RELATIONS = frozenset(_RELATION_WORDS.split())
 """Words that stand for themselves in a pattern, beside those with a class."""
+_JOINT = [[f"joint {mine}{other}" for other in "-0+"] for mine in "-0+"]
 _ENDINGS = ("ing", "ies", "es", "ed", "s")
 
 
@@ -134,6 +141,9 @@ def signals_of(reading: Reading, tool: str) -> Signals:
     patterns += _pairs(words, own)
     patterns += _sequences(reading, frozenset(own))
     patterns += _clause_patterns(reading, own)
+    for other in others[:_MOST_OTHERS]:
+        nearest = min(own, key=lambda index: abs(index - other))
+        patterns += _between(reading, words, nearest, other)
     return Signals(placed, list(dict.fromkeys(patterns)), figures)
 
 
@@ -243,6 +253,45 @@ def _sequences(reading: Reading, own: frozenset[int]) -> Iterator[str]:
             yield f"@ {relation} {each}"
 
 
+def _between(reading: Reading, words: Sequence[str], own: int, other: int) -> Iterator[str]:
+    """What stands between a name of the tool and one of another, by which comes first, and what leads to it."""
+    tokens = reading.tokens
+    first, last = (own, other) if own < other else (other, own)
+    order = "~<" if own < other else "~>"
+    before: list[str] = []
+    symbols: list[str] = []
+    for symbol, index in reading.symbols:
+        if index >= last:
+            break
+        if index < first:
+            before.append("O" if symbol == NAME else symbol)
+        elif index > first:
+            symbols.append("O" if symbol == NAME else symbol)
+    classes = [each for each in symbols if each.isupper() and each != "O"]
+    relations = [each for each in symbols if each.islower()]
+    leading = [each for each in before if each.isupper() and each != "O"][-1:]
+    valence = 0.0
+    for index, value in reading.valences.items():
+        if first < index < last:
+            valence += value
+    yield order
+    yield f"{order} words {_joined(words[first + 1 : last], 3)}"
+    yield f"{order} symbols {_joined(symbols, 4)}"
+    yield f"{order} classes {_joined(classes, 2)}"
+    yield f"{order} relations {_joined(relations, 2)}"
+    yield f"{order} value {'+' if valence > 0 else '-' if valence < 0 else '0'}"
+    yield f"{order} led {_joined((*leading, '|', *before[-1:], '|', *symbols), 5)}"
+    yield f"{order} verb {_joined((*leading, '|', *symbols[-1:]), 3)}"
+    clause = tokens.clauses[last]
+    yield f"{order} joined {'' if clause == tokens.clauses[first] else tokens.connectors[clause]}"
+    for symbol in symbols[:_BETWEEN]:
+        yield f"{order} has {symbol}"
+
+
+def _joined(parts: Sequence[str], most: int) -> str:
+    return " ".join(parts) if len(parts) <= most else _LONG
+
+
 def _clause_patterns(reading: Reading, own: Sequence[int]) -> Iterator[str]:
     """How the clause of the tool is joined to those around it."""
     tokens = reading.tokens
@@ -268,3 +317,21 @@ def _stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= _LEAST_STEM:
             return word[: -len(ending)].rstrip("e")
     return word.rstrip("e")
+
+
+Chances = Sequence[float]
+"""Of negative, neutral and positive."""
+
+
+def joint_figures(own: tuple[float, float], chances: Chances, others: Sequence[Chances]) -> dict[str, float]:
+    """How the judgement of a tool goes together with those of the other tools of the text, each judged for itself:
+    what the second judgement of the tool is made of. `own` are its logits of negative and of positive."""
+    figures = {"joint -": own[0], "joint +": own[1]}
+    for label in range(3):
+        mean = 0.0
+        for each in others:
+            mean += each[label]
+        mean *= 3 / len(others)
+        for mine in range(3):
+            figures[_JOINT[mine][label]] = chances[mine] * mean
+    return figures

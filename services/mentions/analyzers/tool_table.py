@@ -1,8 +1,9 @@
 """The file format of the table with which a tool is judged. scripts/sentiment/train.py writes the table.
 
 One line per feature (signals.py): its name, and what it adds to the logits of negative and of positive, in hundredths;
-the logit of neutral is 0. Lines that begin with `!` have the version, the hashes of what the table was trained from and
-the temperature, lines that begin with `&` the classes of a word or phrase.
+the logit of neutral is 0. Features that begin with "joint" are those of the second judgement of a tool of several.
+Lines that begin with `!` have the version, the hashes of what the table was trained from and the temperature, lines
+that begin with `&` the classes of a word or phrase.
 """
 
 from __future__ import annotations

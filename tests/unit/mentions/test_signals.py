@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.mentions.analyzers.signals import Signals, Vocabulary, read, signals_of, word_features
+from services.mentions.analyzers.signals import Signals, Vocabulary, joint_figures, read, signals_of, word_features
 from services.mentions.analyzers.tokens import phrases_of, read_tokens
 from services.tools.matching import Span
 
@@ -101,3 +101,35 @@ def test_the_clause_after_the_tool_is_joined_by_its_connector() -> None:
     patterns = signals("Foo fell as bad news came", "Foo").patterns
     assert {"before as", "before as -"} <= set(patterns)
     assert "after as" in signals("good news as Foo fell", "Foo").patterns
+
+
+def test_what_stands_between_two_tools_is_a_pattern_of_each_by_which_comes_first() -> None:
+    first = signals("Foo quietly beats Bar", "Foo", "Bar").patterns
+    second = signals("Foo quietly beats Bar", "Bar", "Foo").patterns
+    assert {"~<", "~< words quietly beats", "~< symbols BEAT", "~< classes BEAT", "~< has BEAT"} <= set(first)
+    assert {"~>", "~> words quietly beats", "~> symbols BEAT", "~> classes BEAT", "~> has BEAT"} <= set(second)
+    assert not [each for each in signals("Foo quietly beats it", "Foo").patterns if each[0] == "~"]
+
+
+def test_what_leads_to_two_tools_and_joins_their_clauses_is_a_pattern() -> None:
+    patterns = signals("it ditches Foo for Bar", "Foo", "Bar").patterns
+    assert {"~< led LEAVE | LEAVE | for", "~< verb LEAVE | for", "~< relations for", "~< joined "} <= set(patterns)
+    assert "~> joined while" in signals("Foo is good while Bar fell", "Bar", "Foo").patterns
+
+
+def test_a_long_way_between_two_tools_is_no_pattern_of_words() -> None:
+    patterns = signals("Foo a good b bad c d Bar", "Foo", "Bar").patterns
+    assert {"~< words *", "~< value 0", "~< has +", "~< has -"} <= set(patterns)
+
+
+def test_only_the_first_other_names_are_read() -> None:
+    others = ["Ba", "Bb", "Bc", "Bd", "Be", "Bf", "Bg"]
+    assert "~< joined while" in signals(f"Foo {' '.join(others[:5])} while Bg", "Foo", *others[:5], "Bg").patterns
+    assert "~< joined while" not in signals(f"Foo {' '.join(others[:6])} while Bg", "Foo", *others).patterns
+
+
+def test_the_joint_figures_are_of_the_tool_and_of_the_mean_of_the_others() -> None:
+    figures = joint_figures((-1.0, 2.0), (0.0, 0.5, 0.5), [(1.0, 0.0, 0.0), (0.0, 0.0, 1.0)])
+    assert (figures["joint -"], figures["joint +"]) == (-1.0, 2.0)
+    assert figures["joint +-"] == figures["joint ++"] == figures["joint 0+"] == pytest.approx(0.75)
+    assert figures["joint -+"] == figures["joint +0"] == 0.0

@@ -90,6 +90,37 @@ def test_the_model_learns_what_is_said_about_each_tool() -> None:
     assert [each.sentiment for each in found.values() if isinstance(each, Judgement)] == ["positive", "negative"]
 
 
+def test_a_tool_is_judged_beside_the_others_as_in_training() -> None:
+    texts = [f"Foo {verb} Bar {number}" for number in range(12) for verb in ("beats", "loses")]
+    rows = [row(text, Foo="p" if "beats" in text else "n", Bar="n" if "beats" in text else "p") for text in texts]
+    sets = {"headlines": tools.examples(rows, WORDS, CLASSES)}
+    model = tools.fit_both(sets, Plan({"headlines": 1.0}))
+    assert {"joint", "joint -", "joint +", "joint -+", "joint +-"} <= model.weights.keys()
+    found = {(example.text, example.tool): chances for example, chances in tools.judged(sets["headlines"], model)}
+    judge = ToolJudge(WORDS, ToolTable("", model.temperature, {}, CLASSES, model.weights))
+    for each in rows:
+        for tool, judgement in judge.judge(Passage(each.text, each.names)).items():
+            assert isinstance(judgement, Judgement)
+            chances = found[each.text, tool]
+            assert judgement.score == pytest.approx(max(chances), abs=1e-4)
+            assert ("negative", "neutral", "positive")[each.labels[tool]] == judgement.sentiment
+
+
+def test_a_tool_alone_has_no_second_judgement() -> None:
+    rows = [
+        row(f"Foo {verb} {number}", Foo="p" if verb == "wins" else "n") for number in range(9) for verb in ("wins", "x")
+    ]
+    model = tools.fit_both({"one": tools.examples(rows, WORDS, {})}, Plan({"one": 1.0}))
+    assert not [name for name in model.weights if name.startswith("joint")]
+
+
+def test_a_table_without_a_second_judgement_judges_each_tool_for_itself() -> None:
+    judge = ToolJudge(WORDS, ToolTable("", 1.0, {}, CLASSES, {"n ^ T wins": (0.0, 3.0)}))
+    names = {"foo": (Span(0, 3),), "bar": (Span(13, 16),)}
+    found = judge.judge(Passage("Foo wins and Bar", names))
+    assert [each.sentiment for each in found.values() if isinstance(each, Judgement)] == ["positive", "neutral"]
+
+
 def test_training_twice_gives_the_same_weights() -> None:
     sets = {"one": tools.examples(ROWS, WORDS, CLASSES)}
     assert tools.fit(sets, Plan({"one": 1.0})) == tools.fit(sets, Plan({"one": 1.0}))

@@ -48,7 +48,7 @@ class Plan:
     descent: Descent = field(default_factory=lambda: Descent(rate=0.06, pull=20.0))
 
 
-JOINT = Plan({}, rarity=0.5, differing=2.0, descent=Descent(epochs=8, rate=0.06))
+JOINT = Plan({}, rarity=0.5, differing=1.3, descent=Descent(epochs=8, rate=0.06))
 """Of the second judgement. The sets count as in the plan of the first."""
 
 

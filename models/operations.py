@@ -183,43 +183,39 @@ class MigrationRecord(StoredDocument):
         return f"{self.number:04d}"
 
 
-class CoveredHour(StoredDocument):
+class _OfHour(StoredDocument):
+    """A document for each clock hour."""
+
+    CONTAINER: ClassVar[str] = "catalog"
+
+    hour: Hour
+
+    @classmethod
+    def at(cls, now: datetime) -> Self:
+        return cls.model_validate({"created_at": now, "updated_at": now, "hour": hour_key(now)})
+
+    @property
+    def id(self) -> str:
+        return self.hour
+
+
+class CoveredHour(_OfHour):
     """At least one fetch of a feed succeeded in this hour. Created once, never changed.
 
     In an hour without a successful fetch, the absence of mentions means nothing.
     """
 
-    CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "COVERAGE"
 
     entity_type: Literal["CoveredHour"] = "CoveredHour"
     ttl_timestamp: UnixSeconds | None = lives(days=32)
-    hour: Hour
-
-    @classmethod
-    def at(cls, now: datetime) -> Self:
-        return cls(created_at=now, updated_at=now, hour=hour_key(now))
-
-    @property
-    def id(self) -> str:
-        return self.hour
 
 
-class StoreLoad(StoredDocument):
+class StoreLoad(_OfHour):
     """The requests of all workers to Cosmos DB in one clock hour, by minute and raised by increments: `requests_07`
     counts those of the eighth minute, `refused_07` those that were refused, `waited_07` milliseconds of waiting."""
 
-    CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "STORE_LOAD"
 
     entity_type: Literal["StoreLoad"] = "StoreLoad"
     ttl_timestamp: UnixSeconds | None = lives(hours=48)
-    hour: Hour
-
-    @classmethod
-    def at(cls, now: datetime) -> Self:
-        return cls(created_at=now, updated_at=now, hour=hour_key(now))
-
-    @property
-    def id(self) -> str:
-        return self.hour

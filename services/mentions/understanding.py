@@ -82,7 +82,8 @@ def understand(document: Document, detector: Detector, only: frozenset[str] | No
     if only is not None:
         detected = {tool_id: each for tool_id, each in detected.items() if tool_id in only}
         tool_ids &= only
-        muted = frozenset(article.muted_tool_ids or ()) - only | muted & only
+        # The article keeps the tools that this analysis is not about.
+        muted = (frozenset(article.muted_tool_ids or ()) - only) | (muted & only)
     return ArticleAnalysis(article, detected, tool_ids, questions, muted=muted)
 
 

@@ -18,6 +18,9 @@ from dataclasses import dataclass
 
 from services.mentions.analyzers.tokens import CONNECTORS, NAME, Tokens
 
+Probabilities = Sequence[float]
+"""Of negative, neutral and positive, in this order."""
+
 _NEAR = 3  # words
 _NEGATION_REACHES = 3  # words
 _NEGATED = -0.6
@@ -37,6 +40,7 @@ _RELATION_WORDS = (
 _RELATIONS = frozenset(_RELATION_WORDS.split())
 """Words that stand for themselves in a pattern, beside those with a class."""
 _JOINT = [[f"joint {mine}{other}" for other in "-0+"] for mine in "-0+"]
+"""The features of the second judgement by sentiment of the tool, then by that of the others."""
 _ENDINGS = ("ing", "ies", "es", "ed", "s")
 
 
@@ -319,13 +323,9 @@ def _stem(word: str) -> str:
     return word.rstrip("e")
 
 
-Chances = Sequence[float]
-"""Of negative, neutral and positive."""
-
-
-def joint_figures(own: tuple[float, float], chances: Chances, others: Sequence[Chances]) -> dict[str, float]:
-    """How the judgement of a tool goes together with those of the other tools of the text, each judged for itself:
-    what the second judgement of the tool is made of. `own` are its logits of negative and of positive."""
+def joint_figures(own: tuple[float, float], first: Probabilities, others: Sequence[Probabilities]) -> dict[str, float]:
+    """The features of the second judgement of a tool: the logits of its first judgement (`own`, of negative and of
+    positive), and the products of its probabilities (`first`) with the mean probabilities of the other tools."""
     figures = {"joint -": own[0], "joint +": own[1]}
     for label in range(3):
         mean = 0.0
@@ -333,5 +333,5 @@ def joint_figures(own: tuple[float, float], chances: Chances, others: Sequence[C
             mean += each[label]
         mean *= 3 / len(others)
         for mine in range(3):
-            figures[_JOINT[mine][label]] = chances[mine] * mean
+            figures[_JOINT[mine][label]] = first[mine] * mean
     return figures

@@ -5,8 +5,11 @@ import azure.functions as func
 from triggers.http_articles import articles_http
 from triggers.http_corrections import corrections_http
 from triggers.http_feeds import feeds_http
+from triggers.http_grouping import grouping_http
+from triggers.http_history import history_http
 from triggers.http_operations import operations_http
 from triggers.http_sentiment import sentiment_http
+from triggers.http_stories import stories_http
 from triggers.http_tools import tools_http
 from triggers.queues import queues
 from triggers.timers import timers
@@ -16,9 +19,12 @@ for blueprint in (
     articles_http,
     corrections_http,
     feeds_http,
+    history_http,
+    grouping_http,
     operations_http,
     queues,
     sentiment_http,
+    stories_http,
     timers,
     tools_http,
 ):

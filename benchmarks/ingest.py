@@ -88,7 +88,7 @@ async def _ours(url: str, folder: Path, names: list[str], at_once: int | None, c
             "AzureWebJobsStorage": connection,
         }
     )
-    await services.queues.send(ANALYZE_ARTICLES, [json.dumps({"source_ids": []})])  # imports the SDK, as at a start
+    await services.queues.send(ANALYZE_ARTICLES, [json.dumps({"article_ids": []})])  # imports the SDK, as at a start
     now = utc_now()
     await services.store.create_many(
         "feeds",

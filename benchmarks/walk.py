@@ -170,6 +170,7 @@ async def walk() -> list[Stage]:
 
 async def _walk(app: App, profile: Profile, url: str, folder: str, connection: str) -> None:
     os.environ |= {"DATA_DIR": folder, "STORE": "sqlite", "ALLOW_PRIVATE_ADDRESSES": "true", "LOG_LEVEL": "ERROR"}
+    os.environ |= {"GROUPING_THRESHOLD_ARTICLES": "1"}
     os.environ |= {"AzureWebJobsStorage": connection, "MANAGEMENT_KEY": ""}
     from services import container
 
@@ -185,8 +186,11 @@ async def _walk(app: App, profile: Profile, url: str, folder: str, connection: s
             _, articles = await app.call("ingest_feeds", message=message(claimed[0]))
         with profile.stage("analyse"):
             _, announced = await app.call("analyze_articles", message=message(articles[0]))
+        grouping, refresh = announced
+        with profile.stage("group"):
+            await app.call("group_headlines", message=message(grouping))
         with profile.stage("refresh"):
-            await app.call("refresh_tools", message=message(announced[0]))
+            await app.call("refresh_tools", message=message(refresh))
         with profile.stage("serve"):
             response, _ = await app.call(
                 "get_tool_sentiment", req=request("GET", f"{sentiment}?period=DAY_30", tool=TOOL)

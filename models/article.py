@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, Self, TypedDict
 from pydantic import Field, JsonValue, model_validator
 
 from models.raw_item import PublishedFlag
-from models.scored import ScoredDocument
+from models.scored import ScoredDocument, WordsJudgement
 from models.states import ARTICLE, ArticleStatus, Machine
 from models.stored import StoredFields
 from models.values import (
@@ -23,6 +23,7 @@ from models.values import (
     Hex32,
     IdPart,
     Language,
+    Sha256,
     SourceKey,
     Text,
     Time,
@@ -34,6 +35,11 @@ from models.values import (
 
 LOWEST_PRIORITY = 999
 ARTICLE_KEPT = timedelta(days=30)
+JoinRule = Literal["first", "own_id", "url", "headline_and_day", "url_in_key", "person"]
+"""Why a source is in an article: it was the first; the article had its own id, or an entry with its URL; headline and
+day are the same, or these and the URL; a person said so."""
+ScoredText = Literal["feed", "document"]
+"""Which text was scored: the feed's, or the full text of the page."""
 LISTED_SOURCES = 20
 """The sources that an article lists itself. A document that every further source changed would grow without end, and
 its writers would wait for each other."""
@@ -52,12 +58,14 @@ class AttributionDocument(TypedDict, total=False):
     crawl_timestamp: str
     original_headline: str
     source_name: str
+    publisher_url: str
     source_priority: int | None
     published_at: str
     scraped_at: str
     revision: str
     language: str
     added_by_run: str
+    joined_by: str
 
 
 class ReadingDocument(TypedDict, total=False):
@@ -73,6 +81,7 @@ class ReadingDocument(TypedDict, total=False):
     scraped_at: str
     revision: str
     publisher: str
+    publisher_url: str
     language: str
 
 
@@ -102,6 +111,7 @@ class ArticleDocument(StoredFields, total=False):
     analyzer_version: str
     analyzed_at: str
     analyzed_revision: str
+    other_words: dict[str, dict[str, JsonValue]]
     analysis_due_since: str
     analysis_attempts: int
     last_error_fingerprint: str
@@ -114,16 +124,26 @@ class ArticleDocument(StoredFields, total=False):
     muted_tool_ids: list[str]
     tags: list[str]
     text_for_analysis: str | None
+    words: list[str]
+    full_text: dict[str, JsonValue]
+    scored_text: str
+    publisher_id: str
     event_id: str
+    near_duplicate_of: str
+    grouping_due_since: str
+    grouping_corrections: list[str]
+    moved_sources: dict[str, str]
     metadata: dict[str, JsonValue]
     deleted_at: str
 
 
 class SourceAttribution(Value):
-    """The article as one source has it. `source_name` is the publisher behind the source (a wire service, a site).
+    """The article as one source has it. `source_name` is the publisher behind the source (a wire service, a site),
+    `publisher_url` its address, if the source gives one that is on another host than `url`.
 
     `crawl_timestamp` is when an attempt first found the article at the source, `scraped_at` when its present `revision`
-    was first seen. `added_by_run` is the run that added the source to the article; older documents lack this field.
+    was first seen. `added_by_run` is the run that added the source to the article, `joined_by` the rule by which it is
+    the same article; older documents lack these fields.
     """
 
     article_id: Text
@@ -131,12 +151,27 @@ class SourceAttribution(Value):
     crawl_timestamp: Time
     original_headline: Text
     source_name: Text | None = None
+    publisher_url: WebUrl | None = None
     source_priority: Count | None = None
     published_at: Time | None = None
     scraped_at: Time | None = None
     revision: Text | None = None
     language: Language | None = None
     added_by_run: IdPart | None = None
+    joined_by: JoinRule | None = None
+
+
+class FullText(Value):
+    """The text of the page behind the article. It is scored while `revision` is that of the canonical reading.
+
+    It is in the archive under `archive_key`, and can be checked with `sha256`.
+    """
+
+    archive_key: Text
+    sha256: Sha256
+    characters: Count
+    revision: Text
+    extraction_profile_id: Text
 
 
 class CanonicalReading(Value):
@@ -155,6 +190,7 @@ class CanonicalReading(Value):
     scraped_at: Time
     revision: Text
     publisher: Text | None = None
+    publisher_url: WebUrl | None = None
     language: Language | None = None
 
 
@@ -167,6 +203,8 @@ class Article(ScoredDocument):
     `language` is that of the canonical reading, `und` if it is unknown. It is a field of the article so that articles
     are found by it. Older documents lack it until their next analysis.
     `created_by_run` is the run that created the article.
+    `other_words`: by revision, the sentiment of the words of listed sources that differ from the canonical reading, as
+    of the last analysis.
     `analysis_due_since` is set while an analysis is due: the article is new, or was edited since it was last analysed.
     It is written with the change that makes the analysis due, so that a lost message is noticed.
     `sentiment`, `score` and `polarity` are those of `scored_headline` and its text: after an edit, or after another
@@ -176,6 +214,16 @@ class Article(ScoredDocument):
     `tool_ids_ever_detected` only grows: a tool is listed there before its mention is written, so that every mention
     can be found from the article. `muted_tool_ids` are tools that the article names and does not mention, since all its
     sources are muted for them: with another source, it is analysed again.
+    `words` are those of the headlines and of the text, as of the last analysis: searches find the article by them.
+    `text_for_analysis` is the feed's text; `full_text` names that of the page, if there is one. `scored_text` says
+    which of them the last analysis scored; it is stored for a full text only.
+    `publisher_id` is the publisher of the canonical reading, the same for all outlets of one owner.
+    `event_id` is the story of the article, `near_duplicate_of` the first of the articles that it repeats. Both are set
+    by the grouping (services/stories), which is due while `grouping_due_since` is set: an analysis sets it in its own
+    write if it changed the article's revision, its mentions or its deletion. Older articles have none of the three.
+    `grouping_corrections` are the corrections of people that name the article. `moved_sources` are the sources that a
+    person took out of it, each with the article that it is in since; while there is one, no further source joins the
+    article by headline and day alone.
     `deleted_at` makes the document a tombstone: kept so that the article is not ingested again, and never served.
     """
 
@@ -205,6 +253,7 @@ class Article(ScoredDocument):
     analyzer_version: Text | None = None
     analyzed_at: Time | None = None
     analyzed_revision: Text | None = None
+    other_words: dict[Text, WordsJudgement] | None = None
     analysis_due_since: Time | None = None
     analysis_attempts: Count = 0
     last_error_fingerprint: Text | None = None
@@ -217,7 +266,15 @@ class Article(ScoredDocument):
     muted_tool_ids: tuple[IdPart, ...] | None = None
     tags: tuple[Text, ...] = ()
     text_for_analysis: str | None = None
+    words: tuple[Text, ...] | None = None
+    full_text: FullText | None = None
+    scored_text: ScoredText | None = None
+    publisher_id: Text | None = None
     event_id: IdPart | None = None
+    near_duplicate_of: IdPart | None = None
+    grouping_due_since: Time | None = None
+    grouping_corrections: tuple[IdPart, ...] | None = None
+    moved_sources: dict[SourceKey, IdPart] | None = None
     metadata: dict[str, JsonValue] | None = None
     deleted_at: Time | None = None
 
@@ -229,9 +286,21 @@ class Article(ScoredDocument):
     def partition(self) -> str:
         return self.source_id
 
+    @property
+    def text_to_score(self) -> FullText | None:
+        """The full text, if it is that of the canonical reading; None if the feed's text is to be scored."""
+        text = self.full_text
+        return text if text is not None and text.revision == self.canonical.revision else None
+
     def shown(self) -> dict[str, Any]:
         fields = super().shown()
-        del fields["tool_ids_ever_detected"], fields["muted_tool_ids"], fields["has_further_sources"]
+        hidden = ("tool_ids_ever_detected", "muted_tool_ids", "has_further_sources", "moved_sources")
+        for name in (*hidden, "other_words", "words"):
+            del fields[name]
+        if self.full_text is not None:
+            del fields["full_text"]["archive_key"]
+        fields["scored_text"] = self.scored_text or ("feed" if self.analyzed_at is not None else None)
+        fields["grouping_corrections"] = list(self.grouping_corrections or ())
         if self.source_count is None:
             fields["source_count"] = len(self.sources)
         return {"source_id": self.source_id, **fields}

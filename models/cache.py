@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import ClassVar, Final, Literal, Self, cast
 
 from pydantic import Field, model_validator
@@ -17,7 +18,9 @@ from models.errors import InvalidInput
 from models.states import CacheState
 from models.stored import StoredDocument
 from models.values import (
+    Amount,
     Count,
+    Flag,
     Hour,
     IdPart,
     Percentage,
@@ -40,6 +43,7 @@ PERIODS: Mapping[Period, timedelta] = {
     "DAY_30": timedelta(days=30),
 }
 DEFAULT_PERIOD: Period = "HOUR_24"
+Verdict = Literal["TOO_FEW", "MOSTLY_UNSCORED", "ONE_PUBLISHER", "ONE_STORY", "OK"]
 PERIOD_BY_HOURS: Mapping[str, Period] = {
     str(int(span.total_seconds()) // 3600): period for period, span in PERIODS.items()
 }
@@ -107,6 +111,7 @@ def announced_id(tool_id: str) -> str:
     return f"{tool_id}:announced"
 
 
+@lru_cache(maxsize=4096)
 def percentages(positive: int, negative: int, neutral: int) -> tuple[float, float, float]:
     """Percentages with one decimal that add up to exactly 100.0; all three are 0.0 if there are no mentions.
 
@@ -122,6 +127,10 @@ def percentages(positive: int, negative: int, neutral: int) -> tuple[float, floa
     for index in by_remainder[: 1000 - sum(tenths)]:
         tenths[index] += 1
     return tenths[0] / 10, tenths[1] / 10, tenths[2] / 10
+
+
+def is_mostly_unscored(scored: int, unscored: int) -> bool:
+    return unscored >= MOSTLY_UNSCORED and unscored > scored
 
 
 def hit_rate(hits: int, misses: int) -> float:
@@ -149,9 +158,22 @@ class SentimentCacheEntry(_Cached):
       out or are neutral, or that there are none: then `total_mentions` is 0.
     * `analyzers`: the analyzers that judged the mentions, scored or unscored, each with its version, by name. Empty
       without mentions, and in entries that an earlier version stored.
-    * `coverage`: the share of the window in which feeds were fetched, 0 to 1, four decimals. A clock hour counts as a
-      whole if at least one fetch succeeded in it; the time before the tool was created counts as not covered. With a
-      low coverage, few mentions may mean that few articles were fetched. Null in entries that an old version stored.
+    * `stories`, `publishers`: how many stories and publishers the scored mentions are of. Each of the
+      `ungrouped_mentions`, which have no story yet, is a story of its own. services/figures/breadth.py defines these
+      and the following, down to `verdict`. They are null if they are not known: in entries that an earlier version
+      stored, and if an hour of the window is crowded (models/timeline.py).
+    * `average_sentiment_by_story`: the mean of the mean polarities of the stories, four decimals; 0 without mentions.
+    * `effective_sample_size`: how many independent mentions say as much, as those of one story are not independent.
+    * `confidence_interval`: the lowest and highest mean polarity that the mentions are compatible with, 95 %; null with
+      fewer than two stories, or if all have the same mean.
+    * `largest_publisher`, `largest_source`: those with the most mentions, and their shares; null without mentions.
+    * `verdict`, `verdict_text`: whether `average_sentiment` can be relied on, as a code and in words.
+    * `coverage`: of the fetches of the tool's relevant feeds that were expected in the hours of the window, the share
+      that succeeded, 0 to 1, four decimals; null if none was made, or nothing is known of them
+      (services/figures/coverage.py). The hours before `searched_since_ts` do not count.
+    * `searched_since_ts`: since when articles are searched for the tool: since it was created, or since the first time
+      that a backfill has searched. `backfilled`: a backfill has searched a part of the window from before the tool was
+      created. Null and false in entries that an earlier version stored.
     * `generation`: how often all entries of the tool had been invalidated when this one was computed (by reanalysis,
       backfill, a merge, or DELETE of its cache). An entry of another generation than the tool's is never served.
     * `recounts`: how often the tool's mentions had been recounted when this entry was computed. A tool is recounted
@@ -175,12 +197,26 @@ class SentimentCacheEntry(_Cached):
     negative_percentage: Percentage
     neutral_percentage: Percentage
     average_sentiment: Polarity
+    stories: Count | None = None
+    publishers: Count | None = None
+    ungrouped_mentions: Count | None = None
+    largest_publisher: Text | None = None
+    largest_publisher_share: Share | None = None
+    largest_source: Text | None = None
+    largest_source_share: Share | None = None
+    average_sentiment_by_story: Polarity | None = None
+    effective_sample_size: Amount | None = None
+    confidence_interval: tuple[Polarity, Polarity] | None = None
+    verdict: Verdict | None = None
+    verdict_text: Text | None = None
     period_start_ts: UnixSeconds
     period_end_ts: UnixSeconds
     last_updated_ts: UnixSeconds
     generation: Count = 0
     recounts: Count = 0
     coverage: Share | None = None
+    searched_since_ts: UnixSeconds | None = None
+    backfilled: Flag = False
     oldest_mention_ts: UnixSeconds | None = None
 
     @property
@@ -203,10 +239,6 @@ class SentimentCacheEntry(_Cached):
         if self.period_start_ts >= self.period_end_ts:
             raise ValueError("period_start_ts must be less than period_end_ts")
         return self
-
-    @property
-    def is_mostly_unscored(self) -> bool:
-        return self.unscored_mentions >= MOSTLY_UNSCORED and self.unscored_mentions > self.total_mentions
 
     def require_not_after(self, now: datetime) -> None:
         """Raises InvalidInput if `last_updated_ts` is later than `now`."""

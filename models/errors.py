@@ -9,7 +9,8 @@
     ├── InvalidTransition   a state machine does not allow this step (409)
     ├── WrongSettings       a setting of the app breaks a rule: no request can be served until it is changed (503)
     └── Unavailable         the store, a queue or a provider did not answer: try again (503)
-        └── Damaged         the store's file is damaged: trying again does not help (503)
+        └── Unusable        the store's file cannot be used until a person acts (503)
+            └── Damaged     what is stored is damaged: trying again does not help (503)
 
 Reading a document that does not exist is not an error: `find` returns None. UnreadableDocument is no ToolpulseError:
 the fault is in the store, not in a request, so callers that are not prepared for it treat it as an unexpected error.
@@ -81,8 +82,12 @@ class Unavailable(ToolpulseError):
         self.retry_after = retry_after
 
 
-class Damaged(Unavailable):
-    """The store's file is damaged: a person must restore a backup."""
+class Unusable(Unavailable):
+    """The store's file cannot be used until a person does what the message says. It names the file."""
+
+
+class Damaged(Unusable):
+    """What is stored is damaged: the store's file, or an object of the archive. A person must restore a backup."""
 
 
 class UnreadableDocument(ValueError):

@@ -6,24 +6,52 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any, ClassVar, Literal, Self, TypedDict
+from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from models.article import LOWEST_PRIORITY
+from models.coverage import FetchHours
 from models.stored import StoredDocument, StoredFields
 from models.values import Amount, Count, Flag, IdPart, Language, Sha256, SourceKey, Text, Time, Value, WebUrl
+from models.verdict import ADVICE, DisabledBy, DisabledCause, Verdict
 
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+FullTextChoice = Literal["never", "short", "always"]
+"""For which entries the full text of the page is acquired: none, those with a short text, or all."""
 FEED_KIND = "feed"
+MOST_WORDS = 50
 HOURS = 24
 HASH_LENGTH = 16
+_WORD = re.compile(r"[^\W_]+")
 
 
 def feed_id_of(url: str) -> str:
     """The specification's id of a feed. MD5 is no risk here: the id is not a secret."""
     return hashlib.md5(url.encode(), usedforsecurity=False).hexdigest()[:16]
+
+
+def host_of_address(url: str) -> str:
+    """The host in lower case, with a port that is not the usual one of the scheme: `example.com`, `127.0.0.1:8080`.
+    Empty for a text that is not a URL."""
+    try:
+        parts = urlsplit(url)
+        name, port = parts.hostname or "", parts.port
+    except ValueError:
+        return ""
+    with suppress(UnicodeError):
+        name = name.encode("idna").decode()
+    usual = {"http": 80, "https": 443}.get(parts.scheme)
+    return name if port in (None, usual) else f"{name}:{port}"
+
+
+def words_of_name(name: str) -> list[str]:
+    """The words by which a feed is found, each once, sorted."""
+    return sorted(set(_WORD.findall(name.casefold())))
 
 
 def hour_multiplier(distribution: Sequence[float], hour: int) -> float:
@@ -60,14 +88,27 @@ class FeedDocument(StoredFields, total=False):
     kind: str
     feed_url: str
     redirect_url: str | None
+    moved_at: str | None
     source_name: str
     title: str | None
+    site_url: str | None
     source_priority: int
     priority_score: float
     enabled: bool
     disabled_reason: str | None
     disabled_at: str | None
+    disabled_by: DisabledBy | None
+    disabled_cause: DisabledCause | None
+    probes: int
+    probe_at: str | None
     credential: str | None
+    daily_limit: int | None
+    full_text: str
+    tags: list[str]
+
+    verdict: Verdict | None
+    verdict_since: str | None
+    verdict_reason: str | None
     next_fetch_time: str
     claim_id: str | None
     claimed_until: str | None
@@ -76,6 +117,7 @@ class FeedDocument(StoredFields, total=False):
     last_attempt: dict[str, Any] | None
     recheck_entries: bool
     retry_after_until: str | None
+    fetch_hours: dict[str, Any]
     etag: str | None
     last_modified: str | None
     body_hash: str | None
@@ -98,7 +140,15 @@ class FeedDocument(StoredFields, total=False):
     total_articles_fetched: int
     avg_articles_per_fetch: float
     daily_volume: float
+    articles_per_day: float | None
+    first_fetched_at: str | None
+    newest_article_at: str | None
+    longest_gaps: list[float]
+    empty_since: str | None
+    average_duration_ms: int | None
     consecutive_errors: int
+    failing_since: str | None
+    blocked_since: str | None
     last_status_code: int | None
     last_error: str | None
     last_error_fingerprint: str | None
@@ -107,6 +157,9 @@ class FeedDocument(StoredFields, total=False):
     languages: dict[str, int]
     entries_skipped: dict[str, int]
     quarantine_id: str | None
+    host: str
+    name_key: str
+    words: list[str]
 
 
 class FeedAttempt(Value):
@@ -131,28 +184,52 @@ class Feed(StoredDocument):
     `last_attempt` is the record of the attempt that saved the feed last (services/feeds/outcome.py): after a crash its
     run can be closed with it. With `recheck_entries` the next fetch compares every entry
     with its article, known or not. `kind` is `feed`, or the name of the news API whose articles the feed has; that name
-    is then its `feed_id` too. `source_name` is the name that people gave the feed, `title` the feed's own.
-    `daily_volume` is the number of new articles lately, as of `last_fetch_time` (services/feeds/volume.py).
+    is then its `feed_id` too. `source_name` is the name that people gave the feed, `title` the feed's own,
+    `site_url` the web site that the feed names as its own.
+    `daily_volume` is the number of new articles lately, as of `last_fetch_time`, `articles_per_day` the usual number;
+    `daily_limit` is a person's limit instead of the one that follows from these (services/feeds/volume.py).
+    `verdict`, `verdict_since` and `verdict_reason` are written with every change of the feed
+    (services/feeds/verdicts.py); null in a document of an earlier version. `newest_article_at` and `longest_gaps`
+    (hours; the longest of each day) are when its articles appeared (services/feeds/silence.py).
+    The app fetches a feed that it disabled itself at `probe_at`, if that is set; `probes` is how often that failed.
+    `tags` are a person's own, sorted; a slash separates the levels of a tag: `News/World`.
+    `full_text` says for which entries the text of the page is acquired (services/documents).
+    `fetch_hours` has the hours of the last two days in which a fetch was expected, was made, and succeeded.
     `credential` names the setting with a private feed's secret; the secret itself is never stored.
+    `host`, `name_key` and `words` are stored too: feeds are filtered and sorted by them (services/feeds/listing.py).
     """
 
     CONTAINER: ClassVar[str] = "feeds"
     PARTITION_FIELD: ClassVar[str] = "feed_id"
     ID: ClassVar[str] = "feed"
+    COMPUTED: ClassVar[tuple[str, ...]] = ("host", "name_key", "words")
 
     entity_type: Literal["Feed"] = "Feed"
     feed_id: SourceKey
     kind: SourceKey = FEED_KIND
     feed_url: WebUrl
     redirect_url: WebUrl | None = None
+    moved_at: Time | None = None
     source_name: Text
     title: Text | None = None
+    site_url: WebUrl | None = None
     source_priority: Count = LOWEST_PRIORITY
     priority_score: float = Field(default=1.0, strict=True, gt=0)
     enabled: Flag = True
     disabled_reason: Text | None = None
     disabled_at: Time | None = None
+    disabled_by: DisabledBy | None = None
+    disabled_cause: DisabledCause | None = None
+    probes: Count = 0
+    probe_at: Time | None = None
     credential: Text | None = None
+    daily_limit: Count | None = None
+    full_text: FullTextChoice = "never"
+    tags: tuple[Text, ...] = ()
+
+    verdict: Verdict | None = None
+    verdict_since: Time | None = None
+    verdict_reason: Text | None = None
 
     next_fetch_time: Time
     claim_id: IdPart | None = None
@@ -162,6 +239,7 @@ class Feed(StoredDocument):
     last_attempt: dict[str, Any] | None = None
     recheck_entries: Flag = False
     retry_after_until: Time | None = None
+    fetch_hours: FetchHours | None = None
 
     etag: Text | None = None
     last_modified: Text | None = None
@@ -186,8 +264,16 @@ class Feed(StoredDocument):
     total_articles_fetched: Count = 0
     avg_articles_per_fetch: Amount = 0.0
     daily_volume: Amount = 0.0
+    articles_per_day: Amount | None = None
+    first_fetched_at: Time | None = None
+    newest_article_at: Time | None = None
+    longest_gaps: tuple[Amount, ...] = ()
+    empty_since: Time | None = None
+    average_duration_ms: Count | None = None
 
     consecutive_errors: Count = 0
+    failing_since: Time | None = None
+    blocked_since: Time | None = None
     last_status_code: Count | None = None
     last_error: Text | None = None
     last_error_fingerprint: Text | None = None
@@ -206,6 +292,9 @@ class Feed(StoredDocument):
         document = super().to_document()
         return {name: value for name, value in document.items() if name not in _USUAL or value != _USUAL[name]}
 
+    def shown(self) -> dict[str, Any]:
+        return {**super().shown(), "host": self.host, "verdict_advice": ADVICE[self.verdict] if self.verdict else None}
+
     @property
     def is_of_news_api(self) -> bool:
         return self.kind != FEED_KIND
@@ -214,6 +303,21 @@ class Feed(StoredDocument):
     def fetch_url(self) -> str:
         """The target of a permanent redirect if there was one, else `feed_url`."""
         return self.redirect_url or self.feed_url
+
+    @property
+    def host(self) -> str:
+        """The host that the feed is fetched from."""
+        return host_of_address(self.fetch_url)
+
+    @property
+    def name_key(self) -> str:
+        """Feeds are sorted by it: the name, whatever its case."""
+        return self.source_name.casefold()
+
+    @property
+    def words(self) -> list[str]:
+        """Feeds are found by them."""
+        return words_of_name(f"{self.source_name} {self.title or ''}")[:MOST_WORDS]
 
     def hour_multiplier(self, hour: int) -> float:
         return hour_multiplier(self.hourly_distribution, hour)
@@ -231,11 +335,16 @@ class Feed(StoredDocument):
 
 _USUAL: Mapping[str, Any] = {
     "kind": FEED_KIND,
+    "site_url": None,
+    "full_text": "never",
+    "tags": [],
     "interrupted_attempts": [],
     "recheck_entries": False,
     "validators_trusted": True,
     "skip_hours": [],
     "skip_days": [],
+    "longest_gaps": [],
+    "probes": 0,
     "parse_warnings": {},
     "languages": {},
     "entries_skipped": {},

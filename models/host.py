@@ -1,9 +1,12 @@
-"""A host whose requests fail, for all workers. Hosts that do not fail have no document."""
+"""A host whose requests fail, for all workers; and an outage, when most hosts do. Hosts that do not fail have no
+document."""
 
 from __future__ import annotations
 
 import hashlib
 from typing import ClassVar, Literal
+
+from pydantic import Field
 
 from models.stored import StoredDocument
 from models.values import Count, Text, Time, UnixSeconds, lives
@@ -35,3 +38,27 @@ class HostState(StoredDocument):
 def host_id(host: str) -> str:
     """Hashed, since the name of a host may have characters that ids must not have."""
     return hashlib.sha256(host.encode()).hexdigest()[:32]
+
+
+class Outage(StoredDocument):
+    """The last time at which this installation could not reach the web, as services/feeds/outages.py decides.
+
+    Of the hosts that were tried lately, `failing` failed and `answering` did not; `reasons` counts the failures by
+    kind. `until` is null while it lasts; `updated_at` is when the evidence was last counted.
+    """
+
+    CONTAINER: ClassVar[str] = "catalog"
+    PARTITION: ClassVar[str] = HostState.PARTITION
+    ID: ClassVar[str] = "web"
+
+    entity_type: Literal["Outage"] = "Outage"
+    ttl_timestamp: UnixSeconds | None = lives(days=1)
+    since: Time
+    until: Time | None = None
+    failing: Count
+    answering: Count
+    reasons: dict[str, Count] = Field(default_factory=dict)
+
+    @property
+    def lasts(self) -> bool:
+        return self.until is None

@@ -27,6 +27,10 @@ def locator_key(provider: str, locator_identity: str) -> str:
     return "loc:" + hashlib.sha256(f"{scope}|{locator_identity}".encode()).hexdigest()[:32]
 
 
+def document_key(locator_identity: str) -> str:
+    return "doc:" + hashlib.sha256(locator_identity.encode()).hexdigest()[:32]
+
+
 def seen_key(source: str, content_hash: str) -> str:
     return f"seen:{source}:{content_hash[:32]}"
 
@@ -81,6 +85,16 @@ class LocatorAlias(_Locator):
         ):
             raise ValueError(f"locator_identity must be {_BY_PRODUCT}<id> or {_BY_URL}<normalized URL>")
         return self
+
+
+class DocumentAlias(LocatorAlias):
+    """Locator identity → the document that has the text of this page, whatever entries lead to it."""
+
+    data_product_id: IdPart
+
+    @property
+    def id(self) -> str:
+        return document_key(self.locator_identity)
 
 
 class SeenHash(_Locator):

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
 from models.correction import AnalyzerJudgement, Verdict
-from models.scored import ScoredDocument
+from models.scored import ScoredDocument, WordsJudgement
 from models.tool import ReferenceRole
-from models.values import Flag, IdPart, SourceKey, Text, Time, UnixSeconds, Value, WebUrl, lives
+from models.values import Count, Flag, IdPart, SourceKey, Text, Time, UnixSeconds, Value, WebUrl, lives
 
 MatchKind = Literal["NAME", "ALIAS", "TICKER", "KEYWORD", "SOURCE_TAG"]
 MatchPart = Literal["HEADLINE", "TEXT", "TAGS"]
 
 
 class Match(Value):
-    """Why the tool was detected: the name as written, its kind, and the part of the article that has it."""
+    """Why the tool was detected: the name as written, its kind, and the part of the article that has it.
+
+    `positions` are where this part has the name: start and end in the headline of the mention, or in the text
+    that was scored (the article's `scored_text`). Older mentions lack them, and tags have none.
+    """
 
     name: Text
     kind: MatchKind
     where: MatchPart
+    positions: tuple[tuple[Count, Count], ...] = ()
 
 
 def scored_by(analyzer: str, version: str) -> str:
@@ -32,9 +37,12 @@ class SentimentScore(ScoredDocument):
     """One mention. `published_at` is fixed at the first analysis, and decides the windows that count the mention.
 
     `analyzer` and `analyzer_version` are those that judged the text, or could not.
+    `other_words`: by revision, what sources of the article say of the tool in other words than the canonical reading;
+    null for words that do not name the tool.
     `verdict` is what a person said of the mention, while it applies. `corrected`: the sentiment is that of the person,
     with the score 1 and the polarity 1, -1 or 0; `analyzer_judgement` is then what the analyzer said.
-    A mention with `removed_at` is a tombstone: no window counts it, and it stays until its hour was recounted.
+    A mention with `removed_at` is a tombstone: no window counts it. Once its hour was recounted (`removal_counted`), it
+    has no text any more, and stays until it expires, so that exports can say that it was removed.
     """
 
     CONTAINER: ClassVar[str] = "mentions"
@@ -49,9 +57,11 @@ class SentimentScore(ScoredDocument):
     analyzer: Text
     analyzer_version: Text
     revision: Text | None = None
+    other_words: dict[Text, WordsJudgement | None] | None = None
     matches: tuple[Match, ...] = ()
     source: SourceKey | None = None
     publisher: Text | None = None
+    publisher_id: Text | None = None
     headline: Text | None = None
     url: WebUrl | None = None
     event_id: IdPart | None = None
@@ -59,6 +69,7 @@ class SentimentScore(ScoredDocument):
     corrected: Flag | None = None
     analyzer_judgement: AnalyzerJudgement | None = None
     removed_at: Time | None = None
+    removal_counted: Flag | None = None
 
     @property
     def partition(self) -> str:
@@ -75,6 +86,11 @@ class SentimentScore(ScoredDocument):
     @property
     def counts(self) -> bool:
         return self.removed_at is None
+
+    def shown(self) -> dict[str, Any]:
+        fields = super().shown()
+        del fields["removal_counted"]
+        return fields
 
     @model_validator(mode="after")
     def _is_judged(self) -> Self:

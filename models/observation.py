@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from models.article import ARTICLE_KEPT, LOWEST_PRIORITY
+from models.article import ARTICLE_KEPT, LOWEST_PRIORITY, JoinRule
 from models.raw_item import PublishedFlag
 from models.stored import StoredDocument, StoredFields
 from models.values import Count, Day, Flag, IdPart, Language, SourceKey, Text, Time, UnixSeconds, WebUrl, lives
@@ -29,6 +29,7 @@ class ObservationDocument(StoredFields, total=False):
     text: str
     language: str
     publisher: str
+    publisher_url: str
     published_at: str
     published_flag: str
     tags: list[str]
@@ -38,6 +39,7 @@ class ObservationDocument(StoredFields, total=False):
     parse_warnings: list[str]
     added_by_attempt: str
     created_article: bool
+    joined_by: str
     article_timestamp: str
     deleted_at: str
 
@@ -51,7 +53,7 @@ class Observation(StoredDocument):
     `added_by_attempt` is set on the first observation of a source: the attempt that added the source to the article
     (see `attempt_key`). `created_article`: the attempt also created the article. The figures of attempts, runs and
     feeds are counted from these two fields. They outlive a deletion: `deleted_at` makes the document a tombstone, which
-    is never served.
+    is never served. `joined_by` is set there too: the rule by which the source is in the article.
     `article_timestamp` is set on the first observation of a source that the article does not list itself: the article's
     `timestamp`, by which the articles of a source are found. The latest observation of such a source has its present
     `source_priority`.
@@ -73,6 +75,7 @@ class Observation(StoredDocument):
     text: str | None = None
     language: Language | None = None
     publisher: Text | None = None
+    publisher_url: WebUrl | None = None
     published_at: Time
     published_flag: PublishedFlag | None = None
     tags: tuple[Text, ...] = ()
@@ -82,6 +85,7 @@ class Observation(StoredDocument):
     parse_warnings: tuple[Text, ...] = ()
     added_by_attempt: Text | None = None
     created_article: Flag | None = None
+    joined_by: JoinRule | None = None
     article_timestamp: Time | None = None
     deleted_at: Time | None = None
 
@@ -97,3 +101,31 @@ class Observation(StoredDocument):
         fields = super().shown()
         del fields["article_timestamp"], fields["deleted_at"]
         return fields
+
+
+class RemovedObservation(StoredDocument):
+    """Says that an observation has left its article, with a source that a person took out of it. An export reads it."""
+
+    CONTAINER: ClassVar[str] = "articles"
+    PARTITION_FIELD: ClassVar[str] = "source_id"
+    COMPUTED: ClassVar[tuple[str, ...]] = ("removed_id",)
+    KIND: ClassVar[str] = "RemovedObservation"
+
+    entity_type: Literal["RemovedObservation"] = "RemovedObservation"
+    ttl_timestamp: UnixSeconds | None = None
+    source_id: IdPart
+    source: SourceKey
+    observed_day: Day
+    deleted_at: Time
+
+    @property
+    def partition(self) -> str:
+        return self.source_id
+
+    @property
+    def removed_id(self) -> str:
+        return f"obs:{self.source}:{self.observed_day.replace('-', '')}"
+
+    @property
+    def id(self) -> str:
+        return f"removed:{self.removed_id}"

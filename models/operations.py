@@ -1,5 +1,5 @@
-"""The documents by which the app is watched: totals for `GET metrics`, heartbeats of timers, records of migrations,
-when overdue articles were announced, and the hours in which feeds were fetched."""
+"""The documents by which the app is watched: totals for `GET metrics`, heartbeats of timers, records of migrations, and
+when overdue articles were announced."""
 
 from __future__ import annotations
 
@@ -104,11 +104,13 @@ class Heartbeat(StoredDocument):
     """How the last runs of one timer ended. `last_error` names the last failure and stays after a success.
 
     `gap_from` and `gap_until` are the ends of the last two runs of this timer that were so far apart that no worker ran
-    in between, or the clock jumped. If the clock went back, `gap_from` is the later one.
+    in between, or the clock jumped. If the clock went back, `gap_from` is the later one. A shorter gap within a day
+    after that does not replace them.
     """
 
     LONG_GAP: ClassVar[timedelta] = timedelta(hours=1)
     CLOCK_WENT_BACK: ClassVar[timedelta] = timedelta(minutes=5)
+    GAP_KEPT: ClassVar[timedelta] = timedelta(days=1)
 
     CONTAINER: ClassVar[str] = "catalog"
     PARTITION: ClassVar[str] = "HEARTBEAT"
@@ -130,12 +132,18 @@ class Heartbeat(StoredDocument):
     def beaten(self, started: datetime, now: datetime, error: str | None = None) -> Self:
         """The heartbeat after a run that began at `started` and ended at `now`. Without `error`, the run succeeded."""
         changes: dict[str, Any] = {"last_started_at": started}
-        if not -self.CLOCK_WENT_BACK <= now - self.last_beat_at <= self.LONG_GAP:
+        if not -self.CLOCK_WENT_BACK <= now - self.last_beat_at <= self.LONG_GAP and not self._had_longer_gap(now):
             changes |= {"gap_from": self.last_beat_at, "gap_until": now}
         if error is None:
             return self.changed(now, **changes, last_succeeded_at=now, failures_in_a_row=0)
         failures = self.failures_in_a_row + 1
         return self.changed(now, **changes, last_failed_at=now, last_error=error, failures_in_a_row=failures)
+
+    def _had_longer_gap(self, now: datetime) -> bool:
+        """Whether there was a longer gap in the last day: it is what matters of that day."""
+        if self.gap_from is None or self.gap_until is None or abs(now - self.gap_until) > self.GAP_KEPT:
+            return False
+        return abs(self.gap_until - self.gap_from) > abs(now - self.last_beat_at)
 
     @property
     def id(self) -> str:
@@ -197,18 +205,6 @@ class _OfHour(StoredDocument):
     @property
     def id(self) -> str:
         return self.hour
-
-
-class CoveredHour(_OfHour):
-    """At least one fetch of a feed succeeded in this hour. Created once, never changed.
-
-    In an hour without a successful fetch, the absence of mentions means nothing.
-    """
-
-    PARTITION: ClassVar[str] = "COVERAGE"
-
-    entity_type: Literal["CoveredHour"] = "CoveredHour"
-    ttl_timestamp: UnixSeconds | None = lives(days=32)
 
 
 class StoreLoad(_OfHour):

@@ -17,6 +17,21 @@ from models.values import Count, IdPart, Text, Time, unix_seconds
 KEPT_AFTER_REVIEW = timedelta(days=30)
 QuarantineKind = Literal["BATCH", "DOCUMENT"]
 BatchReason = Literal["FLOOD", "VOLUME"]
+Decision = Literal["same_articles_new_ids", "new_articles", "drop", "CLEARED_RETRY_APPROVED", "CLEARED_TERMINAL"]
+"""What a person decides. The entries of a flood are known articles under new ids, new articles, or dropped; those
+beyond the daily volume are new or dropped. A full text has the two decisions of its specification."""
+STATUS_AFTER: Mapping[Decision, ReviewStatus] = {
+    "same_articles_new_ids": "CLEARED_RETRY_APPROVED",
+    "new_articles": "CLEARED_RETRY_APPROVED",
+    "drop": "CLEARED_TERMINAL",
+    "CLEARED_RETRY_APPROVED": "CLEARED_RETRY_APPROVED",
+    "CLEARED_TERMINAL": "CLEARED_TERMINAL",
+}
+_OF_BATCHES: Mapping[str, tuple[Decision, ...]] = {
+    "FLOOD": ("same_articles_new_ids", "new_articles", "drop"),
+    "VOLUME": ("new_articles", "drop"),
+}
+_OF_DOCUMENTS: tuple[Decision, ...] = ("CLEARED_RETRY_APPROVED", "CLEARED_TERMINAL")
 
 
 def quarantine_id(kind: QuarantineKind, subject: str, content: str) -> str:
@@ -27,9 +42,11 @@ def quarantine_id(kind: QuarantineKind, subject: str, content: str) -> str:
 class QuarantineItem(StoredDocument):
     """One quarantined batch or full text. `subject` is the feed or the article, `payload` the quarantined data.
 
-    CLEARED_RETRY_APPROVED releases the item, CLEARED_TERMINAL drops it. Until then it does not expire. Of a batch,
-    `payload` is a sample; the entries are in `parts` QuarantineParts in the same partition, and `released_at` is when
-    they were ingested.
+    A review has a `decision`, by which CLEARED_RETRY_APPROVED releases the item and CLEARED_TERMINAL drops it, and says
+    who decided (`reviewed_by`), when, and why (`review_note`). Until then the item does not expire. Items that were
+    reviewed by an earlier version may lack decision, person and note. Of a batch, `payload` is a sample; the entries
+    are in `parts` QuarantineParts in the same partition, and `released_at` is when they were ingested. `left_out` are
+    the entries of a flood that were not ingested, since each may be several known articles.
     """
 
     CONTAINER: ClassVar[str] = "quarantine"
@@ -45,7 +62,10 @@ class QuarantineItem(StoredDocument):
     payload: JsonValue = None
     parts: Count = 0
     released_at: Time | None = None
+    left_out: Count = 0
     manual_review_status: ReviewStatus = "PENDING"
+    decision: Decision | None = None
+    reviewed_by: Text | None = None
     reviewed_at: Time | None = None
     review_note: Text | None = None
 
@@ -61,15 +81,34 @@ class QuarantineItem(StoredDocument):
     def waits_for_ingestion(self) -> bool:
         return self.manual_review_status == "CLEARED_RETRY_APPROVED" and self.released_at is None
 
-    def reviewed(self, now: datetime, decision: ReviewStatus, note: str | None = None) -> Self:
-        """The item with a person's decision. Raises InvalidTransition if another decision was made before."""
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """What a person can decide."""
+        return _OF_DOCUMENTS if self.kind == "DOCUMENT" else _OF_BATCHES[self.reason_code]
+
+    @property
+    def decided(self) -> Decision | None:
+        """The decision; of an item that an earlier version reviewed, the one that its status stands for."""
+        if self.decision is not None or self.manual_review_status == "PENDING":
+            return self.decision
+        return next(each for each in reversed(self.decisions) if STATUS_AFTER[each] == self.manual_review_status)
+
+    def reviewed(self, now: datetime, decision: Decision, by: str, note: str) -> Self:
+        """The item with a person's decision. Raises InvalidTransition if it was reviewed before."""
         return self.changed(
             now,
-            manual_review_status=decision,
+            manual_review_status=STATUS_AFTER[decision],
+            decision=decision,
+            reviewed_by=by,
             reviewed_at=now,
             review_note=note,
             ttl_timestamp=unix_seconds(now + KEPT_AFTER_REVIEW),
         )
+
+    def reopened(self, now: datetime) -> Self:
+        """The item waiting for another review: the try that a person approved ended in quarantine again."""
+        nothing = ("decision", "reviewed_by", "reviewed_at", "review_note", "released_at", "ttl_timestamp")
+        return self.changed(now, manual_review_status="PENDING", **dict.fromkeys(nothing))
 
     @model_validator(mode="after")
     def _is_kept_until_reviewed(self) -> Self:

@@ -21,6 +21,12 @@ def attempt_id(task: str, subject: str, number: int, started_at: datetime) -> st
 INGEST_FEEDS = "ingest_feeds"
 """The workflow of ingestion."""
 
+WORKFLOWS = (
+    *(INGEST_FEEDS, "refresh_cache", "acquire_documents", "backfill_tools", "reanalyze_tool", "compare_analyzers"),
+    *("merge_tool", "unmerge_tool", "apply_source_priority", "delete_article", "correct_grouping", "correct_mention"),
+)
+"""All workflows: lists of runs can be filtered by them."""
+
 FETCH_FEED = "fetch_feed"
 RELEASE_BATCH = "let_in_held_batch"
 """The tasks of ingestion: fetching a feed, and ingesting a batch that was released from quarantine."""
@@ -130,13 +136,20 @@ class JobRun(_InRun):
         return self
 
 
+_CAME = ("articles_new", "articles_stored", "articles_held", "articles_skipped")
+"""The counts of an attempt that say that a feed brought something."""
+
+
 class IngestionBatch(JobRun):
     """The run of one ingestion batch: the specification's batch_id is `run_id`, its completed_at is `ended_at`.
 
     `claimed` are the feeds that the run is for, and `hosts` the hosts that they are fetched from: until the run is
     over, no other run is to fetch them. `attempts` are the attempts at the feeds, as `Attempt.in_run` gives them: one
     worker at a time works on the run, so they need no documents of their own. `feeds` are the feeds with an attempt.
+    `is_quiet` is stored if it is true: lists of runs leave such runs out.
     """
+
+    COMPUTED: ClassVar[tuple[str, ...]] = ("is_quiet",)
 
     workflow_name: Literal["ingest_feeds"] = "ingest_feeds"
     claimed: tuple[SourceKey, ...] = ()
@@ -148,12 +161,26 @@ class IngestionBatch(JobRun):
     metrics: CollisionMetrics | None = None
 
     @property
+    def is_quiet(self) -> bool:
+        """Whether the run succeeded, and nothing new came: no article, no further source of one, no waiting entry."""
+        if self.status != "SUCCEEDED" or self.errors or self.metrics is None:
+            return False
+        came = self.metrics.articles_stored or self.metrics.collisions_detected
+        return not came and not any(each.get(name) for each in self.attempts for name in _CAME)
+
+    @property
     def batch_id(self) -> str:
         return self.run_id
 
     @property
     def completed_at(self) -> datetime | None:
         return self.ended_at
+
+    def to_document(self) -> dict[str, Any]:
+        document = super().to_document()
+        if not self.is_quiet:
+            del document["is_quiet"]
+        return document
 
     def shown(self) -> dict[str, Any]:
         """The feeds are among the parameters. The attempts are left out: they are shown as attempts of other runs."""
@@ -162,7 +189,8 @@ class IngestionBatch(JobRun):
         del fields["attempts"], fields["hosts"], fields["feeds"]
         if claimed:
             fields["parameters"] = {"feeds": claimed}
-        return {**fields, "batch_id": fields["run_id"], "completed_at": fields["ended_at"]}
+        more = {"batch_id": fields["run_id"], "completed_at": fields["ended_at"], "is_quiet": self.is_quiet}
+        return {**fields, **more}
 
 
 def kind_of_run(workflow: object) -> type[JobRun]:

@@ -8,7 +8,16 @@ from typing import Any, Self
 from pydantic import model_validator
 
 from models.stored import StoredDocument
-from models.values import Polarity, Sentiment, Share, UnscoredReason, agreeing_polarity
+from models.values import Polarity, Sentiment, Share, UnscoredReason, Value, agreeing_polarity
+
+
+class WordsJudgement(Value):
+    """The sentiment of words that some source wrote: the fields of a ScoredDocument under the same names."""
+
+    sentiment: Sentiment | None = None
+    score: Share | None = None
+    polarity: Polarity | None = None
+    unscored_reason: UnscoredReason | None = None
 
 
 class ScoredDocument(StoredDocument):

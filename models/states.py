@@ -37,13 +37,25 @@ ARTICLE = Machine(
 """analyzed → analyzed: an edited article is scored again, and keeps its scores until then. analyzed → error: the
 analysis of an edit was given up; the article still keeps its scores."""
 
-AcquisitionStatus = Literal["STUB", "ACQUIRED", "FAILED_RETRYABLE", "SKIPPED_DUPLICATE", "SKIPPED_BACKOFF"]
-_TRIED: tuple[str, ...] = ("ACQUIRED", "FAILED_RETRYABLE", "SKIPPED_DUPLICATE", "SKIPPED_BACKOFF")
+AcquisitionStatus = Literal[
+    "STUB", "ACQUIRED", "FAILED_RETRYABLE", "SKIPPED_DUPLICATE", "SKIPPED_BACKOFF", "SKIPPED_UNAVAILABLE"
+]
+_TRIED: tuple[str, ...] = (
+    *("ACQUIRED", "FAILED_RETRYABLE", "SKIPPED_DUPLICATE", "SKIPPED_BACKOFF", "SKIPPED_UNAVAILABLE"),
+)
 ACQUISITION = Machine(
     "acquisition status",
-    {"STUB": _TRIED, "FAILED_RETRYABLE": _TRIED, "SKIPPED_BACKOFF": _TRIED, "ACQUIRED": ("STUB",)},
+    {
+        "STUB": _TRIED,
+        "FAILED_RETRYABLE": _TRIED,
+        "SKIPPED_BACKOFF": _TRIED,
+        "ACQUIRED": ("STUB", "SKIPPED_UNAVAILABLE"),
+        "SKIPPED_DUPLICATE": ("STUB",),
+        "SKIPPED_UNAVAILABLE": ("STUB",),
+    },
 )
-"""ACQUIRED → STUB: a person approved another try of a quarantined document."""
+"""Back to STUB: a person asked for another try, or approved that of a quarantined document; or the article was
+edited. ACQUIRED → SKIPPED_UNAVAILABLE: bytes of an interrupted try are judged by present rules."""
 
 ValidationStatus = Literal["UNVALIDATED", "VALID", "QUARANTINED", "TERMINAL_INVALID"]
 VALIDATION = Machine(
@@ -51,8 +63,12 @@ VALIDATION = Machine(
     {
         "UNVALIDATED": ("VALID", "QUARANTINED", "TERMINAL_INVALID"),
         "QUARANTINED": ("UNVALIDATED", "TERMINAL_INVALID"),
+        "VALID": ("UNVALIDATED",),
+        "TERMINAL_INVALID": ("UNVALIDATED",),
     },
 )
+"""VALID and TERMINAL_INVALID → UNVALIDATED: the article was edited, or a person asked for another try. What a review
+dropped stays dropped."""
 
 ReviewStatus = Literal["PENDING", "CLEARED_RETRY_APPROVED", "CLEARED_TERMINAL"]
 REVIEW = Machine(
@@ -79,6 +95,8 @@ def step_validation(current: ValidationStatus, wanted: ValidationStatus, review:
         raise InvalidTransition(VALIDATION.name, current, f"{wanted} without a pending review")
     if current == "QUARANTINED" and review != RELEASES[wanted]:
         raise InvalidTransition(VALIDATION.name, current, f"{wanted} before its review is {RELEASES[wanted]}")
+    if current == "TERMINAL_INVALID" and review == "CLEARED_TERMINAL":
+        raise InvalidTransition(VALIDATION.name, current, f"{wanted}: its review dropped it")
 
 
 CacheState = Literal["CREATED", "FRESH", "STALE", "INVALIDATED"]
@@ -95,7 +113,11 @@ CACHE_ENTRY = Machine(
 """Computed by SentimentCacheEntry.state, never stored."""
 
 ToolStatus = Literal["ACTIVE", "MERGED", "DEPRECATED"]
-TOOL = Machine("tool status", {"ACTIVE": ("MERGED", "DEPRECATED"), "DEPRECATED": ("ACTIVE", "MERGED")})
+TOOL = Machine(
+    "tool status",
+    {"ACTIVE": ("MERGED", "DEPRECATED"), "DEPRECATED": ("ACTIVE", "MERGED"), "MERGED": ("ACTIVE",)},
+)
+"""A merged tool becomes ACTIVE again when its merge is undone."""
 
 RunStatus = Literal["QUEUED", "RUNNING", "SUCCEEDED", "FAILED", "PARTIAL"]
 RUN = Machine(

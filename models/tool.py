@@ -1,4 +1,4 @@
-"""A tool, its names, and its first reference. services/tools finds names in texts."""
+"""A tool and its names. services/tools finds names in texts."""
 
 from __future__ import annotations
 
@@ -89,10 +89,13 @@ def shown_reviews(reviews: Mapping[str, Reviews]) -> dict[str, Any]:
 
 class Tool(StoredDocument):
     """A product, library or ticker. `merged_into` is the tool that replaces it, `merging_into` the target of a merge
-    that is under way.
+    that is under way. `unmerged_from` is the tool that replaced it until the merge was undone. `merged_by_run` is the
+    run of its latest merge; the record of that merge (`ToolMerge`) is in the partition of the other tool.
 
-    `discovery_reference` is the first article that named the tool, `discovery_date` its day. The keys of `name_rules`
-    are names as given. `scored_by` is the analyzer and version that scored the first mention, or all mentions since.
+    `discovery_reference` is the id of the first article that named the tool, `discovery_date` its day. The keys of
+    `name_rules` are names as given. `scored_by` is the analyzer and version that scored the first mention, or all
+    mentions since.
+    `searched_since`: a backfill has searched the articles since then, which is before the tool was created.
     An article whose sources are all in `muted_sources` does not mention the tool. `corrections` is how often a verdict
     on one of the tool's mentions was made or undone: 0 means that there is none to be read. `reviews` counts the
     verdicts that are not undone, by analyzer and version. Both are written in one batch with the correction.
@@ -109,6 +112,8 @@ class Tool(StoredDocument):
     status: ToolStatus = "ACTIVE"
     merged_into: ToolId | None = None
     merging_into: ToolId | None = None
+    unmerged_from: ToolId | None = None
+    merged_by_run: IdPart | None = None
     aliases: tuple[Text, ...] = ()
     tickers: tuple[Text, ...] = ()
     keywords: tuple[Text, ...] = ()
@@ -118,6 +123,7 @@ class Tool(StoredDocument):
     discovery_date: Day | None = None
     discovery_reference: IdPart | None = None
     scored_by: Text | None = None
+    searched_since: Time | None = None
     corrections: Count = 0
     reviews: dict[Text, Reviews] = Field(default_factory=dict)
 
@@ -194,41 +200,3 @@ class CatalogVersion(StoredDocument):
 
 
 ReferenceRole = Literal["DISCOVERY", "DOCUMENT_SOURCE", "TIMELINE_SOURCE", "OTHER"]
-
-
-class Reference(Value):
-    """The data of an article that outlive the article. `reference_id` is the article's source_id."""
-
-    reference_id: IdPart
-    source: Text
-    source_identifier: Text
-    published_at: Time
-    title: Text | None = None
-    authors: tuple[Text, ...] = ()
-
-
-class ToolReference(StoredDocument):
-    """The specification's NovaReference: the role of an article for a tool."""
-
-    CONTAINER: ClassVar[str] = "catalog"
-
-    entity_type: Literal["ToolReference"] = "ToolReference"
-    tool_id: IdPart
-    reference_id: IdPart
-    role: ReferenceRole
-    added_by_workflow: Text
-    reference: Reference | None = None
-
-    @property
-    def partition(self) -> str:
-        return self.tool_id
-
-    @property
-    def id(self) -> str:
-        return f"NOVAREF:{self.reference_id}"
-
-    @model_validator(mode="after")
-    def _is_of_that_reference(self) -> Self:
-        if self.reference is not None and self.reference.reference_id != self.reference_id:
-            raise ValueError("reference must have the same reference_id")
-        return self

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from services.store.containers import CONTAINERS, DEFAULT_TTL, Container  # noqa: E402
-from services.topology import QUEUES, TIMERS, Timer  # noqa: E402
+from services.topology import ARCHIVE_CONTAINER, QUEUES, TIMERS, Timer  # noqa: E402
 
 BICEP = ROOT / "infra" / "bicep"
 
@@ -46,7 +46,8 @@ def timer(each: Timer) -> dict[str, Any]:
 
 def files() -> dict[str, str]:
     """The texts of the files by name."""
-    topology = {"queues": list(QUEUES), "timers": [timer(each) for each in TIMERS]}
+    timers = [timer(each) for each in TIMERS]
+    topology = {"archive": ARCHIVE_CONTAINER, "queues": list(QUEUES), "timers": timers}
     contents: dict[str, Any] = {
         "containers.json": [container(each) for each in CONTAINERS.values()],
         "topology.json": topology,

@@ -121,13 +121,50 @@ def make_environment(folder: Path) -> None:
 
 
 def install(folder: Path, requirements: Path) -> None:
-    say(f"Installing {requirements.name} (once; again only when it changes) ...")
+    step = f"Installing {requirements.name} (once; again only when it changes)"
     pip = [str(python_in(folder)), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
-    if subprocess.run([*pip, "-r", str(requirements)], cwd=ROOT, check=False).returncode:
+    code, output = with_progress(step, [*pip, "--progress-bar=off", "-r", str(requirements)], packages_in(requirements))
+    if code:
+        say(output)
         raise SystemExit(
             f"Installing failed: see pip's output above. Can this machine reach a package index?\n"
             f"Run the same command again to continue, or remove {folder.name} to start over."
         )
+
+
+def packages_in(requirements: Path) -> int:
+    return sum(
+        "==" in line and not line.startswith((" ", "#")) for line in requirements.read_text("utf-8").splitlines()
+    )
+
+
+def with_progress(step: str, command: list[str], packages: int) -> tuple[int, str]:
+    """Runs pip and shows one line, which counts the packages at a terminal. The exit code, and all that pip printed."""
+    at_terminal = sys.stderr.isatty()
+    if not at_terminal:
+        say(f"{step} ...")
+    printed: list[str] = []
+    found = 0
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+    ) as pip:
+        for line in pip.stdout or ():
+            printed.append(line)
+            # pip says for each package that it collects it or has it, then installs all of them.
+            found += line.startswith(("Collecting ", "Requirement already satisfied: "))
+            doing = "installing" if line.startswith("Installing collected") else f"{min(found, packages)} of {packages}"
+            if at_terminal:
+                print(f"\r\x1b[K{step}: {doing} ...", end="", file=sys.stderr, flush=True)
+    if at_terminal:
+        print(f"\r\x1b[K{step}: {'failed' if pip.returncode else 'done'}.", file=sys.stderr, flush=True)
+    return pip.returncode, "".join(printed)
 
 
 def set_up_servers() -> None:
@@ -138,8 +175,10 @@ def set_up_servers() -> None:
         if npm is None or is_current(stamp, fingerprint(lock)):
             continue
         say(f"Installing {name} ...")
-        if subprocess.run([npm, "ci", "--no-audit", "--no-fund"], cwd=folder, check=False).returncode:
-            raise SystemExit("npm ci failed: see its output above.")
+        command = [npm, "ci", "--no-audit", "--no-fund"]
+        done = subprocess.run(command, cwd=folder, check=False, capture_output=True, encoding="utf-8", errors="replace")
+        if done.returncode:
+            raise SystemExit(f"{done.stdout}{done.stderr}npm ci failed: see its output above.")
         stamp.write_text(fingerprint(lock))
 
 

@@ -7,41 +7,70 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 _ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(_ROOT)
 
 from scripts import demo  # noqa: E402
 from scripts.local_host import Refused  # noqa: E402
-from scripts.local_host.command import argument_parser, command_of, main, tell  # noqa: E402
+from scripts.local_host.command import Checked, argument_parser, command_of, main, tell  # noqa: E402
 
 del sys.path[0]  # the host puts the app's folder on the path
 
 _WORTH_OPENING = ("api/v1/sentiment/latest", "api/v1/articles", "api/v1/health")
 
 
-def _check_settings(environment: Mapping[str, str]) -> None:
+_NO_NEWS = ("queue_depth", "backlog", "reviews_waiting", "refresh_age")
+
+
+def _is_routine(fields: Mapping[str, Any]) -> bool:
+    """What each tick logs, and a poll that brought nothing new."""
+    event = fields.get("event")
+    return event in _NO_NEWS or (event == "feed_fetched" and not fields.get("articles_new"))
+
+
+def _check_settings(environment: Mapping[str, str], given: Collection[str]) -> Checked:
     """In Azure the first call that needs a wrong setting reports it; here the start does."""
     from models.errors import WrongSettings
-    from services.settings import Settings
+    from services.setting_names import nearly_settings, unknown
+    from services.settings import Settings, table
+
+    problems, level = unknown(given, table()), ""
+    try:
+        level = Settings.load(environment).log_level.lower()
+    except WrongSettings as error:
+        problems += error.problems
+    if problems:
+        remedy = "See --set and local.settings.json; python -m services.settings lists all settings"
+        raise Refused("\n  ".join(["these settings are wrong:", *problems, remedy]))
+    return Checked(nearly_settings(environment, table()), "information" if level == "info" else level)
+
+
+async def _open_store() -> None:
+    """Creates and migrates the store, or raises Refused: in Azure the first call reports what is wrong."""
+    from models.errors import ToolpulseError
+    from services import container
 
     try:
-        Settings.load(environment)
-    except WrongSettings as error:
-        raise Refused("these settings are wrong:\n  " + "\n  ".join(error.problems)) from None
+        await container.prepare_store(os.environ)
+    except ToolpulseError as error:
+        raise Refused(str(error)) from None
 
 
 @asynccontextmanager
 async def _with_demo(data: Path) -> AsyncIterator[None]:
+    await _open_store()
     async with demo.running(data, os.environ, tell):
         yield
 
 
 @asynccontextmanager
 async def _without_demo(data: Path) -> AsyncIterator[None]:
+    await _open_store()
     await demo.cleared(data, os.environ)
     yield
 
@@ -60,6 +89,7 @@ if __name__ == "__main__":
                 check=_check_settings,
                 companion=_with_demo if arguments.demo else _without_demo,
                 worth_opening=_WORTH_OPENING,
+                is_routine=_is_routine,
             )
         )
     )

@@ -33,11 +33,21 @@ from services.articles.overdue import OverdueArticles, OverdueIngestion
 from services.articles.poll import FeedPoller
 from services.articles.quarantine import Quarantine
 from services.articles.reading import Articles
+from services.articles.source_moves import SourceMoves
 from services.counting import CountWriter
+from services.documents import profiles
+from services.documents.removal import Removal
+from services.documents.services import DocumentServices
+from services.documents.texts import FullTexts
+from services.feeds import presets
 from services.feeds.budget import Budget
+from services.feeds.bulk import BulkActions
 from services.feeds.claims import Claims
+from services.feeds.fetch_days import FetchDays
 from services.feeds.hosts import HostStates
 from services.feeds.news_apis import enabled_apis
+from services.feeds.outage_states import Outages
+from services.feeds.presets import Presets
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Policy
 from services.fetch.limits import HostLimits
@@ -45,13 +55,18 @@ from services.fetch.outcome import credentials_in
 from services.figures.figures import Figures
 from services.mentions.analyzers.choice import Analyzers
 from services.mentions.announcing import RefreshAnnouncer
+from services.mentions.carried_corrections import CarriedCorrections
 from services.mentions.correction_documents import Corrections
 from services.mentions.delays import Delays
+from services.mentions.first_article import FirstArticles
 from services.mentions.handler import AnalysisHandler, article_messages
+from services.mentions.tool_references import ToolReferences
 from services.mentions.writing import MentionWriter
+from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.audit import Audit
 from services.operations.audit_repair import Repairs
 from services.operations.cache_health import CacheHealth
+from services.operations.export import Export
 from services.operations.health import Health
 from services.operations.heartbeats import Heartbeats
 from services.operations.metrics import Metrics
@@ -59,20 +74,44 @@ from services.operations.overview import Overview
 from services.operations.traffic import RequestCounters, StoreTraffic
 from services.operations.upkeep import Upkeep
 from services.parse.news_apis import NEWS_APIS, NewsApi
-from services.ports import Clock, Queues, Store, utc_now
-from services.runs.driver import BACKFILL, COMPARE, CORRECT, DELETE, MERGE, PRIORITIZE, REANALYZE, Workflows
+from services.ports import Archive, Clock, Queues, Store, utc_now
+from services.runs.driver import (
+    BACKFILL,
+    COMPARE,
+    CORRECT,
+    CORRECT_GROUPING,
+    DELETE,
+    MERGE,
+    PRIORITIZE,
+    REANALYZE,
+    UNMERGE,
+    Workflow,
+    Workflows,
+)
 from services.runs.engine import RunEngine
 from services.runs.starting import RunStarts
 from services.settings import Settings
+from services.signals.announcing import SignalsAnnouncer
+from services.signals.handler import SignalsHandler
+from services.signals.reading import Signals
+from services.signals.writing import SignalWriter
+from services.stories.corrections import GroupingCorrections
+from services.stories.handler import Grouping
+from services.stories.ledger import Ledger
+from services.stories.reading import Stories
 from services.tools.catalog import Catalog, Watchlist
+from services.tools.merges import Merges
 from services.topology import ANALYZE_ARTICLES
 from services.workflows.backfill import Backfill
 from services.workflows.changes import Deletion, FeedChanges, ToolChanges
 from services.workflows.comparing import Comparing
 from services.workflows.correcting import Correcting, CorrectionChanges
+from services.workflows.grouping_corrections import CorrectingGrouping, GroupingChanges
 from services.workflows.merging import Merging
 from services.workflows.priorities import Priorities
+from services.workflows.quarantine_preview import QuarantinePreview
 from services.workflows.reanalysis import Reanalysis
+from services.workflows.unmerging import Unmerging
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
@@ -100,30 +139,46 @@ class Container:
     clock: Clock
     store: Store
     queues: Queues
+    archive: Archive
     heartbeats: Heartbeats
     health: Health
     upkeep: Upkeep
     audit: Audit
     feeds: FeedRegistry
+    presets: Presets
     feed_changes: FeedChanges
+    bulk_actions: BulkActions
     tools: Catalog
     watchlist: Watchlist
     analyzers: Analyzers
     tool_changes: ToolChanges
+    merges: Merges
+    references: ToolReferences
     corrections: Corrections
     correction_changes: CorrectionChanges
+    grouping_corrections: GroupingCorrections
+    grouping_changes: GroupingChanges
+    ledger: Ledger
+    stories: Stories
+    signals: Signals
+    signal_work: SignalsHandler
     analysis: AnalysisHandler
+    grouping: Grouping
     workflows: Workflows
     figures: Figures
     cache_health: CacheHealth
     metrics: Metrics
     claims: Claims
+    fetch_days: FetchDays
     ingestion: Ingestion
     articles: Articles
+    documents: DocumentServices
     runs: RunEngine
     run_starts: RunStarts
     overview: Overview
+    export: Export
     quarantine: Quarantine
+    quarantine_preview: QuarantinePreview
     resources: AsyncExitStack
 
     async def close(self) -> None:
@@ -163,6 +218,12 @@ async def _of_this_worker() -> AsyncGenerator[Container, None]:
         await container.close()
 
 
+def adopt(container: Container) -> None:
+    """Makes a container that the caller has built, and will close, that of this worker: with a clock of its own."""
+    global _container  # noqa: PLW0603
+    _container = container
+
+
 async def resumed() -> None:
     """Returns once this worker has resumed what an earlier one left; at once if it has no container."""
     if _resuming is not None:
@@ -183,8 +244,10 @@ async def _resume(container: Container) -> None:
 
 async def close() -> None:
     """Closes this worker's container if there is one. The next `get` builds another."""
+    global _container  # noqa: PLW0603
     if _lifetime is not None:
         await _lifetime.aclose()
+    _container = None
 
 
 async def build(
@@ -211,29 +274,17 @@ async def build(
             resources.push_async_callback(asyncio.to_thread, error_reports.begin(settings.sentry_dsn, VERSION))
         await _begin_telemetry(settings, resources)
 
-        @cache
-        def credential() -> AsyncTokenCredential:
-            from azure.identity.aio import DefaultAzureCredential
-
-            made = DefaultAzureCredential()
-            resources.push_async_callback(made.close)
-            return made
-
-        adapter = _store(settings, clock, credential)
-        resources.push_async_callback(adapter.close)
-        await adapter.ensure_containers()
-        if migrate and settings.store == "sqlite":
-            await _migrate(adapter, clock)
+        credential = _credential(resources)
+        adapter = await _opened_store(settings, clock, credential, resources, migrate=migrate)
         store = _traced_store(adapter)
         queues = _traced_queues(queues or _queues(settings, credential))
         resources.push_async_callback(queues.close)
+        archive = _archive(settings, credential, resources)
         from services.fetch.fetcher import Fetcher
 
-        fetcher = Fetcher(settings, clock=clock)
+        fetcher, engine = Fetcher(settings, clock=clock), RunEngine(store, clock, _new_id)
         resources.push_async_callback(fetcher.close)
-        engine = RunEngine(store, clock, _new_id)
-        heartbeats = Heartbeats(store, clock)
-        feeds = FeedRegistry(store, clock)
+        feeds, heartbeats = FeedRegistry(store, clock, credentials_in(environment)), Heartbeats(store, clock)
         catalog = Catalog(store, clock, _new_uuid)
         announcer = RefreshAnnouncer(store, queues, clock)
         analyzers = _analyzers(settings, credential)
@@ -246,22 +297,24 @@ async def build(
         resources.push_async_callback(figures.close)
         traffic = _flushed(figures.counters.writer, StoreTraffic(store, clock, _request_counters(adapter)))
         watchlist = Watchlist(catalog, clock)
-        writer = MentionWriter(store, catalog, watchlist, analyzers.present, announcer, clock)
+        writer = MentionWriter(store, catalog, watchlist, analyzers.present, announcer, clock, FullTexts(archive))
         delays = _flushed(figures.counters.writer, Delays(clock, figures.counters.writer.soon))
         analysis = AnalysisHandler(store, writer, clock, delays.analyzed)
+        grouping = Grouping.build(store, queues, announcer, *_grouping_starts(settings), clock, _new_id)
         articles, corrections = Articles(store, clock), Corrections(store, catalog, clock)
+        grouping_corrections, moves = GroupingCorrections(store, clock), SourceMoves(store, clock)
         workflows = Workflows(
             engine,
             {
-                DELETE: Deletion(articles, writer, figures.generations),
+                DELETE: Deletion(articles, writer, figures.generations, grouping, Removal(store, archive)),
                 PRIORITIZE: Priorities(store, writer, figures.generations, clock),
-                BACKFILL: Backfill(store, catalog, writer, watchlist, figures.generations),
                 COMPARE: Comparing(store, catalog, watchlist, analyzers),
                 REANALYZE: Reanalysis(store, catalog, writer, figures.recount, figures.generations, clock),
-                MERGE: Merging(
-                    *(store, catalog, writer, announcer, corrections, figures.recount, figures.generations, clock)
+                **_of_catalog(store, catalog, writer, watchlist, announcer, corrections, figures, clock),
+                CORRECT: Correcting(corrections, FirstArticles(store, catalog), writer, figures.generations, clock),
+                CORRECT_GROUPING: CorrectingGrouping(
+                    *(store, grouping_corrections, moves, writer, announcer, figures.generations, clock)
                 ),
-                CORRECT: Correcting(corrections, writer, figures.generations, clock),
             },
             clock,
         )
@@ -271,13 +324,14 @@ async def build(
             max_interval=timedelta(minutes=settings.max_refresh_interval_minutes),
             target_articles=settings.target_articles_per_fetch,
         )
-        budget = Budget(store, policy, clock)
         hosts = HostStates(store, fetcher.host_reports)
+        budget, outages = Budget(store, policy, clock), Outages(store, hosts)
 
-        async def send_articles(source_ids: Sequence[str]) -> None:
-            await queues.send(ANALYZE_ARTICLES, article_messages(source_ids, settings.batch_size))
-
-        announce = Announcements(send_articles).announce
+        announce = Announcements(partial(_send_articles, queues, settings.batch_size)).announce
+        documents = DocumentServices.build(
+            *(store, archive, queues, fetcher, engine, hosts, articles, announce),
+            *(profiles.load(), settings.fetch_user_agent, clock, _new_id),
+        )
         attempts = FeedAttempts(
             store,
             engine,
@@ -288,22 +342,28 @@ async def build(
                 _kept(settings),
                 announce,
                 random.random,
+                discover=documents.discovery.discover,
                 writing_at_once=WRITING_AT_ONCE_EMBEDDED if settings.store == "sqlite" else WRITING_AT_ONCE,
             ),
             announce,
             budget,
+            outages,
             clock,
             random.random,
         )
-        ingestion = Ingestion(store, engine, queues, attempts, hosts, _places(settings), clock)
+        ingestion, claims = (
+            Ingestion(store, engine, queues, attempts, outages, _places(settings), clock),
+            Claims(store, engine, queues, hosts, outages, settings, enabled, _new_id),
+        )
         return Container(
             settings=settings,
             clock=clock,
             store=store,
             queues=queues,
+            archive=archive,
             heartbeats=heartbeats,
             health=Health(
-                *(store, queues, heartbeats, figures.backlog, traffic),
+                *(store, queues, archive, heartbeats, figures.backlog, traffic),
                 *(clock, VERSION, clock(), sorted(enabled), sources_off),
             ),
             upkeep=Upkeep(
@@ -316,8 +376,12 @@ async def build(
                 workflows.overdue,
                 announce,
                 announcer,
+                grouping.announcer,
+                SignalsAnnouncer(store, queues, clock),
                 figures.backlog,
                 budget,
+                ArchiveExpiry(store, archive, clock),
+                documents.overdue,
             ),
             audit=Audit(
                 store,
@@ -325,29 +389,51 @@ async def build(
                 Repairs(store, clock, engine, figures.recount, figures.generations, announcer, announce),
             ),
             feeds=feeds,
+            presets=presets.load(),
             feed_changes=FeedChanges(feeds, workflows),
+            bulk_actions=BulkActions(store, feeds, claims, clock),
             tools=catalog,
             watchlist=watchlist,
             analyzers=analyzers,
-            tool_changes=ToolChanges(catalog, workflows, analyzers),
+            tool_changes=ToolChanges(catalog, Merges(store, catalog), workflows, analyzers),
+            merges=Merges(store, catalog),
+            references=ToolReferences(store, Merges(store, catalog)),
             corrections=corrections,
             correction_changes=CorrectionChanges(
                 *(store, catalog, watchlist, articles, feeds, corrections, workflows, figures.generations, clock)
             ),
+            grouping_corrections=grouping_corrections,
+            grouping_changes=GroupingChanges(
+                *(store, articles, grouping_corrections, moves, workflows, figures.generations, clock)
+            ),
+            ledger=Ledger(store, grouping_corrections),
+            stories=Stories(store, catalog, clock),
+            signals=Signals(store, catalog),
+            signal_work=SignalsHandler(store, SignalWriter(store, catalog, clock)),
             analysis=analysis,
+            grouping=grouping,
             workflows=workflows,
             figures=figures,
             cache_health=CacheHealth(store, catalog, figures.counters, figures.backlog, clock, clock()),
             metrics=Metrics(store, figures.backlog, clock, adapter.connections, sources_off),
-            claims=Claims(store, engine, queues, hosts, settings, enabled, _new_id),
+            claims=claims,
+            fetch_days=FetchDays(store, clock),
             ingestion=ingestion,
             articles=articles,
+            documents=documents,
             runs=engine,
             run_starts=RunStarts(queues, engine),
             overview=Overview(store, feeds, clock),
+            export=Export(store, clock),
             quarantine=Quarantine(store, engine, clock),
+            quarantine_preview=QuarantinePreview(store, Quarantine(store, engine, clock), watchlist, analyzers, clock),
             resources=resources.pop_all(),
         )
+
+
+async def _send_articles(queues: Queues, most: int, by_feed: Mapping[str | None, Sequence[str]]) -> None:
+    messages = [article_messages(source_ids, most, feed_id) for feed_id, source_ids in by_feed.items()]
+    await queues.send(ANALYZE_ARTICLES, [each for of_feed in messages for each in of_feed])
 
 
 async def _begin_telemetry(settings: Settings, resources: AsyncExitStack) -> None:
@@ -359,6 +445,35 @@ async def _begin_telemetry(settings: Settings, resources: AsyncExitStack) -> Non
     telemetry.begin(backend)
     resources.push_async_callback(asyncio.to_thread, backend.close)
     resources.callback(telemetry.end)
+
+
+def _of_catalog(
+    store: Store,
+    catalog: Catalog,
+    writer: MentionWriter,
+    watchlist: Watchlist,
+    announcer: RefreshAnnouncer,
+    corrections: Corrections,
+    figures: Figures,
+    clock: Clock,
+) -> dict[str, Workflow]:
+    """The workflows that follow from changes of the catalog."""
+    generations, merges = figures.generations, Merges(store, catalog)
+    carried = CarriedCorrections(store, catalog, corrections, clock)
+    backfill = Backfill(store, catalog, writer, watchlist, generations)
+    return {
+        BACKFILL: backfill,
+        MERGE: Merging(
+            *(store, catalog, merges, writer, announcer, corrections, carried, figures.recount, generations, clock)
+        ),
+        UNMERGE: Unmerging(
+            *(store, catalog, merges, writer, announcer, carried, backfill, figures.recount, generations, clock)
+        ),
+    }
+
+
+def _grouping_starts(settings: Settings) -> tuple[int, timedelta]:
+    return settings.grouping_threshold_articles, timedelta(minutes=settings.grouping_interval_minutes)
 
 
 def _kept(settings: Settings) -> timedelta:
@@ -406,6 +521,37 @@ def _traced_queues(queues: Queues) -> Queues:
     from services.queues.traced import TracedQueues
 
     return TracedQueues(queues)
+
+
+def _credential(resources: AsyncExitStack) -> NewCredential:
+    @cache
+    def credential() -> AsyncTokenCredential:
+        from azure.identity.aio import DefaultAzureCredential
+
+        made = DefaultAzureCredential()
+        resources.push_async_callback(made.close)
+        return made
+
+    return credential
+
+
+async def prepare_store(environment: Mapping[str, str], clock: Clock = utc_now) -> None:
+    """Opens the store once, so that a start can be refused: raises WrongSettings and Unavailable."""
+    settings = Settings.load(environment)
+    logs.configure(settings.log_level, settings.structured_logging)
+    async with AsyncExitStack() as resources:
+        await _opened_store(settings, clock, _credential(resources), resources, migrate=True)
+
+
+async def _opened_store(
+    settings: Settings, clock: Clock, credential: NewCredential, resources: AsyncExitStack, *, migrate: bool
+) -> SqliteStore | CosmosStore:
+    adapter = _store(settings, clock, credential)
+    resources.push_async_callback(adapter.close)
+    await adapter.ensure_containers()
+    if migrate and settings.store == "sqlite":
+        await _migrate(adapter, clock)
+    return adapter
 
 
 async def _migrate(store: Store, clock: Clock) -> None:
@@ -476,6 +622,34 @@ def _store(settings: Settings, clock: Clock, credential: NewCredential) -> Sqlit
         credential=None if settings.cosmos_key else credential(),
         use_proxy_environment=settings.cosmos_proxy_from_environment,
     )
+
+
+def _archive(settings: Settings, credential: NewCredential, resources: AsyncExitStack) -> Archive:
+    archive = _folder_archive(settings) if settings.archive == "folder" else _blob_archive(settings, credential)
+    resources.push_async_callback(archive.close)
+    return archive
+
+
+def _folder_archive(settings: Settings) -> Archive:
+    from services.archive.folder import FolderArchive
+
+    return FolderArchive(Path(settings.data_dir) / "archive")
+
+
+def _blob_archive(settings: Settings, credential: NewCredential) -> Archive:
+    from services.archive.blob import BlobArchive
+
+    if settings.archive_connection:
+        return BlobArchive(settings.archive_connection)
+    url = settings.archive_endpoint
+    if not url and settings.storage_account_name:
+        url = f"https://{settings.storage_account_name}.blob.core.windows.net"
+    if url:
+        return BlobArchive(endpoint=url, credential=credential())
+    parts = [part.partition("=")[0] for part in settings.storage_connection.split(";")]
+    if not settings.storage_connection or ("QueueEndpoint" in parts and "BlobEndpoint" not in parts):
+        raise WrongSettings("ARCHIVE_ENDPOINT or ARCHIVE_CONNECTION must be set: AzureWebJobsStorage has no blobs")
+    return BlobArchive(settings.storage_connection)
 
 
 def _queues(settings: Settings, credential: NewCredential) -> Queues:

@@ -1,4 +1,5 @@
-"""The interfaces through which services reach stores and queues. Adapters implement them; a contract suite checks them.
+"""The interfaces through which services reach stores, queues and the archive. Adapters implement them; contract
+suites check them.
 
 A port defines what its methods return, promise and raise, never how an adapter does it.
 """
@@ -25,7 +26,7 @@ with `_`, and refuse `ttl`. A field that an order sorts by is null or text, or a
 """
 
 Scalar = str | int | float | bool
-Operator = Literal["eq", "lt", "le", "gt", "ge", "in", "contains", "missing", "text"]
+Operator = Literal["eq", "lt", "le", "gt", "ge", "in", "contains", "missing"]
 
 
 class Clock(Protocol):
@@ -47,7 +48,6 @@ class Where:
     in                   the field equals one of `value`, a sequence of 1 to 100 scalars
     contains             the field is an array that contains `value`
     missing              the field is absent or null; `value` is ignored
-    text                 the field is a string that contains `value`; ASCII letters match in either case
     """
 
     field: str
@@ -307,6 +307,57 @@ class Queues(Protocol):
     async def redrive(self, name: str, limit: int) -> int:
         """Moves up to `limit` poison messages back to their queue, and returns how many. Each is sent before it is
         deleted: after a crash in between it is delivered twice, and never lost."""
+        ...
+
+    async def close(self) -> None:
+        """Releases all resources. A second call does nothing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """An object as the archive has it. `etag` changes with the content only."""
+
+    container: str
+    key: str
+    sha256: str
+    byte_length: int
+    etag: str
+
+
+class Archive(Protocol):
+    """Bytes, private to the app, in one folder for each article. services/archive/keys.py names folders and objects.
+
+    The key of an object ends with the SHA-256 of its bytes, so an object never changes. Every method raises
+    InvalidInput for a folder or key of another form, and Unavailable if the archive did not answer in time.
+    """
+
+    async def put(self, folder: str, data: bytes) -> Archived:
+        """Stores the bytes. The same bytes in the same folder are one object, and a second call returns the same. When
+        this returns, the object survives the death of the process and of the machine. InvalidInput for more than
+        LARGEST_OBJECT bytes."""
+        ...
+
+    async def get(self, key: str) -> bytes:
+        """The bytes, which fit the checksum. Raises NotFound if there is no object, and Damaged if the stored bytes do
+        not fit."""
+        ...
+
+    async def delete(self, key: str) -> None:
+        """Deletes the object, if it exists."""
+        ...
+
+    async def delete_folder(self, folder: str) -> int:
+        """Deletes all objects of the folder. Returns how many; 0 if there is no such folder."""
+        ...
+
+    async def folders(self, before: str, *, after: str = "", limit: int = 100) -> list[str]:
+        """The first folders that sort between `after` and `before`, in order: the oldest come first. What others have
+        put beside them is left out."""
+        ...
+
+    async def ping(self) -> None:
+        """Raises Unavailable if the archive does not answer now."""
         ...
 
     async def close(self) -> None:

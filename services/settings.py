@@ -40,6 +40,7 @@ SHORTEST_MANAGEMENT_KEY = 32
 _AUTH = ("function", "anonymous")
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _STORES = ("sqlite", "cosmos")
+_ARCHIVES = ("folder", "blob")
 _AGENT = ("toolpulse (feed reader; its operator gave no contact)",)
 _HOST: Final = "AzureWebJobsStorage"
 _EMULATOR: Final = "UseDevelopmentStorage=true"
@@ -55,8 +56,8 @@ class ApiAccess:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Settings:
-    """The checked settings. `store` is always `sqlite` or `cosmos`; other settings without a value have their
-    default."""
+    """The checked settings. `store` is always `sqlite` or `cosmos`, `archive` always `folder` or `blob`; other settings
+    without a value have their default."""
 
     # Configuration
     configuration_file: str = setting(
@@ -67,7 +68,7 @@ class Settings:
     store: str = setting(
         "", "Where documents are stored; if not set, cosmos with COSMOS_ENDPOINT, else sqlite", choices=_STORES
     )
-    data_dir: str = setting(".data", "Folder of the SQLite store")
+    data_dir: str = setting(".data", "Folder of the SQLite store, and of the archive")
     cosmos_endpoint: str = setting("", "URL of the Cosmos DB account, or of an emulator", form=URL)
     cosmos_key: str = setting(
         "", "Key of an emulator; for an account in Azure, the app signs in with its identity", secret=True
@@ -75,6 +76,18 @@ class Settings:
     cosmos_database: str = setting("toolpulse", "Name of the Cosmos DB database", form=DATABASE)
     cosmos_proxy_from_environment: bool = setting(
         False, "Whether requests to Cosmos DB go through HTTPS_PROXY, at half the speed"
+    )
+
+    archive: str = setting(
+        "",
+        "Where full texts are kept; if not set, blob on Azure or with another ARCHIVE_ setting, else folder",
+        choices=_ARCHIVES,
+    )
+    archive_endpoint: str = setting(
+        "", "URL of the storage account of the archive; if not set, the host's storage account", form=URL
+    )
+    archive_connection: str = setting(
+        "", "Connection string of an emulator; on Azure, the app signs in with its identity", secret=True
     )
 
     # Sources
@@ -171,17 +184,15 @@ class Settings:
     # Stories
     grouping_threshold_articles: int = setting(
         10,
-        "No effect yet. Articles without a story at which grouping starts",
+        "Articles that wait to be grouped into stories at which the grouping starts",
         between=(1, 10_000),
         section="events",
-        has_effect=False,
     )
     grouping_interval_minutes: int = setting(
         5,
-        "No effect yet. Longest time until grouping starts with fewer, in minutes",
+        "After so many minutes, articles are grouped even if fewer wait",
         between=(1, 1440),
         section="events",
-        has_effect=False,
     )
 
     # Analysis
@@ -303,6 +314,9 @@ class Settings:
                     wrong[row.name] = str(error)
         if not values.get("store"):
             values["store"] = "cosmos" if environment.get("COSMOS_ENDPOINT", "").strip() else "sqlite"
+        if not values.get("archive"):
+            of_blobs = ("ARCHIVE_ENDPOINT", "ARCHIVE_CONNECTION", "WEBSITE_SITE_NAME")
+            values["archive"] = "blob" if any(environment.get(name, "").strip() for name in of_blobs) else "folder"
         access = {
             api.name: ApiAccess(values.pop(f"{api.name}_token", ""), values.pop(f"{api.name}_base_url", ""))
             for api in apis
@@ -321,6 +335,12 @@ class Settings:
             yield "COSMOS_ENDPOINT", "must be set if STORE is cosmos"
         if self.store == "sqlite" and self.on_azure:
             yield "STORE", "must be cosmos on Azure, because instances share no disk"
+        if self.archive == "folder" and self.on_azure:
+            yield "ARCHIVE", "must be blob on Azure, because instances share no disk"
+        if self.archive_connection and self.on_azure:
+            yield "ARCHIVE_CONNECTION", "must not be set on Azure: the app signs in with its identity"
+        if self.archive_connection and self.archive_endpoint:
+            yield "ARCHIVE_ENDPOINT", "must not be set together with ARCHIVE_CONNECTION"
         host = (urlsplit(self.cosmos_endpoint).hostname or "").rstrip(".")
         if self.cosmos_key and host.endswith(_AZURE_COSMOS):
             yield "COSMOS_KEY", "must not be set for an account in Azure: the app signs in with its identity"

@@ -24,6 +24,7 @@ REFRESH_SENTIMENT_CACHE = Timer("refresh_sentiment_cache", "0 */15 * * * *", tim
 TIMERS = (CLEAN_UP, INGEST_DUE_FEEDS, REFRESH_SENTIMENT_CACHE)
 
 INGEST_FEEDS = "ingest-feeds"
+ACQUIRE_DOCUMENTS = "acquire-documents"
 ANALYZE_ARTICLES = "analyze-articles"
 REANALYZE_TOOLS = "reanalyze-tools"
 REANALYSIS_COMPLETED = "reanalysis-completed"
@@ -40,6 +41,7 @@ GENERATE_IDEAS = "generate-ideas"
 
 QUEUES = (
     INGEST_FEEDS,
+    ACQUIRE_DOCUMENTS,
     ANALYZE_ARTICLES,
     REANALYZE_TOOLS,
     REANALYSIS_COMPLETED,
@@ -47,3 +49,6 @@ QUEUES = (
     GROUP_HEADLINES,
     GENERATE_IDEAS,
 )
+
+ARCHIVE_CONTAINER = "archive"
+"""The blob container of full texts, in the storage account of the host."""

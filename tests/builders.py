@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from models.errors import Unavailable
-from services.ports import QueueDepth
+from models.errors import NotFound, Unavailable
+from services.archive.keys import key_of, sha256_of
+from services.ports import Archived, QueueDepth
 
 NOON = datetime(2026, 2, 21, 12, 0, tzinfo=UTC)
 
@@ -23,6 +24,52 @@ class Watch:
     def advance(self, **span: float) -> datetime:
         self.now += timedelta(**span)
         return self.now
+
+
+class MemoryArchive:
+    """The Archive port over a dictionary; `down` makes it answer as an archive that does not."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, bytes] = {}
+        self.down = False
+
+    async def put(self, folder: str, data: bytes) -> Archived:
+        self._ask()
+        key = key_of(folder, data)
+        self.objects[key] = data
+        return Archived("memory", key, sha256_of(data), len(data), sha256_of(data))
+
+    async def get(self, key: str) -> bytes:
+        self._ask()
+        if key not in self.objects:
+            raise NotFound(key)
+        return self.objects[key]
+
+    async def delete(self, key: str) -> None:
+        self._ask()
+        self.objects.pop(key, None)
+
+    async def delete_folder(self, folder: str) -> int:
+        self._ask()
+        keys = [key for key in self.objects if key.startswith(f"{folder}/")]
+        for key in keys:
+            del self.objects[key]
+        return len(keys)
+
+    async def folders(self, before: str, *, after: str = "", limit: int = 100) -> list[str]:
+        self._ask()
+        found = {key.rpartition("/")[0] for key in self.objects}
+        return sorted(folder for folder in found if after < folder < before)[:limit]
+
+    async def ping(self) -> None:
+        self._ask()
+
+    async def close(self) -> None:
+        pass
+
+    def _ask(self) -> None:
+        if self.down:
+            raise Unavailable("the archive is down")
 
 
 class MemoryQueues:

@@ -17,16 +17,18 @@ from models.cache import (
     SentimentCacheEntry,
 )
 from models.correction import Correction
+from models.coverage import FetchDay, FetchDaysProgress
 from models.document import CreatedBy, DocumentProduct, FileObject, Locator
 from models.feed import Feed, FeedSeen
+from models.grouping_correction import GroupingCorrection
+from models.history import DailyClose, FrozenDay, HistoryDay, HistoryProgress
 from models.host import HostState
 from models.locator import LocatorAlias, SeenHash
 from models.mention import Match, SentimentScore
-from models.observation import Observation
+from models.observation import Observation, RemovedObservation
 from models.operations import (
     AnalysisTotals,
     CacheTotals,
-    CoveredHour,
     Heartbeat,
     IngestionTotals,
     MigrationRecord,
@@ -35,11 +37,15 @@ from models.operations import (
     StoreTotals,
 )
 from models.quarantine import QuarantineItem, quarantine_id
+from models.reference import Reference, ReferenceDay
 from models.run import Attempt, CollisionMetrics, IngestionBatch, JobRun
+from models.signal import Side, Signal, SignalsDue
 from models.stored import StoredDocument
+from models.story import RemovedStory, Story, StoryMember, event_id
 from models.tally import Tally
-from models.timeline import DirtyHour, HourTable, Timeline, WindowTables
-from models.tool import CatalogVersion, NameRule, Reference, Tool, ToolName, ToolReference
+from models.timeline import DirtyHour, HourTable, StoryTable, Timeline, WindowTables
+from models.tool import CatalogVersion, NameRule, Tool, ToolName
+from models.tool_merge import CarriedCorrection, ToolMerge
 from services.articles.identity import dedup_key, normalize_headline
 
 NOW = datetime(2026, 2, 21, 20, 0, 0, tzinfo=UTC)
@@ -110,6 +116,66 @@ def observation(**changes: Any) -> Observation:
     return _of(Observation, fields, changes)
 
 
+def grouping_correction(**changes: Any) -> GroupingCorrection:
+    fields = {
+        "day": "2026-02-21",
+        "correction_id": "correction:20260221:run-1",
+        "kind": "NEAR_DUPLICATES",
+        "articles": (ARTICLE_ID,),
+        "others": ("dedup:" + "0" * 32,),
+        "author": "Ada",
+        "made_at": NOW,
+        "made_by_run": "run-1",
+    }
+    return _of(GroupingCorrection, fields, changes)
+
+
+def story(**changes: Any) -> Story:
+    fields = {
+        "day": "2026-02-21",
+        "event_id": event_id(ARTICLE_ID, NOW),
+        "headline": HEADLINE,
+        "published_at": NOW,
+        "timestamp": NOW,
+        "article_count": 2,
+        "near_duplicate_count": 0,
+        "publisher_count": 1,
+    }
+    return _of(Story, fields, changes)
+
+
+def story_member(**changes: Any) -> StoryMember:
+    fields = {
+        "day": "2026-02-21",
+        "source_id": ARTICLE_ID,
+        "published_at": NOW,
+        "revision": "r1",
+        "signature": {},
+        "event_id": event_id(ARTICLE_ID, NOW),
+    }
+    return _of(StoryMember, fields, changes)
+
+
+def signal(**changes: Any) -> Signal:
+    fields = {
+        "tool_id": TOOL_ID,
+        "event_id": event_id(ARTICLE_ID, NOW),
+        "kind": "NEW",
+        "timestamp": NOW,
+        "story_published_at": NOW,
+        "reason": "A new story: 2 articles by 2 publishers since 2026-02-21T20:00:00Z.",
+        "after": Side(articles=2, publishers=2, average_sentiment=0.5),
+        "publishers": ("a.example", "b.example"),
+        "articles": (ARTICLE_ID,),
+    }
+    return _of(Signal, fields, changes)
+
+
+def signals_due(**changes: Any) -> SignalsDue:
+    fields = {"day": "2026-02-21", "event_id": event_id(ARTICLE_ID, NOW), "signals_due_at": NOW}
+    return _of(SignalsDue, fields, changes)
+
+
 def cache_entry(**changes: Any) -> SentimentCacheEntry:
     end = int(NOW.timestamp())
     fields = {
@@ -160,8 +226,12 @@ def announced_refresh(**changes: Any) -> AnnouncedRefresh:
     return _of(AnnouncedRefresh, {"tool_id": TOOL_ID}, changes)
 
 
-def covered_hour(**changes: Any) -> CoveredHour:
-    return _of(CoveredHour, {"hour": "2026022120"}, changes)
+def fetch_day(**changes: Any) -> FetchDay:
+    return _of(FetchDay, {"day": "20260221", "feeds": {"reuters-world": (0b111, 0b101, 0b111)}}, changes)
+
+
+def fetch_days_progress(**changes: Any) -> FetchDaysProgress:
+    return _of(FetchDaysProgress, {"after": "page-2"}, changes)
 
 
 def cache_totals(**changes: Any) -> CacheTotals:
@@ -282,6 +352,40 @@ def tool(**changes: Any) -> Tool:
     return _of(Tool, fields, changes)
 
 
+def removed_observation(**changes: Any) -> RemovedObservation:
+    fields = {"source_id": ARTICLE_ID, "source": "tiingo", "observed_day": "2026-02-21", "deleted_at": NOW}
+    return _of(RemovedObservation, fields, changes)
+
+
+def removed_story(**changes: Any) -> RemovedStory:
+    fields = {"day": "2026-02-21", "event_id": "story:20260221:" + "0" * 32, "removed_at": NOW}
+    return _of(RemovedStory, fields, changes)
+
+
+def tool_merge(**changes: Any) -> ToolMerge:
+    fields = {
+        "tool_id": TOOL_ID,
+        "merged_tool_id": OTHER_TOOL_ID,
+        "merged_name": "VSC",
+        "names": ("VSC",),
+        "tickers": ("VSCX",),
+        "author": "Ada",
+        "made_at": NOW,
+        "made_by_run": "run-1",
+    }
+    return _of(ToolMerge, fields, changes)
+
+
+def carried_correction(**changes: Any) -> CarriedCorrection:
+    carried = correction()
+    fields = {
+        "tool_id": carried.tool_id,
+        "correction_id": carried.correction_id,
+        "correction": carried.to_document(),
+    }
+    return _of(CarriedCorrection, fields, changes)
+
+
 def tool_name(**changes: Any) -> ToolName:
     fields = {"name_raw": "VS Code", "name_kind": "ALIAS", "tool_id": TOOL_ID}
     return _of(ToolName, fields, changes)
@@ -291,18 +395,23 @@ def catalog_version(**changes: Any) -> CatalogVersion:
     return _of(CatalogVersion, {"version": "5a4fce02"}, changes)
 
 
-def tool_reference(**changes: Any) -> ToolReference:
-    reference = Reference(
-        reference_id=ARTICLE_ID, source="tiingo", source_identifier="91144751", published_at=NOW, title=HEADLINE
-    )
-    fields = {
-        "tool_id": TOOL_ID,
-        "reference_id": ARTICLE_ID,
-        "role": "DISCOVERY",
-        "added_by_workflow": "analyze_articles",
-        "reference": reference,
+def reference(**changes: Any) -> Reference:
+    fields: dict[str, Any] = {
+        "source_id": ARTICLE_ID,
+        "source": "Reuters",
+        "source_identifier": "https://reuters.example/apple",
+        "title": HEADLINE,
+        "published_at": NOW,
+        "role": "TIMELINE_SOURCE",
+        "created_at": NOW,
     }
-    return _of(ToolReference, fields, changes)
+    return Reference(**(fields | changes))
+
+
+def reference_day(**changes: Any) -> ReferenceDay:
+    kept = reference()
+    fields = {"tool_id": TOOL_ID, "day": kept.published_at.date().isoformat(), "references": (kept,)}
+    return _of(ReferenceDay, fields, changes)
 
 
 def timeline(**changes: Any) -> Timeline:
@@ -312,6 +421,7 @@ def timeline(**changes: Any) -> Timeline:
 
 def hour_table(**changes: Any) -> HourTable:
     fields = {"tool_id": TOOL_ID, "hour": "2026022120", "minutes": {"07": Tally(1, 0, 0, 500_000), "59": Tally(1, 1)}}
+    fields["rows"] = {"reuters.com": {"reuters-world": [(7, "5f0c9d3e2b1a4877", 1, 5_000, 25_000_000)]}}
     return _of(HourTable, fields, changes)
 
 
@@ -322,12 +432,40 @@ def window_tables(**changes: Any) -> WindowTables:
         "made_at": NOW,
         "hours": {"HOUR_1": Tally(), "HOUR_24": Tally(1)},
         "minutes": {"2026022120": {"07": Tally(1, 0, 0, 500_000)}},
+        "breadth": {
+            "sums": ("1,0,1,0,1,0,0,0",),
+            "stories": {"5f0c9d3e2b1a4877": ((1, 5_000), (1, 5_000), (1, 5_000))},
+        },
     }
     return _of(WindowTables, fields, changes)
 
 
+def story_table(**changes: Any) -> StoryTable:
+    fields = {"tool_id": TOOL_ID, "bucket": 23, "stories": {"5f0c9d3e2b1a4877": {"2026022120": (1, 5_000)}}}
+    return _of(StoryTable, fields, changes)
+
+
 def dirty_hour(**changes: Any) -> DirtyHour:
     return _of(DirtyHour, {"tool_id": TOOL_ID, "hour": "2026022120"}, changes)
+
+
+def history_day(**changes: Any) -> HistoryDay:
+    closed = DailyClose.of(TOOL_ID, "2026-02-20", {"total_mentions": 1}, NOW)
+    frozen = FrozenDay(
+        frozen_at=NOW,
+        figures={"total_mentions": 1},
+        tally=Tally(1, 0, 0, 500_000),
+        analyzers=("embedded/1",),
+        stories={"0123456789abcdef": (1, 5000)},
+        publishers={"reuters.com": 1},
+        sources={"reuters-world": 1},
+    )
+    return _of(HistoryDay, {"tool_id": TOOL_ID, "day": "2026-02-20", "closed": closed, "frozen": frozen}, changes)
+
+
+def history_progress(**changes: Any) -> HistoryProgress:
+    fields = {"closed_until": "2026-02-20", "frozen_since": "2026-01-01", "frozen_until": "2026-01-20"}
+    return _of(HistoryProgress, fields, changes)
 
 
 def mention(**changes: Any) -> SentimentScore:
@@ -408,12 +546,17 @@ def migration(**changes: Any) -> MigrationRecord:
 EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     article,
     observation,
+    story,
+    story_member,
+    signal,
+    signals_due,
     cache_entry,
     cache_generation,
     cache_metadata,
     cache_counters,
     announced_refresh,
-    covered_hour,
+    fetch_day,
+    fetch_days_progress,
     cache_totals,
     ingestion_totals,
     alias,
@@ -424,13 +567,20 @@ EVERY_DOCUMENT: tuple[Callable[..., StoredDocument], ...] = (
     ingestion_batch,
     attempt,
     tool,
+    removed_observation,
+    removed_story,
+    tool_merge,
+    carried_correction,
     tool_name,
     catalog_version,
-    tool_reference,
+    reference_day,
     timeline,
     hour_table,
     window_tables,
+    story_table,
     dirty_hour,
+    history_day,
+    history_progress,
     mention,
     document,
     file_object,

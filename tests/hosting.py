@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
-_READY = "Ready on "
+_READY = re.compile(r'"message": "Ready on (\S+) .*\n')
 # What the host's process may see of ours; app settings of the shell must not reach a test's app.
 _KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "SYSTEMROOT", "COVERAGE_PROCESS_START")
 
@@ -107,11 +108,6 @@ def _new_log(data: Path) -> IO[bytes]:
     return (data / f"host-{len(list(data.glob('host-*.log')))}.log").open("xb")
 
 
-def _ready_line(printed: str) -> str | None:
-    lines = printed.splitlines(keepends=True)
-    return next((line for line in lines if line.startswith(_READY) and line.endswith("\n")), None)
-
-
 async def _started(
     command: list[str], out: IO[bytes] | int, environment: Mapping[str, str]
 ) -> asyncio.subprocess.Process:
@@ -126,8 +122,8 @@ async def _started(
 
 
 async def _url(host: RunningHost) -> str:
-    while (line := _ready_line(host.printed())) is None:
+    while (found := _READY.search(host.printed())) is None:
         if host.process.returncode is not None:
             raise HostFailed(f"the host ended with {host.process.returncode}:\n{host.printed()}")
         await asyncio.sleep(0.02)
-    return line.removeprefix(_READY).split()[0]
+    return found[1]

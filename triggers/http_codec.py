@@ -13,6 +13,7 @@ import math
 import re
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import closing
 from typing import Any, ParamSpec, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
@@ -98,16 +99,42 @@ def _oversize(req: func.HttpRequest) -> func.HttpResponse | None:
 
 JSON = ("application/json",)
 OPML = ("text/x-opml", "text/xml", "application/xml")
+FORM = "multipart/form-data"
+FILE_FIELD = "file"
 
 
 def wrong_media_type(req: func.HttpRequest, accepted: Sequence[str]) -> func.HttpResponse | None:
     """The problem of a body of another media type. A page of another site can send some types, such as text/plain,
     without asking; with those that are accepted, the browser asks first, and is refused."""
-    given = req.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    given = _media_type(req)
     if given in accepted or not req.get_body():
         return None
     allowed = " or ".join(accepted)
     return problem(415, "Unsupported media type", f"Content-Type: must be {allowed}, not {given or 'absent'}")
+
+
+def uploaded(req: func.HttpRequest) -> bytes:
+    """The body, or the file in the field `file` of a form (multipart/form-data).
+
+    A page of another site can send a form without asking. A browser says so in `Origin`: such a form is refused.
+    """
+    if _media_type(req) != FORM:
+        return req.get_body()
+    origin = req.headers.get("Origin")
+    if origin is not None and urlsplit(origin).netloc.lower() != req.headers.get("Host", "").lower():
+        raise InvalidInput("Origin", "a form of another site is refused; send the file as the body, as text/x-opml")
+    contents: list[bytes] = []
+    for field, file in req.files.items(multi=True):  # none if the form cannot be read
+        with closing(file):
+            contents += [file.read()] if field == FILE_FIELD else []
+    if len(contents) != 1:
+        raise InvalidInput(FILE_FIELD, f"a form with one file in the field {FILE_FIELD}, not {len(contents)}")
+    return contents[0]
+
+
+def _media_type(req: func.HttpRequest) -> str:
+    given: str = req.headers.get("Content-Type", "")
+    return given.partition(";")[0].strip().lower()
 
 
 def _known(error: ToolpulseError) -> func.HttpResponse:
@@ -167,12 +194,16 @@ def page_response(page: Listed[Stored], **more: Any) -> func.HttpResponse:
 
 
 def lines_response(page: Listed[dict[str, Any]]) -> func.HttpResponse:
-    """One page of an export as NDJSON."""
-    lines = (json.dumps(item, ensure_ascii=False, separators=(",", ":")) + "\n" for item in page.items)
+    """One page of labelled data as NDJSON."""
     headers = {"X-Next-Cursor": page.next} if page.next is not None else {}
     if page.unreadable:
         headers["X-Unreadable"] = str(len(page.unreadable))
-    return text_response("".join(lines), "application/x-ndjson", headers)
+    return text_response(json_lines(page.items), "application/x-ndjson", headers)
+
+
+def json_lines(items: Sequence[Any]) -> str:
+    """Each item as JSON in a line of its own."""
+    return "".join(json.dumps(item, ensure_ascii=False, separators=(",", ":")) + "\n" for item in items)
 
 
 def left_out(unreadable: Sequence[str]) -> dict[str, list[str]]:
@@ -216,6 +247,16 @@ def choice(req: func.HttpRequest, field: str, default: Choice, allowed: Sequence
         if each == value:
             return each
     raise InvalidInput(field, f"one of {', '.join(allowed)}, not {_shown(value)}")
+
+
+def flag(req: func.HttpRequest, field: str) -> bool:
+    """A query parameter that is `true` or `false`; false if it is absent."""
+    return choice(req, field, "false", ("true", "false")) == "true"
+
+
+def given_of(req: func.HttpRequest, fields: Sequence[str]) -> dict[str, str]:
+    """Those of these query parameters that the request has."""
+    return {name: req.params[name] for name in fields if name in req.params}
 
 
 # A function key may be given as `code`; the portal adds `clientId`.

@@ -6,9 +6,12 @@ from models.errors import NotFound
 from services.container import Container
 from services.mentions.handler import article_messages
 from services.operations.metrics import MEDIA_TYPE
+from services.runs.listing import RUN_FILTERS, run_filter
 from services.topology import ANALYZE_ARTICLES, QUEUES
 from triggers.bindings import OPEN, endpoint, with_container
 from triggers.http_codec import (
+    flag,
+    given_of,
     integer,
     json_body,
     json_response,
@@ -42,9 +45,10 @@ async def get_metrics(services: Container, req: func.HttpRequest) -> func.HttpRe
     return text_response(await services.metrics.text(), MEDIA_TYPE)
 
 
-@endpoint(operations_http, "GET", "runs", "limit", "cursor")
+@endpoint(operations_http, "GET", "runs", *RUN_FILTERS, "quiet", "limit", "cursor")
 async def list_runs(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    return page_response(await services.runs.page(*page_of(req)))
+    by = run_filter(given_of(req, RUN_FILTERS), with_quiet=flag(req, "quiet"))
+    return page_response(await services.runs.page(*page_of(req), by))
 
 
 @endpoint(operations_http, "GET", "runs/{run_id}")

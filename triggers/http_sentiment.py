@@ -5,17 +5,13 @@ import re
 import azure.functions as func
 
 from models.cache import Period, period_named
-from services.articles.reading import LAYERS
 from services.container import Container
-from services.figures.details import DEFAULT_DAYS, MOST_DAYS
-from services.figures.reader import Served, is_reanalysis_offered, shown_entry
+from services.figures.reader import Served, shown_entry
 from services.mentions.listing import check_sentiment
 from services.topology import REFRESH_TOOLS
 from triggers.bindings import endpoint
 from triggers.http_codec import (
     accepted,
-    choice,
-    integer,
     json_body,
     json_response,
     list_response,
@@ -51,20 +47,6 @@ async def list_latest_sentiment(services: Container, req: func.HttpRequest) -> f
     aggregates = [row.aggregate for row in rows.items]
     shown_rows = [shown_entry(each.entry, each.name, each.analyzer, each.completeness, now) for each in aggregates]
     return list_response(shown_rows, page.next, (*page.unreadable, *rows.unreadable))
-
-
-@endpoint(sentiment_http, "GET", "tools/{tool}/history", "days", "layer")
-async def get_tool_history(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    days = integer(req.params.get("days"), "days", DEFAULT_DAYS, 1, MOST_DAYS)
-    layer = choice(req, "layer", "canonical", LAYERS)
-    tool = await services.tools.get(req.route_params["tool"])
-    completeness = await services.figures.completeness.of_all()
-    history = services.figures.history
-    points = await (history.canonical if layer == "canonical" else history.raw)(tool.tool_id, days)
-    analyzers = {name for point in points.items for name in point.analyzers}
-    offered = is_reanalysis_offered(analyzers, services.figures.analyzer())
-    facts = {"reanalysis_offered": offered, **completeness.shown()}
-    return list_response([point.shown() for point in points.items], None, points.unreadable, **facts)
 
 
 @endpoint(sentiment_http, "DELETE", "tools/{tool}/cache")

@@ -1,12 +1,14 @@
-"""Tools over HTTP: the catalog, previews of changes, merging, reanalysis, and the articles that name a tool."""
+"""Tools over HTTP: the catalog, previews, merging, reanalysis, and the articles and references of a tool."""
 
 import azure.functions as func
 
 from models.errors import InvalidInput
 from services.container import Container
 from services.figures.reader import is_reanalysis_offered
+from services.mentions.correction_form import UNDO_FIELDS, signed
 from services.mentions.listing import check_sentiment
 from services.mentions.tool_articles import tool_articles
+from services.mentions.tool_references import Asked
 from services.tools.form import CHANGEABLE, FIELDS, new_tool, tool_change
 from services.workflows.comparing import compared_with
 from services.workflows.preview import preview
@@ -55,12 +57,30 @@ async def change_tool(services: Container, req: func.HttpRequest) -> func.HttpRe
 
 @endpoint(tools_http, "POST", "tools/{tool}/merge")
 async def merge_tool(services: Container, req: func.HttpRequest) -> func.HttpResponse:
-    into = json_body(req, ("into",)).get("into")
+    body = json_body(req, ("into", *UNDO_FIELDS))
+    into = body.get("into")
     if not isinstance(into, str) or not into.strip():
         raise InvalidInput("into", "the id, name or alias of the tool into which this one is merged")
-    run = await services.tool_changes.merge(req.route_params["tool"], into)
+    # Merges were made without an author before.
+    by = signed(body) if any(body.get(name) is not None for name in UNDO_FIELDS) else None
+    run = await services.tool_changes.merge(req.route_params["tool"], into, by)
     await services.run_starts.start(run)
     return accepted(run.run_id)
+
+
+@endpoint(tools_http, "POST", "tools/{tool}/merge/undo")
+async def undo_merge(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    merge, run = await services.tool_changes.unmerge(req.route_params["tool"], signed(json_body(req, UNDO_FIELDS)))
+    if run is None:
+        return json_response({**merge.shown(), "run_id": None})
+    if run.run_id != merge.undone_by_run:
+        await services.run_starts.start(run)
+    return accepted(run.run_id, **merge.shown())
+
+
+@endpoint(tools_http, "GET", "tools/{tool}/merges", "limit", "cursor", is_management=True)
+async def list_merges(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    return page_response(await services.merges.page(req.route_params["tool"], *page_of(req)))
 
 
 @endpoint(tools_http, "POST", "tools/{tool}/reanalyze")
@@ -88,3 +108,10 @@ async def list_tool_articles(services: Container, req: func.HttpRequest) -> func
     said = check_sentiment(req.params.get("sentiment"))
     page = await tool_articles(services.store, tool.tool_id, *page_of(req), said)
     return list_response(page.items, page.next, page.unreadable)
+
+
+@endpoint(tools_http, "GET", "tools/{tool}/references", "role", "since", "until", "limit", "cursor")
+async def list_tool_references(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    tool = await services.tools.get(req.route_params["tool"])
+    page = await services.references.page(tool, Asked.of(req.params), *page_of(req))
+    return list_response(page.items, page.next, page.unreadable, not_kept=page.not_kept)

@@ -6,11 +6,22 @@ The message is acknowledged when its function returns: whatever follows from it 
 import azure.functions as func
 
 from services.container import Container
+from services.documents.discovery import AcquireMessage
 from services.feeds.claims import IngestMessage
 from services.mentions.announcing import RefreshMessage
 from services.mentions.handler import source_ids_of
 from services.runs.driver import completed_message, completed_tool_of, run_id_of, run_message
-from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, REANALYSIS_COMPLETED, REANALYZE_TOOLS, REFRESH_TOOLS
+from services.stories.announcing import GroupMessage, event_ids_of
+from services.topology import (
+    ACQUIRE_DOCUMENTS,
+    ANALYZE_ARTICLES,
+    GENERATE_IDEAS,
+    GROUP_HEADLINES,
+    INGEST_FEEDS,
+    REANALYSIS_COMPLETED,
+    REANALYZE_TOOLS,
+    REFRESH_TOOLS,
+)
 from triggers.bindings import consumer
 
 queues = func.Blueprint()
@@ -27,11 +38,30 @@ async def ingest_feeds(services: Container, message: func.QueueMessage, context:
     await services.ingestion.ingest(batch, batch.earlier + delivery, context.invocation_id)
 
 
+@consumer(queues, ACQUIRE_DOCUMENTS)
+async def acquire_documents(services: Container, message: func.QueueMessage) -> None:
+    left = await services.documents.handler.handle(AcquireMessage.from_message(message.get_body().decode()))
+    await services.queues.send(ACQUIRE_DOCUMENTS, [left.to_message()] if left else [])
+
+
 @consumer(queues, ANALYZE_ARTICLES)
 async def analyze_articles(services: Container, message: func.QueueMessage) -> None:
     source_ids = source_ids_of(message.get_body().decode())
     handled = await services.analysis.handle(source_ids, message.dequeue_count or 1)
     await services.queues.send(ANALYZE_ARTICLES, (*handled.alone, *handled.left))
+    await services.grouping.announcer.announce_if_many()
+
+
+@consumer(queues, GROUP_HEADLINES)
+async def group_headlines(services: Container, message: func.QueueMessage) -> None:
+    await services.grouping.work(GroupMessage.from_message(message.get_body().decode()))
+
+
+@consumer(queues, GENERATE_IDEAS)
+async def generate_ideas(services: Container, message: func.QueueMessage) -> None:
+    event_ids = event_ids_of(message.get_body().decode())
+    handled = await services.signal_work.handle(event_ids, message.dequeue_count or 1)
+    await services.queues.send(GENERATE_IDEAS, handled.messages)
 
 
 @consumer(queues, REANALYZE_TOOLS)

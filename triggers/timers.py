@@ -12,6 +12,8 @@ timers = func.Blueprint()
 @timer(timers, CLEAN_UP)
 async def clean_up(services: Container, timer_request: func.TimerRequest) -> None:
     await services.upkeep.run()
+    await services.fetch_days.work()
+    await services.figures.daily_closes.work()
     await services.audit.step()
 
 
@@ -23,5 +25,6 @@ async def ingest_due_feeds(services: Container, timer_request: func.TimerRequest
 
 @timer(timers, REFRESH_SENTIMENT_CACHE)
 async def refresh_sentiment_cache(services: Container, timer_request: func.TimerRequest, context: func.Context) -> None:
+    await services.fetch_days.work()
     begun = await services.figures.refresh.tick(context.invocation_id)
     await services.queues.send(REFRESH_TOOLS, begun.messages)

@@ -67,6 +67,7 @@ class Assumptions:
     """The setting MAX_CONCURRENT_REQUESTS."""
     claims_per_second: float = 500.0
     articles_per_instance_second: float = 50.0
+    grouped_per_instance_second: float = 100.0
     tools_per_instance_second: float = 50.0
     reads_per_instance_second: float = 200.0
     shortest_execution: float = 1.0
@@ -179,6 +180,17 @@ class Model:
         self._run(load, "analyze_articles", messages, articles / messages / a.articles_per_instance_second)
         instances = math.ceil(articles / a.articles_per_instance_second)
         self._add(load, "analysis", m["read all tools again: each tool"], scenario.tools * instances / 60)
+        self._group(load, articles)
+
+    def _group(self, load: Load, articles: float) -> None:
+        settings = Settings()
+        self._add(load, "grouping", self.measured[steps.GROUP], articles)
+        latest = articles / settings.grouping_threshold_articles
+        messages = min(articles, max(latest, 1 / (60 * settings.grouping_interval_minutes)))
+        load.messages += 2 * messages
+        seconds = articles / messages / self.assumed.grouped_per_instance_second
+        self._run(load, "group_headlines", messages, seconds)
+        self._run(load, "generate_ideas", messages, seconds)
 
     def _refresh(self, load: Load, scenario: Scenario, mentions: float) -> None:
         a, m = self.assumed, self.measured
@@ -236,9 +248,11 @@ class Model:
         hour = m[_RECOUNT]
         grown = articles * new.stored["articles"] / steps.NEW + joined * again.stored["articles"]
         located = articles * new.stored["locators"] / steps.NEW + joined * again.stored["locators"]
+        grouped = m[steps.GROUP].stored
         load.bytes_stored = {
+            "stories": articles * grouped["stories"] * 30 * day,
             "articles": grown * 30 * day,
-            "locators": located * 30 * day,
+            "locators": (located + articles * grouped["locators"]) * 30 * day,
             "mentions": mentions * three.stored["mentions"] / 3 * 45 * day,
             "runs": load.polls * poll.stored["runs"] * 14 * day,
             "catalog": scenario.tools * hour.bytes_written,

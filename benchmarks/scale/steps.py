@@ -14,37 +14,49 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
+from benchmarks.quality.made_news import Newsroom
 from benchmarks.scale.counting import CountingStore, Operation
-from models.cache import METADATA_PARTITION
+from models.cache import METADATA_PARTITION, window_end
 from models.operations import IngestionTotals
 from models.tally import TimelineHours, by_day
+from models.timeline import BreadthDocument
 from models.tool import Tool
 from models.values import hour_key
 from services import logs
 from services.articles.backlog import BacklogReader
 from services.articles.reading import Articles
+from services.documents.overdue import OverdueDocuments
+from services.documents.removal import Removal
 from services.feeds.budget import Budget
 from services.feeds.schedule import Policy
-from services.figures.counts import timeline_document
+from services.figures.counts import MentionCount, timeline_document
+from services.figures.edges import edges_of
 from services.figures.figures import Figures
+from services.figures.window_breadth import empty_breadth
+from services.figures.windows import Windows
 from services.mentions.analyzers.embedded import EmbeddedAnalyzer
 from services.mentions.announcing import RefreshAnnouncer, RefreshMessage
 from services.mentions.dirty_hours import mark_dirty
 from services.mentions.handler import AnalysisHandler
 from services.mentions.writing import MentionWriter
+from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.upkeep import Upkeep
 from services.ports import Query, Store, query_all
 from services.runs.driver import DELETE, Workflows
 from services.settings import Settings
+from services.signals.announcing import SignalsAnnouncer
 from services.store.containers import ARTICLES as STORED_ARTICLES
 from services.store.containers import CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
+from services.stories.announcing import GroupingAnnouncer, GroupMessage
+from services.stories.handler import Grouping
+from services.stories.writing import GroupWriter
 from services.tools.catalog import Catalog, Watchlist
 from services.tools.form import ToolFields
 from services.workflows.changes import Deletion
-from tests.builders import MemoryQueues
+from tests.builders import MemoryArchive, MemoryQueues
 from tests.documents import mention
 from tests.functional.articles.world import Item, SettableClock, Worker, World
 
@@ -55,6 +67,7 @@ RECOUNTED = ((24, 20), (768, 20), (768, 220))
 """The hours in the tool's timeline, and the mentions in the hour that is recounted."""
 ANNOUNCED = "refresh a tool that was announced"
 GATHERED = f"gather a tool's windows in a new hour, after {RECOUNTED[1][0]} hours"
+GROUP, GROUPED = "group an article", 100
 HOT = {METADATA_PARTITION, IngestionTotals.PARTITION}
 """Partitions that every instance writes to."""
 _WORDS = "the maintainers have said today that this version is out and that whoever upgrades will find it quicker"
@@ -181,6 +194,7 @@ async def measured(folder: Path, store: Callable[[SettableClock], RecordingStore
     async with _bench(store or (lambda clock: CountingStore(SqliteStore(folder / "store.db", clock)))) as bench:
         await _ingestion(bench)
         await _analysis(bench)
+        await _grouping(bench)
         await _cache(bench)
         return {name: step for name, step in bench.steps.items() if name}
 
@@ -200,7 +214,11 @@ async def _bench(new_store: Callable[[SettableClock], RecordingStore]) -> AsyncI
 
 async def _ingestion(bench: Bench) -> None:
     worker = bench.worker()
-    deletion = Deletion(Articles(bench.store, bench.clock), bench.writer, bench.figures.generations)
+    grouping = Grouping.build(
+        *(bench.store, worker.queues, bench.announcer, 10, timedelta(minutes=5), bench.clock, lambda: next(bench.ids))
+    )
+    removal = Removal(bench.store, MemoryArchive())
+    deletion = Deletion(Articles(bench.store, bench.clock), bench.writer, bench.figures.generations, grouping, removal)
     upkeep = Upkeep(
         worker.queues,
         bench.store,
@@ -211,8 +229,12 @@ async def _ingestion(bench: Bench) -> None:
         Workflows(worker.engine, {DELETE: deletion}, bench.clock).overdue,
         worker.announce,
         bench.announcer,
+        grouping.announcer,
+        SignalsAnnouncer(bench.store, worker.queues, bench.clock),
         BacklogReader(bench.store),
         Budget(bench.store, Policy(), bench.clock),
+        ArchiveExpiry(bench.store, MemoryArchive(), bench.clock),
+        OverdueDocuments.build(bench.store, worker.queues, worker.engine, bench.clock, lambda: next(bench.ids)),
     )
     await upkeep.run()  # the first run creates the price of a fetch
     with bench.step("clean_up: nothing is overdue"):
@@ -271,8 +293,29 @@ async def _analysis(bench: Bench) -> None:
 
 
 async def _ingested(bench: Bench, feed: str, number: int, naming: int) -> tuple[str, ...]:
-    await bench.world.add_feed(feed, bench.items(number, naming))
+    return await _ingested_items(bench, feed, bench.items(number, naming))
+
+
+async def _ingested_items(bench: Bench, feed: str, items: list[Item]) -> tuple[str, ...]:
+    await bench.world.add_feed(feed, items)
     return (await bench.world.poll(feed, bench.worker())).article_ids
+
+
+async def _grouping(bench: Bench) -> None:
+    """Made news beside as much that is grouped already. benchmarks/stories.py measures more stored articles."""
+    announcer = GroupingAnnouncer(bench.store, MemoryQueues(), GROUPED, timedelta(minutes=5), bench.clock)
+    writer = GroupWriter(bench.store, announcer, bench.announcer, bench.clock)
+    grouping = Grouping(bench.store, writer, announcer, bench.clock, lambda: next(bench.ids), seconds=lambda: 0.0)
+    news = Newsroom(1, bench.clock.now - timedelta(days=1)).news(per_day=2 * GROUPED)
+    for step in ("", GROUP):
+        items = []
+        for n, made in enumerate(itertools.islice(news, GROUPED)):
+            at = min(made.at, bench.clock.now)
+            items.append(Item(made.headline, f"https://{made.publisher}/{step}{n}", f"{step}{n}", at, made.text))
+        await bench.writer.write(await _ingested_items(bench, f"made-{len(step)}", items))
+        with bench.step(step, GROUPED):
+            while (await grouping.work(GroupMessage((), "threshold_reached", GROUPED))).left:
+                pass
 
 
 async def _cache(bench: Bench) -> None:
@@ -326,7 +369,8 @@ async def _reads(bench: Bench, tool: Tool) -> None:
 
 
 async def _with_dirty_hour(bench: Bench, tool_id: str, hours: int, mentions: int) -> None:
-    """Stores a timeline with mentions in each of so many hours, and the mentions of the last hour, which is dirty."""
+    """Stores a timeline with mentions in each of so many hours, and the mentions of the last hour, which is dirty: one
+    of them has not been counted yet."""
     now = bench.clock.now
     table = {hour_key(now - timedelta(hours=back)): [12, 8, 9, 3_141_592] for back in range(hours)}
     timeline = TimelineHours(by_day(table))
@@ -343,10 +387,18 @@ async def _with_dirty_hour(bench: Bench, tool_id: str, hours: int, mentions: int
             created_at=now,
             updated_at=now,
             source="feed-of-somebody",
+            event_id=f"story:20260221:{number:032x}",
             headline="Number 1234 of what somebody has to say about Widget1x",
             url=f"https://news.example/2026/02/21/{number}/a-story-of-{number}",
         )
         for number in range(mentions)
     ]
     await bench.store.write_many(MENTIONS.name, [each.to_document() for each in said])
+    count = MentionCount()
+    for each in said[1:]:
+        count.add(each.to_document())
+    rows = {hour: of_hour.rows() or {} for hour, of_hour in count.rows.items()}
+    edges, breadth = edges_of(window_end(now)), {**empty_breadth(), "rows": rows}
+    windows = Windows.summed(edges, timeline, count.minutes, {}, now, 1, cast("BreadthDocument", breadth))
+    await bench.store.upsert(CATALOG.name, windows.to_document(tool_id, now))
     await mark_dirty(bench.store, tool_id, [now], now)

@@ -267,6 +267,7 @@ module functionApp 'modules/function_app.bicep' = {
     identityClientId: identity.outputs.clientId
     insightsName: insights.outputs.name
     storageName: storage.outputs.name
+    blobEndpoint: storage.outputs.blobEndpoint
     packageContainerUrl: storage.outputs.packageContainerUrl
     cosmosEndpoint: cosmos.outputs.endpoint
     cosmosDatabase: databaseName

@@ -11,9 +11,9 @@ from pathlib import Path
 from models.run import IngestionBatch
 from scripts.commands.form import Group
 from scripts.commands.printed import say, show
-from services.articles.reading import Layer
 from services.container import Container
 from services.feeds.claims import IngestMessage
+from services.operations.export import Layer
 
 RUNS_AT_ONCE = 4
 _PAGE = 500
@@ -43,7 +43,7 @@ async def sources(app: Container, given: argparse.Namespace) -> int:
 
 
 async def ingest(app: Container, given: argparse.Namespace) -> int:
-    """Fetches each enabled feed once. The articles are announced to the app (messages.py)."""
+    """Fetches each enabled feed once. The articles are announced to the app (messages.py). Fails if every fetch did."""
     if given.export is not None and (given.export.is_dir() or not given.export.absolute().parent.is_dir()):
         say(f"--export: must be a file in an existing folder, not {given.export}")
         return 1
@@ -67,7 +67,11 @@ async def ingest(app: Container, given: argparse.Namespace) -> int:
     print(f"feeds: {total}, {_summed(*runs)}")
     if given.export is not None:
         layer: Layer = "raw" if given.raw_all_sources else "canonical"
-        print(f"exported from the {layer} layer: {await export(app, layer, given.export)}, to {given.export}")
+        print(f"exported from the {layer} layer: {await as_array(app, layer, given.export)}, to {given.export}")
+    ended = {attempt.get("status") for run in runs for attempt in run.attempts}
+    if "FAILED" in ended and "SUCCEEDED" not in ended:
+        say("no feed could be fetched: `feeds health` says what each one needs")
+        return 1
     return 0
 
 
@@ -78,15 +82,15 @@ def _summed(*runs: IngestionBatch) -> str:
     return f"new articles: {stored}, known from another source: {joined}, errors: {errors}"
 
 
-async def export(app: Container, layer: Layer, path: Path) -> int:
+async def as_array(app: Container, layer: Layer, path: Path) -> int:
     """Writes the layer as one JSON array, and returns the number of items. The file appears when it is complete."""
     count = 0
     after: str | None = None
     unfinished = path.with_name(path.name + ".part")
     with unfinished.open("w", encoding="utf-8") as file:
         while True:
-            exported = await app.articles.export(layer, _PAGE, after)
-            for item in exported.items:
+            exported = await app.export.page(layer, _PAGE, after)
+            for item in (each for each in exported.items if not each.get("removed")):
                 file.write(("[\n" if count == 0 else ",\n") + json.dumps(item, ensure_ascii=False))
                 count += 1
             after = exported.next

@@ -14,10 +14,19 @@ from scripts.commands.printed import say
 from scripts.local_host.data import origin_of_running_host
 from scripts.local_host.storage_rest import connection_string
 from services.container import Container
+from services.documents.discovery import AcquireMessage
 from services.mentions.announcing import RefreshMessage
 from services.mentions.handler import source_ids_of
 from services.ports import QueueDepth
-from services.topology import ANALYZE_ARTICLES, LAST_DELIVERY, REFRESH_TOOLS
+from services.stories.announcing import GroupMessage, event_ids_of
+from services.topology import (
+    ACQUIRE_DOCUMENTS,
+    ANALYZE_ARTICLES,
+    GENERATE_IDEAS,
+    GROUP_HEADLINES,
+    LAST_DELIVERY,
+    REFRESH_TOOLS,
+)
 
 EMULATOR = "UseDevelopmentStorage=true"
 _EMULATORS_ADDRESS = ("127.0.0.1", 10001)
@@ -105,7 +114,16 @@ async def _work(app: Container, queue: str, message: str, delivery: int) -> int:
     if queue == ANALYZE_ARTICLES:
         handled = await app.analysis.handle(source_ids_of(message), delivery)
         await app.queues.send(ANALYZE_ARTICLES, (*handled.alone, *handled.left))
+        await app.grouping.announcer.announce_if_many()
         return handled.analyzed
+    if queue == ACQUIRE_DOCUMENTS:
+        left = await app.documents.handler.handle(AcquireMessage.from_message(message))
+        await app.queues.send(ACQUIRE_DOCUMENTS, [left.to_message()] if left else [])
+    if queue == GROUP_HEADLINES:
+        await app.grouping.work(GroupMessage.from_message(message))
+    if queue == GENERATE_IDEAS:
+        signals = await app.signal_work.handle(event_ids_of(message), delivery)
+        await app.queues.send(GENERATE_IDEAS, signals.messages)
     if queue == REFRESH_TOOLS:
         await app.figures.refresh.work(RefreshMessage.from_message(message))
     return 0

@@ -13,10 +13,14 @@ from scripts.commands.form import Group
 from scripts.commands.printed import say, show
 from scripts.commands.runs import carried_out
 from services.container import Container
+from services.mentions.correction_form import signed
+from services.mentions.tool_references import ROLES, Asked
 from services.tools.form import ToolFields, new_tool, tool_change
 from services.tools.lists import apply_yaml
 from services.workflows.preview import Sample
 from services.workflows.preview import preview as previewed
+
+PAGE = 500
 
 OPTIONS = (
     ("alias", "another name"),
@@ -48,6 +52,20 @@ def add_to(tools: Group, default_file: Path) -> None:
     merging = tools.command("merge", merge, "merge one tool into another, with its mentions")
     merging.add_argument("tool", help="the tool that is merged")
     merging.add_argument("into", help="the tool that replaces it")
+    undoing = tools.command("unmerge", unmerge, "undo a merge: the tool gets its names and mentions back")
+    undoing.add_argument("tool", help="the tool that was merged: its id, or a name that it had")
+    merging.add_argument("--author", help="who says so")
+    undoing.add_argument("--author", required=True, help="who says so")
+    for each in (merging, undoing):
+        each.add_argument("--reason")
+    about = "list the articles that mention a tool, also those that have expired"
+    listing = tools.command("references", references, about)
+    listing.add_argument("tool", help="id, name or alias")
+    listing.add_argument("--role", help=f"one of {', '.join(ROLES)}")
+    for name, about in (("since", "published then or later"), ("until", "published before then")):
+        listing.add_argument(f"--{name}", help=f"{about}, such as 2026-02-21T20:00:00Z")
+    listing.add_argument("--limit", type=int, default=50, help="how many; default: 50")
+    listing.add_argument("--json", action="store_true", help="as JSON")
     tools.command("reanalyze", reanalyze, "score all mentions of a tool again").add_argument("tool")
     comparing = tools.command("compare", compare, "report what another analyzer would change, without changing it")
     comparing.add_argument("tool", help="id, name or alias")
@@ -124,7 +142,41 @@ def _matches(sample: Sample) -> str:
 
 
 async def merge(app: Container, given: argparse.Namespace) -> int:
-    return await carried_out(app, await app.tool_changes.merge(given.tool, given.into))
+    is_signed = given.author is not None or given.reason is not None
+    by = signed({"author": given.author, "reason": given.reason}) if is_signed else None
+    return await carried_out(app, await app.tool_changes.merge(given.tool, given.into, by))
+
+
+async def unmerge(app: Container, given: argparse.Namespace) -> int:
+    by = signed({"author": given.author, "reason": given.reason})
+    merge, run = await app.tool_changes.unmerge(given.tool, by)
+    print(merge.merged_tool_id)
+    if run is None:
+        say("This merge was undone before.")
+    return 0 if run is None else await carried_out(app, run)
+
+
+async def references(app: Container, given: argparse.Namespace) -> int:
+    tool = await app.tools.get(given.tool)
+    options = {name: getattr(given, name) for name in ("role", "since", "until")}
+    asked = Asked.of({name: value for name, value in options.items() if value is not None})
+    found: list[dict[str, Any]] = []
+    cursor, not_kept = None, dict[str, int]()
+    while len(found) < given.limit:
+        page = await app.references.page(tool, asked, min(given.limit - len(found), PAGE), cursor)
+        found, cursor, not_kept = found + page.items, page.next, not_kept | page.not_kept
+        for each in page.unreadable:
+            say(f"cannot be read: {each}")
+        if cursor is None:
+            break
+    columns = ["published_at", "role", "source", "title", "source_identifier"]
+    rows = [{name: each[name] or "" for name in columns} for each in found]
+    show(found if given.json else rows, columns, as_json=given.json, none="There are no such references.")
+    for day, count in not_kept.items():
+        say(f"{day}: up to {count} more were not kept")
+    if cursor is not None:
+        say("There are more: see --limit, --since and --until.")
+    return 0
 
 
 async def reanalyze(app: Container, given: argparse.Namespace) -> int:

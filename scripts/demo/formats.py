@@ -17,9 +17,14 @@ _XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
 def link(entry: Entry, base: str) -> str:
     """An outlet links to its own page; half of the stories of small outlets link to the first outlet's page."""
     first = entry.story.reports[0][0]
-    if first != entry.outlet.id and entry.outlet.topics and entry.story.number % 2:
+    if first != entry.outlet.id and entry.outlet.topics and entry.story.number % 2 == 0:
         return f"{base}/{first}/{entry.story.slug}?utm_source={entry.outlet.id}&utm_medium=rss"
     return f"{base}/{entry.outlet.id}/{entry.story.slug}"
+
+
+def _site(outlet: Outlet) -> str:
+    """The address that the outlet names as its own. All are served from one host, which publishes nothing."""
+    return f"https://{outlet.id}.example/"
 
 
 def _guid(entry: Entry) -> str:
@@ -44,6 +49,7 @@ def rss(outlet: Outlet, entries: Sequence[Entry], base: str) -> str:
         f"<item><title>{escape(each.headline)}</title><link>{escape(link(each, base))}</link>"
         f'<guid isPermaLink="false">{_guid(each)}</guid>'
         f"<pubDate>{format_datetime(each.published, usegmt=True)}</pubDate>"
+        f'<source url="{_site(outlet)}">{escape(outlet.name)}</source>'
         f"<description>{escape(_html(each))}</description>"
         + "".join(f"<category>{escape(tag)}</category>" for tag in _tags(each))
         + "</item>\n"

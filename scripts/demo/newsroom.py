@@ -1,7 +1,7 @@
 """The entries that the demo's outlets have published: a function of a seed and the clock, so a restart changes nothing.
 
 Stories are numbered by time. One outlet is the first to publish a story; others follow, with other endings to the
-headline. Some stories are edited afterwards.
+headline. Every other story has their own headlines: it becomes several articles. Some stories are edited afterwards.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from datetime import UTC, datetime, timedelta
 SEED = 20260221
 STORY_EVERY = timedelta(seconds=15)
 SHOWN = 30
+RETOLD = ("Report: {}", "{}: what we know so far", "{}, say early reports")
+"""The headlines of outlets that tell a story in words of their own."""
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _LOOKED_BACK = timedelta(hours=4)
 _EDITED_AFTER = timedelta(minutes=4)
@@ -221,11 +223,14 @@ def entry_of(outlet: Outlet, number: int, now: datetime, seed: int = SEED) -> En
 
 
 def _entry(story: Story, outlet: Outlet, now: datetime) -> Entry | None:
-    delay = next((delay for outlet_id, delay in story.reports if outlet_id == outlet.id), None)
+    place, delay = next(
+        ((n, delay) for n, (outlet_id, delay) in enumerate(story.reports) if outlet_id == outlet.id), (0, None)
+    )
     if delay is None or story.at + delay > now:
         return None
     published = story.at + delay
-    headline, summary, updated = story.headline + outlet.ending, story.summary, published
+    told = RETOLD[place % len(RETOLD)].format(story.headline) if place and story.number % 2 else story.headline
+    headline, summary, updated = told + outlet.ending, story.summary, published
     if story.is_edited and published + _EDITED_AFTER <= now:
         updated = published + _EDITED_AFTER
         summary = f"{story.summary} Update: {story.product.maker} has confirmed the report."

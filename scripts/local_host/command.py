@@ -17,7 +17,7 @@ import socket
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,17 +36,29 @@ _STORAGE = "AzureWebJobsStorage"
 _LAST_SECONDS = 1.0
 
 
-def _accept_all(environment: Mapping[str, str]) -> None:
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a launcher says of settings that are right: notes for the person who started the host, and the lowest level
+    that is shown, as host.json names levels."""
+
+    notes: Sequence[str] = ()
+    log_level: str = "trace"
+
+
+def _accept_all(environment: Mapping[str, str], given: Collection[str]) -> Checked:
     """The host knows no app's settings."""
+    return Checked()
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
     """What to run. Paths are absolute; port 0 is any free one.
 
-    The other fields are for a launcher that knows the app. `check` raises Refused for wrong settings, once the app is
-    loaded. `companion` gets the data folder, and runs from before the host starts until it has stopped.
-    `worth_opening` are the paths to print at the start, of those that the app has.
+    The other fields are for a launcher that knows the app. `check` gets the environment, and the names that --set and
+    local.settings.json give; it raises Refused for wrong settings, once the app is loaded. `companion` gets the data
+    folder, and runs from before the host starts until it has stopped; it raises Refused if the app cannot work.
+    `worth_opening` are the paths to print at the start, of those that the app has. `is_routine` says of the fields of a
+    log line whether they are no news for a person at a terminal.
     """
 
     app: Path
@@ -54,9 +66,10 @@ class Command:
     port: int
     settings: Mapping[str, str]
     once: bool
-    check: Callable[[Mapping[str, str]], None] = _accept_all
+    check: Callable[[Mapping[str, str], Collection[str]], Checked] = _accept_all
     companion: Callable[[Path], AbstractAsyncContextManager[None]] = lambda data: nullcontext()
     worth_opening: Sequence[str] = ()
+    is_routine: Callable[[Mapping[str, Any]], bool] = lambda fields: False
 
 
 def argument_parser(prog: str, description: str, app: Path) -> argparse.ArgumentParser:
@@ -127,13 +140,18 @@ async def _run(command: Command) -> int:
         _log_to(console)
         with contextlib.closing(DataFolder(command.data, origin)) as folder:
             functions = load_functions(command.app, options, os.environ)
-            command.check(os.environ)
-            console.print(_listing(functions, origin, notes, command.worth_opening))
+            checked = command.check(os.environ, values.keys())
+            console.show(checked.log_level, command.is_routine)
+            for note in (*notes, *checked.notes):
+                console.tell(f"Note: {note}.")
+            console.tell(_summary(functions, origin))
             host = Host([each for each in functions if not each.disabled], options, folder, console)
             _stop_on_signals(host)
             async with command.companion(command.data):
                 await host.start(port, timers=not command.once)
-                console.print(f"Ready on {origin} with its data in {command.data}. Ctrl-C stops it.\n")
+                for line in _to_open(functions, origin, command.worth_opening):
+                    console.tell(line)
+                console.tell(f"Ready on {origin} with its data in {command.data}. Ctrl-C stops it.")
                 try:
                     return await (host.once() if command.once else host.serve())
                 finally:
@@ -197,28 +215,19 @@ def _log_to(console: Console) -> None:
     root.addHandler(AppLog(console))
 
 
-def _listing(functions: Sequence[Function], origin: str, notes: Sequence[str], worth_opening: Sequence[str]) -> str:
-    """What is printed at the start: the functions, as `func start` lists them, and the addresses to open."""
-    lines = [f"Note: {note}." for note in notes]
-    lines += ["", "Functions:"]
-    lines += [f"\n    {each.name}: {_line(each, origin)}" for each in functions]
+def _summary(functions: Sequence[Function], origin: str) -> str:
+    """How many functions of each kind there are, and where they are listed."""
+    kinds = {
+        "HTTP": sum(each.route is not None for each in functions),
+        "timer": sum(each.schedule is not None for each in functions),
+        "queue": sum(each.queue is not None for each in functions),
+    }
+    counted = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
+    disabled = [each.name for each in functions if each.disabled]
+    without = f"; disabled: {', '.join(disabled)}" if disabled else ""
+    return f"{len(functions)} functions ({counted}{without}), listed at {origin}/admin/functions."
+
+
+def _to_open(functions: Sequence[Function], origin: str, worth_opening: Sequence[str]) -> list[str]:
     gets = {each.route.template for each in functions if each.route is not None and each.route.takes("GET")}
-    worth = [path for path in worth_opening if path in gets]
-    if worth:
-        lines += ["", "Open:"]
-        lines += [f"    {origin}/{path}" for path in worth]
-    return "\n".join([*lines, ""])
-
-
-def _line(function: Function, origin: str) -> str:
-    text = ""
-    if function.route is not None:
-        methods = ",".join(sorted(function.route.methods)) if function.route.methods else "any"
-        text = f"[{methods}] {origin}/{function.route.template}"
-    if function.schedule is not None:
-        text = f"timerTrigger ({function.schedule_text})"
-    if function.queue is not None:
-        text = f"queueTrigger ({function.queue})"
-    if function.outputs:
-        text += f" -> {', '.join(sorted(set(function.outputs.values())))}"
-    return text + " (disabled)" * function.disabled
+    return [f"Open {origin}/{path}" for path in worth_opening if path in gets]

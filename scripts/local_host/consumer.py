@@ -137,4 +137,4 @@ class Consumer:
         self._on_poison()
 
     def _log(self, text: str, message: Message) -> None:
-        self._console.log("warning", "Host.Triggers.Queues", f"warning: {text} MessageId={message.id}")
+        self._console.log("warning", "Host.Triggers.Queues", {"message": text, "message_id": message.id})

@@ -17,6 +17,7 @@ from typing import IO
 from . import Refused
 
 _REMEDY = "Check its rights and the space on its disk, or choose another with --data"
+_NOT_OURS = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS queues (name TEXT PRIMARY KEY, metadata TEXT NOT NULL DEFAULT '{}') STRICT;
 CREATE TABLE IF NOT EXISTS messages (
@@ -48,15 +49,14 @@ class DataFolder:
         try:
             path.mkdir(parents=True, exist_ok=True)
             self._lock = _locked(path / LOCK, origin)
+            self.path = path
         except OSError as error:
             raise Refused(f"the data folder {path} cannot be used: {error.strerror}. {_REMEDY}") from None
         try:
             self.connection = _connection(path / "host.sqlite")
-        except sqlite3.DatabaseError as error:
+        except sqlite3.Error as error:
             self._lock.close()
-            is_damaged = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-            remedy = "Move it away to start with empty queues" if is_damaged else _REMEDY
-            raise Refused(f"{path / 'host.sqlite'} cannot be used: {error}. {remedy}") from None
+            raise Refused(unusable(path, error)) from None
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -73,12 +73,22 @@ class DataFolder:
         self._lock.close()
 
 
+def unusable(folder: Path, error: sqlite3.Error) -> str:
+    """The file of the queues, why it cannot be used, and what to do."""
+    # SQLITE_ERROR: the tables are not of this program, or not of this version.
+    is_wrong = getattr(error, "sqlite_errorcode", 0) & 0xFF in _NOT_OURS
+    remedy = "Move it away to start with empty queues" if is_wrong else _REMEDY
+    return f"{folder / 'host.sqlite'} cannot be used: {error}. {remedy}"
+
+
 def _connection(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.executescript(_SCHEMA)
+        connection.execute("SELECT metadata FROM queues LIMIT 1")
+        connection.execute("SELECT text, dequeue_count, receipt, held FROM messages LIMIT 1")
     except sqlite3.DatabaseError:
         connection.close()
         raise

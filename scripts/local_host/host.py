@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import sqlite3
 import time
 from collections.abc import Coroutine, Sequence
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from aiohttp import web
 
 from .console import Console
 from .consumer import Consumer
-from .data import DataFolder
+from .data import DataFolder, unusable
 from .functions import Function
 from .invoke import Invoker
 from .queues import Queues
@@ -34,6 +35,7 @@ class Host:
         self, functions: Sequence[Function], options: HostOptions, folder: DataFolder, console: Console
     ) -> None:
         self._functions = functions
+        self._folder = folder
         self._options = options
         self._console = console
         self._queues = Queues(folder, time.time, self._wake)
@@ -103,7 +105,7 @@ class Host:
     async def start(self, port: socket.socket, *, timers: bool) -> None:
         freed = self._queues.recover()
         if freed:
-            self._console.print(f"Messages that an earlier host left in work are free again: {freed}.\n")
+            self._console.tell(f"Messages that an earlier host left in work are free again: {freed}.")
         await self._runner.setup()
         await web.SockSite(self._runner, port).start()
         for consumer in self._consumers:
@@ -125,10 +127,10 @@ class Host:
                 outcome = await timer.start("Timer fired by --once")
                 failed += outcome.error is not None
                 if outcome.error is not None:
-                    self._console.print(f"{name} failed: {outcome.error}")
+                    self._console.tell(f"{name} failed: {outcome.error}", "error")
             await self._drained()
         await self._drained()
-        self._console.print(f"Every timer ran once: {failed} failed, {self._poisoned} messages went to a poison queue.")
+        self._console.tell(f"Every timer ran once: {failed} failed, {self._poisoned} messages went to a poison queue.")
         return self._exit_code() or int(failed > 0 or self._poisoned > 0)
 
     async def _drained(self) -> None:
@@ -142,7 +144,11 @@ class Host:
     def _exit_code(self) -> int:
         if self._fault is None:
             return 0
-        self._console.print(f"The host itself failed: {type(self._fault).__name__}: {self._fault}")
+        if isinstance(self._fault, sqlite3.Error):
+            why = unusable(self._folder.path, self._fault)
+        else:
+            why = f"{type(self._fault).__name__}: {self._fault}"
+        self._console.tell(f"The host itself failed: {why}", "error")
         return 1
 
     async def stop(self) -> None:

@@ -89,8 +89,9 @@ class Invoker:
         outcome = Outcome(str(uuid.uuid4()))
         current.set(Invocation(outcome.id, function.name))
         category = f"Function.{function.name}"
-        self._log(
-            "information", category, f"Executing 'Functions.{function.name}' (Reason='{reason}', Id={outcome.id})"
+        self._console.log(
+            *("debug", category, {"message": f"Executing 'Functions.{function.name}' (Reason='{reason}')"}),
+            _of_host(function, outcome),
         )
         began = time.perf_counter()
         task, late = asyncio.current_task(), False
@@ -114,9 +115,9 @@ class Invoker:
         except Refusal as refusal:
             outcome.error = str(refusal)
         except _Failed as failed:
-            outcome.error = self._log_error(category, failed.__cause__)
+            outcome.error = self._log_error(function, outcome, failed.__cause__)
         except Exception as error:  # a result that cannot be converted is a failure, as in the worker
-            outcome.error = self._log_error(category, error)
+            outcome.error = self._log_error(function, outcome, error)
         finally:
             if limit is not None:
                 limit.cancel()
@@ -166,26 +167,29 @@ class Invoker:
             self._send([(queue, encoded(text, queue, self._is_base64)) for queue, text in messages])
         outcome.reply, outcome.sent = reply, messages
 
-    def _log_error(self, category: str, error: BaseException | None) -> str:
+    def _log_error(self, function: Function, outcome: Outcome, error: BaseException | None) -> str:
         if error is None:
             return "unknown"
         # The first frame is the host's own.
         frames = error.__traceback__ and error.__traceback__.tb_next
         lines = "".join(traceback.format_exception(type(error), error, frames)).rstrip()
-        self._log("error", category, f"error: {lines}")
+        fields = {"message": f"'Functions.{function.name}' raised an exception", "traceback": lines}
+        self._console.log("error", f"Function.{function.name}", fields, _of_host(function, outcome))
         return f"{type(error).__name__}: {error}"
 
     def _log_end(self, function: Function, category: str, outcome: Outcome) -> None:
         ok = outcome.error is None
-        state = "Succeeded" if ok else "Failed"
-        why = "" if ok else f": {outcome.error}"
-        text = (
-            f"Executed 'Functions.{function.name}' ({state}, Id={outcome.id}, Duration={outcome.milliseconds}ms){why}"
-        )
-        self._log("information" if ok else "error", category, text)
+        status = f", {outcome.reply.status}" if outcome.reply is not None else ""
+        state = f"{'Succeeded' if ok else 'Failed'}{status}, {outcome.milliseconds} ms"
+        text = f"Executed 'Functions.{function.name}' ({state})" + ("" if ok else f": {outcome.error}")
+        # A person at a terminal reads what the app logs of its work; that a timer or a queue was looked at is no news.
+        quiet = self._console.is_terminal and function.route is None
+        level = "error" if not ok else "debug" if quiet else "information"
+        self._console.log(level, category, {"message": text}, _of_host(function, outcome))
 
-    def _log(self, level: str, category: str, text: str) -> None:
-        self._console.log(level, category, text)
+
+def _of_host(function: Function, outcome: Outcome) -> dict[str, str]:
+    return {"function": function.name, "invocation": outcome.id}
 
 
 def _call_in_thread(call: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:

@@ -119,9 +119,8 @@ class Front:
                 request.writer.output_size = 0
             body = await request.read()
             if body and "content-length" not in headers:
-                self._console.log(
-                    "warning", "Host", "warning: a chunked body is not passed on: the host reads by length"
-                )
+                why = "a chunked body is not passed on: the host reads by length"
+                self._console.log("warning", "Host", {"message": why})
                 body = b""
         return HttpRequest(
             method=request.method,

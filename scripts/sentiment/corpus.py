@@ -11,15 +11,17 @@ import json
 import random
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from scripts.sentiment.learning import Weight
 from services.tools.matching import Span
 
 HERE = Path(__file__).parent
 HEADLINES = HERE / "labels" / "headlines.tsv"
 MORE = HERE / "labels" / "more.tsv"
 WRITTEN = HERE / "labels" / "written.tsv"
+TAUGHT = HERE / "labels" / "taught.tsv"
 TEMPLATES = HERE / "templates.txt"
 DATA = HERE.parent.parent.parent / "shared" / "data"
 TONES = "tone_by_entity_sentfin.tsv"
@@ -37,12 +39,14 @@ _CAPITALS = re.compile(r"(?:[A-Z][\w&.]*(?: |$))+")
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A text, the places of its names, and the label of each tool, by name."""
+    """A text, the places of its names, and the label of each tool, by name. If a model labelled it, `chances` has the
+    probabilities of negative and of positive for each tool, and the labels are the most probable ones."""
 
     text: str
     names: Mapping[str, tuple[Span, ...]]
     labels: Mapping[str, int]
     is_test: bool = False
+    chances: Mapping[str, Weight] = field(default_factory=dict)
 
 
 def headlines() -> list[Labelled]:
@@ -66,6 +70,28 @@ def _rows(file: Path) -> Iterator[Labelled]:
             text, names = row["headline"], row["tools"].split(" | ")
             labels = {name: LABELS[each] for name, each in zip(names, row["labels"], strict=True) if each in LABELS}
             yield Labelled(text, {name: places(text, name) for name in names}, labels, bool(row.get("test")))
+
+
+def taught() -> list[Labelled]:
+    """Headlines that a larger model labelled, with probabilities in percent."""
+    found = []
+    with TAUGHT.open(encoding="utf-8", newline="\n") as lines:
+        for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
+            text, names = row["headline"], row["tools"].split(" | ")
+            pairs = [each.split(" ") for each in row["chances"].split(" | ")]
+            chances = {
+                name: (int(negative) / 100, int(positive) / 100)
+                for name, (negative, positive) in zip(names, pairs, strict=True)
+            }
+            labels = {name: _most_probable(*each) for name, each in chances.items()}
+            found.append(Labelled(text, {name: places(text, name) for name in names}, labels, chances=chances))
+    return found
+
+
+def _most_probable(negative: float, positive: float) -> int:
+    if max(negative, positive) <= 1 - negative - positive:
+        return LABELS["neutral"]
+    return LABELS["negative" if negative >= positive else "positive"]
 
 
 def templates() -> list[Labelled]:

@@ -10,15 +10,17 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-LABELS = 3
+Weight = tuple[float, float]
+"""What a feature adds to the logits of negative and of positive. The logit of neutral is 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One example: how much it counts, its label, and its features by number with their values."""
+    """One example: how much it counts, the probabilities of negative and of positive that it should get, and its
+    features by number with their values."""
 
     weight: float
-    label: int
+    wanted: Weight
     features: tuple[int, ...]
     values: tuple[float, ...]
 
@@ -33,8 +35,19 @@ class Descent:
     seed: int = 7
 
 
-def learn(rows: Sequence[Row], size: int, descent: Descent) -> list[list[float]]:
-    """By label, the weight of each of `size` features. Feature 0 is the constant, which nothing pulls.
+@dataclass(frozen=True, slots=True)
+class _State:
+    """By feature: both weights, the sums of their squared slopes, and the pull."""
+
+    negative: list[float]
+    positive: list[float]
+    steps_of_negative: list[float]
+    steps_of_positive: list[float]
+    pull: list[float]
+
+
+def learn(rows: Sequence[Row], size: int, descent: Descent) -> list[Weight]:
+    """The weight of each of `size` features. Feature 0 is the constant, which nothing pulls.
 
     Stochastic descent with a step for each weight (AdaGrad). The pull of a feature is spread over its rows.
     """
@@ -44,40 +57,44 @@ def learn(rows: Sequence[Row], size: int, descent: Descent) -> list[list[float]]
             uses[feature] += 1
     pull = [descent.pull / max(1, count) for count in uses]
     pull[0] = 0.0
-    weights = [[0.0] * size for _ in range(LABELS)]
-    steps = [[1.0] * size for _ in range(LABELS)]
-    means = [[0.0] * size for _ in range(LABELS)]
+    state = _State([0.0] * size, [0.0] * size, [1.0] * size, [1.0] * size, pull)
+    negative, positive = [0.0] * size, [0.0] * size
     order = list(range(len(rows)))
     shuffle = random.Random(descent.seed)  # noqa: S311 - no secret: an order
     for epoch in range(descent.epochs):
         shuffle.shuffle(order)
         for number in order:
-            _step(rows[number], weights, steps, pull, descent.rate)
+            _step(rows[number], state, descent.rate)
         if epoch >= descent.epochs - descent.averaged:
-            for mean, now in zip(means, weights, strict=True):
+            for mean, now in ((negative, state.negative), (positive, state.positive)):
                 for index, value in enumerate(now):
                     mean[index] += value / descent.averaged
-    return means
+    return list(zip(negative, positive, strict=True))
 
 
-def _step(row: Row, weights: list[list[float]], steps: list[list[float]], pull: Sequence[float], rate: float) -> None:
+def _step(row: Row, state: _State, rate: float) -> None:
     sqrt = math.sqrt
-    chances = softmax([logit(row, each) for each in weights])
-    pairs = tuple(zip(row.features, row.values, strict=True))
-    for label in range(LABELS):
-        error = row.weight * (chances[label] - (row.label == label))
-        own, seen = weights[label], steps[label]
-        for feature, value in pairs:
-            slope = error * value + pull[feature] * own[feature]
-            seen[feature] += slope * slope
-            own[feature] -= rate * slope / sqrt(seen[feature])
-
-
-def logit(row: Row, weights: Sequence[float]) -> float:
-    total = 0.0
+    negative, positive, pulls = state.negative, state.positive, state.pull
+    steps_of_negative, steps_of_positive = state.steps_of_negative, state.steps_of_positive
+    logit_of_negative = logit_of_positive = 0.0
     for feature, value in zip(row.features, row.values, strict=True):
-        total += weights[feature] * value
-    return total
+        logit_of_negative += negative[feature] * value
+        logit_of_positive += positive[feature] * value
+    chances = softmax((logit_of_negative, 0.0, logit_of_positive))
+    error_of_negative = row.weight * (chances[0] - row.wanted[0])
+    error_of_positive = row.weight * (chances[2] - row.wanted[1])
+    for feature, value in zip(row.features, row.values, strict=True):
+        pull = pulls[feature]
+        weight = negative[feature]
+        slope = error_of_negative * value + pull * weight
+        steps = steps_of_negative[feature] + slope * slope
+        steps_of_negative[feature] = steps
+        negative[feature] = weight - rate * slope / sqrt(steps)
+        weight = positive[feature]
+        slope = error_of_positive * value + pull * weight
+        steps = steps_of_positive[feature] + slope * slope
+        steps_of_positive[feature] = steps
+        positive[feature] = weight - rate * slope / sqrt(steps)
 
 
 def softmax(logits: Sequence[float]) -> list[float]:

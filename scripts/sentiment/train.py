@@ -18,7 +18,16 @@ from services.mentions.analyzers import table as general_table
 from services.mentions.analyzers import tool_table
 from services.mentions.analyzers.tool_table import parse_tool_table
 
-OWN = (corpus.HEADLINES, corpus.MORE, corpus.WRITTEN, corpus.TEMPLATES, tools.CLASSES, general.WORDS, general.EXAMPLES)
+OWN = (
+    corpus.HEADLINES,
+    corpus.MORE,
+    corpus.TAUGHT,
+    corpus.WRITTEN,
+    corpus.TEMPLATES,
+    tools.CLASSES,
+    general.WORDS,
+    general.EXAMPLES,
+)
 
 
 def train(data: Path, corrections: Path | None = None) -> dict[Path, str]:

@@ -1,4 +1,5 @@
-"""Announces articles whose analysis is due: sends their ids to the queue `analyze-articles` as soon as they are stored.
+"""Announces articles whose analysis is due: sends their ids to the queue `analyze-articles` as soon as they are stored,
+with the feed that brought them.
 
 The stored `analysis_due_since` of an article is the truth; a message that is lost is found again by it (overdue.py).
 """
@@ -7,13 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Protocol
 
 from services.logs import log_event
 
 log = logging.getLogger("toolpulse.ingestion")
 
-Send = Callable[[Sequence[str]], Awaitable[None]]
+Send = Callable[[Mapping[str | None, Sequence[str]]], Awaitable[None]]
+"""Sends messages for these articles, by the feed that brought them."""
+
+
+class Announce(Protocol):
+    """Sends messages for articles whose analysis is due. `feed_id` is None if they are announced again. Raises
+    Unavailable."""
+
+    async def __call__(self, source_ids: Iterable[str], feed_id: str | None = None) -> None: ...
 
 
 class Announcements:
@@ -22,13 +32,13 @@ class Announcements:
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self._waiting: dict[str, None] = {}
+        self._waiting: dict[str, str | None] = {}
         self._next: asyncio.Task[None] | None = None
         self._under_way: asyncio.Task[None] | None = None
 
-    async def announce(self, source_ids: Iterable[str]) -> None:
+    async def announce(self, source_ids: Iterable[str], feed_id: str | None = None) -> None:
         """Returns once messages for these articles are sent. Raises Unavailable if they could not be sent."""
-        wanted = dict.fromkeys(source_ids)
+        wanted = dict.fromkeys(source_ids, feed_id)
         if not wanted:
             return
         self._waiting |= wanted
@@ -43,7 +53,10 @@ class Announcements:
             await asyncio.wait([earlier])
         source_ids, self._waiting = self._waiting, {}
         self._under_way, self._next = self._next, None
-        await self._send(list(source_ids))
+        by_feed: dict[str | None, list[str]] = {}
+        for source_id, feed_id in source_ids.items():
+            by_feed.setdefault(feed_id, []).append(source_id)
+        await self._send(by_feed)
         log_event(log, logging.DEBUG, "articles_announced", articles=len(source_ids))
 
 

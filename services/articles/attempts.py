@@ -15,9 +15,9 @@ from typing import Any
 
 from models.feed import Feed, FeedAttempt
 from models.observation import attempt_key
-from models.operations import CoveredHour, IngestionTotals, within
+from models.operations import IngestionTotals, within
 from models.run import FETCH_FEED, Attempt, JobRun, attempt_id
-from models.values import CLOCKS_DIFFER, format_time, hour_key
+from models.values import CLOCKS_DIFFER, format_time
 from services import telemetry
 from services.articles.entries import Ingested
 from services.feeds.leases import Lease
@@ -215,6 +215,10 @@ def log_outcome(before: Feed, feed: Feed, attempt: Attempt, ingested: Ingested, 
         event(logging.WARNING, "entries_quarantined", quarantine_id=ingested.quarantine_id, articles=ingested.held)
     if ingested.skipped:
         event(logging.WARNING, "entries_skipped", **ingested.skipped)
+    if before.verdict != feed.verdict:
+        event(logging.INFO, "feed_verdict_changed", verdict=feed.verdict, before=before.verdict)
+    if not before.enabled and feed.enabled:
+        event(logging.WARNING, "feed_enabled_again", reason=before.disabled_reason)
     if before.enabled and not feed.enabled:
         event(logging.ERROR, "feed_disabled", reason=feed.disabled_reason)
     elif attempt.status == "FAILED":
@@ -244,17 +248,3 @@ async def add_totals(store: Store, attempts: Iterable[Attempt], now: datetime) -
     """Raises the counters that `GET metrics` serves; services/operations/metrics.py reads them."""
     if amounts := totals_of(attempts):
         await store.increment(CATALOG.name, IngestionTotals.at(now).to_document(), amounts)
-
-
-class CoveredHours:
-    """Notes the hours in which feeds were fetched, each once; services/figures/entries.py reads them."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._noted = ""
-
-    async def note(self, now: datetime) -> None:
-        hour = hour_key(now)
-        if hour != self._noted:
-            await self._store.create_many(CATALOG.name, [CoveredHour.at(now).to_document()])
-            self._noted = hour

@@ -73,6 +73,8 @@ def reading(key: str, attribution: AttributionDocument) -> ReadingDocument:
     }
     if attribution.get("source_name"):
         found["publisher"] = attribution["source_name"]
+    if "publisher_url" in attribution:
+        found["publisher_url"] = attribution["publisher_url"]
     if "language" in attribution:
         found["language"] = attribution["language"]
     return found
@@ -93,10 +95,14 @@ def attribution_of(observations: Sequence[ObservationDocument]) -> AttributionDo
     }
     if last.get("publisher"):
         attribution["source_name"] = last["publisher"]
+    if "publisher_url" in last:
+        attribution["publisher_url"] = last["publisher_url"]
     if "language" in last:
         attribution["language"] = last["language"]
     if "added_by_attempt" in first:
         attribution["added_by_run"] = first["added_by_attempt"].rsplit(":", 2)[0]
+    if "joined_by" in first:
+        attribution["joined_by"] = first["joined_by"]
     return attribution
 
 

@@ -20,15 +20,18 @@ from models.article import LISTED_SOURCES
 from models.feed import Feed, FeedSeen
 from models.raw_item import ParsedDocument, RawItem
 from services import deadline
+from services.articles.adding_ids import NewIds
+from services.articles.announcing import Announce
 from services.articles.entry_documents import SourceAttempt
+from services.articles.full_texts import Discover, discover_nothing
 from services.articles.identity import Candidate, Entry, ShortHash, Source, entry_of
 from services.articles.languages import InLanguages, in_languages
 from services.articles.matching import DocumentCache, KnownEntries, candidates_of, seen_document
 from services.articles.portions import PER_POLL, SECONDS_PER_POLL, portions
 from services.articles.quarantine import FLOOD, VOLUME, QuarantinedBatches
-from services.articles.writing import Announce, ArticleWriter, Written, together
+from services.articles.writing import ArticleWriter, Written, together
 from services.feeds.leases import Lease
-from services.feeds.volume import room_for_new
+from services.feeds.volume import is_implausible, room_for_new
 from services.logs import log_event
 from services.ports import Document, Store
 from services.store.containers import FEEDS
@@ -53,6 +56,8 @@ OVER_BUDGET = "over_budget"
 AWAITS_REVIEW = "awaits_review"
 """Reasons why entries are left for a later poll: the budget of this one is spent, or a batch of the feed is in
 quarantine already. Only one batch of a feed is there at a time, so that a feed cannot fill the quarantine."""
+AMBIGUOUS = "ambiguous"
+"""Entries of a flood that are left out for good: each may be several known articles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,8 @@ class NoTurn(Exception):
 
 
 class EntryIngestion:
-    """`announce` is called for each group of articles whose analysis is due, once the group is stored."""
+    """`announce` is called for each group of articles whose analysis is due, once the group is stored; `discover` for
+    those whose full text their feed asks for."""
 
     def __init__(
         self,
@@ -110,6 +116,7 @@ class EntryIngestion:
         chance: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
         *,
+        discover: Discover = discover_nothing,
         most_listed: int = LISTED_SOURCES,
         writing_at_once: int = WRITING_AT_ONCE,
     ) -> None:
@@ -119,9 +126,11 @@ class EntryIngestion:
         self._most_listed = most_listed
         self._kept_seconds = int(hashes_kept.total_seconds())
         self._announce = announce
+        self._discover = discover
         self._monotonic = monotonic
         self._writing = asyncio.Semaphore(writing_at_once)
         self._quarantined = QuarantinedBatches(store)
+        self._new_ids = NewIds(store)
 
     async def ingest(
         self, lease: Lease, document: ParsedDocument, acquire: Callable[[Lease], Awaitable[Lease]]
@@ -177,6 +186,8 @@ class EntryIngestion:
         unknown = list({each.form_hash: each for each in unknown}.values())
         present = frozenset(each.url for each in document.items)
         done, begun, room = list[_Portion](), self._monotonic(), room_for_new(feed, attempt.at)
+        if is_implausible(feed, len(unknown), attempt.at):
+            room = 0
         for portion in portions(unknown[:PER_POLL]):
             if done and (deadline.is_near() or self._monotonic() - begun > SECONDS_PER_POLL):
                 break
@@ -211,10 +222,18 @@ class EntryIngestion:
             skipped=+Counter({OVER_BUDGET: len(unknown) - worked, AWAITS_REVIEW: len(left)}),
         )
 
-    async def ingest_released(self, lease: Lease, items: Sequence[RawItem]) -> Ingested:
+    async def ingest_released(self, lease: Lease, items: Sequence[RawItem], *, have_new_ids: bool = False) -> Ingested:
         """Stores a batch that a person released from quarantine. Its entries are in the feed's `seen` document
-        already."""
+        already. With `have_new_ids`, entries that are known articles under new ids change nothing but their locators,
+        and ambiguous ones are left out."""
         attempt, known = _attempt(lease, source_of(lease.feed)), KnownEntries()
+        valid, refused, left = 0, 0, 0
+        if have_new_ids:
+            found = await self._new_ids.sorted_out(items, attempt)
+            await self._new_ids.add(found.known, attempt)
+            valid, left = len(found.known) + len(found.ambiguous), len(found.ambiguous)
+            refused = len(items) - valid - len(found.new)
+            items = [each.entry.item for each in found.new]
         writer = self._writer(lease.feed, attempt)
         present = frozenset(each.url for each in items)
         done = [
@@ -229,7 +248,9 @@ class EntryIngestion:
             for each in portions(items)
         ]
         count = sum(len(each.groups) for each in done)
-        return Ingested(count, len(items) - count, together([each.written for each in done]))
+        written = together([each.written for each in done])
+        refused += len(items) - count
+        return Ingested(valid + count, refused, written, skipped=+Counter({AMBIGUOUS: left}))
 
     async def _written(
         self,
@@ -279,6 +300,7 @@ class EntryIngestion:
             self._chance,
             feed.recheck_entries,
             self._most_listed,
+            self._discover,
         )
 
 
@@ -297,7 +319,7 @@ def _without_text(candidate: Candidate) -> Candidate:
 
 
 def source_of(feed: Feed, title: str | None = None) -> Source:
-    return Source(feed.feed_id, feed.source_name, feed.source_priority, title or feed.title)
+    return Source(feed.feed_id, feed.source_name, feed.source_priority, title or feed.title, feed.full_text)
 
 
 def _attempt(lease: Lease, source: Source) -> SourceAttempt:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from models.article import ARTICLE_KEPT, ArticleDocument, AttributionDocument
+from models.article import ARTICLE_KEPT, ArticleDocument, AttributionDocument, JoinRule
 from models.locator import ALIAS_KEPT, AliasDocument, SeenHashDocument, seen_key
 from models.observation import ObservationDocument, attempt_key
 from models.stored import StoredFields
@@ -118,6 +118,8 @@ def entry_observation(
         document["language"] = candidate.language
     if item.publisher:
         document["publisher"] = item.publisher
+    if item.publisher_url:
+        document["publisher_url"] = item.publisher_url
     if candidate.flag is not None:
         document["published_flag"] = candidate.flag
         if raw_value := one_line(item.date_text[:LONGEST_DATE]):
@@ -128,16 +130,21 @@ def entry_observation(
             document["added_by_attempt"] = earlier["added_by_attempt"]
         if "created_article" in earlier:
             document["created_article"] = earlier["created_article"]
+        if "joined_by" in earlier:
+            document["joined_by"] = earlier["joined_by"]
         if "article_timestamp" in earlier:
             document["article_timestamp"] = earlier["article_timestamp"]
     return document
 
 
 def entry_attribution(
-    candidate: Candidate, attempt: SourceAttempt, earlier: AttributionDocument | None
+    candidate: Candidate,
+    attempt: SourceAttempt,
+    earlier: AttributionDocument | None,
+    joined_by: JoinRule | None = None,
 ) -> AttributionDocument:
     """The attribution of the candidate's source. After an edit, `earlier` is the attribution before: the first crawl
-    time, the publication time and the run that added the source are kept."""
+    time, the publication time, the run that added the source and the rule are kept."""
     item = candidate.entry.item
     attribution: AttributionDocument = {
         "article_id": candidate.article_id,
@@ -153,12 +160,18 @@ def entry_attribution(
         attribution["language"] = candidate.language
     if item.publisher:
         attribution["source_name"] = item.publisher
+    if item.publisher_url:
+        attribution["publisher_url"] = item.publisher_url
     if earlier is None:
         attribution["added_by_run"] = attempt.run_id
+        if joined_by is not None:
+            attribution["joined_by"] = joined_by
         return attribution
     attribution["crawl_timestamp"] = earlier["crawl_timestamp"]
     if earlier.get("published_at"):
         attribution["published_at"] = earlier["published_at"]
     if "added_by_run" in earlier:
         attribution["added_by_run"] = earlier["added_by_run"]
+    if "joined_by" in earlier:
+        attribution["joined_by"] = earlier["joined_by"]
     return attribution

@@ -17,6 +17,7 @@ from models.errors import ChangedMeanwhile, ToolpulseError, Unavailable
 from models.feed import Feed, FeedDocument
 from models.quarantine import QuarantineItem
 from models.run import FETCH_FEED, RELEASE_BATCH, Attempt, JobRun
+from services.articles.announcing import Announce
 from services.articles.attempts import (
     AddedArticles,
     Correction,
@@ -28,10 +29,12 @@ from services.articles.attempts import (
 from services.articles.entries import EntryIngestion, Ingested, NoTurn
 from services.articles.poll import FeedPoller
 from services.articles.quarantine import QuarantinedBatches
-from services.articles.writing import Announce, Written
+from services.articles.writing import Written
 from services.feeds.budget import Budget
 from services.feeds.claims import ClaimedFeed
 from services.feeds.leases import MOST_DEATHS, AtWork, Lease, Leases, deaths_of, log_skipped
+from services.feeds.outage_states import Outages
+from services.feeds.outages import UNREACHED
 from services.feeds.outcome import (
     WORKER_DIED,
     Counted,
@@ -43,6 +46,7 @@ from services.feeds.outcome import (
     failure_of,
     record_of,
 )
+from services.feeds.probing import is_probe
 from services.ports import Clock, Document, Store
 from services.runs.engine import RunEngine
 from services.store.containers import FEEDS
@@ -104,6 +108,7 @@ class FeedAttempts:
         entries: EntryIngestion,
         announce: Announce,
         budget: Budget,
+        outages: Outages,
         clock: Clock,
         chance: Callable[[], float],
     ) -> None:
@@ -114,6 +119,7 @@ class FeedAttempts:
         self.entries = entries
         self._announce = announce
         self._budget = budget
+        self._outages = outages
         self._clock = clock
         self._chance = chance
         self.quarantined = QuarantinedBatches(store)
@@ -130,7 +136,7 @@ class FeedAttempts:
         begun = self.leases.begun(document, run.run_id, delivery, FETCH_FEED, alone=alone)
         if not isinstance(begun, Lease):
             return begun
-        if not document["enabled"]:
+        if not document["enabled"] and not is_probe(cast(FeedDocument, document), self._clock()):
             if document.get("current_attempt"):
                 await self.leases.release(document)
             log_skipped(claim.feed_id, "disabled")
@@ -172,7 +178,8 @@ class FeedAttempts:
         if isinstance(lease, AtWork):
             return lease
         found_due = await self._announce_interrupted(lease, 1)
-        ingested = await self.entries.ingest_released(lease, await self.quarantined.items(item))
+        items, have_new_ids = await self.quarantined.items(item), item.decided == "same_articles_new_ids"
+        ingested = await self.entries.ingest_released(lease, items, have_new_ids=have_new_ids)
         added, counted, corrections = await self._counted(lease, ingested)
         record = attempt_record(lease, RELEASE_BATCH, ingested, added, None)
         after = after_release(lease.feed, replace(counted, record=record), lease.started_at, quarantine_id)
@@ -230,6 +237,7 @@ class FeedAttempts:
         record = attempt_record(lease, FETCH_FEED, ingested, added, end if isinstance(end, Failure) else end.result)
         counted = replace(counted, record=record)
         if isinstance(end, Failure):
+            outage = await self._outages.noticed(self._clock()) if end.kind in UNREACHED else None
             after = after_failure(
                 lease.feed,
                 end,
@@ -239,6 +247,7 @@ class FeedAttempts:
                 chance,
                 in_part=ingested.entries > 0,
                 quarantine_id=ingested.quarantine_id,
+                outage_since=outage.since if outage is not None else None,
             )
             return Worked(lease, after, record, ingested, end.tries, corrections=corrections)
         after = after_success(
@@ -252,6 +261,7 @@ class FeedAttempts:
             quarantine_id=ingested.quarantine_id,
             cut=ingested.is_cut,
             languages=ingested.languages,
+            entries=ingested.entries if end.document is not None else None,
         )
         return Worked(lease, after, record, ingested, corrections=corrections)
 

@@ -14,11 +14,12 @@ from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple, NewType
 
 from models.article import source_id
+from models.feed import FullTextChoice
 from models.locator import locator_key
 from models.raw_item import PublishedFlag, RawItem
 from models.values import format_time
 from services.parse.text import html_to_text, strip_publisher
-from services.parse.urls import normalize_url
+from services.parse.urls import normalize_url, without_session
 
 ShortHash = NewType("ShortHash", str)
 """16 hexadecimal characters, as models/feed.py stores them."""
@@ -50,12 +51,13 @@ _VARIATION_SELECTORS = range(0xFE00, 0xFE10)
 @dataclass(frozen=True, slots=True)
 class Source:
     """The source of some entries. `key` is a feed's id or an API's name, `name` the name that people gave the feed,
-    `title` the feed's own title."""
+    `title` the feed's own title, `full_text` for which entries the feed asks for the text of the page."""
 
     key: str
     name: str
     priority: int
     title: str | None = None
+    full_text: FullTextChoice = "never"
 
 
 # Entries and candidates are tuples, since a tuple is made in a third of the time of a frozen dataclass.
@@ -74,9 +76,10 @@ class Entry(NamedTuple):
 class Candidate(NamedTuple):
     """An entry whose present form is unknown, with everything that is needed to find its article.
 
-    `revision` is the hash of headline, text and tags as they are shown and scored; `plain_key` is the dedup key of
-    headline and day. `published` is never missing and never in the future. `language` is decided for the candidates of
-    a feed document together.
+    `former_locator_id` is the locator under which the entry was stored before ids of sessions were removed from its id,
+    empty if it has none. `revision` is the hash of headline, text and tags as they are shown and scored; `plain_key` is
+    the dedup key of headline and day. `published` is never missing and never in the future. `language` is decided for
+    the candidates of a feed document together.
     """
 
     entry: Entry
@@ -94,6 +97,7 @@ class Candidate(NamedTuple):
     url_hash: ShortHash
     headline_hash: ShortHash
     language: str = ""
+    former_locator_id: str = ""
 
     @property
     def published_at(self) -> str:
@@ -129,7 +133,7 @@ def candidate_of(entry: Entry, source: Source, first_seen: datetime) -> Candidat
     item = entry.item
     url = normalize_url(item.url)
     headline = normalize_headline(strip_publisher(item.headline, (item.publisher, source.name, source.title)))
-    article_id = item.article_id
+    article_id = None if item.article_id is None else without_session(item.article_id)
     if article_id is not None:
         locator = f"provider_product_id:{article_id}"
     elif item.url_shared:
@@ -155,6 +159,11 @@ def candidate_of(entry: Entry, source: Source, first_seen: datetime) -> Candidat
         id_hash=_short_hash("id", source.key, locator),
         url_hash=shared_url_hash(source, url) if item.url_shared else _short_hash("url", source.key, url),
         headline_hash=_short_hash("headline", source.key, headline),
+        former_locator_id=(
+            ""
+            if item.article_id in (None, article_id)
+            else locator_key(source.key, f"provider_product_id:{item.article_id}")
+        ),
     )
 
 
@@ -219,6 +228,15 @@ def dedup_key(normalized_headline: str, day: date, url: str | None = None) -> st
 def content_hash(url: str, published: str) -> str:
     """The specification's hash of one entry. `published` is the time in ISO 8601, or empty."""
     return hashlib.sha256(f"{url}|{published}".encode()).hexdigest()
+
+
+def locator_identities(article_id: str) -> list[str]:
+    """The locator identities that an entry of a source may have: its own id, or its URL, alone or with a hash of its
+    headline."""
+    try:
+        return [f"provider_product_id:{article_id}", f"url:{normalize_url(article_id)}", f"url:{article_id}"]
+    except ValueError:
+        return [f"provider_product_id:{article_id}"]
 
 
 def _is_mark(character: str) -> bool:

@@ -15,22 +15,22 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from models.errors import ToolpulseError
+from models.errors import ChangedMeanwhile, ToolpulseError
 from models.feed import Feed, FeedDocument
-from models.run import FETCH_FEED, Attempt, JobRun
+from models.run import Attempt, JobRun
 from services import deadline
 from services.articles.attempts import (
-    CoveredHours,
     add_totals,
     is_removed,
     log_outcome,
     record_interrupted,
     unlisted_attempts,
 )
+from services.articles.entries import AMBIGUOUS
 from services.articles.feed_attempts import ALONE_FROM, Done, FeedAttempts, Left, Result, Worked
 from services.feeds.claims import ClaimedFeed, IngestMessage, host_of_feed
-from services.feeds.hosts import HostStates
 from services.feeds.leases import AtWork, deaths_of
+from services.feeds.outage_states import Outages
 from services.fetch.limits import HostLimits
 from services.logs import log_event
 from services.ports import Clock, Document, Queues, Store
@@ -93,7 +93,7 @@ class Ingestion:
         engine: RunEngine,
         queues: Queues,
         attempts: FeedAttempts,
-        hosts: HostStates,
+        outages: Outages,
         limits: HostLimits,
         clock: Clock,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -102,11 +102,10 @@ class Ingestion:
         self._engine = engine
         self._queues = queues
         self._attempts = attempts
-        self._hosts = hosts
+        self._outages = outages
         self._limits = limits
         self._clock = clock
         self._pause = pause
-        self._covered_hours = CoveredHours(store)
         self._alone = asyncio.Lock()
 
     async def ingest(
@@ -216,7 +215,7 @@ class Ingestion:
 
     async def _save(self, progress: _Delivery, worked: Sequence[Worked]) -> None:
         """Saves the feeds, after the attempts that stored articles are recorded. A feed that was lost to another
-        attempt is neither saved nor an error."""
+        attempt is neither saved nor an error, unless its batch from quarantine is to be finished."""
         if not worked:
             return
         try:
@@ -235,12 +234,15 @@ class Ingestion:
                 progress.errors.append(result)
             elif result:
                 await self._saved(progress, each)
+            elif each.released is not None:
+                progress.errors.append(ChangedMeanwhile(f"feed {each.lease.feed.feed_id} was lost to another attempt"))
 
     async def _saved(self, progress: _Delivery, worked: Worked) -> None:
         progress.saved.append(replace(worked, ingested=worked.ingested.without_hashes()))
         self._attempts.entries.saved(worked.after, worked.ingested)
         if worked.released is not None:
-            await self._attempts.quarantined.finish(worked.released, self._clock())
+            left_out = worked.ingested.skipped.get(AMBIGUOUS, 0)
+            await self._attempts.quarantined.finish(worked.released, self._clock(), left_out)
         log_outcome(worked.lease.feed, worked.after, worked.record, worked.ingested, worked.tries)
 
     async def _end(self, message: IngestMessage, progress: _Delivery) -> None:
@@ -277,13 +279,11 @@ class Ingestion:
         await self._engine.close_with(progress.run, records, summary, is_new=progress.begun.is_first)
 
     async def _note(self, records: Sequence[Attempt]) -> None:
-        """Records coverage, metrics and failing hosts. An error is only logged: working again would cost more."""
+        """Records metrics and failing hosts. An error is only logged: working again would cost more."""
         now = self._clock()
         try:
-            if any(each.status == "SUCCEEDED" and each.task_name == FETCH_FEED for each in records):
-                await self._covered_hours.note(now)
             await add_totals(self._store, records, now)
-            await self._hosts.note(now)
+            await self._outages.note(now)
         except ToolpulseError as error:
             log_event(log, logging.WARNING, "attempts_not_noted", error=type(error).__name__)
 

@@ -5,7 +5,7 @@ What an entry changes in its article is decided in merge.py; writing.py reads an
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -141,21 +141,26 @@ def candidates_of(entries: Iterable[Entry], source: Source, now: datetime, known
 
 def flood_of(unknown: Sequence[Candidate], known: KnownEntries) -> list[Candidate]:
     """The flood among candidates that no locator knows: all that have a new id, if there are many and most of them have
-    a URL or headline that the feed had lately.
+    a URL or headline that the feed had lately. A URL that several of them share hints at nothing: feeds may link to one
+    page, with news of its own below each `#`.
 
     A feed whose ids all change (http to https, a new publishing system) would otherwise be ingested a second time.
     """
     new = [each for each in unknown if each.has_own_id and not known.has(each.id_hash)]
     if len(new) < FLOOD_MINIMUM:
         return []
-    had_lately = sum(known.has(each.url_hash) or known.has(each.headline_hash) for each in new)
+    times = Counter(each.url_hash for each in new)
+    had_lately = sum(
+        known.has(each.headline_hash) or (times[each.url_hash] == 1 and known.has(each.url_hash)) for each in new
+    )
     return new if had_lately >= FLOOD_SHARE * len(new) else []
 
 
 class Match(NamedTuple):
     """A candidate and the article that it matches.
 
-    `claimed`: the candidate's locator names the article already. `certain`: the article follows from the locator or
+    `claimed`: the candidate's locator names the article already, since the source `claimed_by` had an entry with this
+    locator. `certain`: the article follows from the locator or
     the URL, so no other article is possible. `outlived`: the article has expired before its alias, so it is not created
     again.
     """
@@ -165,6 +170,7 @@ class Match(NamedTuple):
     certain: bool = False
     claimed: bool = False
     outlived: bool = False
+    claimed_by: str = ""
 
 
 class Known(NamedTuple):
@@ -210,7 +216,8 @@ def _match_of_alias(candidate: Candidate, alias: Document, source: Source, now: 
         first_seen = aliased_at if candidate.flag == "future" else min(now, aliased_at)
         candidate = candidate_of(candidate.entry, source, first_seen)._replace(language=candidate.language)
     outlived = now - aliased_at > ARTICLE_KEPT - ABOUT_TO_EXPIRE
-    return Match(candidate, alias["source_id"], certain=True, claimed=True, outlived=outlived)
+    by = alias["provider"]
+    return Match(candidate, alias["source_id"], certain=True, claimed=True, outlived=outlived, claimed_by=by)
 
 
 def grouped(matches: Iterable[Match]) -> Groups:
@@ -241,10 +248,13 @@ def separated(groups: Groups, articles: Mapping[str, Known], present: Collection
 
 def _own_articles(stored: Known, group: Sequence[Match], present: Collection[str]) -> list[Match]:
     """The matches that must be articles of their own: their source has another entry in this article, under another id
-    and another URL. Merging the wrong articles is worse than missing a duplicate."""
+    and another URL; or a person took a source out of the article, so that its headline alone makes no match. Merging
+    the wrong articles is worse than missing a duplicate."""
     if stored.article is not None and stored.article.get("deleted_at"):
         return []
     own = stored.own
+    if own is None and stored.article is not None and stored.article.get("moved_sources"):
+        return [match for match in group if not match.certain]
     known = (own["article_id"], _normalized(own["url"])) if own is not None else None
     has_moved = False
     found = []

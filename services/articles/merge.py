@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
 
 from models.article import LISTED_SOURCES, Article, ArticleDocument, AttributionDocument
 from models.observation import ObservationDocument
@@ -23,9 +24,11 @@ from services.articles.entry_documents import (
     stamp,
 )
 from services.articles.identity import Candidate, Source
+from services.articles.joining import join_rule
 from services.articles.matching import Match
 
 MOST_TAGS = 100
+_ANALYSED_OF_READING = ("headline", "revision", "publisher", "publisher_url")
 
 Change = Literal["create", "join", "edit", "priority", "same", "none"]
 
@@ -85,14 +88,16 @@ def merge(
         if change == "priority" and own is not None:
             own = {**own, "source_priority": source.priority}
         elif change != "same" or own is None:
-            own = entry_attribution(candidate, attempt, own)
+            rule = join_rule(match, article, source.key) if own is None else None
+            own = entry_attribution(candidate, attempt, own, rule)
         if article is None:
             article = _new_article(candidate, match.source_id, attempt, own)
         else:
             article = _with_entry(article, candidate, attempt, own, further.others, most_listed)
         if change in ("create", "join"):
             is_new_to_source = True
-            observed = _added(article, entry_observation(article, candidate, attempt, own, observed), attempt, change)
+            first = entry_observation(article, candidate, attempt, own, observed)
+            observed = _added(article, own, first, attempt, change)
         elif change == "edit":
             observed = entry_observation(article, candidate, attempt, own, observed)
         elif change == "priority" and observed is not None and not is_listed(article, source.key):
@@ -131,12 +136,24 @@ def with_priority(
 
 def analysed_alike(before: ArticleDocument, after: ArticleDocument) -> bool:
     """Whether both versions of an article give an analysis the same input."""
-    if any(before["canonical"].get(name) != after["canonical"].get(name) for name in ("headline", "revision")):
+    if any(before["canonical"].get(name) != after["canonical"].get(name) for name in _ANALYSED_OF_READING):
         return False
+    if urlsplit(before["canonical"]["url"]).hostname != urlsplit(after["canonical"]["url"]).hostname:
+        return False  # its publisher may be another one
+    if not _revisions(after) <= _revisions(before):
+        return False  # a source has come with words of its own
     fields = ["text_for_analysis", "matched_tickers", "tags", "language"]
     if before.get("muted_tool_ids"):
         fields += ["sources", "has_further_sources"]
     return all(before.get(name) == after.get(name) for name in fields)
+
+
+def _revisions(article: ArticleDocument) -> set[str | None]:
+    """The revisions of the sources that the article lists, and of its canonical reading."""
+    return {
+        article["canonical"]["revision"],
+        *(each.get("revision") for each in article["source_attribution"].values()),
+    }
 
 
 def _new_article(
@@ -252,7 +269,11 @@ def _observation_with_text(before: ArticleDocument | None, after: ArticleDocumen
 
 
 def _added(
-    article: ArticleDocument, observed: ObservationDocument, attempt: SourceAttempt, change: Change
+    article: ArticleDocument,
+    own: AttributionDocument,
+    observed: ObservationDocument,
+    attempt: SourceAttempt,
+    change: Change,
 ) -> ObservationDocument:
     """The first observation of a source, which names the attempt that added the source to the article."""
     added: ObservationDocument = {
@@ -260,6 +281,8 @@ def _added(
         "added_by_attempt": attempt.key,
         "created_article": change == "create",
     }
+    if "joined_by" in own:
+        added["joined_by"] = own["joined_by"]
     if not is_listed(article, attempt.source.key):
         added["article_timestamp"] = article["timestamp"]
     return added

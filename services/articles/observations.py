@@ -45,10 +45,10 @@ async def first_observations(store: Store, source_id: str, most: int) -> list[Do
     return found[:most]
 
 
-async def further_sources(store: Store, articles: Iterable[Document]) -> dict[str, list[str]]:
-    """The sources that articles do not list themselves, by article; only articles that have such sources, and can be
-    read that far."""
-    found: dict[str, list[str]] = {}
+async def further_sources(store: Store, articles: Iterable[Document]) -> dict[str, list[tuple[str, str | None]]]:
+    """The sources that articles do not list themselves, each with its first revision, by article; only articles that
+    have such sources, and can be read that far."""
+    found: dict[str, list[tuple[str, str | None]]] = {}
     for article in articles:
         listed, timestamp = article.get("sources"), article.get("timestamp")
         if not article.get("has_further_sources") or article.get("deleted_at"):
@@ -56,7 +56,8 @@ async def further_sources(store: Store, articles: Iterable[Document]) -> dict[st
         if isinstance(listed, list) and isinstance(timestamp, str):
             query = Query(further_in(timestamp), partition=article["source_id"], limit=_PAGE, may_be_stale=True)
             documents = await query_all(store, ARTICLES.name, query)
-            found[article["source_id"]] = [each["source"] for each in documents if each["source"] not in listed]
+            further = [(each["source"], each.get("revision")) for each in documents if each["source"] not in listed]
+            found[article["source_id"]] = further
     return found
 
 

@@ -16,8 +16,8 @@ from models.operations import OverdueAnnouncement
 from models.run import INGEST_FEEDS, Attempt, IngestionBatch, JobRun
 from models.values import CLOCKS_DIFFER, format_time, is_ahead
 from services import deadline
+from services.articles.announcing import Announce
 from services.articles.attempts import Correction, added_by, interrupted_record, is_removed, unlisted_attempts
-from services.articles.writing import Announce
 from services.feeds.claims import IngestMessage
 from services.feeds.outcome import record_of
 from services.logs import log_event

@@ -20,6 +20,7 @@ from services import deadline
 from services.feeds.news_apis import EnabledApi, combined_document, combined_result, is_refused_alone, without_requests
 from services.feeds.outcome import PollResult
 from services.fetch.addresses import checked_url, same_origin
+from services.fetch.challenges import blocked, challenge_in_page
 from services.fetch.limits import BodyBudget, ParsingBudget
 from services.fetch.outcome import Credential, FetchRequest, FetchResult, FetchStatus
 from services.parse.collected import Unreadable
@@ -31,6 +32,9 @@ CHECKED_EVERY = 24
 
 ERRORS_OF_MOVED = 3
 """After so many errors in a row, a feed that has moved is tried at its own URL, too."""
+
+MOST_MOVES = 3
+"""A feed may have moved several times; each move is a request."""
 
 _DUPLICATE = "duplicate"
 
@@ -178,7 +182,8 @@ class FeedPoller:
             else:
                 document = parse(result.body, result.url, result.content_type)
         except Unreadable as problem:
-            return PollResult(result, problem=problem)
+            service = challenge_in_page(result.body)
+            return PollResult(result, problem=problem) if service is None else PollResult(blocked(result, service))
         return PollResult(replace(result, body=None), document)
 
     async def _poll_feed_of_page(
@@ -210,23 +215,44 @@ class FeedPoller:
     async def _with_checked_move(
         self, feed: Feed, polled: PollResult, named: str, credential: Credential | None
     ) -> PollResult:
-        """The result without the move that the feed document names, unless there is a feed at the new URL.
+        """The result without the move that the feed document names, unless there is a feed at the new URL; if that
+        feed has moved on, the result with its last URL.
 
         The URL of another registered feed must have an entry of this feed, too: its feed is disabled as a duplicate.
         One check at a time, without the budgets: this feed has its share of them, and must not wait for another.
         """
         assert polled.document is not None
-        request = FetchRequest(named, credential=credential_for(feed, named, credential))
         async with self._checking_moves:
-            there = await self._parsed(await self._fetcher.fetch(request))
-        other = await self._registered(named)
-        is_right = there.document is not None
-        if there.document is not None and other not in (None, feed.feed_id):
-            is_right = have_entry_in_common(polled.document, there.document)
-        if is_right:
-            return polled
+            target = await self._end_of_moves(feed, polled, named, credential)
+        if target is not None:
+            return replace(polled, document=replace(polled.document, moved_to=target))
         warnings = {**polled.document.warnings, "move_refused": 1}
         return replace(polled, document=replace(polled.document, moved_to=None, warnings=warnings))
+
+    async def _end_of_moves(
+        self, feed: Feed, polled: PollResult, named: str, credential: Credential | None
+    ) -> str | None:
+        """The URL at which moves from `named` on end, at a feed; None if they end elsewhere, lead back, or are too
+        many."""
+        assert polled.document is not None
+        seen = {feed.feed_url if polled.at_own_url else feed.fetch_url, polled.result.url}
+        target = named
+        for _ in range(MOST_MOVES):
+            request = FetchRequest(target, credential=credential_for(feed, target, credential))
+            there = await self._parsed(await self._fetcher.fetch(request))
+            if there.document is None:
+                return None
+            other = await self._registered(target)
+            if other not in (None, feed.feed_id):
+                return target if have_entry_in_common(polled.document, there.document) else None
+            further = checked_url(there.document.moved_to or "")
+            if isinstance(further, str) or str(further) in (target, there.result.url):
+                return target
+            seen.add(target)
+            target = str(further)
+            if target in seen:
+                return None
+        return None
 
     async def _duplicate(self, feed: Feed, url: str, which: str) -> PollResult | None:
         """The failure of a feed whose `url` is that of another registered feed; None for any other URL."""
@@ -274,7 +300,7 @@ def tries_own_url(feed: Feed) -> bool:
 def named_by_document(feed: Feed, polled: PollResult) -> str | None:
     """The URL that the feed document names as its new one, if the feed is not fetched there already."""
     named = checked_url((polled.document.moved_to if polled.document else None) or "")
-    known = (feed.redirect_url, feed.feed_url, polled.result.url, polled.found_at)
+    known = (feed.fetch_url, polled.result.url, polled.found_at)
     return str(named) if not isinstance(named, str) and str(named) not in known else None
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
-from models.errors import ChangedMeanwhile, InvalidInput, NotFound
+from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
 from models.feed import Feed
-from models.quarantine import BatchReason, QuarantineItem, QuarantinePart, quarantine_id
+from models.quarantine import BatchReason, Decision, QuarantineItem, QuarantinePart, quarantine_id
 from models.raw_item import RawItem
 from models.run import INGEST_FEEDS
 from models.states import ReviewStatus
@@ -23,7 +23,6 @@ from services.articles.entry_documents import LONGEST_DATE
 from services.articles.identity import Candidate
 from services.feeds.claims import IngestMessage
 from services.feeds.outcome import UNCONDITIONAL
-from services.feeds.volume import NEW_PER_DAY
 from services.parse.text import one_line
 from services.ports import Clock, Delete, Document, Listed, Query, Replace, Store, Where, listed, query_all
 from services.runs.engine import RunEngine
@@ -35,11 +34,10 @@ FLOOD: BatchReason = "FLOOD"
 VOLUME: BatchReason = "VOLUME"
 _REASONS: dict[BatchReason, str] = {
     "FLOOD": "{} new ids, most of them with URLs or headlines that the feed had lately",
-    "VOLUME": "{} new entries beyond " + f"the {NEW_PER_DAY:,} that a feed may bring in a day",
+    "VOLUME": "{} new entries beyond those that the feed may bring in a day by its history",
 }
 STATUSES: tuple[ReviewStatus, ...] = get_args(ReviewStatus)
-DECISIONS = tuple(status for status in STATUSES if status != "PENDING")
-_LONGEST_NOTE = 2000
+DECISIONS: tuple[Decision, ...] = get_args(Decision)
 _TRIES = 8
 _ITEMS = Where("entity_type", "eq", "QuarantineItem")
 _PARTS = Where("entity_type", "eq", "QuarantinePart")
@@ -88,9 +86,10 @@ class QuarantinedBatches:
         parts = await self._parts(item.quarantine_id)
         return [item_of(each) for part in parts for each in part["items"]]
 
-    async def finish(self, item: QuarantineItem, now: datetime) -> None:
+    async def finish(self, item: QuarantineItem, now: datetime, left_out: int = 0) -> None:
         """Records that the batch was ingested, and deletes its parts."""
-        await self._without_parts(item.changed(now, released_at=now).to_document(), item.stored_etag or "")
+        done = item.changed(now, released_at=now, left_out=left_out)
+        await self._without_parts(done.to_document(), item.stored_etag or "")
 
     async def clean_up(self) -> None:
         """Deletes the parts of batches that a person dropped."""
@@ -154,6 +153,7 @@ def json_of(item: RawItem) -> dict[str, Any]:
         "tags": list(item.tags),
         "tickers": list(item.tickers),
         "publisher": item.publisher,
+        "publisher_url": item.publisher_url,
         "date_text": one_line(item.date_text[:LONGEST_DATE]),
         "mended": list(item.repairs),
         "url_shared": item.url_shared,
@@ -193,27 +193,32 @@ class Quarantine:
         page = await self._store.query(QUARANTINE.name, query)
         return listed(page, QuarantineItem.from_document, "quarantine_id")
 
-    async def review(self, quarantine_id: str, decision: Any, note: Any = None) -> Reviewed:
-        """Records the decision. The same decision again queues the batch again, since its message may have been lost.
+    async def review(self, quarantine_id: str, decision: Any, author: str, reason: str) -> Reviewed:
+        """Records the decision, and who made it and why. The same decision of the same person again queues the batch
+        again unless it was ingested, since its message may have been lost.
 
-        Raises InvalidTransition if another decision was made before.
+        Raises Conflict if another decision, or another person's, was recorded before.
         """
         if decision not in DECISIONS:
             raise InvalidInput("decision", f"one of {', '.join(DECISIONS)}")
-        if note is not None and not (isinstance(note, str) and 1 <= len(note) <= _LONGEST_NOTE):
-            raise InvalidInput("note", f"text of 1 to {_LONGEST_NOTE} characters")
         for _ in range(_TRIES):
-            item = await self._get(quarantine_id)
-            if item.manual_review_status != decision:
-                item = item.reviewed(self._clock(), decision, note)
+            item = await self.get(quarantine_id)
+            if decision not in item.decisions:
+                raise InvalidInput("decision", f"one of {', '.join(item.decisions)}")
+            if item.decided is None:
+                item = item.reviewed(self._clock(), decision, author, reason)
                 try:
-                    await self._store.replace(QUARANTINE.name, item.to_document(), item.stored_etag or "")
+                    stored = await self._store.replace(QUARANTINE.name, item.to_document(), item.stored_etag or "")
                 except ChangedMeanwhile:
                     continue
+                item = QuarantineItem.from_document(stored)
+            elif item.decided != decision or item.reviewed_by not in (None, author):
+                by = f" by {item.reviewed_by}" if item.reviewed_by else ""
+                raise Conflict(f"quarantine item {quarantine_id} was reviewed already{by}: {item.decided}")
             return Reviewed(item, await self._consequence(item))
         raise ChangedMeanwhile(f"quarantine item {quarantine_id} keeps changing: try again")
 
-    async def _get(self, quarantine_id: str) -> QuarantineItem:
+    async def get(self, quarantine_id: str) -> QuarantineItem:
         try:
             found = await self._store.read(QUARANTINE.name, quarantine_id, quarantine_id)
         except InvalidInput:  # a store refuses such an id
@@ -225,7 +230,7 @@ class Quarantine:
     async def _consequence(self, item: QuarantineItem) -> IngestMessage | None:
         """Drops a batch, or gives a released one a run of its own. The run is stored before its message is sent, so
         that a lost message is noticed."""
-        if item.kind != "BATCH":
+        if item.kind != "BATCH" or item.released_at is not None:
             return None
         if item.manual_review_status == "CLEARED_TERMINAL":
             await QuarantinedBatches(self._store).forget_in_feed(item.subject, item.quarantine_id)

@@ -9,8 +9,8 @@ import asyncio
 import dataclasses
 import random
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, get_args
+from collections.abc import Callable
+from typing import Literal, get_args
 from urllib.parse import unquote
 
 from models.article import Article
@@ -19,19 +19,17 @@ from models.locator import LocatorAlias, locator_key
 from models.observation import Observation
 from models.values import format_time
 from services.articles.contention import ROUNDS, wait_seconds
-from services.articles.listing import NOT_DELETED, articles_page
+from services.articles.identity import locator_identities
+from services.articles.listing import ArticleFilter, articles_page
 from services.articles.observations import (
-    IS_OBSERVATION,
     MOST_SHOWN,
     first_observations,
     observations_of,
     with_further_sources,
-    with_source_counts,
 )
 from services.articles.tombstones import bare_tombstone, observation_tombstone, tombstone
 from services.feeds.form import is_feed_id
 from services.logs import log_unreadable
-from services.parse.urls import normalize_url
 from services.ports import (
     Clock,
     Document,
@@ -42,7 +40,6 @@ from services.ports import (
     Store,
     Upsert,
     Where,
-    listed,
     listed_documents,
     query_all,
 )
@@ -62,9 +59,9 @@ class Articles:
         self._clock = clock
         self._chance = chance
 
-    async def page(self, where: Sequence[Where], limit: int, after: str | None) -> Listed[Article]:
-        """The articles that meet all conditions, newest first."""
-        return await articles_page(self._store, where, limit, after)
+    async def page(self, by: ArticleFilter, limit: int, after: str | None) -> Listed[Article]:
+        """The articles that meet all filters, newest first."""
+        return await articles_page(self._store, by, limit, after)
 
     async def get(self, article_id: str) -> Article:
         document = await self._find(article_id)
@@ -117,16 +114,6 @@ class Articles:
                 await asyncio.sleep(wait_seconds(round_no, self._chance()))
         raise ChangedMeanwhile(f"article {article_id} keeps changing: try again")
 
-    async def export(self, layer: Layer, limit: int, after: str | None) -> Listed[dict[str, Any]]:
-        """One page of all documents of a layer, oldest first."""
-        is_raw = layer == "raw"
-        where, order = (IS_OBSERVATION, "by_observed_day") if is_raw else ((NOT_DELETED,), "by_time")
-        page = await self._store.query(ARTICLES.name, Query(where, order=order, limit=limit, after=after))
-        if is_raw:
-            return listed(page, lambda each: Observation.from_document(each).shown(), "id")
-        found = await with_source_counts(self._store, listed(page, Article.from_document, "source_id"))
-        return Listed([each.shown() for each in found.items], found.next, found.unreadable)
-
     async def _tombstone(self, document: Document) -> Article | None:
         """The tombstone that replaces the article; None if the article is one already."""
         try:
@@ -155,20 +142,12 @@ class Articles:
         source, colon, article_id = old_id.partition(":")
         if not colon or not article_id or not is_feed_id(source):
             return None
-        for identity in _identities(article_id):
+        for identity in locator_identities(article_id):
             key = locator_key(source, identity)
             document = await self._store.read(LOCATORS.name, key, key)
             if document is not None:
                 return LocatorAlias.from_document(document).source_id
         return None
-
-
-def _identities(article_id: str) -> list[str]:
-    """The locator identities that an entry may have: its own id, or its URL, alone or with a hash of its headline."""
-    try:
-        return [f"provider_product_id:{article_id}", f"url:{normalize_url(article_id)}", f"url:{article_id}"]
-    except ValueError:
-        return [f"provider_product_id:{article_id}"]
 
 
 def _no_article(article_id: str) -> NotFound:

@@ -21,7 +21,8 @@ _KEPT = (
 
 
 def tombstone(article: Article, now: datetime) -> Article:
-    """The article with its ids and URLs, and without headlines, tags and text."""
+    """The article with its ids and URLs, and without headlines, tags and text. The grouping must see it if the article
+    is in a story."""
     attributions = {
         source: each.model_copy(update={"original_headline": REDACTED})
         for source, each in article.source_attribution.items()
@@ -34,9 +35,14 @@ def tombstone(article: Article, now: datetime) -> Article:
         source_attribution=attributions,
         canonical=article.canonical.model_copy(update={"headline": REDACTED}),
         scored_headline=None,
+        other_words=None,
         tags=(),
         text_for_analysis=None,
+        words=None,
+        full_text=None,
+        scored_text=None,
         analysis_due_since=None,
+        grouping_due_since=article.grouping_due_since or (None if article.event_id is None else now),
         metadata=None,
         ttl_timestamp=unix_seconds(now + TOMBSTONE_KEPT),
     )
@@ -69,6 +75,7 @@ def bare_tombstone(source_id: str, mentioned_in: Iterable[str], now: datetime) -
         has_further_sources=True,
         canonical=reading,
         tool_ids_ever_detected=tuple(sorted(set(mentioned_in))),
+        grouping_due_since=now,
         deleted_at=now,
     )
 

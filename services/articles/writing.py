@@ -9,7 +9,7 @@ merge.py what changes in it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import cast
@@ -19,6 +19,7 @@ from models.errors import Unavailable
 from models.feed import Feed
 from models.locator import seen_key
 from models.observation import ObservationDocument
+from services.articles.announcing import Announce
 from services.articles.attributions import (
     attribution_of,
     further_attributions,
@@ -28,24 +29,19 @@ from services.articles.attributions import (
 )
 from services.articles.contention import ROUNDS, wait_seconds
 from services.articles.entry_documents import ALIAS_SECONDS, SourceAttempt, alias, seen_hash
+from services.articles.full_texts import Discover, asked_for, discover_nothing
 from services.articles.identity import Candidate, Source
 from services.articles.matching import Groups, Known, KnownEntries, Match, flood_of, grouped, matches_of, separated
-from services.articles.merge import (
-    Further,
-    Merged,
-    merge,
-)
+from services.articles.merge import Further, Merged, merge
+from services.articles.moving import destination
 from services.articles.observations import observations_of
 from services.articles.tombstones import observation_tombstone
-from services.ports import Create, Document, Operation, Replace, Store, Upsert
+from services.ports import Create, Delete, Document, Operation, Replace, Store, Upsert
 from services.store.containers import ARTICLES, FEEDS, LOCATORS
 
 _PAGE = 500
 
 Articles = dict[str, Known]
-
-Announce = Callable[[Iterable[str]], Awaitable[None]]
-"""Sends messages for articles whose analysis is due. Raises Unavailable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +75,10 @@ def together(parts: Sequence[Written]) -> Written:
 class ArticleWriter:
     """Writes the entries of one attempt.
 
-    `announce` is called for each group of articles that is written. `after_interruption`: an interrupted attempt may
-    have written articles and not their hashes. `chance` gives random numbers from 0 to 1. `most_listed`: how many
-    sources an article lists itself.
+    `announce` is called for each group of articles that is written, `discover` for those whose full text is asked for,
+    before the hashes of their entries are stored: after a crash in between, the next attempt calls it again.
+    `after_interruption`: an interrupted attempt may have written articles and not their hashes. `chance` gives random
+    numbers from 0 to 1. `most_listed`: how many sources an article lists itself.
     """
 
     store: Store
@@ -91,6 +88,7 @@ class ArticleWriter:
     chance: Callable[[], float]
     after_interruption: bool = False
     most_listed: int = LISTED_SOURCES
+    discover: Discover = discover_nothing
 
     async def write(
         self,
@@ -133,12 +131,16 @@ class ArticleWriter:
         form.
         """
         now, kept = self.attempt.seconds, self.hashes_kept_seconds
-        locators = list(dict.fromkeys(each.locator_id for each in candidates))
+        former = {each.former_locator_id: each.locator_id for each in candidates if each.former_locator_id}
+        locators = list(dict.fromkeys((*(each.locator_id for each in candidates), *former)))
         keys = [seen_key(self.attempt.source.key, each.entry.content_hash) for each in candidates]
         stored = await self.store.read_many(
             LOCATORS.name, [(key, key) for key in (locators + keys if trust_hashes else locators)]
         )
         aliases = {key: found for key, found in zip(locators, stored, strict=False) if found is not None}
+        for before, locator in former.items():
+            if before in aliases:
+                aliases.setdefault(locator, aliases[before])
         hashes = stored[len(locators) :] or [None] * len(candidates)
         changed: list[Candidate] = []
         renewed: list[Document] = []
@@ -179,7 +181,10 @@ class ArticleWriter:
         articles = await self._read(groups)
         groups = await self._claimed(separated(groups, articles, present))
         articles |= await self._read(groups.keys() - articles.keys())
+        groups, articles = await self._followed(groups, articles)
         merged = await self._merged_and_written(groups, articles)
+        if self.attempt.source.full_text != "never":
+            await self.discover(asked_for(merged, self.attempt))
         # No hash of an entry that changed nothing: a publication time that drifts would leave one at every poll.
         hashes = [
             seen_hash(match.candidate, match.source_id, self.attempt, self.hashes_kept_seconds)
@@ -194,6 +199,26 @@ class ArticleWriter:
             await self.store.write_many(LOCATORS.name, [*hashes, *renewed])
         return merged
 
+    async def _followed(self, groups: Groups, articles: Articles) -> tuple[Groups, Articles]:
+        """The groups, those of articles that the source was moved out of as groups of the articles that it is in."""
+        source = self.attempt.source.key
+        late: list[tuple[str, list[Operation]]] = []
+        while True:
+            to = {key: went for key in groups if (went := destination(articles[key].article, source)) is not None}
+            if not to:
+                break
+            # What this source wrote to the article without reading it again is written where the source is now.
+            late += [(key, [Delete(each["id"])]) for key in to for each in articles[key].observations]
+            groups = grouped(
+                match._replace(source_id=to.get(key, key), certain=True)
+                for key, group in groups.items()
+                for match in group
+            )
+            articles |= await self._read(groups.keys() - articles.keys())
+        if late:
+            await self.store.batch_many(ARTICLES.name, late)
+        return groups, {key: articles[key] for key in groups}
+
     async def _read(self, source_ids: Iterable[str]) -> Articles:
         wanted = list(source_ids)
         if not wanted:
@@ -204,7 +229,11 @@ class ArticleWriter:
         known: Articles = {}
         for name, article in zip(wanted, found, strict=True):
             own = article["source_attribution"].get(source) if article is not None else None
-            if own is None and article is not None and article.get("has_further_sources"):
+            if (
+                own is None
+                and article is not None
+                and (article.get("has_further_sources") or _was_moved(article, source))
+            ):
                 observations = await observations_of(self.store, name, source)
                 own = attribution_of(observations) if observations else None
                 known[name] = Known(article, own, observations)
@@ -223,9 +252,11 @@ class ArticleWriter:
         if not lost:
             return groups
         theirs = await self.store.read_many(LOCATORS.name, [(each, each) for each in lost])
-        claimed = {name: found["source_id"] for name, found in zip(lost, theirs, strict=True) if found is not None}
+        claimed = {name: found for name, found in zip(lost, theirs, strict=True) if found is not None}
         return grouped(
-            match._replace(source_id=claimed.get(match.candidate.locator_id, match.source_id))
+            match
+            if (found := claimed.get(match.candidate.locator_id)) is None
+            else match._replace(source_id=found["source_id"], claimed_by=found["provider"])
             for group in groups.values()
             for match in group
         )
@@ -250,7 +281,8 @@ class ArticleWriter:
             await self._remove_late(articles)
             raced = await self._written(merged, stored)
             written = [one for key, one in merged.items() if key not in raced]
-            await self.announce([one.matches[0].source_id for one in written if one.makes_analysis_due])
+            due = [one.matches[0].source_id for one in written if one.makes_analysis_due]
+            await self.announce(due, self.attempt.source.key)
             done += written
             unchecked = {key for key, one in merged.items() if one.observation and one.article is None}
             unchecked |= {key for key in with_others & merged.keys() if merged[key].article is not None}
@@ -259,8 +291,8 @@ class ArticleWriter:
                 return done
             if raced:
                 await asyncio.sleep(wait_seconds(round_no, self.chance()))
-            groups = {key: groups[key] for key in again}
-            articles = await self._read(again)
+            again_of = {key: groups[key] for key in again}
+            groups, articles = await self._followed(again_of, await self._read(again))
         raise Unavailable(f"{len(groups)} articles kept changing", retry_after=1.0)
 
     async def _observations_to_replace(self, groups: Groups, articles: Articles) -> dict[str, ObservationDocument]:
@@ -320,6 +352,10 @@ class ArticleWriter:
         found = await self.store.read_many(ARTICLES.name, wanted) if wanted else []
         texts = zip(wanted, found, strict=True)
         return {key: stored.get("text") if stored else None for (key, _), stored in texts}
+
+
+def _was_moved(article: ArticleDocument, source: str) -> bool:
+    return source in article.get("moved_sources", ())
 
 
 def _needs_others(article: ArticleDocument | None, source: Source) -> bool:

@@ -26,7 +26,9 @@ from models.values import CLOCKS_DIFFER, format_time
 from services.feeds.hosts import Cooling, HostStates, host_of
 from services.feeds.leases import is_leased
 from services.feeds.news_apis import EnabledApi
+from services.feeds.outage_states import Outages
 from services.feeds.outcome import record_of
+from services.feeds.probing import is_probe
 from services.feeds.schedule import LONGEST_BACKOFF
 from services.logs import log_event
 from services.ports import Document, Query, Queues, Store, Where, query_all
@@ -61,7 +63,12 @@ AFTER_TICK_SECONDS, BEFORE_TICK_SECONDS = 1.0, 3.0
 NEW_PER_SECOND = 20
 """Feeds that were never fetched do not wait for the whole tick."""
 
+SAMPLED_IN_OUTAGE = 20
+MOST_PROBES = 50
+"""Disabled feeds that are tried again at one tick."""
+
 _ENABLED = Where("enabled", "eq", True)
+_DISABLED = Where("enabled", "eq", False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +168,14 @@ class Taken:
     probed: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class ClaimedSome:
+    """The messages of new claims; and the runs that are yet to fetch the other feeds, by feed."""
+
+    messages: Sequence[IngestMessage]
+    under_way: Mapping[str, str]
+
+
 class Claims:
     def __init__(
         self,
@@ -168,6 +183,7 @@ class Claims:
         engine: RunEngine,
         queues: Queues,
         hosts: HostStates,
+        outages: Outages,
         settings: Settings,
         apis: Mapping[str, EnabledApi],
         new_id: Callable[[], str],
@@ -176,6 +192,7 @@ class Claims:
         self._engine = engine
         self._queues = queues
         self._hosts = hosts
+        self._outages = outages
         self._settings = settings
         self._new_id = new_id
         self._apis = apis
@@ -197,7 +214,13 @@ class Claims:
         if not due:
             return []
         runs = await self._open(now)
-        free = untaken(due, taken(runs, await self._hosts.cooling(now)))
+        hosts = await self._hosts.listed()
+        if hosts.outage is not None and hosts.outage.lasts:
+            hosts = replace(hosts, outage=await self._outages.judged(hosts, now))
+        cooling = self._hosts.cooling(hosts, now)
+        free = untaken(due, taken(runs, cooling))
+        if cooling.in_outage:
+            free = sample(free)
         waiting = sum(len(run.claimed) for run in runs)
         plan = spread(grouped(chosen(free, max(0, self._settings.max_queue_size - waiting))))
         log_event(
@@ -250,19 +273,43 @@ class Claims:
         await self._engine.accept_all([_run(message, now)])
         return message
 
+    async def claim_some(self, feed_ids: Sequence[str], now: datetime, *, dry_run: bool = False) -> ClaimedSome:
+        """Claims these feeds, due or not, except those that are disabled or gone. The caller sends the messages. With
+        `dry_run` nothing is stored."""
+        found = await self._store.read_many(FEEDS.name, [(each, Feed.ID) for each in feed_ids])
+        wanted = [cast(FeedDocument, each) for each in found if each is not None and each["enabled"]]
+        under_way = {each["feed_id"]: each["claim_id"] or "" for each in wanted if is_leased(each, now)}
+        for run in await self._open(now):
+            claimed = set(run.claimed)
+            mine = (each["feed_id"] for each in wanted if each["feed_id"] in claimed and record_of(each, run) is None)
+            under_way |= dict.fromkeys(mine, run.run_id)
+        free = [each for each in wanted if each["feed_id"] not in under_way and self._is_switched_on(each)]
+        messages = [self._message(Planned(each)) for each in grouped(free)]
+        if not dry_run:
+            await self._engine.accept_all([_run(each, now) for each in messages])
+        return ClaimedSome(messages, under_way)
+
     async def _due(self, now: datetime) -> list[FeedDocument]:
-        """The feeds that are due, and those that were fetched by a clock that was ahead, whose times of the next fetch
-        are wrong. These are known by their last success; if all their fetches failed, by a next fetch that is further
-        away than a failure leads to, and a last fetch in the future."""
+        """The feeds that are due, disabled ones that are to be probed, and those that were fetched by a clock that was
+        ahead, whose times of the next fetch are wrong. The last are known by their last success; if all their fetches
+        failed, by a next fetch that is further away than a failure leads to, and a last fetch in the future."""
         ahead = format_time(now + CLOCKS_DIFFER)
         far = Where("next_fetch_time", "gt", format_time(now + LONGEST_BACKOFF))
-        due, succeeded, failed = await asyncio.gather(
+        due, succeeded, failed, probes = await asyncio.gather(
             self._claimable(now, Where("next_fetch_time", "le", format_time(now)), most_pages=SCANNED_PAGES),
             self._claimable(now, Where("last_successful_fetch", "gt", ahead), most_pages=1),
             self._claimable(now, Where("consecutive_errors", "ge", 1), far, most_pages=1),
+            self._probes(now),
         )
         failed = [each for each in failed if (each.get("last_fetch_time") or "") > ahead]
-        return list({each["feed_id"]: each for each in (*due, *succeeded, *failed)}.values())
+        return list({each["feed_id"]: each for each in (*due, *succeeded, *failed, *probes)}.values())
+
+    async def _probes(self, now: datetime) -> list[FeedDocument]:
+        """Disabled feeds that are to be tried again."""
+        where = (_DISABLED, Where("probe_at", "le", format_time(now)))
+        page = await self._store.query(FEEDS.name, Query(where, limit=MOST_PROBES, may_be_stale=True))
+        found = cast(list[FeedDocument], page.items)
+        return [each for each in found if is_probe(each, now) and not is_leased(each, now)]
 
     async def _open(self, now: datetime) -> list[IngestionBatch]:
         runs = await self._engine.open_within(INGEST_FEEDS, CLAIM, now)
@@ -342,6 +389,14 @@ def untaken(due: Iterable[FeedDocument], not_these: Taken) -> list[FeedDocument]
             probed.add(host)
         found.append(feed)
     return found
+
+
+def sample(feeds: Iterable[FeedDocument]) -> list[FeedDocument]:
+    """One feed of each of a few hosts, whose fetches show whether an outage is over. All others wait, and are due."""
+    by_host: dict[str, FeedDocument] = {}
+    for feed in sorted(feeds, key=lambda each: each["next_fetch_time"]):
+        by_host.setdefault(host_of_feed(feed), feed)
+    return list(by_host.values())[:SAMPLED_IN_OUTAGE]
 
 
 def grouped(feeds: Iterable[FeedDocument], most_of_host: int = MOST_OF_HOST) -> list[list[FeedDocument]]:

@@ -8,21 +8,26 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from models.article import LOWEST_PRIORITY
 from models.errors import InvalidInput
-from models.feed import Feed, feed_id_of
+from models.feed import Feed, FullTextChoice, feed_id_of
 from models.values import is_web_url
 from services.feeds.leases import RELEASED
 from services.feeds.outcome import UNCONDITIONAL
+from services.feeds.probing import ENABLED
+from services.feeds.verdicts import judged
 from services.fetch import addresses
 from services.fetch.outcome import CREDENTIAL_NAME
 from services.parse.news_apis import NEWS_APIS
-from services.parse.urls import normalize_url
+from services.parse.urls import normalize_url, without_feed_scheme
 
-FIELDS = ("url", "source_name", "id", "priority", "source_priority", "enabled", "credential")
+FIELDS = (
+    *("url", "source_name", "id", "priority", "source_priority", "enabled", "credential", "daily_limit", "full_text"),
+    "tags",
+)
 CHANGEABLE = tuple(name for name in FIELDS if name != "id")
 STORED_AS: Mapping[str, str] = {name: name for name in FIELDS} | {
     "url": "feed_url",
@@ -31,21 +36,31 @@ STORED_AS: Mapping[str, str] = {name: name for name in FIELDS} | {
 }
 """The field of Feed by the name under which it is posted."""
 
-RESERVED_IDS = (*(api.name for api in NEWS_APIS), "import", "export")
+RESERVED_IDS = (*(api.name for api in NEWS_APIS), "import", "export", "bulk")
 DISABLED_BY_HAND = "disabled by an administrator"
+
+_REMOVABLE = ("credential", "daily_limit")
 
 LONGEST_URL = 2000
 LONGEST_NAME = 200
 HIGHEST_PRIORITY = 1000.0
+HIGHEST_LIMIT = 100_000
+LONGEST_TAG = 100
+MOST_TAGS = 20
 
 _UNPRINTABLE = r"\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
 _NAME = re.compile(rf"[^{_UNPRINTABLE}]{{1,{LONGEST_NAME}}}")
 _NOT_IN_URLS = re.compile(rf"[\s{_UNPRINTABLE}<>\"\\]")
+_TAG = re.compile(rf"[^,{_UNPRINTABLE}]{{1,{LONGEST_TAG}}}")
 _FEED_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 _NEW_URL: Mapping[str, Any] = {
     "redirect_url": None,
+    "moved_at": None,
+    "empty_since": None,
+    "average_duration_ms": None,
     "title": None,
+    "site_url": None,
     "etag": None,
     "last_modified": None,
     "body_hash": None,
@@ -60,6 +75,8 @@ _NEW_URL: Mapping[str, Any] = {
 
 _NEW_START: Mapping[str, Any] = {
     "consecutive_errors": 0,
+    "failing_since": None,
+    "blocked_since": None,
     "last_error": None,
     "last_error_fingerprint": None,
     "retry_after_until": None,
@@ -80,21 +97,22 @@ def new_feed(fields: Mapping[str, Any], now: datetime) -> Feed:
     checked = {STORED_AS[name]: _CHECKS[name](value) for name, value in fields.items() if value is not None}
     checked.setdefault("feed_id", feed_id_of(checked["feed_url"]))
     checked |= _enabled(checked.get("enabled", True), now)
-    return Feed(created_at=now, updated_at=now, next_fetch_time=now, **checked)
+    return judged(Feed(created_at=now, updated_at=now, next_fetch_time=now, **checked))
 
 
 def feed_change(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields to change, by their posted names. Null removes a credential, and is refused for other fields."""
+    """The fields to change, by their posted names. Null removes a credential or limit, and is refused for others."""
     if "id" in fields:
         raise InvalidInput("id", "never changes: delete the feed and add another")
     _refuse_unknown(fields, CHANGEABLE)
     return {
-        name: None if name == "credential" and value is None else _CHECKS[name](value) for name, value in fields.items()
+        name: None if name in _REMOVABLE and value is None else _CHECKS[name](value) for name, value in fields.items()
     }
 
 
 def changed_feed(feed: Feed, change: Mapping[str, Any], now: datetime) -> Feed:
     """`feed` with a change that `feed_change` returned. Enabling a disabled feed clears its errors and makes it due.
+    Disabling a feed that the app disabled makes it the person's decision: the feed is not probed any more.
 
     So does the URL of a feed that has moved. The next fetch of a feed that has moved tries its own URL first, since
     its body is not known any more.
@@ -112,11 +130,11 @@ def changed_feed(feed: Feed, change: Mapping[str, Any], now: datetime) -> Feed:
         if feed.current_attempt is not None:
             wanted["interrupted_attempts"] = (*feed.interrupted_attempts, feed.current_attempt)
             wanted["recheck_entries"] = True
-    if enabled != feed.enabled:
+    if enabled != feed.enabled or ("enabled" in change and not enabled and feed.disabled_by == "app"):
         wanted |= _enabled(enabled, now)
     if all(getattr(feed, name) == value for name, value in wanted.items()):
         return feed
-    return feed.changed(now, **wanted)
+    return judged(feed.changed(now, **wanted), feed)
 
 
 def is_feed_id(value: Any) -> bool:
@@ -125,7 +143,7 @@ def is_feed_id(value: Any) -> bool:
 
 
 def checked_url(value: Any) -> str:
-    url = value.strip() if isinstance(value, str) else ""
+    url = without_feed_scheme(value.strip()) if isinstance(value, str) else ""
     try:
         has_user = urlsplit(url).username is not None  # "" if there is a password alone
         normalize_url(url)
@@ -143,6 +161,23 @@ def checked_url(value: Any) -> str:
         allowed = f"an http:// or https:// URL with a host, without spaces, of at most {LONGEST_URL:,} characters"
         raise InvalidInput("url", f"must be {allowed}")
     return url
+
+
+def checked_tag(value: Any, field: str = "tag") -> str:
+    """The tag in its one spelling: single blanks, and slashes only between levels."""
+    levels = [" ".join(level.split()) for level in value.split("/")] if isinstance(value, str) else []
+    tag = "/".join(filter(None, levels))
+    if not _TAG.fullmatch(tag):
+        raise InvalidInput(field, f"must be text of 1 to {LONGEST_TAG} characters on one line, without a comma")
+    return tag
+
+
+def checked_tags(value: Any) -> tuple[str, ...]:
+    """The tags sorted, each once."""
+    tags = {checked_tag(each, "tags") for each in value} if isinstance(value, list | tuple) else None
+    if tags is None or len(tags) > MOST_TAGS:
+        raise InvalidInput("tags", f"must be a list of at most {MOST_TAGS} tags")
+    return tuple(sorted(tags))
 
 
 def _checked_name(value: Any) -> str:
@@ -185,6 +220,18 @@ def _checked_credential(value: Any) -> str:
     return value
 
 
+def _checked_limit(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= HIGHEST_LIMIT:
+        raise InvalidInput("daily_limit", f"must be a whole number of articles from 1 to {HIGHEST_LIMIT:,}")
+    return value
+
+
+def _checked_full_text(value: Any) -> FullTextChoice:
+    if value not in get_args(FullTextChoice):
+        raise InvalidInput("full_text", f"must be one of {', '.join(get_args(FullTextChoice))}")
+    return value  # type: ignore[no-any-return]
+
+
 _CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "url": checked_url,
     "source_name": _checked_name,
@@ -193,12 +240,17 @@ _CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "source_priority": _checked_source_priority,
     "enabled": _checked_flag,
     "credential": _checked_credential,
+    "daily_limit": _checked_limit,
+    "full_text": _checked_full_text,
+    "tags": checked_tags,
 }
 
 
 def _enabled(enabled: bool, now: datetime) -> dict[str, Any]:
-    reason, since = (None, None) if enabled else (DISABLED_BY_HAND, now)
-    return {"enabled": enabled, "disabled_reason": reason, "disabled_at": since}
+    if enabled:
+        return dict(ENABLED)
+    by_person = {"disabled_reason": DISABLED_BY_HAND, "disabled_at": now, "disabled_by": "person"}
+    return {**ENABLED, "enabled": False, **by_person}
 
 
 def _refuse_unknown(fields: Mapping[str, Any], known: tuple[str, ...]) -> None:

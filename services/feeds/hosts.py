@@ -8,12 +8,12 @@ HostStates stores what they decide.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from models.errors import ChangedMeanwhile, Conflict
-from models.host import HostState, host_id
+from models.host import HostState, Outage, host_id
 from models.values import unix_seconds
 from services import telemetry
 from services.fetch.addresses import checked_url, host_key
@@ -38,10 +38,20 @@ _TRIES = 3
 @dataclass(frozen=True, slots=True)
 class Cooling:
     """The failing hosts, by their keys (`host_of`): feeds of hosts in `closed` are not claimed; of a host in `probed`,
-    whose cool-down is over, one feed at a time is."""
+    whose cool-down is over, one feed at a time is. During an outage no host cools down, and all feeds wait but a few
+    (claims.py)."""
 
     closed: frozenset[str] = frozenset()
     probed: frozenset[str] = frozenset()
+    in_outage: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """What is stored of hosts: those that fail, and the last outage."""
+
+    failing: Sequence[HostState] = ()
+    outage: Outage | None = None
 
 
 def host_of(url: str) -> str:
@@ -55,8 +65,11 @@ def is_cooling(state: HostState, now: datetime) -> bool:
     return state.open_until is not None and now < state.open_until <= now + LONGEST_COOL_DOWN
 
 
-def after_report(host: str, state: HostState | None, report: HostReport, now: datetime) -> HostState | None:
-    """The state of the host after the report; None after a success without later failures.
+def after_report(
+    host: str, state: HostState | None, report: HostReport, now: datetime, *, in_outage: bool = False
+) -> HostState | None:
+    """The state of the host after the report; None after a success without later failures. In an outage, no host cools
+    down: it would be left alone for long once the web is back.
 
     Failures during a cool-down change nothing: their requests were sent before it began. Each cool-down is twice as
     long as the one before.
@@ -65,10 +78,12 @@ def after_report(host: str, state: HostState | None, report: HostReport, now: da
         return None
     if report.succeeded or state is None:
         state = HostState(created_at=now, updated_at=now, host=host, failures=0, reason=report.reason)
-    elif is_cooling(state, now):
+    elif is_cooling(state, now) and not in_outage:
         return state
     failures = state.failures + report.failures
     changes = {"failures": failures, "reason": report.reason, "ttl_timestamp": unix_seconds(now + KEPT)}
+    if in_outage:
+        return state.changed(now, **changes, open_until=None, openings=0)
     if failures < OPENS_AFTER:
         return state.changed(now, **changes)
     pause = max(COOL_DOWN * 2 ** min(state.openings, 10), timedelta(seconds=report.retry_after))
@@ -84,13 +99,31 @@ class HostStates:
         self._reports = reports
         self._known: frozenset[str] = frozenset()
         self._known_at: datetime | None = None
+        self.in_outage = False
 
-    async def cooling(self, now: datetime) -> Cooling:
-        """One query within one partition."""
-        states = [each for each in await self._all() if each.open_until is not None]
+    def cooling(self, hosts: Hosts, now: datetime) -> Cooling:
+        if hosts.outage is not None and hosts.outage.lasts:
+            return Cooling(in_outage=True)
+        states = [each for each in hosts.failing if each.open_until is not None]
         closed = frozenset(each.host for each in states if is_cooling(each, now))
         telemetry.record(telemetry.HOSTS_COOLING, len(closed))
         return Cooling(closed, frozenset(each.host for each in states) - closed)
+
+    async def listed(self) -> Hosts:
+        """One query within one partition."""
+        query = Query(partition=HostState.PARTITION, limit=_PAGE)
+        documents = await query_all(self._store, CATALOG.name, query, most_pages=_MOST_PAGES)
+        outage = next((each for each in documents if each["id"] == Outage.ID), None)
+        failing = [each for each in documents if each is not outage]
+        found = Hosts(
+            listed_documents(failing, HostState.from_document, "host").items, readable(outage, Outage.from_document)
+        )
+        self.note_outage(found.outage)
+        return found
+
+    def note_outage(self, outage: Outage | None) -> None:
+        """What this worker relies on when it stores failures, until it lists the hosts again."""
+        self.in_outage = outage is not None and outage.lasts
 
     async def note(self, now: datetime) -> None:
         """Stores what this worker's requests have shown since the last call. Writes only for hosts that fail, and for
@@ -99,7 +132,7 @@ class HostStates:
         if not reports:
             return
         if self._known_at is None or not timedelta(0) <= now - self._known_at < KNOWN_FOR:
-            self._known, self._known_at = frozenset(each.host for each in await self._all()), now
+            self._known, self._known_at = frozenset(each.host for each in (await self.listed()).failing), now
         concerned = {host: each for host, each in reports.items() if each.failures or host in self._known}
         await asyncio.gather(*(self._note(host, report, now) for host, report in concerned.items()))
 
@@ -112,7 +145,7 @@ class HostStates:
         for _ in range(_TRIES):
             document = await self._store.read(CATALOG.name, HostState.PARTITION, host_id(host))
             state = readable(document, HostState.from_document)
-            after = after_report(host, state, report, now)
+            after = after_report(host, state, report, now, in_outage=self.in_outage)
             if after is None or after is state:
                 return
             try:
@@ -123,8 +156,3 @@ class HostStates:
             except (Conflict, ChangedMeanwhile):
                 continue  # another worker has written a report too
             return
-
-    async def _all(self) -> list[HostState]:
-        query = Query(partition=HostState.PARTITION, limit=_PAGE)
-        documents = await query_all(self._store, CATALOG.name, query, most_pages=_MOST_PAGES)
-        return listed_documents(documents, HostState.from_document, "host").items

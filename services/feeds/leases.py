@@ -45,6 +45,13 @@ RECHECKED: dict[str, Any] = {"recheck_entries": True, "etag": None, "last_modifi
 """Set on a feed after an interrupted attempt, which may have stored an older form of an entry than the source has now.
 The next attempt fetches the whole feed document and compares every entry with its article."""
 
+_DISABLING = frozenset(
+    {"enabled", "disabled_reason", "disabled_at", "disabled_by", "disabled_cause", "probes", "probe_at"}
+    | {"verdict", "verdict_since", "verdict_reason"}
+)
+"""Fields that belong together: if a person disabled or enabled the feed meanwhile, all are as that person's change left
+them."""
+
 _OURS = ("current_attempt", "feed_url", "last_fetch_time")
 """A worker that finds another value in one of these has lost the feed to another attempt."""
 
@@ -258,6 +265,8 @@ def _operations(feed: Document, etag: str, seen: Document | None) -> list[Operat
 def _merged(wanted: Document, before: FeedDocument, fresh: Document) -> Document:
     """`wanted`, but with all changes that others made to the feed since `before`."""
     theirs = {name for name in before.keys() | fresh.keys() if before.get(name) != fresh.get(name)}
+    if theirs & {"enabled", "disabled_by"}:
+        theirs |= _DISABLING
     return without_nulls({**wanted, **{name: fresh.get(name) for name in theirs if name != "updated_at"}})
 
 

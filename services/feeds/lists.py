@@ -1,28 +1,29 @@
-"""Whole lists of feeds: read from an OPML document or from YAML (config/feeds.yaml), registered, and written as OPML.
+"""Whole lists of feeds: read from an OPML document or from YAML (config/feeds.yaml), and registered.
 
 A bad entry becomes a line of the report, and does not stop the others. Registering a list again changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
-from email.utils import format_datetime
+from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
-from xml.parsers import expat
-from xml.sax.saxutils import quoteattr
 
-from models.errors import Conflict, InvalidInput
+from models.errors import InvalidInput
 from models.feed import Feed
-from services.feeds.form import LONGEST_NAME, STORED_AS, new_feed
+from models.values import is_web_url
+from services.feeds.form import STORED_AS, new_feed
+from services.feeds.opml import Outline, read_opml
+from services.feeds.presets import Presets
 from services.feeds.registry import Added, FeedRegistry
+from services.parse.urls import normalize_url, without_feed_scheme
 from services.parse.yaml_lists import Entry, read_entries
 
 Change = Callable[[str, Mapping[str, Any]], Awaitable[Feed]]
 
-_OF_THE_LIST = ("source_name", "priority", "source_priority", "enabled", "credential")
+_OF_THE_LIST = ("source_name", "priority", "source_priority", "enabled", "credential", "daily_limit", "tags")
 """The fields of a known feed that a YAML list changes."""
 
 
@@ -32,128 +33,101 @@ class Refused:
 
     line: int
     url: str
+    source_name: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class ListReport:
-    """The ids of feeds that are new, that were known and stay as they are, and that were known and changed; and the
-    entries that were refused."""
+    """The feeds that are new, that were known and stay as they are, and that were known and changed; and the entries
+    that were refused."""
 
-    added: tuple[str, ...]
-    known: tuple[str, ...]
+    added: tuple[Feed, ...]
+    known: tuple[Feed, ...]
     refused: tuple[Refused, ...]
-    changed: tuple[str, ...] = ()
+    changed: tuple[Feed, ...] = ()
 
 
 async def import_opml(registry: FeedRegistry, document: bytes, now: datetime) -> ListReport:
-    """Registers the feeds of an OPML document. Known feeds stay as they are. Raises InvalidInput as `read_opml`."""
-    entries = [
-        Entry(each.line, {"url": each.url, "source_name": " ".join(each.title.split())[:LONGEST_NAME]})
-        for each in read_opml(document)
-    ]
-    return await _register(registry, entries, now)
+    """Registers the feeds of an OPML document: a feed in several folders once, with the tags of all. Known feeds stay
+    as they are. Raises InvalidInput as `read_opml`."""
+
+    def new(outline: Outline) -> Feed:
+        feed = new_feed(outline.fields(), now)
+        has_site = outline.site_url is not None and is_web_url(outline.site_url)
+        return feed.changed(now, site_url=outline.site_url) if has_site else feed
+
+    outlines = _merged(read_opml(document))
+    return await _register(registry, [(Entry(each.line, each.fields()), partial(new, each)) for each in outlines])
+
+
+def _merged(outlines: Iterable[Outline]) -> list[Outline]:
+    """Each feed once, where it is first, with the tags of all its outlines."""
+    found: dict[str, Outline] = {}
+    for each in outlines:
+        try:
+            address = normalize_url(without_feed_scheme(each.url))
+        except ValueError:
+            address = each.url  # it will be refused
+        first = found.setdefault(address, each)
+        tags = tuple(dict.fromkeys((*first.tags, *each.tags)))
+        found[address] = replace(first, tags=tags, site_url=first.site_url or each.site_url)
+    return list(found.values())
 
 
 async def apply_yaml(
-    registry: FeedRegistry, document: bytes, now: datetime, change: Change | None = None
+    registry: FeedRegistry,
+    document: bytes,
+    now: datetime,
+    change: Change | None = None,
+    presets: Presets | None = None,
 ) -> ListReport:
-    """Registers the feeds of a YAML list, and changes known feeds to the list's values. Feeds that are not in it stay
-    as they are.
+    """Registers the feeds of a YAML list, whose entries may name one of `presets`, and changes known feeds to the
+    list's values. Feeds that are not in it stay as they are.
 
     `change` replaces `registry.change` for callers whose changes start a run. Raises InvalidInput if the document is
     not such a list.
     """
+
+    def new(entry: Entry) -> Feed:
+        return new_feed((presets or Presets()).resolved(entry.fields), now)
+
     entries = read_entries(document, "feeds", "url and source_name")
-    return await _register(registry, entries, now, change or registry.change)
+    return await _register(registry, [(each, partial(new, each)) for each in entries], change or registry.change)
 
 
 async def _register(
-    registry: FeedRegistry, entries: Sequence[Entry], now: datetime, change: Change | None = None
+    registry: FeedRegistry, entries: Iterable[tuple[Entry, Callable[[], Feed]]], change: Change | None = None
 ) -> ListReport:
+    """`entries` are each with a function that makes its feed, or raises InvalidInput."""
     wanted: list[tuple[Entry, Feed]] = []
     refused: list[Refused] = []
-    for entry in entries:
+    for entry, new_of_entry in entries:
         try:
-            wanted.append((entry, new_feed(entry.fields, now)))
+            wanted.append((entry, new_of_entry()))
         except InvalidInput as error:
-            refused.append(Refused(entry.line, entry.text("url"), str(error)))
+            refused.append(_refused(entry, error))
     added, known, changed = [], [], []
     results = await registry.add_all([new for _, new in wanted])
     for (entry, new), result in zip(wanted, results, strict=True):
-        if isinstance(result, Conflict):
-            refused.append(Refused(entry.line, entry.text("url"), str(result)))
+        if not isinstance(result, Added):
+            refused.append(_refused(entry, result))
         elif result.is_new:
-            added.append(result.feed.feed_id)
-        elif change is not None and await _changes(change, result, entry, new):
-            changed.append(result.feed.feed_id)
+            added.append(result.feed)
+        elif change is not None and (after := await _changed(change, result, entry, new)) is not None:
+            changed.append(after)
         else:
-            known.append(result.feed.feed_id)
+            known.append(result.feed)
     refused.sort(key=lambda each: each.line)
     return ListReport(tuple(added), tuple(known), tuple(refused), tuple(changed))
 
 
-async def _changes(change: Change, result: Added, entry: Entry, new: Feed) -> bool:
-    """Changes the known feed to the values of its entry. False if it has them already."""
+def _refused(entry: Entry, error: Exception) -> Refused:
+    return Refused(entry.line, entry.text("url"), entry.text("source_name"), str(error))
+
+
+async def _changed(change: Change, result: Added, entry: Entry, new: Feed) -> Feed | None:
+    """Changes the known feed to the values of its entry. None if it has them already."""
     wanted = {name: getattr(new, STORED_AS[name]) for name in _OF_THE_LIST if name in entry.fields}
     after = await change(result.feed.feed_id, wanted)
-    return after.stored_etag != result.feed.stored_etag
-
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """One feed of an OPML document, and the line on which it begins."""
-
-    line: int
-    url: str
-    title: str
-
-
-def read_opml(document: bytes) -> list[Outline]:
-    """Every outline with the URL of a feed, at any depth and with any spelling of `xmlUrl`. Raises InvalidInput for a
-    document that is not OPML, or has a document type: no list needs entities, and attacks use them."""
-    found: list[Outline] = []
-    root: list[str] = []
-    parser = expat.ParserCreate()
-
-    def start(name: str, attributes: dict[str, str]) -> None:
-        if not root:
-            root.append(name)
-            if name.lower() != "opml":
-                raise InvalidInput("body", f"must be OPML, but its root element is <{name[:40]}>")
-        values = {key.lower(): value.strip() for key, value in attributes.items()}
-        if name.lower() == "outline" and values.get("xmlurl"):
-            title = values.get("title") or values.get("text") or _host(values["xmlurl"])
-            found.append(Outline(parser.CurrentLineNumber, values["xmlurl"], title))
-
-    def doctype(*_: object) -> None:
-        raise InvalidInput("body", "must be OPML without a document type: entities are not read")
-
-    parser.StartElementHandler = start
-    parser.StartDoctypeDeclHandler = doctype
-    try:
-        parser.Parse(document, True)
-    except (expat.ExpatError, ValueError, LookupError) as error:
-        raise InvalidInput("body", f"must be OPML, which is XML, but cannot be parsed ({error})") from None
-    return found
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or url
-    except ValueError:
-        return url
-
-
-def write_opml(feeds: Iterable[Feed], now: datetime) -> bytes:
-    """OPML 2.0, one outline for each feed, in their order."""
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        '<opml version="2.0">',
-        f"<head><title>toolpulse feeds</title><dateCreated>{format_datetime(now, usegmt=True)}</dateCreated></head>",
-        "<body>",
-    ]
-    for feed in feeds:
-        name, url = quoteattr(feed.source_name), quoteattr(feed.feed_url)
-        lines.append(f'<outline type="rss" text={name} title={name} xmlUrl={url}/>')
-    return "\n".join([*lines, "</body>", "</opml>", ""]).encode()
+    return after if after.stored_etag != result.feed.stored_etag else None

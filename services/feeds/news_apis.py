@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 
 from models.feed import Feed
 from models.raw_item import ParsedDocument, RawItem
+from services.feeds.verdicts import judged
 from services.fetch.outcome import FetchRequest, FetchResult, FetchStatus, HeaderCredential
 from services.parse.news_apis import NEWS_APIS, NewsApi
 from services.settings import Settings
@@ -33,7 +34,7 @@ class EnabledApi:
     tickers: tuple[str, ...]
 
     def feed(self, now: datetime) -> Feed:
-        return Feed(
+        made = Feed(
             created_at=now,
             updated_at=now,
             feed_id=self.api.name,
@@ -42,6 +43,7 @@ class EnabledApi:
             source_name=self.api.title,
             next_fetch_time=now,
         )
+        return judged(made)
 
     def requests(self, feed: Feed, now: datetime) -> list[FetchRequest]:
         """The requests for articles since the last successful poll; none without tickers."""

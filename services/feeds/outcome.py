@@ -13,9 +13,14 @@ from typing import Any
 from models.feed import Feed, FeedAttempt
 from models.raw_item import ParsedDocument
 from models.run import FETCH_FEED, Attempt, JobRun
+from services.feeds.fetch_hours import after_fetch
 from services.feeds.leases import RELEASED
+from services.feeds.outages import BEFORE, RETRY, UNREACHED
+from services.feeds.probing import ENABLED, after_failed_probe, disabled_by_app
 from services.feeds.schedule import Hints, Policy, next_fetch, observe, rhythm_of
-from services.feeds.volume import volume_of
+from services.feeds.silence import gaps_after
+from services.feeds.verdicts import is_block, judged
+from services.feeds.volume import usual_after, volume_of
 from services.fetch.addresses import checked_url
 from services.fetch.outcome import NOT_TRIED, PERMANENT, FetchResult, FetchStatus
 from services.parse.collected import Unreadable
@@ -32,6 +37,9 @@ LONGEST_ERROR = 500
 _NO_LANGUAGES: Mapping[str, int] = {}
 
 WORKER_DIED = "worker_died"
+
+DURATION_SHARE = 0.1
+"""The share of the last fetch in the average duration of a feed's fetches."""
 
 _OF_LAST_FETCH: Mapping[str, str] = {"duration_ms": "last_duration_ms", "status_code": "last_status_code"}
 """Fields of an attempt, and those of the feed that have them after a fetch."""
@@ -127,19 +135,25 @@ def after_success(
     quarantine_id: str | None = None,
     cut: bool = False,
     languages: Mapping[str, int] = _NO_LANGUAGES,
+    entries: int | None = None,
 ) -> Feed:
     """`published` are the publication times of the articles that are new to the feed and whose entries have a date.
     `languages` counts the new texts that are clearly in a language.
     `quarantine_id` names the part of this document that was quarantined. `cut`: a part of the document was left for the
-    next poll, which is soon."""
+    next poll, which is soon. `entries` is the number of entries in the feed document, None if there was none to read. A
+    feed that the app disabled is enabled again."""
     result = polled.result
     changes: dict[str, Any] = {
         **_saved(feed, counted, now, fetches=feed.fetch_count + 1),
         "fetch_count": feed.fetch_count + 1,
+        "fetch_hours": after_fetch(feed, now, succeeded=True),
         "last_successful_fetch": now,
         "last_status_code": result.status_code,
         "last_duration_ms": result.duration_ms,
+        "average_duration_ms": _average_duration(feed, result.duration_ms),
         "consecutive_errors": 0,
+        "failing_since": None,
+        "blocked_since": None,
         "last_error": None,
         "last_error_fingerprint": None,
         "retry_after_until": None,
@@ -148,7 +162,19 @@ def after_success(
         "body_hash": result.body_hash,
         "validators_trusted": feed.validators_trusted and not polled.lied,
         "recheck_entries": False,
-        **_document_changes(feed, polled),
+        **_document_changes(feed, polled, now),
+    }
+    if feed.disabled_by == "app":
+        changes |= ENABLED
+    if entries is not None:
+        changes["empty_since"] = None if entries else feed.empty_since or now
+    gaps, newest = gaps_after(
+        feed.longest_gaps, feed.newest_article_at, counted.new, published, feed.last_successful_fetch, now
+    )
+    changes |= {"longest_gaps": gaps, "newest_article_at": newest}
+    changes |= {
+        "first_fetched_at": feed.first_fetched_at or now,
+        "articles_per_day": usual_after(feed, counted.new + counted.by_interrupted, now),
     }
     if quarantine_id is not None:
         changes["quarantine_id"] = quarantine_id
@@ -168,21 +194,38 @@ def after_success(
     if cut:
         changes |= UNCONDITIONAL
         next_fetch_time = min(next_fetch_time, now + policy.min_interval)
-    return feed.changed(now, **changes, **rhythm.as_fields(), next_fetch_time=next_fetch_time)
+    return judged(feed.changed(now, **changes, **rhythm.as_fields(), next_fetch_time=next_fetch_time), feed)
 
 
-def _document_changes(feed: Feed, polled: PollResult) -> dict[str, Any]:
+def _average_duration(feed: Feed, duration_ms: int) -> int:
+    if feed.average_duration_ms is None:
+        return duration_ms
+    return round(feed.average_duration_ms + (duration_ms - feed.average_duration_ms) * DURATION_SHARE)
+
+
+def _redirected(result: FetchResult) -> str | None:
+    """The target of permanent redirects, once it has answered with a feed: a 304 to the validators of another server
+    shows none."""
+    return None if result.status is FetchStatus.NOT_MODIFIED else result.moved_to
+
+
+def _document_changes(feed: Feed, polled: PollResult, now: datetime) -> dict[str, Any]:
     """The fields that follow from the response and the feed document."""
     result, document = polled.result, polled.document
     changes: dict[str, Any] = {}
     # A 304 without freshness headers keeps the max-age of the last 200.
     if result.status is not FetchStatus.NOT_MODIFIED or result.max_age is not None:
         changes["max_age_seconds"] = None if result.max_age is None else max(0, int(result.max_age))
-    moved = checked_url(polled.found_at or (document.moved_to if document else None) or result.moved_to or "")
+    moved = checked_url(polled.found_at or (document.moved_to if document else None) or _redirected(result) or "")
     if not isinstance(moved, str):
-        changes["redirect_url"] = str(moved) if str(moved) != feed.feed_url else None
+        is_other = str(moved) != feed.feed_url
+        changes["redirect_url"] = str(moved) if is_other else None
+        if not is_other or polled.found_at is not None:
+            changes["moved_at"] = None
+        elif str(moved) != feed.redirect_url:
+            changes["moved_at"] = now
     elif polled.at_own_url:
-        changes["redirect_url"] = None
+        changes |= {"redirect_url": None, "moved_at": None}
     if (
         document is not None
         and document.moved_to
@@ -193,6 +236,7 @@ def _document_changes(feed: Feed, polled: PollResult) -> dict[str, Any]:
         freshness = document.freshness
         changes |= {
             "title": document.title or feed.title,
+            "site_url": document.site_url or feed.site_url,
             "ttl_minutes": freshness.ttl_minutes or freshness.update_minutes,
             "skip_hours": tuple(sorted(freshness.skip_hours)),
             "skip_days": tuple(sorted(freshness.skip_days)),
@@ -212,18 +256,22 @@ def after_failure(
     *,
     in_part: bool = False,
     quarantine_id: str | None = None,
+    outage_since: datetime | None = None,
 ) -> Feed:
     """The feed after a failed fetch, with the next fetch and the number of errors. Validators and body hash stay as
-    they were.
+    they were. `outage_since`: this installation cannot reach the web since then, so the feed is not blamed.
 
     `in_part`: only some of several requests failed, and the others brought entries. Then the body hash is cleared: the
     next document may again be the one it was taken of. `quarantine_id` names the part of them that was quarantined.
     """
+    if outage_since is not None:
+        return _after_outage(feed, counted, outage_since, now, jitter, in_part=in_part, quarantine_id=quarantine_id)
     errors = feed.consecutive_errors + failure.counts
     hints = Hints(consecutive_errors=errors, retry_after_seconds=failure.retry_after, jitter=jitter)
     changes: dict[str, Any] = {
         **_saved(feed, counted, now, fetches=feed.fetch_count),
         "consecutive_errors": errors,
+        "fetch_hours": after_fetch(feed, now, succeeded=False),
         "last_status_code": failure.status_code,
         "last_duration_ms": failure.duration_ms,
         "last_error": failure.error,
@@ -238,23 +286,63 @@ def after_failure(
     if failure.retry_after is not None:
         wait = min(timedelta(seconds=max(0.0, failure.retry_after)), LONGEST_RETRY_AFTER)
         changes["retry_after_until"] = now + wait
+    if errors and feed.failing_since is None:
+        changes["failing_since"] = now
+    if feed.blocked_since is None and is_block(failure.status_code, failure.fingerprint):
+        changes["blocked_since"] = feed.verdict_since if feed.verdict == "blocked" else now  # of an earlier version
     reason = _reason_to_disable(failure, errors)
     if failure.permanent and feed.redirect_url is not None and failure.kind != WORKER_DIED:
-        changes["redirect_url"] = None  # the target of the redirect is gone: the next fetch uses the feed's own URL
+        # The target of the move is gone: the next fetch uses the feed's own URL.
+        changes |= {"redirect_url": None, "moved_at": None}
     elif reason is not None and feed.enabled:
-        changes |= {"enabled": False, "disabled_reason": reason, "disabled_at": now}
-    return feed.changed(now, **changes)
+        changes |= disabled_by_app(failure.kind, reason, now, jitter)
+    if feed.disabled_by == "app" and feed.disabled_cause is not None:
+        changes |= after_failed_probe(feed.disabled_cause, failure.kind, feed.probes, now, jitter)
+    return judged(feed.changed(now, **changes), feed)
+
+
+def _after_outage(
+    feed: Feed,
+    counted: Counted,
+    since: datetime,
+    now: datetime,
+    jitter: float,
+    *,
+    in_part: bool,
+    quarantine_id: str | None,
+) -> Feed:
+    """The feed as it was before the outage, to be tried again soon. Errors that began with the outage, before it was
+    noticed, are forgiven."""
+    retry = now + RETRY * (1 + jitter)
+    changes: dict[str, Any] = {
+        **_saved(feed, counted, now, fetches=feed.fetch_count),
+        "fetch_hours": after_fetch(feed, now, succeeded=False),
+        "next_fetch_time": retry,
+    }
+    if in_part:
+        changes["body_hash"] = None
+    if quarantine_id is not None:
+        changes["quarantine_id"] = quarantine_id
+    if feed.probe_at is not None:
+        changes["probe_at"] = retry
+    kind = (feed.last_error_fingerprint or "").partition(":")[0]
+    if kind in UNREACHED and feed.failing_since is not None and feed.failing_since >= since - BEFORE:
+        changes |= {"consecutive_errors": 0, "failing_since": None, "blocked_since": None}
+        changes |= {"last_error": None, "last_error_fingerprint": None}
+    return judged(feed.changed(now, **changes), feed)
 
 
 def after_release(feed: Feed, counted: Counted, now: datetime, quarantine_id: str) -> Feed:
     """The feed after a batch was released from quarantine and ingested: its articles count, but nothing was fetched, so
     the schedule stays as it was. A person found so many articles plausible, so the daily volume begins anew."""
     saved = _saved(feed, counted, now, fetches=feed.fetch_count)
-    return feed.changed(
+    after = feed.changed(
         now,
         **{**saved, **UNCONDITIONAL, "daily_volume": 0.0},
+        articles_per_day=usual_after(feed, counted.new + counted.by_interrupted, feed.last_successful_fetch or now),
         quarantine_id=None if feed.quarantine_id == quarantine_id else feed.quarantine_id,
     )
+    return judged(after, feed)
 
 
 def _saved(feed: Feed, counted: Counted, now: datetime, *, fetches: int) -> dict[str, Any]:

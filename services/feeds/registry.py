@@ -7,20 +7,20 @@ these two writes, the next caller that adds the address writes the feed.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from models.errors import ChangedMeanwhile, Conflict, NotFound
+from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
 from models.feed import Feed, FeedAddress, FeedSeen, address_key
 from services.feeds.form import changed_feed, is_feed_id
+from services.feeds.listing import BY_ID, EVERY_FEED, ONLY_FEEDS, FeedFilter, Sorting, feeds_page
 from services.parse.urls import normalize_url
-from services.ports import Clock, Delete, Listed, Query, Store, Where, listed, listed_documents, query_all
+from services.ports import Clock, Delete, Listed, Query, Store, Where, listed_documents, query_all
 from services.store.containers import FEEDS
 
-ONLY_FEEDS = Where("entity_type", "eq", "Feed")
 _ENABLED = Where("enabled", "eq", True)
 _TRIES = 8
 _AT_ONCE = 16
@@ -39,9 +39,13 @@ class Added:
 
 
 class FeedRegistry:
-    def __init__(self, store: Store, clock: Clock) -> None:
+    """`credential` reads the setting that a feed names, and raises InvalidInput if it is missing or malformed: whoever
+    adds the feed learns it at once. Without it, the names of settings are not checked."""
+
+    def __init__(self, store: Store, clock: Clock, credential: Callable[[str], object] | None = None) -> None:
         self._store = store
         self._clock = clock
+        self._credential = credential
 
     async def get(self, feed_id: str) -> Feed:
         feed = await self._find(feed_id) if is_feed_id(feed_id) else None
@@ -64,10 +68,21 @@ class FeedRegistry:
         moved = (await self._moved_to([url], _ENABLED)).get(url)
         return moved.feed_id if moved else None
 
-    async def page(self, limit: int, after: str | None = None) -> Listed[Feed]:
-        """One page of feeds. They are sorted by id, an order that does not change while feeds are fetched."""
-        page = await self._store.query(FEEDS.name, Query((ONLY_FEEDS,), limit=limit, after=after, may_be_stale=True))
-        return listed(page, Feed.from_document, "feed_id")
+    async def page(
+        self, limit: int, after: str | None = None, by: FeedFilter = EVERY_FEED, sorting: Sorting = BY_ID
+    ) -> Listed[Feed]:
+        """One page of the feeds that meet the filter; by id, an order that does not change while feeds are fetched,
+        unless `sorting` says otherwise."""
+        return await feeds_page(self._store, by, sorting, limit, after)
+
+    async def found(self, by: FeedFilter, sorting: Sorting = BY_ID) -> list[Feed]:
+        """All feeds that meet the filter and can be read."""
+        page = await self.page(_PAGE, None, by, sorting)
+        feeds = page.items
+        while page.next is not None:
+            page = await self.page(_PAGE, page.next, by, sorting)
+            feeds += page.items
+        return feeds
 
     async def every(self) -> list[Feed]:
         """All feeds that can be read, by id."""
@@ -77,15 +92,15 @@ class FeedRegistry:
     async def add(self, new: Feed) -> Added:
         """The known feed at the address of `new`, as it is; else `new`, stored.
 
-        Raises Conflict if another feed has its id.
+        Raises Conflict if another feed has its id, and InvalidInput if its credential cannot be read.
         """
         (result,) = await self.add_all([new])
-        if isinstance(result, Conflict):
+        if not isinstance(result, Added):
             raise result
         return result
 
-    async def add_all(self, wanted: Sequence[Feed]) -> list[Added | Conflict]:
-        """Adds each feed as `add` does, with a result for each. A feed that conflicts does not stop the others."""
+    async def add_all(self, wanted: Sequence[Feed]) -> list[Added | Conflict | InvalidInput]:
+        """Adds each feed as `add` does, with a result for each. A feed that is refused does not stop the others."""
         gate = asyncio.Semaphore(_AT_ONCE)
         addresses = [normalize_url(new.feed_url) for new in wanted]
         firsts: dict[str, Feed] = {}
@@ -94,15 +109,16 @@ class FeedRegistry:
         known = await self._at(firsts)
         moved = await self._moved_to([new.feed_url for address, new in firsts.items() if address not in known])
 
-        async def one(address: str, new: Feed) -> Added | Conflict:
+        async def one(address: str, new: Feed) -> Added | Conflict | InvalidInput:
             there = known.get(address) or moved.get(new.feed_url)
             if there is not None:
                 return Added(there, is_new=False)
             async with gate:
                 try:
+                    self._check_credential(new)
                     return await self._add(address, new)
-                except Conflict as conflict:
-                    return conflict
+                except (Conflict, InvalidInput) as refused:
+                    return refused
 
         results = dict(zip(firsts, await asyncio.gather(*(one(*each) for each in firsts.items())), strict=True))
         return [
@@ -111,12 +127,20 @@ class FeedRegistry:
         ]
 
     async def change(self, feed_id: str, change: Mapping[str, Any]) -> Feed:
-        """The feed with a change that `feed_change` returned. Raises Conflict if another feed has that URL."""
+        """The feed with a change that `feed_change` returned. Raises Conflict if another feed has that URL, and
+        InvalidInput if its new credential cannot be read."""
+        return (await self.change_by(feed_id, lambda _: change))[1]
+
+    async def change_by(self, feed_id: str, change_of: Callable[[Feed], Mapping[str, Any]]) -> tuple[Feed, Feed]:
+        """The feed before and after the change that `change_of` returns for it, as `change` does it. Both are the same
+        object if nothing changed."""
         for _ in range(_TRIES):
             before = await self.get(feed_id)
-            after = changed_feed(before, change, max(self._clock(), before.updated_at))
+            after = changed_feed(before, change_of(before), max(self._clock(), before.updated_at))
             if after is before:
-                return before
+                return before, before
+            if after.credential != before.credential:
+                self._check_credential(after)
             old, new = normalize_url(before.feed_url), normalize_url(after.feed_url)
             if new != old:
                 await self._claim_for(new, feed_id)
@@ -126,7 +150,7 @@ class FeedRegistry:
                 continue
             if new != old:
                 await self._release(old, feed_id)
-            return Feed.from_document(stored)
+            return before, Feed.from_document(stored)
         raise ChangedMeanwhile(f"feed {feed_id} keeps changing: try again")
 
     async def remove(self, feed_id: str) -> None:
@@ -146,6 +170,10 @@ class FeedRegistry:
                 await self._store.batch(FEEDS.name, feed_id, both)
                 return
         raise ChangedMeanwhile(f"feed {feed_id} keeps changing: try again")
+
+    def _check_credential(self, feed: Feed) -> None:
+        if feed.credential is not None and self._credential is not None:
+            self._credential(feed.credential)
 
     async def _find(self, feed_id: str) -> Feed | None:
         document = await self._store.read(FEEDS.name, feed_id, Feed.ID)
@@ -234,5 +262,5 @@ class FeedRegistry:
             await self._store.delete(FEEDS.name, address_key(url), FeedAddress.ID, found["_etag"])
 
 
-def _again(result: Added | Conflict) -> Added | Conflict:
+def _again(result: Added | Conflict | InvalidInput) -> Added | Conflict | InvalidInput:
     return Added(result.feed, is_new=False) if isinstance(result, Added) else result

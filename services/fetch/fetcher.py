@@ -29,6 +29,7 @@ from services.fetch.addresses import (
     same_origin,
     without_query,
 )
+from services.fetch.challenges import blocked, challenge_in_headers
 from services.fetch.hosts import THRESHOLD, Breaker, HostReport
 from services.fetch.limits import HostLimits
 from services.fetch.outcome import BasicCredential, Credential, FetchRequest, FetchResult, FetchStatus
@@ -54,6 +55,7 @@ MOST_REDIRECTS = 5
 _HOST_FAILS = frozenset({FetchStatus.TIMEOUT, FetchStatus.DNS, FetchStatus.CONNECTION})
 _CLOSED = frozenset({"connection:closed", "connection:reset"})
 _RETRIED = _HOST_FAILS | {FetchStatus.SERVER_ERROR}
+_FAILURES_OF_HOST = _HOST_FAILS | {FetchStatus.TLS}
 
 
 class Fetcher:
@@ -191,7 +193,7 @@ class Fetcher:
             self._breaker.succeeded(host, now)
         elif response.status is FetchStatus.TIMEOUT or response.fingerprint in _CLOSED:
             self._breaker.unanswered(host, now, response.fingerprint)
-        elif response.status in _HOST_FAILS:
+        elif response.status in _FAILURES_OF_HOST:
             self._breaker.failed(host, now, response.fingerprint)
 
     def _result(self, response: Response, url: URL, hops: _Hops) -> FetchResult:
@@ -201,6 +203,7 @@ class Fetcher:
             str(url),
             status_code=response.status_code,
             content_type=headers.get("Content-Type"),
+            robots_tag=headers.get("X-Robots-Tag"),
             etag=request.etag,
             last_modified=request.last_modified,
             body_hash=request.body_hash,
@@ -215,6 +218,8 @@ class Fetcher:
                 max_age=max_age_seconds(headers, now),
                 moved_to=hops.moved_to,
             )
+        if (service := challenge_in_headers(headers)) is not None:
+            return blocked(result, service, retry_after_seconds(headers, now))
         if response.body is None or response.status_code == 206:
             status, text = _failed_status(response.status_code)
             return replace(

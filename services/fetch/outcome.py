@@ -25,6 +25,7 @@ class FetchStatus(StrEnum):
     GONE = "gone"  # 410, disables
     NOT_FOUND = "not_found"  # 404, disables
     UNAUTHORIZED = "unauthorized"  # 401, 403, 407
+    BLOCKED = "blocked"  # a page that keeps programs out
     RATE_LIMITED = "rate_limited"
     CLIENT_ERROR = "client_error"  # any other 4xx
     SERVER_ERROR = "server_error"
@@ -75,13 +76,17 @@ def credentials_in(environment: Mapping[str, str]) -> Callable[[str], Credential
 
     def credential(name: str) -> Credential:
         # services/feeds/form.py checks the name too, but a feed's document may have been written in another way.
-        text = environment.get(name, "").strip() if CREDENTIAL_NAME.fullmatch(name) else ""
+        if not CREDENTIAL_NAME.fullmatch(name):
+            raise InvalidInput("credential", f"{name!r} must be the name of a setting FEED_CREDENTIAL_…")
+        text = environment.get(name, "").strip()
         if basic := _BASIC.fullmatch(text):
             return BasicCredential(basic[1], basic[2])
         if header := _HEADER.fullmatch(text):
             return HeaderCredential(header[1], header[2])
-        allowed = "must be a setting FEED_CREDENTIAL_…, with the value `basic user:password` or `header Name: value`"
-        raise InvalidInput(name, allowed)
+        form = "with the value `basic user:password` or `header Name: value`"
+        if not text:
+            raise InvalidInput("credential", f"the app has no setting {name}: add it, {form}, and restart the app")
+        raise InvalidInput("credential", f"the setting {name} is malformed: set it again, {form}, and restart the app")
 
     return credential
 
@@ -114,7 +119,7 @@ class FetchResult:
     redirects were permanent; save it once the body has proved to be a feed. BREAKER_OPEN is not a failure of the feed;
     `retry_after` is then the wait until the host may be tried again. `duration_ms` is time spent with servers, without
     waiting for a slot or between attempts. `error` has no query and no secret; `fingerprint` is a class of failures,
-    for counting.
+    for counting. `robots_tag` is the header X-Robots-Tag.
     """
 
     status: FetchStatus
@@ -122,6 +127,7 @@ class FetchResult:
     status_code: int | None = None
     body: bytes | None = field(default=None, repr=False)
     content_type: str | None = None
+    robots_tag: str | None = None
     etag: str | None = None
     last_modified: str | None = None
     body_hash: str | None = None

@@ -309,10 +309,15 @@ class _Body(httpx.AsyncByteStream):
 
 
 def _headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The first header of each name, since httpx would join two; in UTF-8, since httpx would guess the encoding."""
+    """The first header of each name, since httpx would join two; in UTF-8, since httpx would guess the encoding. Rules
+    for robots are joined: each of them counts."""
     first: dict[bytes, bytes] = {}
     for name, value in headers:
-        first.setdefault(name.lower(), value if value.isascii() else value.decode("utf-8", "replace").encode())
+        key, text = name.lower(), value if value.isascii() else value.decode("utf-8", "replace").encode()
+        if key == b"x-robots-tag" and key in first:
+            first[key] += b", " + text
+        else:
+            first.setdefault(key, text)
     return list(first.items())
 
 

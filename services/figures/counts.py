@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, Literal, cast
+
+import orjson
 
 from models.mention import scored_by
 from models.tally import (
@@ -24,18 +27,27 @@ from models.tally import (
 from models.timeline import (
     DirtyHourDocument,
     HourDocument,
+    HourRows,
     HourTable,
+    StoryTableDocument,
     Timeline,
     TimelineDocument,
     WindowsDocument,
 )
 from models.values import agreeing_polarity, hour_key, parse_time
-from services.figures.windows import Edges, Windows
+from services.figures.breadth import TEN_THOUSANDTHS
+from services.figures.edges import Edges, edges_at
+from services.figures.tool_breadth import RowCount, ToolBreadth, rows_of
+from services.figures.window_breadth import RowChanges, moved_hours
+from services.figures.windows import Windows
 from services.ports import BatchOutcome, Create, Delete, Document, Operation, Replace, Upsert
-from services.store.rules import MAXIMUM_OPERATIONS
+from services.store.rules import MAXIMUM_BATCH_BYTES, MAXIMUM_OPERATIONS
 
 KEPT = timedelta(days=32)
 """How long counts are kept: the longest window, the hour in which that window begins, and one day more."""
+
+_BATCH_BYTES = MAXIMUM_BATCH_BYTES - 100_000
+"""Leaves room for what a store adds to documents."""
 
 _COLUMN = {"positive": 0, "negative": 1, "neutral": 2}
 
@@ -78,10 +90,22 @@ def analyzers_of(hour: HourDocument | None) -> MinutesOfAnalyzers:
 
 
 def hour_document(
-    tool_id: str, hour: str, minutes: Table, analyzers: MinutesOfAnalyzers, now: datetime
+    tool_id: str,
+    hour: str,
+    minutes: Table,
+    analyzers: MinutesOfAnalyzers,
+    rows: HourRows | None,
+    now: datetime,
 ) -> HourDocument:
-    table = HourTable(tool_id=tool_id, hour=hour, created_at=now, updated_at=now)
-    return cast("HourDocument", {**table.to_document(), "minutes": minutes, "analyzers": analyzers})
+    counts = {"minutes": minutes, "analyzers": analyzers, "rows": rows or {}, "crowded": rows is None}
+    own = {"id": f"HOUR:{hour}", "hour": hour, **counts}
+    return cast("HourDocument", {**_empty_hour(tool_id, now), **own})
+
+
+@lru_cache(maxsize=64)
+def _empty_hour(tool_id: str, now: datetime) -> Mapping[str, Any]:
+    """An hour table without counts. A recount of all hours writes hundreds, which differ in their counts only."""
+    return HourTable(tool_id=tool_id, hour=hour_key(now), created_at=now, updated_at=now).to_document()
 
 
 def timeline_document(
@@ -104,13 +128,15 @@ def timeline_document(
 
 @dataclass(slots=True)
 class MentionCount:
-    """The numbers of the mentions that were added, by hour and minute, and their analyzers by hour.
+    """The numbers of the mentions that were added, by hour and minute, their analyzers and their rows by hour.
 
-    `tombstones` are the removed mentions, by hour; `latest` is the counted mention that was published last.
+    `tombstones` are the mentions that were removed since their hour was last recounted, by hour; `latest` is the
+    counted mention that was published last.
     """
 
     minutes: dict[str, Table] = field(default_factory=dict)
     analyzers: dict[str, MinutesOfAnalyzers] = field(default_factory=dict)
+    rows: dict[str, RowCount] = field(default_factory=dict)
     tombstones: dict[str, list[Document]] = field(default_factory=dict)
     latest: Document | None = None
 
@@ -120,16 +146,21 @@ class MentionCount:
             at: str = mention["published_at"]
             hour = at[:4] + at[5:7] + at[8:10] + at[11:13]
             if mention.get("removed_at") is not None:
-                self.tombstones.setdefault(hour, []).append(mention)
+                if not mention.get("removal_counted"):
+                    self.tombstones.setdefault(hour, []).append(mention)
                 return
+            minute = int(at[14:16])
             numbers = self.minutes.setdefault(hour, {}).setdefault(at[14:16], ZEROS.copy())
             if mention.get("unscored_reason") is not None:
                 numbers[4:] = [sum(numbers[4:]) + 1]
             else:
                 sentiment = mention["sentiment"]
+                polarity = agreeing_polarity(sentiment, mention["polarity"])
                 numbers[_COLUMN[sentiment]] += 1
-                numbers[3] += round(agreeing_polarity(sentiment, mention["polarity"]) * MILLIONTHS)
-            minute = int(at[14:16])
+                numbers[3] += round(polarity * MILLIONTHS)
+                if (rows := self.rows.get(hour)) is None:
+                    rows = self.rows[hour] = RowCount()
+                rows.add(mention, minute, round(polarity * TEN_THOUSANDTHS))
             first_last = self.analyzers.setdefault(hour, {}).setdefault(
                 scored_by(mention["analyzer"], mention["analyzer_version"]), [minute, minute]
             )
@@ -144,10 +175,10 @@ class MentionCount:
 class ToolCounts:
     """The stored counts of a tool as they were read, and a new count of its mentions of `hours`.
 
-    Without `hours` and `dirty_hours` nothing is recounted: only the windows are summed, for a new hour. `all_tables`
-    are the stored hour tables by hour, if the mentions of all hours are counted; the stored timeline is then ignored,
-    and tables that are right are not written again. `edge_tables` are the stored hour tables that the windows need,
-    each None until it is read.
+    Without `hours` and `dirty_hours` nothing is recounted: only the windows are carried on, for a new hour.
+    `all_tables` are the stored hour tables by hour, and `all_stories` the stored story tables, if the mentions of all
+    hours are counted; the stored timeline is then ignored, and tables that are right are not written again.
+    `needed_tables` are the stored hour tables that are needed besides, each None until it is read.
     """
 
     tool_id: str
@@ -159,26 +190,78 @@ class ToolCounts:
     tool: Document | None = None
     count: MentionCount = field(default_factory=MentionCount)
     timeline_hours: TimelineHours = field(default_factory=lambda: TimelineHours({}))
-    edge_tables: dict[str, HourDocument | None] = field(default_factory=dict)
+    needed_tables: dict[str, HourDocument | None] = field(default_factory=dict)
+    all_stories: Sequence[StoryTableDocument] = ()
+    breadth: ToolBreadth | None = None
 
     @property
     def is_recount(self) -> bool:
         return bool(self.hours or self.dirty_hours)
 
     def apply_count(self, edges: Edges) -> None:
-        """Replaces the counted hours of the timeline, and lists the `edge_tables` that must be read.
+        """Replaces the counted hours of the timeline, and lists the `needed_tables` that must be read.
 
         Raises ValueError if the stored timeline cannot be read.
         """
         if self.all_tables is not None:
             self.hours = sorted({*self.hours, *self.all_tables, *self.count.minutes, *edges.hours})
         self.timeline_hours = hours_of(self.timeline if self.all_tables is None else None)
+        had_mentions = {hour for hour in self.hours if any(self.timeline_hours.numbers(hour))}
         for hour in self.hours:
             numbers = total(self.count.minutes.get(hour, {}).values())
             self.timeline_hours.put(hour, numbers, self.count.analyzers.get(hour, ()))
+        needed: set[str] = set()
         if Windows.stored(self.stored_windows, edges) is None:
-            with_mentions = [hour for hour in edges.hours if any(self.timeline_hours.numbers(hour))]
-            self.edge_tables = dict.fromkeys(hour for hour in with_mentions if hour not in self.hours)
+            needed.update(edges.hours)
+        if self.all_tables is None:
+            before = self._edges_before
+            needed |= moved_hours(before, edges) - set(before.hours)
+        needed = {hour for hour in needed if hour not in self.hours and any(self.timeline_hours.numbers(hour))}
+        if self.all_tables is None:
+            needed |= had_mentions - set(before.hours)
+        self.needed_tables = dict.fromkeys(sorted(needed))
+
+    def apply_tables(self, edges: Edges) -> ToolBreadth:
+        """The breadth, once the `needed_tables` are read; its story tables must be read then.
+
+        Raises ValueError if an hour table cannot be read.
+        """
+        if self.all_tables is not None:
+            rows = {hour: self._counted_rows(hour) for hour in self.hours}
+            self.breadth = ToolBreadth.of_all(self.tool_id, edges, rows, self.all_stories)
+            return self.breadth
+        before = self._edges_before
+        changes = RowChanges()
+        for hour in {*self.hours, *moved_hours(before, edges)}:
+            changes.before[hour] = self._stored_rows(hour)
+            changes.after[hour] = self._counted_rows(hour) if hour in self.hours else changes.before[hour]
+        edge_rows = {
+            hour: (changes.after[hour] if hour in changes.after else self._stored_rows(hour)) or {}
+            for hour in edges.hours
+        }
+        assert self.stored_windows is not None
+        stored = self.stored_windows["breadth"]
+        self.breadth = ToolBreadth(self.tool_id, stored, (before, edges), changes, edge_rows)
+        return self.breadth
+
+    @property
+    def _edges_before(self) -> Edges:
+        assert self.stored_windows is not None  # otherwise all hours are counted
+        return edges_at(self.stored_windows["hour"])
+
+    def _counted_rows(self, hour: str) -> HourRows | None:
+        counted = self.count.rows.get(hour)
+        return {} if counted is None else counted.rows()
+
+    def _stored_rows(self, hour: str) -> HourRows | None:
+        """The rows that the stored breadth counts in this hour."""
+        assert self.stored_windows is not None
+        stored = self.stored_windows["breadth"]
+        if hour in stored["crowded"]:
+            return None
+        if hour in stored["rows"]:
+            return stored["rows"][hour]
+        return rows_of(self.needed_tables.get(hour))
 
     def windows(self, edges: Edges) -> Windows:
         """The windows after this recount. Raises ValueError if an hour table or the tool cannot be read."""
@@ -188,18 +271,21 @@ class ToolCounts:
         for hour in edges.hours:
             if hour in self.hours:
                 minutes[hour], analyzers[hour] = self.count.minutes.get(hour, {}), self.count.analyzers.get(hour, {})
-            elif hour in self.edge_tables:
-                minutes[hour], analyzers[hour] = minutes_of(table := self.edge_tables[hour]), analyzers_of(table)
+            elif hour in self.needed_tables:
+                minutes[hour], analyzers[hour] = minutes_of(table := self.needed_tables[hour]), analyzers_of(table)
             elif stored is not None:
                 analyzers[hour] = stored.analyzers_of_edge(hour)
         recounts = recounts_of(self.timeline) + self.is_recount
         tool = self.tool
         made_at = None if tool is None or tool.get("status") == "MERGED" else parse_time(tool.get("created_at"))
-        return Windows.summed(edges, self.timeline_hours, minutes, analyzers, made_at, recounts)
+        assert self.breadth is not None
+        breadth = self.breadth.carried_on()
+        since = None if tool is None or not tool.get("searched_since") else parse_time(tool["searched_since"])
+        return Windows.summed(edges, self.timeline_hours, minutes, analyzers, made_at, recounts, breadth, since)
 
     def write(self, windows: Windows, now: datetime) -> CountsWrite | None:
         """None for a tool that is gone and has no dirty hours: its counts are not stored any more."""
-        if self.tool is None and not self.is_recount:
+        if self.tool is None and not (self.dirty_hours or self.count.minutes or self.all_tables):
             return None
         etag = None if self.stored_windows is None else self.stored_windows["_etag"]
         operations = self._operations(now) if self.is_recount else []
@@ -209,7 +295,8 @@ class ToolCounts:
         oldest = hour_key(now - KEPT)
         days, judged = self.timeline_hours.stored(oldest), self.timeline_hours.stored_analyzers(oldest)
         timeline = timeline_document(self.tool_id, self.timeline, days, judged, self.count.latest, now)
-        operations: list[Operation] = [Upsert(timeline)]
+        assert self.breadth is not None
+        operations: list[Operation] = [Upsert(timeline), *self.breadth.writes(oldest, now)]
         dirty = {each["hour"] for each in self.dirty_hours}
         deletions = {
             each["hour"]: Delete(each["id"], each["_etag"])
@@ -218,53 +305,104 @@ class ToolCounts:
         }
         for hour in self.hours:
             minutes, analyzers = self.count.minutes.get(hour, {}), self.count.analyzers.get(hour, {})
+            rows = self.breadth.changes.after[hour]
             if hour not in dirty and self.all_tables is not None:
                 stored = self.all_tables.get(hour)
-                if (minutes_of(stored), analyzers_of(stored)) == (minutes, analyzers):
+                if (minutes_of(stored), analyzers_of(stored)) == (minutes, analyzers) and has_rows(stored, rows):
                     continue
-            operations.append(Upsert(hour_document(self.tool_id, hour, minutes, analyzers, now)))
+            operations.append(Upsert(hour_document(self.tool_id, hour, minutes, analyzers, rows, now)))
             if hour in deletions:
                 operations.append(deletions.pop(hour))
         return [*operations, *deletions.values()]
 
     @property
-    def tombstones(self) -> list[Delete]:
-        """The deletions of the removed mentions, for after the counts without these mentions were stored."""
-        return [Delete(each["id"], each["_etag"]) for of_hour in self.count.tombstones.values() for each in of_hour]
+    def tombstones(self) -> list[Replace]:
+        """The removed mentions without their texts, for after the counts without these mentions were stored."""
+        return [
+            Replace(_counted_tombstone(each), each["_etag"])
+            for of_hour in self.count.tombstones.values()
+            for each in of_hour
+        ]
 
     @property
     def dirty_hours_of_tombstones(self) -> list[Delete]:
-        """The deletions of the dirty hours with tombstones, for after the tombstones were deleted: a recount finds
-        tombstones only in dirty hours."""
+        """The deletions of the dirty hours with tombstones, for after these were written: a recount finds tombstones
+        only in dirty hours."""
         return [Delete(each["id"], each["_etag"]) for each in self.dirty_hours if each["hour"] in self.count.tombstones]
+
+
+_TEXTS = ("headline", "url", "matches", "publisher", "publisher_id", "source", "other_words", "analyzer_judgement")
+
+
+def _counted_tombstone(mention: Document) -> Document:
+    return {name: each for name, each in mention.items() if name not in _TEXTS} | {"removal_counted": True}
 
 
 @dataclass(slots=True)
 class CountsWrite:
     """The batches that store a tool's counts, in order. Each replaces the windows of version `etag`, or creates them.
 
-    One batch is enough for a recount of up to 49 hours. In a longer recount, each dirty hour is deleted in the batch
-    that writes its table or in a later one, so that an hour with an outdated table stays dirty after each batch. A
-    hundred documents of this size are far below the 2 MB that a batch may have.
+    One batch is enough for a recount of a few dozen hours. In a longer recount, each dirty hour is deleted in the batch
+    that writes its table or in a later one, so that an hour with an outdated table stays dirty after each batch. All
+    batches but the last leave the windows `unfinished`: the sums have hours whose tables are not written yet.
     """
 
     counts: ToolCounts
     windows: WindowsDocument
     etag: str | None
     operations: list[Operation]
+    sizes: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sizes = [_size_of(each) for each in self.operations]
 
     def batch(self) -> tuple[str, list[Operation]]:
-        first = Create(self.windows) if self.etag is None else Replace(self.windows, self.etag)
-        return self.counts.tool_id, [first, *self.operations[: MAXIMUM_OPERATIONS - 1]]
+        windows, some = self.windows, self.operations[: self._next()]
+        if len(some) < len(self.operations):
+            windows = cast("WindowsDocument", {**windows, "unfinished": True})
+        first = Create(windows) if self.etag is None else Replace(windows, self.etag)
+        return self.counts.tool_id, [first, *some]
+
+    def _next(self) -> int:
+        """How many operations fit into a batch with the windows; at least one."""
+        size, number = _size_of(Upsert(self.windows)), 0
+        for number, each in enumerate(self.sizes[: MAXIMUM_OPERATIONS - 1], 1):
+            size += each
+            if size > _BATCH_BYTES:
+                return max(1, number - 1)
+        return number
 
     def after(self, outcome: BatchOutcome) -> Literal["written", "unfinished", "overtaken"]:
         """Applies the outcome of the last `batch`. Overtaken: another writer has stored counts of the tool."""
         if isinstance(outcome, list):
             self.etag = outcome[0]
-            del self.operations[: len(outcome) - 1]
+            del self.operations[: len(outcome) - 1], self.sizes[: len(outcome) - 1]
         elif outcome.operation:
             # Only the deletion of a dirty hour can fail: the hour was marked dirty again, and stays dirty.
-            del self.operations[outcome.operation - 1]
+            del self.operations[outcome.operation - 1], self.sizes[outcome.operation - 1]
         else:
             return "overtaken"
         return "unfinished" if self.operations else "written"
+
+
+def _size_of(operation: Operation) -> int:
+    """About the bytes of the document that the operation writes, and not fewer."""
+    if isinstance(operation, Delete):
+        return 0
+    document = operation.document
+    if document["id"][:5] != "HOUR:":
+        return len(orjson.dumps(document))
+    # A recount of all hours writes hundreds of these: encoding each twice would take a tenth of its time.
+    size = 1000 + 100 * len(document["minutes"]) + 300 * len(document["analyzers"])
+    for publisher, by_source in document["rows"].items():
+        size += 50 + 4 * len(publisher)
+        for source, of_source in by_source.items():
+            size += 50 + 4 * len(source) + 100 * len(of_source)
+    return size
+
+
+def has_rows(stored: HourDocument | None, rows: HourRows | None) -> bool:
+    """Whether the stored table has these rows."""
+    if stored is None:
+        return rows == {}
+    return "rows" in stored and rows_of(stored) == rows

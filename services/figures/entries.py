@@ -1,4 +1,4 @@
-"""Computes, stores and invalidates the four entries of a tool together. Also their coverage.
+"""Computes, stores and invalidates the four entries of a tool together.
 
 An entry carries the generation that was read before its computation began. A reader compares it with the stored
 generation, and so never serves an entry of a computation that began before an invalidation and ended after it.
@@ -8,35 +8,34 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from models.cache import (
     PERIODS,
     CacheGeneration,
     Period,
     SentimentCacheEntry,
-    Window,
     entry_id,
     generation_id,
     percentages,
     window_end,
 )
 from models.errors import ChangedMeanwhile, Conflict, Unavailable
-from models.operations import CoveredHour
 from models.timeline import WindowTables
 from models.tool import Tool
-from models.values import hour_key, hour_start, unix_seconds
+from models.values import format_time, unix_seconds
+from services.figures.breadth import stored_fields
 from services.figures.counts import is_of_last_recount
+from services.figures.coverage import Coverage, Shares, sources_of
 from services.figures.recount import Recount, Recounted
 from services.figures.windows import Windows
-from services.ports import Clock, Create, Delete, Document, Operation, Query, Replace, Store, Upsert, Where
+from services.ports import Clock, Create, Delete, Document, Operation, Replace, Store, Upsert
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 
 ToolEntries = dict[Period, SentimentCacheEntry]
-
-READ_AGAIN_AFTER = timedelta(minutes=1)
-_HOURS_KEPT = timedelta(days=31)
-_HOUR = timedelta(hours=1)
+EntryDocuments = dict[Period, Document]
+"""A tool's entries as they are stored. A refresh writes them and does not read them: validating figures that were just
+computed would take as long as computing them."""
 
 _COMPUTED_TRIES = 20
 _RAISED_TRIES = 50  # each try may lose to one other worker that raises the same generation
@@ -131,62 +130,6 @@ class Generations:
         return Replace(after.to_document(), before["_etag"])
 
 
-class Coverage:
-    """Reads the covered hours. Hours are only added, so each read needs only the hours since the last one."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._hours: set[str] = set()
-        self._read_at: datetime | None = None
-
-    async def shares(self, now: datetime) -> Shares:
-        """The shares at `now`, from hours that were read at most READ_AGAIN_AFTER ago."""
-        last = self._read_at
-        # A negative difference: the clock was set back.
-        if last is None or not timedelta(0) <= now - last < READ_AGAIN_AFTER:
-            since = now - _HOURS_KEPT if last is None else min(now, last) - _HOUR
-            where = (Where("id", "ge", hour_key(since)),)
-            query = Query(where, partition=CoveredHour.PARTITION, limit=1000, may_be_stale=True)
-            self._hours |= {found["id"] for found in (await self._store.query(CATALOG.name, query)).items}
-            oldest = hour_key(now - _HOURS_KEPT)
-            self._hours = {hour for hour in self._hours if hour >= oldest}
-            self._read_at = now
-        return Shares(frozenset(self._hours), now)
-
-
-class Shares:
-    """The four windows at one time, and the covered share of each.
-
-    Values that are equal for all tools are computed once: `seconds`, the start and end of each window, and the share of
-    a whole window, for the tools that were created before it.
-    """
-
-    def __init__(self, hours: frozenset[str], now: datetime) -> None:
-        self._hours = hours
-        self._windows = {period: Window.at(period, now) for period in PERIODS}
-        self.seconds = {period: window.seconds for period, window in self._windows.items()}
-        self._whole: dict[Period, float] = {}
-
-    def of(self, period: Period, made_at: datetime) -> float:
-        """The share for a tool that was created at `made_at`."""
-        window = self._windows[period]
-        if made_at > window.start:
-            return share(self._hours, window, made_at)
-        if period not in self._whole:
-            self._whole[period] = share(self._hours, window, window.start)
-        return self._whole[period]
-
-
-def share(hours: frozenset[str], window: Window, since: datetime) -> float:
-    """The part of the window in these hours and after `since`, from 0 to 1, to four decimals."""
-    start = min(max(window.start, since), window.end)
-    first, last = hour_key(start), hour_key(window.end)
-    covered = sum(first < hour < last for hour in hours) * _HOUR
-    for edge in {first, last} & hours:
-        covered += min(hour_start(edge) + _HOUR, window.end) - max(hour_start(edge), start)
-    return round(covered / (window.end - window.start), 4)
-
-
 class Entries:
     """Computes the entries of tools, and stores them."""
 
@@ -217,13 +160,13 @@ class Entries:
             recounted.raise_failure()
             shares = await self._coverage.shares(now)
             windows = recounted.windows[tool.tool_id]
-            entries = entries_of(tool.tool_id, tool.created_at, generation, windows, shares, now)
-            overtaken = await self.save({tool.tool_id: list(entries.values())})
+            documents = entry_documents(tool.tool_id, tool.created_at, generation, windows, shares, now)
+            overtaken = await self.save({tool.tool_id: list(documents.values())})
             if not overtaken and await self._generations.current(tool.tool_id) == generation:
-                return entries
+                return {period: SentimentCacheEntry.from_document(each) for period, each in documents.items()}
         raise Unavailable(f"the figures of {tool.tool_id} keep changing", retry_after=1.0)
 
-    async def of(self, recounted: Recounted, generations: Mapping[str, int]) -> dict[str, ToolEntries]:
+    async def of(self, recounted: Recounted, generations: Mapping[str, int]) -> dict[str, EntryDocuments]:
         """Computes the entries of the recounted tools without storing them. Tools that are gone, merged or failed have
         none.
 
@@ -231,24 +174,24 @@ class Entries:
         """
         now = recounted.now
         shares = await self._coverage.shares(now)
-        found: dict[str, ToolEntries] = {}
+        found: dict[str, EntryDocuments] = {}
         for number, (tool_id, windows) in enumerate(recounted.windows.items()):
             if windows.made_at is not None and tool_id not in recounted.failed:
-                found[tool_id] = entries_of(tool_id, windows.made_at, generations[tool_id], windows, shares, now)
+                found[tool_id] = entry_documents(tool_id, windows.made_at, generations[tool_id], windows, shares, now)
             if number % _TOOLS_PER_TURN == 0:
                 await asyncio.sleep(0)  # lets requests that wait go first
         return found
 
-    async def save(self, entries: Mapping[str, Sequence[SentimentCacheEntry]]) -> list[str]:
+    async def save(self, entries: Mapping[str, Sequence[Document]]) -> list[str]:
         """Stores these entries of each tool, those of one tool in one batch.
 
         Returns the tools that were recounted since their entries were computed: these may have replaced later ones, and
         must be computed again.
         """
-        recounts = {tool_id: of_tool[0].recounts for tool_id, of_tool in entries.items() if of_tool}
+        recounts = {tool_id: of_tool[0]["recounts"] for tool_id, of_tool in entries.items() if of_tool}
         if not recounts:
             return []
-        batches = [(tool_id, [Upsert(each.to_document()) for each in entries[tool_id]]) for tool_id in recounts]
+        batches = [(tool_id, [Upsert(each) for each in entries[tool_id]]) for tool_id in recounts]
         await self._store.batch_many(SENTIMENT_CACHE.name, batches)
         self._recounts |= recounts
         windows = await self._store.read_many(CATALOG.name, [(tool_id, WindowTables.ID) for tool_id in recounts])
@@ -256,31 +199,45 @@ class Entries:
         return [tool_id for (tool_id, number), each in of_tools if not is_of_last_recount(number, each)]
 
 
-def entries_of(
+def entry_documents(
     tool_id: str, made_at: datetime, generation: int, windows: Windows, shares: Shares, now: datetime
-) -> ToolEntries:
-    entries: ToolEntries = {}
-    updated_ts, window_ends = unix_seconds(now), window_end(now)
-    analyzers = windows.analyzers_at(window_ends)
+) -> EntryDocuments:
+    """Each is what SentimentCacheEntry would store: without fields that are null."""
+    documents: EntryDocuments = {}
+    written, window_ends = format_time(now), window_end(now)
+    since, sources = windows.searched_since or made_at, sources_of(windows.breadth)
+    made_ts, since_ts = unix_seconds(made_at), unix_seconds(since)
+    analyzers, breadths = windows.analyzers_at(window_ends), windows.breadths_at(window_ends)
+    common = {
+        "tool_id": tool_id,
+        "entity_type": "SentimentCacheEntry",
+        "schema_version": "1",
+        "created_at": written,
+        "updated_at": written,
+        "last_updated_ts": unix_seconds(now),
+        "generation": generation,
+        "recounts": windows.recounts,
+        "searched_since_ts": since_ts,
+    }
     for period, tally in windows.tallies(window_ends).items():
         positive, negative, neutral = percentages(tally.positive, tally.negative, tally.neutral)
         start, end = shares.seconds[period]
-        entries[period] = SentimentCacheEntry(
-            created_at=now,
-            updated_at=now,
-            tool_id=tool_id,
-            period=period,
+        document = documents[period] = {
+            "id": entry_id(tool_id, period),
+            "period": period,
+            **common,
             **tally.figures(),
-            analyzers=analyzers[period],
-            positive_percentage=positive,
-            negative_percentage=negative,
-            neutral_percentage=neutral,
-            period_start_ts=start,
-            period_end_ts=end,
-            last_updated_ts=updated_ts,
-            generation=generation,
-            recounts=windows.recounts,
-            coverage=shares.of(period, made_at),
-            oldest_mention_ts=windows.oldest_of_hour(window_ends) if period == "HOUR_1" else None,
-        )
-    return entries
+            **stored_fields(tally, breadths[period]),
+            "analyzers": list(analyzers[period]),
+            "positive_percentage": positive,
+            "negative_percentage": negative,
+            "neutral_percentage": neutral,
+            "period_start_ts": start,
+            "period_end_ts": end,
+            "backfilled": since_ts < made_ts and start < made_ts,
+        }
+        if (coverage := shares.of(period, since, sources)) is not None:
+            document["coverage"] = coverage
+        if period == "HOUR_1" and (oldest := windows.oldest_of_hour(window_ends)) is not None:
+            document["oldest_mention_ts"] = oldest
+    return documents

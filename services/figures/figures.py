@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from services.articles.backlog import KEPT_SECONDS, BacklogReader
 from services.figures.completeness import CompletenessReader
 from services.figures.counters import Counters
-from services.figures.details import Evidence, History
-from services.figures.entries import Coverage, Entries, Generations
+from services.figures.coverage import Coverage
+from services.figures.daily_close import DailyCloses
+from services.figures.entries import Entries, Generations
+from services.figures.evidence import Evidence
+from services.figures.history import History
+from services.figures.raw_history import RawHistory
 from services.figures.reader import Reader
 from services.figures.recount import Recount
 from services.figures.refresh import Refresh
 from services.mentions.announcing import RefreshAnnouncer
-from services.ports import Clock, LastWrite, Store
+from services.mentions.kept_references import KeptReferences
+from services.ports import Clock, Document, LastWrite, Store
 from services.tools.catalog import Catalog
 
 
@@ -33,6 +39,8 @@ class Figures:
     completeness: CompletenessReader
     evidence: Evidence
     history: History
+    raw_history: RawHistory
+    daily_closes: DailyCloses
     analyzer: Callable[[], str]
 
     @classmethod
@@ -52,7 +60,15 @@ class Figures:
         recount, counters = Recount(store), Counters(store, clock)
         backlog = BacklogReader(store, min(KEPT_SECONDS, memory_seconds), last_write=last_write)
         completeness = CompletenessReader(store, backlog)
-        entries = Entries(store, recount, generations, Coverage(store), clock)
+        coverage = Coverage(store)
+        entries = Entries(store, recount, generations, coverage, clock)
+        history = History(store, recount, coverage, clock)
+        daily_closes, references = DailyCloses(store, coverage, clock), KeptReferences(store)
+
+        async def keep_references(tool_id: str, day: date, _: Sequence[Document]) -> None:
+            await references.keep(tool_id, [day], clock())
+
+        daily_closes.hooks.append(keep_references)
         return cls(
             generations=generations,
             recount=recount,
@@ -76,7 +92,9 @@ class Figures:
             backlog=backlog,
             completeness=completeness,
             evidence=Evidence(store),
-            history=History(store, recount, clock),
+            history=history,
+            raw_history=RawHistory(store, history),
+            daily_closes=daily_closes,
             analyzer=analyzer,
         )
 

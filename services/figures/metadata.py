@@ -13,13 +13,12 @@ from models.cache import (
     PERIODS,
     CacheMetadata,
     LastRefresh,
-    SentimentCacheEntry,
 )
 from models.run import Attempt, JobRun
 from models.values import is_ahead
 from services.articles.listing import SAID
 from services.figures.counters import Counters
-from services.ports import Store, Where, readable
+from services.ports import Document, Store, Where, readable
 from services.store.containers import SENTIMENT_CACHE
 
 LONGEST_REASON = 200
@@ -74,14 +73,14 @@ class Metadata:
         await self._store.upsert(SENTIMENT_CACHE.name, metadata.to_document())
 
 
-def by_sentiment(weeks: Iterable[SentimentCacheEntry]) -> dict[str, int]:
+def by_sentiment(weeks: Iterable[Document]) -> dict[str, int]:
     """The mentions of these entries together."""
     sums = dict.fromkeys(SAID, 0)
     for week in weeks:
-        sums["positive"] += week.positive_count
-        sums["negative"] += week.negative_count
-        sums["neutral"] += week.neutral_count
-        sums["unscored"] += week.unscored_mentions
+        sums["positive"] += week["positive_count"]
+        sums["negative"] += week["negative_count"]
+        sums["neutral"] += week["neutral_count"]
+        sums["unscored"] += week["unscored_mentions"]
     return sums
 
 

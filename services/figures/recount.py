@@ -18,21 +18,36 @@ from typing import Any, cast
 
 from models.cache import window_end
 from models.errors import ChangedMeanwhile
-from models.timeline import DirtyHourDocument, HourDocument, Timeline, TimelineDocument, WindowsDocument, WindowTables
+from models.timeline import (
+    DirtyHourDocument,
+    HourDocument,
+    StoryTable,
+    StoryTableDocument,
+    Timeline,
+    TimelineDocument,
+    WindowsDocument,
+    WindowTables,
+)
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, is_ahead, parse_time
 from services import deadline
 from services.figures.counts import KEPT, CountsWrite, ToolCounts
-from services.figures.windows import Windows, edges_of
+from services.figures.edges import Edges, edges_of
+from services.figures.tool_breadth import ToolBreadth
+from services.figures.windows import Windows
 from services.logs import log_event
 from services.mentions.dirty_hours import dirty_hours_of, dirty_hours_of_tools
-from services.ports import Query, Store, Where, pages, query_all
+from services.mentions.kept_references import KeptReferences
+from services.ports import Document, Operation, Query, Store, Where, pages, query_all
 from services.store.containers import CATALOG, MENTIONS
 
 log = logging.getLogger("toolpulse.cache")
 
 UNREADABLE = (ValueError, TypeError, LookupError)
 """The errors of a stored document that cannot be read. They concern one tool, and must not stop the others."""
+
+LONGEST_STANDSTILL = timedelta(hours=24)
+"""After a longer one a tool is counted anew."""
 
 _TRIES = 20
 _PAGE = 1000
@@ -58,6 +73,7 @@ class Recounted:
 class Recount:
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._references = KeptReferences(store)
 
     async def recount_tool(self, tool_id: str, now: datetime) -> bool:
         """Whether the tool had dirty hours. Raises ValueError if a document of the tool cannot be counted."""
@@ -120,7 +136,7 @@ class Recount:
         outdated: list[ToolCounts] = []
         for tool_id, document in zip(tool_ids, stored, strict=True):
             of_tool = dirty_hours.get(tool_id, ())
-            if document is not None and not _can_continue(document, recounted.now):
+            if document is None or not _can_continue(document, recounted.now):
                 outdated.append(await self._all_hours(tool_id, recounted.now))
                 continue
             windows = None if of_tool else Windows.stored(document, edges_of(window_end(recounted.now)))
@@ -136,13 +152,19 @@ class Recount:
         keys = [(tool_id, name) for name in (WindowTables.ID, Timeline.ID, Tool.ID)]
         windows, timeline, tool = await self._store.read_many(CATALOG.name, keys)
         oldest = hour_key(now - KEPT)
-        where = (Where("id", "ge", f"HOUR:{oldest}"), Where("id", "lt", "HOUR;"))
-        found = await query_all(self._store, CATALOG.name, Query(where, partition=tool_id, limit=_PAGE))
+        found = await self._between(tool_id, f"HOUR:{oldest}", "HOUR;")
         tables = {table["hour"]: table for table in cast("list[HourDocument]", found)}
+        stories = cast("list[StoryTableDocument]", await self._between(tool_id, "STORIES:", "STORIES;"))
         hours = [each["hour"] for each in dirty_hours if each["hour"] >= oldest]
         counts = ToolCounts(tool_id, dirty_hours, cast("WindowsDocument | None", windows), hours, tables)
+        counts.all_stories = stories
         counts.timeline, counts.tool = cast("TimelineDocument | None", timeline), tool
         return counts
+
+    async def _between(self, tool_id: str, first: str, end: str) -> list[Document]:
+        """The documents of the tool with an id from `first` up to, but without, `end`."""
+        where = (Where("id", "ge", first), Where("id", "lt", end))
+        return await query_all(self._store, CATALOG.name, Query(where, partition=tool_id, limit=_PAGE))
 
     async def _read_timelines(self, some: Sequence[ToolCounts]) -> None:
         keys = [(counts.tool_id, name) for counts in some for name in (Timeline.ID, Tool.ID)]
@@ -153,6 +175,7 @@ class Recount:
     async def _recount(self, some: Sequence[ToolCounts], recounted: Recounted) -> list[str]:
         """Returns the ids of the tools whose counts another recount has written meanwhile."""
         edges, failed = edges_of(window_end(recounted.now)), recounted.failed
+        await self._keep_references(some, recounted)
         await self._count(some, recounted)
         applied: list[ToolCounts] = []
         for counts in some:
@@ -162,7 +185,8 @@ class Recount:
                     applied.append(counts)
             except UNREADABLE as error:
                 failed[counts.tool_id] = error
-        await self._read_edges(applied)
+        await self._read_tables(applied)
+        applied = await self._read_stories(applied, edges, failed)
         writes: list[CountsWrite | None] = []
         for counts in applied:
             try:
@@ -173,13 +197,41 @@ class Recount:
                 failed[counts.tool_id] = error
         return await self._write([write for write in writes if write is not None])
 
-    async def _read_edges(self, some: Sequence[ToolCounts]) -> None:
-        wanted = [(counts, hour) for counts in some for hour in counts.edge_tables]
+    async def _keep_references(self, some: Sequence[ToolCounts], recounted: Recounted) -> None:
+        """Of old days, whose mentions have changed. After that, the dirty hours may be deleted."""
+        for counts in some:
+            try:
+                days = {hour_start(each["hour"]).date() for each in counts.dirty_hours}
+                await self._references.keep(counts.tool_id, days, recounted.now)
+            except UNREADABLE as error:
+                recounted.failed[counts.tool_id] = error
+
+    async def _read_tables(self, some: Sequence[ToolCounts]) -> None:
+        wanted = [(counts, hour) for counts in some for hour in counts.needed_tables]
         if wanted:
             keys = [(counts.tool_id, f"HOUR:{hour}") for counts, hour in wanted]
             read = cast("list[HourDocument | None]", await self._store.read_many(CATALOG.name, keys))
             for (counts, hour), table in zip(wanted, read, strict=True):
-                counts.edge_tables[hour] = table
+                counts.needed_tables[hour] = table
+
+    async def _read_stories(
+        self, some: Sequence[ToolCounts], edges: Edges, failed: dict[str, Exception]
+    ) -> list[ToolCounts]:
+        """Reads the story tables that are needed. Returns the tools that have not failed."""
+        prepared: list[ToolCounts] = []
+        wanted: list[tuple[ToolBreadth, int]] = []
+        for counts in some:
+            try:
+                wanted += [(breadth, each) for breadth in [counts.apply_tables(edges)] for each in breadth.buckets]
+                prepared.append(counts)
+            except UNREADABLE as error:
+                failed[counts.tool_id] = error
+        if wanted:
+            keys = [(breadth.tool_id, StoryTable.id_of(bucket)) for breadth, bucket in wanted]
+            read = await self._store.read_many(CATALOG.name, keys)
+            for (breadth, bucket), table in zip(wanted, read, strict=True):
+                breadth.tables[bucket] = cast("StoryTableDocument | None", table)
+        return prepared
 
     async def _count(self, some: Sequence[ToolCounts], recounted: Recounted) -> None:
         """Counts the mentions of the tools' hours. Hours that several tools have in common take one query for all."""
@@ -213,26 +265,37 @@ class Recount:
                 else:
                     ended[state].append(write.counts)
             writes = unfinished
-        await self._delete_tombstones(ended["written"])
+        await self._empty_tombstones(ended["written"])
         return [counts.tool_id for counts in ended["overtaken"]]
 
-    async def _delete_tombstones(self, written: Sequence[ToolCounts]) -> None:
-        """Deletes tombstones, then their dirty hours, on condition that they have not changed. The batch of the counts
-        cannot do so, since mentions are in another container."""
-        tombstones = [(counts.tool_id, [each]) for counts in written for each in counts.tombstones]
-        dirty_hours = [(counts.tool_id, [each]) for counts in written for each in counts.dirty_hours_of_tombstones]
-        for container, deletions in ((MENTIONS.name, tombstones), (CATALOG.name, dirty_hours)):
-            if deletions:
-                await self._store.batch_many(container, deletions)
+    async def _empty_tombstones(self, written: Sequence[ToolCounts]) -> None:
+        """Takes the texts from tombstones, then deletes their dirty hours, on condition that they have not changed. The
+        batch of the counts cannot do so, since mentions are in another container."""
+        tombstones: list[tuple[str, list[Operation]]] = [
+            (counts.tool_id, [each]) for counts in written for each in counts.tombstones
+        ]
+        dirty_hours: list[tuple[str, list[Operation]]] = [
+            (counts.tool_id, [each]) for counts in written for each in counts.dirty_hours_of_tombstones
+        ]
+        for container, writes in ((MENTIONS.name, tombstones), (CATALOG.name, dirty_hours)):
+            if writes:
+                await self._store.batch_many(container, writes)
 
 
-def _can_continue(windows: WindowsDocument, now: datetime) -> bool:
+def are_right(windows: WindowsDocument, now: datetime) -> bool:
     """Whether the counts that were stored with these windows are right for all hours that are not dirty.
 
     Not if a clock that was ahead stored them: it has dropped hours as too old, and has not seen mentions that it took
-    to be expired. Nor if an earlier version did, which noted no analyzers and counted polarities as they were stored.
+    to be expired. Nor if an earlier version did, which kept no stories or analyzers.
     """
-    return "analyzers" in windows and not is_ahead(parse_time(windows["updated_at"]), now)
+    if "analyzers" not in windows or "breadth" not in windows or windows.get("unfinished"):
+        return False
+    return not is_ahead(parse_time(windows["updated_at"]), now)
+
+
+def _can_continue(windows: WindowsDocument, now: datetime) -> bool:
+    """Not after a standstill: tables of hours that have left the windows since may have expired."""
+    return are_right(windows, now) and hour_start(windows["hour"]) > now - LONGEST_STANDSTILL
 
 
 def _mentions(tool_ids: Sequence[str], since: datetime, until: datetime) -> Query:

@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from models.cache import FRESH_FOR, PERIODS, SentimentCacheEntry
+from models.cache import FRESH_FOR, PERIODS, SentimentCacheEntry, is_mostly_unscored
 from models.errors import ToolpulseError, UnreadableDocument
 from models.run import MOST_ERRORS_KEPT, Attempt, JobRun
 from models.tally import Tally
 from models.values import unix_seconds
+from services.figures import breadth
 from services.figures.counters import Counters
 from services.figures.entries import Entries, Generations
 from services.figures.metadata import LONGEST_REASON, Metadata, by_sentiment
@@ -47,7 +48,7 @@ REWRITTEN_AT = FRESH_FOR - REFRESH_SENTIMENT_CACHE.every - timedelta(minutes=1)
 has become stale."""
 
 LATE = "not in time, and announced again"
-_FIGURES = (*Tally().figures(), "analyzers", "coverage")
+_FIGURES = (*Tally().figures(), *breadth.FIELDS, "analyzers", "coverage", "searched_since_ts", "backfilled")
 _ENTRIES = Where("period", "in", tuple(PERIODS))
 _PAGE = 1000
 _TRIES = 20
@@ -62,7 +63,7 @@ class Refreshed:
     failed: dict[str, str] = field(default_factory=dict)
     late: list[str] = field(default_factory=list)
     written: int = 0
-    weeks: dict[str, SentimentCacheEntry] = field(default_factory=dict)
+    weeks: dict[str, Document] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +203,7 @@ class Refresh:
         recounted = await self._recount.windows_of(tool_ids, now, dirty_hours)
         computed = await self._entries.of(recounted, generations)
         changed = {
-            tool_id: [entry for entry in entries.values() if not can_stay(young.get(entry.id), entry, now)]
+            tool_id: [entry for entry in entries.values() if not can_stay(young.get(entry["id"]), entry, now)]
             for tool_id, entries in computed.items()
         }
         overtaken = await self._entries.save(changed)
@@ -248,7 +249,7 @@ class Refresh:
                 },
                 errors=tuple(f"{tool_id}: {failed[tool_id]}" for tool_id in sorted(failed)),
                 tool_ids=tuple(refreshed.done),
-                unscored_tools=tuple(name for name, week in refreshed.weeks.items() if week.is_mostly_unscored),
+                unscored_tools=tuple(name for name, week in refreshed.weeks.items() if _is_mostly_unscored(week)),
             )
         )
 
@@ -270,17 +271,20 @@ def reason_of(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:LONGEST_REASON]
 
 
-def can_stay(document: Document | None, entry: SentimentCacheEntry, now: datetime) -> bool:
+def _is_mostly_unscored(week: Document) -> bool:
+    return is_mostly_unscored(week["total_mentions"], week["unscored_mentions"])
+
+
+def can_stay(document: Document | None, entry: Document, now: datetime) -> bool:
     """Whether the stored entry can stay instead of `entry`, which was just computed.
 
     Both must have the same figures, and the stored one must not become stale before the next refresh. If the tool was
     recounted since, the stored entry is replaced in any case: its figures may be wrong for its own, older window.
     """
     stored = readable(document, SentimentCacheEntry.from_document)
-    if stored is None or stored.is_ahead(now):
+    if document is None or stored is None or stored.is_ahead(now):
         return False
-    compared = ("generation", "recounts", *_FIGURES)
-    is_same = all(getattr(stored, name) == getattr(entry, name) for name in compared)
+    is_same = all(document.get(name) == entry.get(name) for name in ("generation", "recounts", *_FIGURES))
     return is_same and timedelta(seconds=stored.age_seconds(now)) < REWRITTEN_AT
 
 

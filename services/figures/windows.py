@@ -5,36 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
 from itertools import chain
 from typing import Self, cast
 
 from models.cache import PERIODS, Period
 from models.tally import MinutesOfAnalyzers, Numbers, Table, Tally, TimelineHours, numbers_of, total
-from models.timeline import JudgedDocument, WindowsDocument, WindowTables
-from models.values import hour_key, hour_start, parse_time, unix_seconds
-
-
-@dataclass(frozen=True, slots=True)
-class Edges:
-    """`last` is the hour in which all windows end; `first` has the hour in which each begins."""
-
-    last: str
-    first: Mapping[Period, str]
-
-    @property
-    def hours(self) -> list[str]:
-        return sorted({*self.first.values(), self.last})
-
-
-def edges_of(now: datetime) -> Edges:
-    return _edges(hour_key(now))
-
-
-@lru_cache(maxsize=8)
-def _edges(last: str) -> Edges:
-    return Edges(last, {period: hour_key(hour_start(last) - span) for period, span in PERIODS.items()})
-
+from models.timeline import BreadthDocument, JudgedDocument, WindowsDocument, WindowTables
+from models.values import hour_start, parse_time, unix_seconds
+from services.figures.breadth import Breadth
+from services.figures.edges import Edges
+from services.figures.window_breadth import breadths_at, empty_breadth
 
 _NEVER = [60, -1]
 """The first and the last minute of an analyzer that judged no mention of an hour."""
@@ -55,6 +35,8 @@ class Windows:
     whole_hours: dict[Period, Numbers]
     minutes: dict[str, Table]
     analyzers: dict[str, JudgedDocument] = field(default_factory=dict)
+    breadth: BreadthDocument = field(default_factory=empty_breadth)
+    searched_since: datetime | None = None
 
     @classmethod
     def summed(
@@ -65,6 +47,8 @@ class Windows:
         analyzers: Mapping[str, MinutesOfAnalyzers],
         made_at: datetime | None,
         recounts: int,
+        breadth: BreadthDocument | None = None,
+        searched_since: datetime | None = None,
     ) -> Self:
         """Sums the windows of the hours of the timeline, and the minutes and `analyzers` of the edges."""
         whole_hours: dict[Period, Numbers] = {}
@@ -79,7 +63,8 @@ class Windows:
             names = {*names, *of_hour, *hours.analyzers(first, until)}
             whole_hours[period], judging[period], until = numbers_of(sums), names, first
         tables = {hour: table for hour, table in minutes.items() if table}
-        return cls(edges, made_at, recounts, whole_hours, tables, _judged(judging, analyzers))
+        judged = _judged(judging, analyzers)
+        return cls(edges, made_at, recounts, whole_hours, tables, judged, breadth or empty_breadth(), searched_since)
 
     @classmethod
     def stored(cls, document: WindowsDocument | None, edges: Edges) -> Self | None:
@@ -87,7 +72,7 @@ class Windows:
         if document is None or document.get("hour") != edges.last:
             return None
         try:
-            made_at = document.get("made_at")
+            made_at, searched_since = document.get("made_at"), document.get("searched_since")
             return cls(
                 edges,
                 parse_time(made_at) if made_at else None,
@@ -98,6 +83,8 @@ class Windows:
                     name: {"hours": list(judged["hours"]), "minutes": dict(judged["minutes"])}
                     for name, judged in document["analyzers"].items()
                 },
+                document["breadth"],
+                parse_time(searched_since) if searched_since else None,
             )
         except (AttributeError, KeyError, ValueError, TypeError):
             return None
@@ -131,6 +118,10 @@ class Windows:
             for period, first in self.edges.first.items()
         }
 
+    def breadths_at(self, end: datetime) -> dict[Period, Breadth | None]:
+        """The stories, publishers and sources of the windows that end at `end`. None if they are not known."""
+        return breadths_at(self.breadth, self.edges, end)
+
     def analyzers_of_edge(self, hour: str) -> MinutesOfAnalyzers:
         """The analyzers of an hour in which a window begins or ends, with their first and last minutes."""
         return {name: judged["minutes"][hour] for name, judged in self.analyzers.items() if hour in judged["minutes"]}
@@ -154,9 +145,10 @@ class Windows:
             hour=self.edges.last,
             made_at=self.made_at,
             recounts=self.recounts,
+            searched_since=self.searched_since,
         )
         numbers = {"hours": self.whole_hours, "minutes": self.minutes, "analyzers": self.analyzers}
-        return cast("WindowsDocument", {**tables.to_document(), **numbers})
+        return cast("WindowsDocument", {**tables.to_document(), **numbers, "breadth": self.breadth})
 
 
 def _judged(

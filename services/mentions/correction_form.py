@@ -68,6 +68,14 @@ def signed(fields: Mapping[str, Any]) -> Signed:
     return Signed(author, reason)
 
 
+def signed_with_reason(fields: Mapping[str, Any]) -> tuple[str, str]:
+    """The author and the reason, which is needed. Raises InvalidInput."""
+    by = signed(fields)
+    if by.reason is None:
+        raise InvalidInput("reason", f"is needed: text of 1 to {LONGEST_REASON:,} characters")
+    return by.author, by.reason
+
+
 def _verdict(name: str, value: Any) -> Verdict:
     """The one verdict on a source or a phrase need not be given."""
     allowed = VERDICTS[_SUBJECTS[name]]

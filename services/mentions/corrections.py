@@ -158,10 +158,10 @@ def after_verdict(before: Correction | None, new: Correction, follows: str | Non
     """
     if before is None:
         return new
-    if new.made_by_run in _runs_of(before):
+    if new.made_by_run in runs_of(before):
         return before
-    if before.made_by_run != follows and _latest(before) > new.made_at:
-        return before.changed(now, history=_history(before, past(new)))
+    if before.made_by_run != follows and latest(before) > new.made_at:
+        return before.changed(now, history=with_history(before, past(new)))
     if before.is_active and all(
         getattr(before, name) == getattr(new, name)
         for name in ("verdict", "label", "reason", "author", "revision", "passages_hash", "said")
@@ -169,7 +169,7 @@ def after_verdict(before: Correction | None, new: Correction, follows: str | Non
         return before
     changes = {name: getattr(new, name) for name in (*_VERDICT_FIELDS, *_JUDGED_FIELDS)}
     undone = dict.fromkeys(_UNDONE_FIELDS)
-    return before.changed(now, **changes, **undone, history=_history(before, past(before)))
+    return before.changed(now, **changes, **undone, history=with_history(before, past(before)))
 
 
 def after_undoing(before: Correction, undoes: str, author: str, reason: str | None, now: datetime) -> Correction:
@@ -187,12 +187,12 @@ def carried(of_target: Correction | None, of_source: Correction, target_id: str,
     if of_target is None:
         fields = {**of_source.__dict__, "tool_id": target_id, "updated_at": now}
         return Correction(**fields)
-    if of_source.made_by_run in _runs_of(of_target):
+    if of_source.made_by_run in runs_of(of_target):
         return of_target
     if of_target.is_active or not of_source.is_active:
-        return of_target.changed(now, history=_history(of_target, *of_source.history, own))
+        return of_target.changed(now, history=with_history(of_target, *of_source.history, own))
     changes = {name: getattr(of_source, name) for name in (*_VERDICT_FIELDS, *_JUDGED_FIELDS, *_UNDONE_FIELDS)}
-    history = _history(of_target, *of_source.history, past(of_target))
+    history = with_history(of_target, *of_source.history, past(of_target))
     return of_target.changed(now, **changes, history=history)
 
 
@@ -200,15 +200,18 @@ def past(correction: Correction) -> PastVerdict:
     return PastVerdict(**{name: getattr(correction, name) for name in (*_VERDICT_FIELDS, *_UNDONE_FIELDS)})
 
 
-def _history(correction: Correction, *more: PastVerdict) -> tuple[PastVerdict, ...]:
+def with_history(correction: Correction, *more: PastVerdict) -> tuple[PastVerdict, ...]:
+    """The earlier verdicts of the correction with more of them, oldest first."""
     return tuple(sorted((*correction.history, *more), key=lambda each: each.made_at)[-MOST_PAST:])
 
 
-def _runs_of(correction: Correction) -> set[str]:
+def runs_of(correction: Correction) -> set[str]:
+    """The runs that made its verdicts."""
     return {correction.made_by_run, *(each.made_by_run for each in correction.history)}
 
 
-def _latest(correction: Correction) -> datetime:
+def latest(correction: Correction) -> datetime:
+    """When the present verdict was made or undone."""
     return max(correction.made_at, correction.undone_at or correction.made_at)
 
 
@@ -232,11 +235,11 @@ def review(correction: Correction | None) -> tuple[str, Reviews] | None:
     return f"{said.analyzer}/{said.analyzer_version}", counts
 
 
-def with_reviews(tool: Tool, changes: Iterable[tuple[Correction | None, Correction]], now: datetime) -> Tool:
-    """The tool after its corrections changed from the first of each pair to the second."""
+def with_reviews(tool: Tool, changes: Iterable[tuple[Correction | None, Correction | None]], now: datetime) -> Tool:
+    """The tool after its corrections changed from the first of each pair to the second. None: there is none."""
     reviews, count = dict(tool.reviews), tool.corrections
     for before, after in changes:
-        count += after.subject == "MENTION"
+        count += any(each is not None and each.subject == "MENTION" for each in (before, after))
         for sign, found in ((-1, review(before)), (1, review(after))):
             if found is not None:
                 version, counts = found

@@ -33,14 +33,22 @@ class Prose(NamedTuple):
     text: str
 
 
-def prose_of(article: Article) -> Prose:
-    """The prose of the canonical reading. The article is identified by its first headline without publishers' names,
-    so that headline tells a name that only its feed's title has."""
+def prose_of(article: Article, full_text: str | None = None) -> Prose:
+    """The prose of the canonical reading, with `full_text` instead of the feed's text if there is one. The article is
+    identified by its first headline without publishers' names, so that headline tells a name that only its feed's title
+    has."""
     reading = article.canonical
     publishers = {reading.publisher, *(each.source_name for each in article.source_attribution.values())}
     identifying = article.normalized_headline if reading.headline == article.headline else ""
-    headline = headline_prose(reading.headline, publishers, reading.url, identifying)
-    return Prose(headline, text_prose(article.text_for_analysis or ""))
+    text = (article.text_for_analysis or "") if full_text is None else full_text
+    return prose_of_reading(reading.headline, text, publishers, reading.url, identifying)
+
+
+def prose_of_reading(
+    headline: str, text: str, publishers: Iterable[str | None], url: str, normalized_headline: str
+) -> Prose:
+    """The prose of one source's headline and text; for the other arguments see `headline_prose`."""
+    return Prose(headline_prose(headline, publishers, url, normalized_headline), text_prose(text))
 
 
 def headline_prose(

@@ -1,47 +1,44 @@
-"""What an analysis stores: the mentions of an article, the first references of tools, and the article itself. Pure.
+"""What an analysis stores: the mentions of an article and the first articles of tools. Pure.
 
-Which texts count for which tool is decided in scoring.py. Reading and writing, in an order that stays right under races
-and crashes, is in writing.py.
+Which texts count for which tool is decided in scoring.py, what becomes of the article in finishing.py. Reading and
+writing, in an order that stays right under races and crashes, is in writing.py.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
-from models.article import Article
+from models.article import Article, ScoredText
 from models.correction import Correction
 from models.mention import SentimentScore
-from models.tool import Reference, ReferenceRole, Tool, ToolReference
-from models.values import UNKNOWN_LANGUAGE
+from models.observation import Observation
+from models.scored import WordsJudgement
+from models.tool import ReferenceRole, Tool
 from services.mentions.analyzers.port import NotJudged
 from services.mentions.corrections import corrected, judged_passages, removes, with_verdict
+from services.mentions.judged import Version, has_fields, judged_fields, words_judgement
+from services.mentions.own_words import OwnWords, language_of_older, understand_own_words
 from services.mentions.prose import Prose, prose_of
-from services.mentions.scoring import Questions, Score, Scores, Unscored, ask
-from services.parse.language import decide
+from services.mentions.scoring import Questions, Scores, ask
+from services.parse.publisher_id import publisher_id
 from services.ports import Document
 from services.tools.detector import Detected, Detector
 
-LANGUAGE_OF_OLDER_ARTICLES = "en"
-"""Articles that an earlier version stored have no language, and were all scored as English. They stay so, unless their
-text tells another language."""
 
-Version = tuple[str, str]
-"""The analyzer's name and version."""
-
-
-@dataclass(slots=True)
+@dataclass
 class ArticleAnalysis:
     """The state of the analysis of one article.
 
     `detected` are the tools that the article names. `tool_ids` are all tools that have, had or get a mention by the
-    article. `muted` are the tools that it names and does not mention, since all its sources are muted for them.
-    `corrections` are those of its mentions, by tool. `questions` is None for a deleted article. `stored` are its
-    mentions by tool as they were read, `wanted` its mentions as they should be. A mention that is right already is the
-    same object in both.
+    article. `own_words` are those of sources that say it in other words. `muted` are the tools that it names and does
+    not mention, since all its sources are muted for them. `corrections` are those of its mentions, by tool. `questions`
+    is None for a deleted article. `stored` are its mentions by tool as they were read, `wanted` its mentions as they
+    should be. A mention that is right already is the same object in both.
     """
 
     article: Article
@@ -50,9 +47,15 @@ class ArticleAnalysis:
     questions: Questions | None
     scores: Scores | None = None
     muted: frozenset[str] = frozenset()
+    own_words: tuple[OwnWords, ...] = ()
+    scored_text: ScoredText = "feed"
     corrections: dict[str, Correction] = field(default_factory=dict)
     stored: dict[str, SentimentScore] = field(default_factory=dict)
     wanted: dict[str, SentimentScore] = field(default_factory=dict)
+
+    @cached_property
+    def publisher_id(self) -> str | None:
+        return publisher_of(self.article)
 
     @property
     def source_id(self) -> str:
@@ -64,27 +67,43 @@ class ArticleAnalysis:
         return [mention for tool_id, mention in self.wanted.items() if mention is not self.stored.get(tool_id)]
 
 
-def understand(document: Document, detector: Detector, only: frozenset[str] | None = None) -> ArticleAnalysis:
-    """The analysis of an article; with `only`, of its mentions of these tools only.
+def understand(
+    document: Document,
+    detector: Detector,
+    only: frozenset[str] | None = None,
+    other_words: Iterable[Observation] = (),
+    full_text: str | None = None,
+) -> ArticleAnalysis:
+    """The analysis of an article; with `only`, of its mentions of these tools only. `other_words` are observations of
+    sources that say it in other words. `full_text` is the text of its page, if that is to be scored.
 
     Raises UnreadableDocument for a document that is not an article.
     """
     article = Article.from_document(document)
     is_deleted = article.deleted_at is not None
-    prose = prose_of(article)
+    prose = prose_of(article, full_text)
     named = {} if is_deleted else _named(article, prose, detector)
     muted = frozenset(tool_id for tool_id in named if is_muted(detector.tools[tool_id], article))
     detected = {tool_id: each for tool_id, each in named.items() if tool_id not in muted}
     tool_ids = frozenset({*detected, *article.detected_tool_ids, *article.tool_ids_ever_detected})
     questions = None
     if not is_deleted:
-        questions = ask(prose.headline, prose.text, detected, only, article.language or _language(prose))
+        questions = ask(prose.headline, prose.text, detected, only, article.language or language_of_older(*prose))
     if only is not None:
         detected = {tool_id: each for tool_id, each in detected.items() if tool_id in only}
         tool_ids &= only
         # The article keeps the tools that this analysis is not about.
         muted = (frozenset(article.muted_tool_ids or ()) - only) | (muted & only)
-    return ArticleAnalysis(article, detected, tool_ids, questions, muted=muted)
+    own_words = tuple(understand_own_words(article, each, detector, detected, only) for each in other_words)
+    return ArticleAnalysis(
+        article,
+        detected,
+        tool_ids,
+        questions,
+        muted=muted,
+        own_words=own_words,
+        scored_text="feed" if full_text is None else "document",
+    )
 
 
 def detect(article: Article, detector: Detector) -> dict[str, Detected]:
@@ -103,10 +122,11 @@ def _named(article: Article, prose: Prose, detector: Detector) -> dict[str, Dete
     return detector.find(prose.headline, prose.text, article.tags, source_tickers(article))
 
 
-def _language(prose: Prose) -> str:
-    """The language of an article that an earlier version stored."""
-    language = decide(prose.headline, prose.text, "", {}).language
-    return LANGUAGE_OF_OLDER_ARTICLES if language == UNKNOWN_LANGUAGE else language
+def publisher_of(article: Article) -> str | None:
+    """The publisher of the canonical reading, the same for all outlets of one owner; None if it is unknown."""
+    reading = article.canonical
+    text = article.text_for_analysis or ""
+    return publisher_id(reading.url, reading.publisher, reading.publisher_url, reading.headline, text)
 
 
 def source_tickers(article: Article) -> tuple[str, ...]:
@@ -135,47 +155,22 @@ def no_longer_active(analyses: Sequence[ArticleAnalysis], tools: Mapping[str, To
     return {tool_id for tool_id in detected & tools.keys() if tools[tool_id].status != "ACTIVE"}
 
 
-def first_references(
+def with_first_articles(
     analyses: Sequence[ArticleAnalysis], tools: Mapping[str, Tool], scored_by: str, now: datetime
-) -> dict[str, tuple[Tool, ToolReference]]:
-    """The tools whose first reference is one of these articles, with that reference.
-
-    A tool without a first reference gets the earliest of the articles that name it. Other tools stay the same object.
-    """
-    found: dict[str, tuple[Tool, ToolReference]] = {}
+) -> dict[str, Tool]:
+    """The tools that have no first article and get one: the earliest of the articles that name them."""
+    found: dict[str, Tool] = {}
     for tool_id, tool in tools.items():
-        naming = {
-            each.source_id: each.article
-            for each in analyses
-            if tool_id in each.detected and not removes(each.corrections.get(tool_id))
-        }
-        after = tool
+        naming = [
+            each.article for each in analyses if tool_id in each.detected and not removes(each.corrections.get(tool_id))
+        ]
         if naming and tool.discovery_reference is None:
-            first = min(naming.values(), key=lambda article: (published_at(article), article.source_id))
+            first = min(naming, key=lambda article: (published_at(article), article.source_id))
             day = published_at(first).date().isoformat()
-            after = tool.changed(now, discovery_reference=first.source_id, discovery_date=day, scored_by=scored_by)
-        if after.discovery_reference in naming:
-            found[tool_id] = after, _first_reference(tool_id, naming[after.discovery_reference], now)
+            found[tool_id] = tool.changed(
+                now, discovery_reference=first.source_id, discovery_date=day, scored_by=scored_by
+            )
     return found
-
-
-def _first_reference(tool_id: str, article: Article, now: datetime) -> ToolReference:
-    reading = article.canonical
-    return ToolReference(
-        created_at=now,
-        updated_at=now,
-        tool_id=tool_id,
-        reference_id=article.source_id,
-        role="DISCOVERY",
-        added_by_workflow="analyze_articles",
-        reference=Reference(
-            reference_id=article.source_id,
-            source=reading.source,
-            source_identifier=reading.article_id or article.source_attribution[reading.source].article_id,
-            published_at=published_at(article),
-            title=reading.headline,
-        ),
-    )
 
 
 def wanted_mentions(
@@ -210,19 +205,24 @@ def mention(analysis: ArticleAnalysis, tool: Tool, analyzer: Version, now: datet
     assert analysis.questions is not None
     said = judged_passages(analysis.questions, tool.tool_id) if correction is not None else ()
     fields: dict[str, Any] = {
-        **with_verdict(_judged(judgement, analyzer), correction, reading.revision, said),
-        "role": role_of(tool, article, detected),
+        **with_verdict(judged_fields(judgement, analyzer), correction, reading.revision, said),
+        "role": role_of(tool, article, detected, analysis.scored_text),
         "revision": reading.revision,
+        "other_words": _of_other_words(analysis, tool.tool_id, analyzer),
         "matches": detected.matches,
         "source": reading.source,
         "publisher": reading.publisher,
+        "publisher_id": analysis.publisher_id,
         "headline": reading.headline,
         "url": reading.url,
-        "event_id": article.event_id,
+        # The grouping changes the story of a mention that there is. It writes mentions before their article, so what is
+        # read here of the article may be older.
+        "event_id": (stored.event_id if stored is not None and stored.counts else None) or article.event_id,
         "removed_at": None,
+        "removal_counted": None,
     }
     if stored is not None:
-        return stored if _has(stored, fields) else stored.changed(now, **fields)
+        return stored if has_fields(stored, fields) else stored.changed(now, **fields)
     return SentimentScore(
         created_at=now,
         updated_at=now,
@@ -233,78 +233,38 @@ def mention(analysis: ArticleAnalysis, tool: Tool, analyzer: Version, now: datet
     )
 
 
-def role_of(tool: Tool, article: Article, detected: Detected) -> ReferenceRole:
+def _of_other_words(
+    analysis: ArticleAnalysis, tool_id: str, analyzer: Version
+) -> dict[str, WordsJudgement | None] | None:
+    """What the own words of sources say of the tool, by revision. Words that cannot be judged are left out."""
+    correction = analysis.corrections.get(tool_id)
+    found: dict[str, WordsJudgement | None] = {}
+    for own in analysis.own_words:
+        if tool_id not in own.detected:
+            found[own.revision] = None
+            continue
+        assert own.scores is not None, "own words are judged with the article"
+        judgement = own.scores.tools[tool_id]
+        judgement = own.scores.article if isinstance(judgement, NotJudged) else judgement
+        if not isinstance(judgement, NotJudged):
+            said = judged_passages(own.questions, tool_id) if correction is not None else ()
+            fields = with_verdict(judged_fields(judgement, analyzer), correction, own.revision, said)
+            found[own.revision] = words_judgement(fields)
+    return found or None
+
+
+def role_of(tool: Tool, article: Article, detected: Detected, scored_text: ScoredText = "feed") -> ReferenceRole:
+    """DOCUMENT_SOURCE: the full text of the article's page names the tool, and its headline does not."""
     if tool.discovery_reference == article.source_id:
         return "DISCOVERY"
+    if scored_text == "document" and detected.text_spans and not detected.headline_spans:
+        return "DOCUMENT_SOURCE"
     return "TIMELINE_SOURCE" if detected.headline_spans or detected.text_spans else "OTHER"
 
 
 def removed(stored: SentimentScore, now: datetime) -> SentimentScore:
     """The mention as a tombstone; the same object if it is one already."""
     return stored.changed(now, removed_at=now) if stored.counts else stored
-
-
-def finished(analysis: ArticleAnalysis, analyzer: Version, now: datetime, *, whole: bool) -> Article:
-    """The article after its mentions were written; the same object if nothing changes.
-
-    `whole`: the article itself was analysed, not only some tools. Its analysis is then no longer due. Its own score is
-    always that of its last analysis, also of one of some tools only.
-    """
-    article = analysis.article
-    others = [each for each in article.detected_tool_ids if each not in analysis.tool_ids]
-    counting = [tool_id for tool_id, mention in analysis.wanted.items() if mention.counts]
-    fields: dict[str, Any] = {"detected_tool_ids": tuple(sorted({*others, *counting}))}
-    fields["muted_tool_ids"] = tuple(sorted(analysis.muted)) or None
-    if whole:
-        fields["analysis_due_since"] = None
-    if analysis.scores is not None and (whole or article.analyzed_at is not None):
-        fields |= _judged(analysis.scores.article, analyzer)
-        fields["scored_headline"] = article.canonical.headline
-        if whole:
-            fields |= _analyzed(analysis)
-    if _has(article, fields):
-        return article
-    if "scored_headline" in fields:
-        fields["analyzed_at"] = now
-    if whole and article.status == "error":
-        article = article.changed(now, status="pending")
-    return article.changed(now, **fields)
-
-
-def _analyzed(analysis: ArticleAnalysis) -> dict[str, Any]:
-    """The fields of an article that was analysed as a whole."""
-    sourced = source_tickers(analysis.article)
-    tickers = dict.fromkeys(one for each in analysis.detected.values() for one in each.tickers if one not in sourced)
-    assert analysis.questions is not None, "a deleted article is not analysed"
-    return {
-        "status": "analyzed",
-        "language": analysis.article.language or analysis.questions.language,
-        "analyzed_revision": analysis.article.canonical.revision,
-        "matched_tickers": (*sourced, *tickers),
-        "detected_tickers": tuple(tickers),
-        "analysis_attempts": 0,
-        "last_error_fingerprint": None,
-    }
-
-
-def _judged(score: Score, analyzer: Version) -> dict[str, Any]:
-    """The fields that mentions and articles have in common."""
-    assert not isinstance(score, NotJudged), "an article that cannot be judged has failed before"
-    name, version = analyzer
-    fields: dict[str, Any] = {"analyzer": name, "analyzer_version": version}
-    if isinstance(score, Unscored):
-        return {**fields, "sentiment": None, "score": None, "polarity": None, "unscored_reason": score.reason}
-    return {
-        **fields,
-        "sentiment": score.sentiment,
-        "score": score.score,
-        "polarity": score.polarity,
-        "unscored_reason": None,
-    }
-
-
-def _has(document: Article | SentimentScore, fields: Mapping[str, Any]) -> bool:
-    return all(getattr(document, name) == value for name, value in fields.items())
 
 
 def fingerprint(failure: str) -> str:

@@ -7,8 +7,8 @@ The order of writes lets the next analysis repair a crash, and never lets an out
        is written here, or changes the ETag of the one that was read; then the article is checked to be unchanged, then
        mentions are written by their ETags. Corrections are read for tools that have some;
     3. the hours of all these mentions are marked dirty, also of mentions that were right already: an earlier analysis
-       may have crashed before this step. Then the cache entries of their tools are invalidated, if the caller wants
-       that, and the tools are announced;
+       may have crashed before this step. The signals of their stories are due. Then the cache entries of their tools
+       are invalidated, if the caller wants that, and the tools are announced;
     4. tools are read again, also if nothing was written: one may have been merged meanwhile, or have got a correction;
     5. the article is replaced by its ETag, or read again if nothing of it changes.
 An article that another writer changed in between is analysed again.
@@ -25,24 +25,28 @@ from datetime import datetime
 from models.article import Article
 from models.errors import Unavailable
 from models.mention import SentimentScore
+from models.observation import Observation
 from models.tool import Tool
+from services.documents.texts import FullTexts
 from services.mentions.analyzers.port import Analyzer, NotJudged
 from services.mentions.announcing import RefreshAnnouncer
 from services.mentions.correction_documents import MentionCorrections, corrections_of_mentions
 from services.mentions.dirty_hours import mark_dirty_by_tool
+from services.mentions.finishing import finished
+from services.mentions.judged import Version
 from services.mentions.judging import judge
+from services.mentions.own_words import observations_of_other_words
+from services.mentions.signals_due import mark_signals_due
 from services.mentions.understanding import (
     ArticleAnalysis,
-    Version,
     fingerprint,
-    finished,
-    first_references,
     no_longer_active,
     understand,
     wanted_mentions,
+    with_first_articles,
     with_tools_listed,
 )
-from services.ports import Clock, Create, Document, Operation, Replace, Store, Upsert, listed_documents
+from services.ports import Clock, Create, Document, Operation, Replace, Store, listed_documents
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.tools.catalog import Catalog, Watchlist
 from services.tools.detector import Detector
@@ -55,6 +59,7 @@ MENTIONS_AT_ONCE = 25
 """Mentions in one batch: so many are far below the limit of two megabytes."""
 UNREADABLE_MENTION = fingerprint("a mention that cannot be read")
 UNREADABLE_TOOL = fingerprint("a tool that cannot be read")
+ARCHIVE_UNAVAILABLE = fingerprint("the archive of full texts does not answer")
 UNREADABLE_CORRECTION = fingerprint("a correction that cannot be read")
 INLINE = 8
 """Up to so many articles are understood on the event loop, in a millisecond or two; more in a thread."""
@@ -90,7 +95,9 @@ class MentionWriter:
         analyzer: Analyzer,
         announcer: RefreshAnnouncer,
         clock: Clock,
+        full_texts: FullTexts | None = None,
     ) -> None:
+        self._full_texts = full_texts
         self._store = store
         self._catalog = catalog
         self._watchlist = watchlist
@@ -159,12 +166,17 @@ class MentionWriter:
             document for document in found if document is not None and not (only_due and is_analysed(document))
         ]
         report.done |= set(source_ids) - {document["source_id"] for document in documents}
+        other_words = await self._other_words(documents)
+        full_texts = await self._read_full_texts(documents, report)
+        documents = [each for each in documents if each["source_id"] not in report.failed]
 
         def understood() -> list[ArticleAnalysis]:
             analyses: list[ArticleAnalysis] = []
             for document in documents:
                 try:
-                    analyses.append(understand(document, detector, only))
+                    name = document["source_id"]
+                    others, text = other_words.get(name, ()), full_texts.get(name)
+                    analyses.append(understand(document, detector, only, others, text))
                 except Exception as error:
                     # A fault in one article must not stop the others; id and traceback are logged.
                     source_id = document["source_id"]
@@ -173,6 +185,38 @@ class MentionWriter:
             return analyses
 
         return understood() if len(documents) <= INLINE else await asyncio.to_thread(understood)
+
+    async def _other_words(self, documents: Sequence[Document]) -> dict[str, list[Observation]]:
+        """The observations with the own words of sources, by article. A source that has changed its words since the
+        article was read has changed the article too; an observation that cannot be read is not judged."""
+        wanted = [
+            (each["source_id"], *pair) for each in documents for pair in observations_of_other_words(each).items()
+        ]
+        if not wanted:
+            return {}
+        found = await self._store.read_many(ARTICLES.name, [(source_id, name) for source_id, _, name in wanted])
+        read = listed_documents(found, Observation.from_document, "id")
+        by_words = {(each.source_id, each.revision): each for each in read.items if each.deleted_at is None}
+        own: dict[str, list[Observation]] = {}
+        for source_id, revision, _ in wanted:
+            if (observation := by_words.get((source_id, revision))) is not None:
+                own.setdefault(source_id, []).append(observation)
+        return own
+
+    async def _read_full_texts(self, documents: Sequence[Document], report: WriteReport) -> dict[str, str]:
+        """The full texts that are to be scored, by article. An article whose text the archive does not give now
+        fails."""
+        naming = [each for each in documents if each.get("full_text") and each.get("deleted_at") is None]
+        if not naming or self._full_texts is None:
+            return {}
+        texts: dict[str, str] = {}
+        articles = listed_documents(naming, Article.from_document, "source_id").items
+        for source_id, text in (await self._full_texts.read(articles)).items():
+            if isinstance(text, str):
+                texts[source_id] = text
+            else:
+                report.failed[source_id] = ARCHIVE_UNAVAILABLE
+        return texts
 
     async def _tools(self, analyses: Sequence[ArticleAnalysis], report: WriteReport) -> dict[str, Tool]:
         """The tools of these articles as they are now.
@@ -209,7 +253,7 @@ class MentionWriter:
         analyses = await self._judged(analyses, report)
         now = self._clock()
         analyses = await self._stored([(each, with_tools_listed(each)) for each in analyses])
-        analyses = await self._with_references(analyses, tools, now)
+        analyses = await self._with_first_articles(analyses, tools, now)
         for each in analyses:
             each.wanted = wanted_mentions(each, tools, self._version, now)
         analyses = await self._with_mentions_written(analyses, report)
@@ -247,20 +291,17 @@ class MentionWriter:
             by_id[mention.source_id].stored[mention.tool_id] = mention
         return report.not_failed(analyses)
 
-    async def _with_references(
+    async def _with_first_articles(
         self, analyses: list[ArticleAnalysis], tools: dict[str, Tool], now: datetime
     ) -> list[ArticleAnalysis]:
-        """Writes the first references of tools, each together with its tool if the reference is new."""
-        found = first_references(analyses, tools, self.scored_by, now)
-        batches: list[tuple[str, list[Operation]]] = []
-        for tool_id, (tool, reference) in found.items():
-            operations: list[Operation] = [Upsert(reference.to_document())]
-            if tool is not tools[tool_id]:
-                operations.append(Replace(tool.to_document(), tool.stored_etag or ""))
-            batches.append((tool_id, operations))
+        """Writes the tools that get a first article."""
+        found = with_first_articles(analyses, tools, self.scored_by, now)
+        batches: list[tuple[str, list[Operation]]] = [
+            (tool_id, [Replace(tool.to_document(), tool.stored_etag or "")]) for tool_id, tool in found.items()
+        ]
         results = await self._store.batch_many(CATALOG.name, batches)
         changed = set()
-        for (tool_id, (tool, _)), result in zip(found.items(), results, strict=True):
+        for (tool_id, tool), result in zip(found.items(), results, strict=True):
             if isinstance(result, list):
                 tools[tool_id] = tool
             else:
@@ -291,12 +332,14 @@ class MentionWriter:
         return [each for each in analyses if each.source_id not in lost]
 
     async def _mark_dirty(self, analyses: Sequence[ArticleAnalysis], now: datetime) -> Collection[str]:
-        """The tools whose hours were marked."""
+        """The tools whose hours were marked. The signals of the stories of these articles are due, too."""
         moments: dict[str, list[datetime]] = {}
         for each in analyses:
             for mention in each.wanted.values():
                 moments.setdefault(mention.tool_id, []).append(mention.published_at)
         await mark_dirty_by_tool(self._store, moments, now)
+        stories = {each.article.event_id for each in analyses if each.wanted and each.article.event_id is not None}
+        await mark_signals_due(self._store, sorted(stories), now)
         return moments
 
     async def _with_corrections(

@@ -8,7 +8,7 @@ hours as they are stored. Dirty hours are passed over, and hours with a mention 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -16,11 +16,22 @@ from typing import Any, cast
 from models.cache import PERIODS, CacheGeneration, SentimentCacheEntry, entry_id, generation_id
 from models.errors import UnreadableDocument
 from models.tally import TimelineHours
-from models.timeline import HourDocument, Timeline, TimelineDocument, WindowsDocument, WindowTables
+from models.timeline import (
+    HourDocument,
+    HourRows,
+    StoryTableDocument,
+    Timeline,
+    TimelineDocument,
+    WindowsDocument,
+    WindowTables,
+)
 from models.tool import Tool
 from models.values import format_time, hour_key, hour_start, parse_time
 from services.figures.counts import KEPT, MentionCount, analyzers_of, hours_of, minutes_of, recounts_of
-from services.figures.windows import Windows, edges_of
+from services.figures.edges import Edges, edges_of
+from services.figures.recount import are_right
+from services.figures.tool_breadth import ToolBreadth, rows_of
+from services.figures.windows import Windows
 from services.mentions.dirty_hours import dirty_hours_of
 from services.operations.audit_rules import (
     WINDOWS_JUDGED,
@@ -29,6 +40,8 @@ from services.operations.audit_rules import (
     judge_days,
     judge_entry,
     judge_hours,
+    judge_rows,
+    judge_stories,
     judge_windows,
 )
 from services.operations.audit_sections import Part, articles_of, is_workflow_open
@@ -83,8 +96,8 @@ class ToolsSection:
         now = self.clock()
         first = since or hour_key(now - JUDGED)
         timeline, stored_windows = await self._counts(tool_id)
-        if stored_windows is not None and "analyzers" not in stored_windows:
-            return Part([], self._behind(tool_id), 1)  # of an earlier version: the next refresh counts the tool anew
+        if stored_windows is not None and not are_right(stored_windows, now):
+            return Part([], self._behind(tool_id), 1)  # the next refresh counts the tool anew
         hours = hours_of(timeline)
         start, last = hour_start(first), now + KEPT
         end = _slice_end(hours, start, now) or last
@@ -101,6 +114,8 @@ class ToolsSection:
         in_tables = {hour: analyzers_of(table) for hour, table in tables.items()}
         judging = {hour: hours.analyzers_of_hour(hour) for hour in in_timeline}
         found += judge_analyzers(tool_id, count.analyzers, judging, in_tables, versions)
+        counted = {hour: of_hour.rows() for hour, of_hour in count.rows.items()}
+        found += judge_rows(tool_id, counted, {hour: rows_of(table) for hour, table in tables.items()}, versions)
         found += judge_days(tool_id, {day: hours.of_day(day) for day in _days_between(start, end)}, hours, versions)
         dirty = {each["hour"] for each in await dirty_hours_of(self.store, tool_id)}
         found = [each for each in found if each.about not in dirty]
@@ -140,38 +155,55 @@ class ToolsSection:
         hours: TimelineHours,
         now: datetime,
     ) -> list[Difference]:
+        """With a month of hour tables, of which no table has more rows than MOST_ROWS."""
         tool = await self.store.read(CATALOG.name, tool_id, Tool.ID)
         if tool is None or tool.get("status") == "MERGED":
             return []
         made_at, recounts = parse_time(tool["created_at"]), recounts_of(timeline)
+        since = parse_time(tool["searched_since"]) if tool.get("searched_since") else None
         found: list[Difference] = []
+        stored_tables = await self._tables(tool_id, hour_key(now - KEPT), hour_key(now + KEPT))
+        rows = {hour: rows_of(table) for hour, table in stored_tables.items()}
 
-        async def summed(moment: datetime) -> Windows:
+        def summed(moment: datetime) -> Windows:
             edges = edges_of(moment)
-            keys = [(tool_id, f"HOUR:{hour}") for hour in edges.hours]
-            read = cast("list[HourDocument | None]", await self.store.read_many(CATALOG.name, keys))
-            tables = dict(zip(edges.hours, read, strict=True))
+            tables = {hour: stored_tables.get(hour) for hour in edges.hours}
             minutes = {hour: minutes_of(each) for hour, each in tables.items()}
             analyzers = {hour: analyzers_of(each) for hour, each in tables.items()}
-            return Windows.summed(edges, hours, minutes, analyzers, made_at, recounts)
+            breadth = ToolBreadth.of_all(tool_id, edges, rows, ()).carried_on()
+            return Windows.summed(edges, hours, minutes, analyzers, made_at, recounts, breadth, since)
 
         if windows is not None:
             moment = hour_start(windows["hour"])
             if moment > now - WINDOWS_JUDGED:
-                right = await summed(moment)
+                right = summed(moment)
                 found += judge_windows(
                     tool_id, Windows.stored(windows, right.edges), right, cast(Any, windows)["_etag"]
                 )
+                found += await self._stories(tool_id, right.edges, rows, now)
         for entry in await self._entries(tool_id, recounts, now):
             end = entry.window.end
-            right = await summed(end)
-            found += judge_entry(entry, right.tallies(end)[entry.period], right.analyzers_at(end)[entry.period])
+            right = summed(end)
+            period = entry.period
+            tally, breadth = right.tallies(end)[period], right.breadths_at(end)[period]
+            found += judge_entry(entry, tally, breadth, right.analyzers_at(end)[period])
         if found:
             again = await self._counts(tool_id)
             is_dirty = await dirty_hours_of(self.store, tool_id)
             if is_dirty or [_etag(each) for each in again] != [_etag(timeline), _etag(windows)]:
                 return []
         return found
+
+    async def _stories(
+        self, tool_id: str, edges: Edges, rows: Mapping[str, HourRows | None], now: datetime
+    ) -> list[Difference]:
+        """The story tables against the rows of the hour tables."""
+        where = (Where("id", "ge", "STORIES:"), Where("id", "lt", "STORIES;"))
+        stored = await query_all(self.store, CATALOG.name, Query(where, partition=tool_id, limit=_PAGE))
+        tables = cast("list[StoryTableDocument]", stored)
+        oldest = hour_key(now - JUDGED)
+        counted = {hour: of_hour for hour, of_hour in rows.items() if hour >= oldest}
+        return judge_stories(tool_id, ToolBreadth.of_all(tool_id, edges, counted, tables).differing(oldest))
 
     async def _entries(self, tool_id: str, recounts: int, now: datetime) -> list[SentimentCacheEntry]:
         """The entries that are served: of the tool's generation and last recount."""

@@ -15,8 +15,8 @@ from models.feed import Feed
 from models.mention import SentimentScore
 from models.run import IngestionBatch
 from models.values import parse_time
+from services.articles.announcing import Announce
 from services.articles.attempts import added_by
-from services.articles.writing import Announce
 from services.figures.entries import Generations
 from services.figures.recount import Recount
 from services.mentions.announcing import RefreshAnnouncer

@@ -18,8 +18,10 @@ from models.errors import UnreadableDocument
 from models.feed import Feed
 from models.run import IngestionBatch
 from models.tally import HOURS, ZEROS, MinutesOfAnalyzers, Table, Tally, TimelineHours, numbers_of, total
+from models.timeline import HourRows
 from models.values import format_time
 from services.articles.attributions import observation_id
+from services.figures.breadth import Breadth, shown
 from services.figures.windows import Windows
 from services.ports import Document
 
@@ -218,6 +220,26 @@ def judge_analyzers(
     return found
 
 
+def judge_rows(
+    tool_id: str,
+    counted: Mapping[str, HourRows | None],
+    tables: Mapping[str, HourRows | None],
+    versions: tuple[str | None, ...] = (),
+) -> list[Difference]:
+    """The rows of the hour tables against those of the mentions by hour."""
+    wrong = [hour for hour in sorted({*counted, *tables}) if counted.get(hour, {}) != tables.get(hour, {})]
+    detail = "stories, publishers or sources are not those of the mentions"
+    return [Difference("hour_differs", tool_id, f"{hour}: {detail}", hour, versions) for hour in wrong]
+
+
+def judge_stories(tool_id: str, differing: Sequence[str]) -> list[Difference]:
+    """`differing` are the stories whose hours in the story tables are not those in the hour tables."""
+    if not differing:
+        return []
+    detail = f"{len(differing)} stories differ from the hour tables: {', '.join(sorted(differing)[:3])}"
+    return [Difference("windows_differ", tool_id, detail)]
+
+
 def judge_days(
     tool_id: str, sums: Mapping[str, Tally], hours: TimelineHours, versions: tuple[str | None, ...] = ()
 ) -> list[Difference]:
@@ -238,19 +260,23 @@ def judge_windows(tool_id: str, stored: Windows | None, right: Windows, etag: st
     else:
         names = ("whole_hours", "minutes", "recounts", "made_at")
         wrong = [name for name in names if _plain(getattr(stored, name)) != _plain(getattr(right, name))]
-        wrong += ["analyzers"] if stored.analyzers != right.analyzers else []
+        wrong += [name for name in ("analyzers", "breadth") if getattr(stored, name) != getattr(right, name)]
     if not wrong:
         return []
     return [Difference("windows_differ", tool_id, ", ".join(wrong), "", (etag,))]
 
 
-def judge_entry(entry: SentimentCacheEntry, right: Tally, analyzers: tuple[str, ...]) -> list[Difference]:
-    """A cache entry against the counts and the analyzers of its window."""
+def judge_entry(
+    entry: SentimentCacheEntry, right: Tally, breadth: Breadth | None, analyzers: tuple[str, ...]
+) -> list[Difference]:
+    """A cache entry against the counts, the breadth and the analyzers of its window. Entries that an earlier version
+    stored have no breadth."""
     positive, negative, neutral = percentages(right.positive, right.negative, right.neutral)
     shares = {"positive_percentage": positive, "negative_percentage": negative, "neutral_percentage": neutral}
+    broad = shown(right, breadth) if entry.verdict is not None else {}
     wrong = [
         f"{name} is {getattr(entry, name)}, not {value}"
-        for name, value in {**right.figures(), **shares, "analyzers": analyzers}.items()
+        for name, value in {**right.figures(), **shares, **broad, "analyzers": analyzers}.items()
         if getattr(entry, name) != value
     ]
     if not wrong:

@@ -31,7 +31,7 @@ from services.operations.audit_rules import (
     judge_run,
 )
 from services.ports import Clock, Document, Query, Store, Where, query_all
-from services.runs.driver import BACKFILL, CORRECT, DELETE, MERGE, PRIORITIZE, REANALYZE
+from services.runs.driver import BACKFILL, CORRECT, CORRECT_GROUPING, DELETE, MERGE, PRIORITIZE, REANALYZE, UNMERGE
 from services.store.containers import ARTICLES, CATALOG, FEEDS, LOCATORS, MENTIONS, RUNS
 
 DOCUMENTS_IN_PART = 100
@@ -43,7 +43,7 @@ ARTICLE_WRITTEN_WITHIN = timedelta(hours=1)
 """After its alias. The alias of an interrupted attempt waits for the next one."""
 _PAGE = 500
 _MOST_LISTED = 20
-_WORKFLOWS = (BACKFILL, REANALYZE, MERGE, DELETE, PRIORITIZE, CORRECT)
+_WORKFLOWS = (BACKFILL, REANALYZE, MERGE, UNMERGE, DELETE, PRIORITIZE, CORRECT, CORRECT_GROUPING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from services.operations.check import Check
 
 JUMP_SHOWN = timedelta(days=1)
 """For how long a jump of the clock is named after it was seen."""
+DELETES_AGAIN_AFTER = timedelta(days=1)
+"""For how long nothing is deleted by the clock after it moved by more than a day, as in the embedded store."""
 
 
 def judge_clock(beats: Mapping[str, Heartbeat], last_success: datetime | None, now: datetime) -> Check:
@@ -37,3 +39,14 @@ def judge_clock(beats: Mapping[str, Heartbeat], last_success: datetime | None, n
         what = "no worker ran, or the clock jumped," if jump[0] < jump[1] else "the clock went back"
         details.append(f"{what} from {since} to {until}")
     return Check("degraded" if is_ahead else "healthy", "; ".join(details) or "no jump in the last day", facts)
+
+
+def may_delete_by_clock(beat: Heartbeat | None, now: datetime) -> bool:
+    """Whether a timer's heartbeat shows that the clock has been steady for a day, or has moved by less than a day. At a
+    first run nothing is known yet."""
+    if beat is None or not -Heartbeat.CLOCK_WENT_BACK <= now - beat.last_beat_at <= DELETES_AGAIN_AFTER:
+        return False
+    if beat.gap_from is None or beat.gap_until is None:
+        return True
+    moved, since = abs(beat.gap_until - beat.gap_from), abs(now - beat.gap_until)
+    return moved <= DELETES_AGAIN_AFTER or since > DELETES_AGAIN_AFTER

@@ -1,7 +1,8 @@
 """The health of the app: what is broken, and whether the figures are right.
 
 The `judge_*` functions are pure; Health reads their arguments, with as many reads for many feeds as for few. `GET
-health` needs no key, so Health names no address, key, feed, tool or article.
+health` needs no key, so Health names no address, key, feed, tool or article. It names a file only that a person must
+repair.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from functools import partial
 from typing import Any
 
 from models.cache import CacheMetadata, LastRefresh
-from models.errors import Damaged, ToolpulseError
+from models.errors import ToolpulseError, Unavailable, Unusable
 from models.feed import Feed
 from models.operations import Heartbeat
-from models.values import CLOCKS_DIFFER, format_time, is_ahead, parse_time
+from models.values import CLOCKS_DIFFER, format_time, is_ahead
 from services.articles.backlog import Backlog, BacklogReader
 from services.feeds.claims import names_taken
 from services.figures.metadata import last_refreshes
@@ -25,10 +26,19 @@ from services.mentions.dirty_hours import DirtyTools, dirty_tools
 from services.operations.audit_health import check_audit
 from services.operations.check import Check, Status
 from services.operations.clock_health import judge_clock
+from services.operations.feed_health import (
+    NO_SUCCESS_FOR,
+    count_feeds,
+    judge_feeds,
+    judge_web,
+    last_success,
+    read_outage,
+)
 from services.operations.heartbeats import STORED_AT_LEAST_EVERY, Heartbeats
 from services.operations.traffic import Load, StoreTraffic
-from services.ports import Clock, Document, Query, QueueDepth, Queues, Store, Where
-from services.store.containers import FEEDS
+from services.operations.waiting_reviews import judge_reviews, waiting_reviews
+from services.ports import Archive, Clock, Query, QueueDepth, Queues, Store, Where
+from services.store.containers import DOCUMENTS, FEEDS
 from services.topology import ANALYZE_ARTICLES, QUEUES, REFRESH_TOOLS, TIMERS, Timer
 
 _WORST: tuple[Status, ...] = ("healthy", "degraded", "unhealthy")
@@ -36,30 +46,17 @@ _WORST: tuple[Status, ...] = ("healthy", "degraded", "unhealthy")
 REPORT_SHARED_SECONDS = 1.0
 CHECK_SECONDS = 5.0
 BACKLOG_SECONDS = 4.0
+ARCHIVE_SECONDS = 4.0
 JUST_STARTED = timedelta(seconds=60)
 FIRST_RUNS_WITHIN = timedelta(minutes=15)
 FETCH_OVERDUE = timedelta(hours=1)
 REFRESH_OVERDUE = timedelta(minutes=30)
 BACKLOG_OVERDUE = timedelta(minutes=2)
-SILENT = timedelta(days=1)
-"""An enabled feed without a success for so long is silent: after so many failures, feeds are disabled sooner."""
 REFUSED_AT_LEAST = 10
 REFUSED_SHARE = 0.01
 
 _FEEDS = (Where("entity_type", "eq", "Feed"),)
 _ENABLED = Where("enabled", "eq", True)
-_FAILING = Where("consecutive_errors", "ge", 1)
-
-
-@dataclass(frozen=True, slots=True)
-class FeedCounts:
-    """`active` feeds are fetched when due; the last fetch of the `failing` of these failed, and the last success of the
-    `silent` of these is longer ago than SILENT."""
-
-    stored: int
-    active: int
-    failing: int
-    silent: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,27 +122,6 @@ def judge_queues(depths: Sequence[QueueDepth]) -> Check:
     if poisoned:
         return Check("degraded", f"poison messages in {', '.join(poisoned)}: see GET queues, then redrive", facts)
     return Check("healthy", "no poison messages", facts)
-
-
-def judge_feeds(feeds: FeedCounts, sources_off: Sequence[str], taken: Sequence[str]) -> Check:
-    """Degraded if there are feeds, and none is enabled or all fail; if feeds are silent; or if a news API that has a
-    token cannot be polled, because its name is the id of another feed."""
-    details = []
-    if feeds.stored and not feeds.active:
-        details.append(f"none of {feeds.stored} feeds is enabled: see disabled_reason in GET feeds")
-    elif feeds.active and feeds.failing >= feeds.active:
-        details.append(f"the last fetch of all {feeds.active} feeds failed: see last_error in GET feeds")
-    if feeds.silent:
-        details.append(f"{feeds.silent} enabled feeds had no success for a day: see last_successful_fetch in GET feeds")
-    if taken:
-        details.append(f"not polled, as another feed has their id: {', '.join(taken)}")
-    is_well = not details
-    if is_well:
-        details.append("feeds that are fetched when due" if feeds.stored else "no feeds yet: add one with POST feeds")
-    if sources_off:
-        details.insert(1, f"off, as they have no token: {', '.join(sources_off)}")
-    facts = {"count": feeds.active, "failing": feeds.failing, "silent": feeds.silent, "sources_off": list(sources_off)}
-    return Check("healthy" if is_well else "degraded", "; ".join(details), facts)
 
 
 def judge_no_active_feed(any_stored: bool) -> Check:
@@ -247,6 +223,7 @@ class Health:
         self,
         store: Store,
         queues: Queues,
+        archive: Archive,
         heartbeats: Heartbeats,
         backlog: BacklogReader,
         traffic: StoreTraffic,
@@ -258,6 +235,8 @@ class Health:
     ) -> None:
         self._store = store
         self._queues = queues
+        self._archive = archive
+        self._archive_is_used = False
         self._heartbeats = heartbeats
         self._backlog = backlog
         self._traffic = traffic
@@ -280,11 +259,14 @@ class Health:
             "database": self._database,
             "scheduler": self._scheduler,
             "clock": self._clock_jumps,
+            "web": self._web,
             "feeds_active": self._feeds_active,
             "last_successful_fetch": self._last_successful_fetch,
             "queues": self._queue_depths,
             "analysis": self._analysis,
             "cache": self._cache,
+            "archive": self._full_texts,
+            "quarantine": self._reviews,
             "audit": partial(check_audit, self._store),
         }
         self._started = min(self._started, self._clock())  # else a clock that was ahead would excuse what is overdue
@@ -301,25 +283,21 @@ class Health:
 
     async def _clock_jumps(self) -> Check:
         beats = await self._heartbeats.list([timer.name for timer in TIMERS])
-        return judge_clock(beats, await self._last_success(), self._clock())
+        return judge_clock(beats, await last_success(self._store), self._clock())
 
     async def _feeds_active(self) -> Check:
-        names = (*self._sources_on, *self._sources_off)
-        feeds = await self._store.read_many(FEEDS.name, [(name, Feed.ID) for name in names])
-        off = [each for each in feeds if each is not None and each.get("kind") in self._sources_off]
-        taken = names_taken(self._sources_on, feeds[: len(self._sources_on)])
-        enabled = await self._store.count(FEEDS.name, (_ENABLED,), may_be_stale=True)
-        enabled -= sum(each["enabled"] for each in off)
-        # If one is enabled, nothing else depends on the number of those that are not.
-        stored = enabled or await self._store.count(FEEDS.name, _FEEDS, may_be_stale=True) - len(off)
-        failing = await self._store.count(FEEDS.name, (_ENABLED, _FAILING), may_be_stale=True)
-        failing -= sum(each["enabled"] and bool(each.get("consecutive_errors")) for each in off)
-        silent = 0
-        if self._clock() - self._started >= FIRST_RUNS_WITHIN:
-            long_ago = Where("last_successful_fetch", "lt", format_time(self._clock() - SILENT))
-            silent = await self._store.count(FEEDS.name, (_ENABLED, long_ago), may_be_stale=True)
-            silent -= sum(each["enabled"] and is_silent(each, self._clock()) for each in off)
-        return judge_feeds(FeedCounts(stored, enabled, failing, silent), self._sources_off, taken)
+        now = self._clock()
+        found = await self._store.read_many(FEEDS.name, [(name, Feed.ID) for name in self._sources_on])
+        taken = names_taken(self._sources_on, found)
+        overdue_since = now - NO_SUCCESS_FOR if now - self._started >= FIRST_RUNS_WITHIN else None
+        feeds = await count_feeds(self._store, self._sources_off, overdue_since)
+        outage = await read_outage(self._store)
+        is_cut_off = outage is not None and outage.lasts
+        success = await self._last_real_success()
+        return judge_feeds(feeds, success, self._sources_off, taken, now, is_cut_off=is_cut_off)
+
+    async def _web(self) -> Check:
+        return judge_web(await read_outage(self._store), self._clock())
 
     async def _last_successful_fetch(self) -> Check:
         active = await self._store.query(
@@ -331,13 +309,12 @@ class Health:
                 FEEDS.name, Query(_FEEDS, limit=1 + len(self._sources_off), may_be_stale=True)
             )
             return judge_no_active_feed(any(each.get("kind") not in self._sources_off for each in stored.items))
-        until = Where("last_successful_fetch", "le", format_time(self._clock() + CLOCKS_DIFFER))
-        return judge_last_fetch(await self._last_success(until), self._started, self._clock())
+        return judge_last_fetch(await self._last_real_success(), self._started, self._clock())
 
-    async def _last_success(self, *where: Where) -> datetime | None:
-        query = Query(where, order="by_last_success", reverse=True, limit=1, may_be_stale=True)
-        latest = (await self._store.query(FEEDS.name, query)).items
-        return parse_time(latest[0]["last_successful_fetch"]) if latest else None
+    async def _last_real_success(self) -> datetime | None:
+        """The last success that no clock which was ahead has recorded."""
+        until = Where("last_successful_fetch", "le", format_time(self._clock() + CLOCKS_DIFFER))
+        return await last_success(self._store, until)
 
     async def _analysis(self) -> Check:
         return judge_backlog(await self._backlog.counted(BACKLOG_SECONDS), self._started, self._clock())
@@ -345,15 +322,27 @@ class Health:
     async def _queue_depths(self) -> Check:
         return judge_queues(await self._queues.depths(QUEUES))
 
+    async def _full_texts(self) -> Check:
+        """An archive that nothing uses is not asked."""
+        if not self._archive_is_used:
+            found = await self._store.query(DOCUMENTS.name, Query(limit=1, may_be_stale=True))
+            self._archive_is_used = bool(found.items)
+        if not self._archive_is_used:
+            return Check("healthy", "no full text is kept")
+        try:
+            async with asyncio.timeout(ARCHIVE_SECONDS):
+                await self._archive.ping()
+        except (TimeoutError, Unavailable):
+            return Check("degraded", "the archive cannot be reached, so no full text is read or stored")
+        return Check("healthy", "the archive answers")
+
+    async def _reviews(self) -> Check:
+        return judge_reviews(await waiting_reviews(self._store), self._clock())
+
     async def _cache(self) -> Check:
         metadata, last = await last_refreshes(self._store)
         state = CacheState(metadata, last, await dirty_tools(self._store))
         return judge_cache(state, self._started, self._clock())
-
-
-def is_silent(feed: Document, now: datetime) -> bool:
-    success = feed.get("last_successful_fetch")
-    return success is not None and parse_time(success) < now - SILENT
 
 
 async def _checked(check: Callable[[], Awaitable[Check]]) -> Check:
@@ -363,7 +352,7 @@ async def _checked(check: Callable[[], Awaitable[Check]]) -> Check:
             return await check()
     except TimeoutError:
         return Check("unhealthy", f"no answer within {CHECK_SECONDS:.0f} s")
-    except Damaged:
-        return Check("unhealthy", "the file of the store is damaged: stop the app and restore a backup")
+    except Unusable as error:
+        return Check("unhealthy", str(error))
     except ToolpulseError as error:
         return Check("unhealthy", f"the check failed ({type(error).__name__})")

@@ -19,9 +19,13 @@ from models.cache import CacheMetadata
 from models.feed import Feed
 from models.host import HostState
 from models.operations import AnalysisTotals, CacheTotals, IngestionTotals, StoreTotals
+from models.quarantine import QuarantineKind
 from models.values import format_time
+from models.verdict import Verdict
 from services.articles.backlog import Backlog, BacklogReader
 from services.figures.metadata import last_refreshes
+from services.operations.feed_health import count_feeds
+from services.operations.waiting_reviews import Waiting, waiting_reviews
 from services.ports import Clock, Query, Store, Where, listed, readable
 from services.store.containers import CATALOG, FEEDS
 
@@ -30,6 +34,7 @@ PREFIX = "toolpulse_"
 MOST_FEEDS = 100
 _STATM = Path("/proc/self/statm")
 _ENABLED = Where("enabled", "eq", True)
+_HOSTS = Where("entity_type", "eq", "HostState")
 
 Labels = Mapping[str, str]
 Sample = tuple[Labels, float]
@@ -59,10 +64,10 @@ class Metrics:
         found = await self._store.read_many(CATALOG.name, [(kind.PARTITION, kind.ID) for kind in kinds])
         ingested, analyzed, cached, stored, audited = found
         metadata, _ = await last_refreshes(self._store)
-        hosts = await self._store.count(CATALOG.name, (), HostState.PARTITION, may_be_stale=True)
+        hosts = await self._store.count(CATALOG.name, (_HOSTS,), HostState.PARTITION, may_be_stale=True)
         lines = [
             *of_ingestion(IngestionTotals.from_document(ingested) if ingested else IngestionTotals.at(now)),
-            *of_feeds(await self._due(now), await self._fastest(), hosts),
+            *of_feeds(await self._due(now), await self._fastest(), hosts, await self._by_verdict()),
             *of_analysis(
                 AnalysisTotals.from_document(analyzed) if analyzed else AnalysisTotals.at(now),
                 await self._backlog.counted(),
@@ -70,6 +75,7 @@ class Metrics:
             ),
             *of_cache(CacheTotals.from_document(cached) if cached else CacheTotals.at(now), metadata),
             *of_store(StoreTotals.from_document(stored) if stored else StoreTotals.at(now)),
+            *of_reviews(await waiting_reviews(self._store), now),
             *of_audit(readable(audited, AuditProgress.from_document)),
             *gauge("database_connection_pool_size", "Connections to the store at most", [({}, self._connections)]),
             *gauge("memory_usage_bytes", "Resident memory of the worker", [] if resident is None else [({}, resident)]),
@@ -84,6 +90,9 @@ class Metrics:
         return due - len(
             [each for each in not_fetched if each["enabled"] and each["next_fetch_time"] <= format_time(now)]
         )
+
+    async def _by_verdict(self) -> Mapping[Verdict, int]:
+        return (await count_feeds(self._store, self._sources_off, None)).by_verdict
 
     async def _fastest(self) -> list[Feed]:
         query = Query((_ENABLED,), order="by_velocity", limit=MOST_FEEDS, may_be_stale=True)
@@ -107,7 +116,7 @@ def of_ingestion(totals: IngestionTotals) -> Iterator[str]:
     yield from counter("feed_fetch_errors_total", "Fetches that failed", totals.fetch_errors)
 
 
-def of_feeds(due: int, fastest: Iterable[Feed], hosts: int) -> Iterator[str]:
+def of_feeds(due: int, fastest: Iterable[Feed], hosts: int, by_verdict: Mapping[Verdict, int]) -> Iterator[str]:
     yield from gauge("queue_size", "Feeds pending fetch", [({}, due)])
     velocity = [({"feed_id": feed.feed_id}, feed.articles_per_hour) for feed in fastest]
     yield from gauge("feed_velocity_articles_per_hour", "Current velocity", velocity)
@@ -117,6 +126,8 @@ def of_feeds(due: int, fastest: Iterable[Feed], hosts: int) -> Iterator[str]:
         if feed.last_fetch_time is not None
     ]
     yield from gauge("average_refresh_interval_seconds", "Current interval", intervals)
+    verdicts: list[Sample] = [({"verdict": name}, number) for name, number in by_verdict.items()]
+    yield from gauge("feeds", "Feeds by verdict, which docs/operations.md explains", verdicts)
     yield from gauge("failing_hosts", "Hosts that failed and have not succeeded since", [({}, hosts)])
 
 
@@ -139,6 +150,13 @@ def of_analysis(totals: AnalysisTotals, backlog: Backlog, now: datetime) -> Iter
         totals.articles,
         totals.seconds,
     )
+
+
+def of_reviews(waiting: Mapping[QuarantineKind, Waiting], now: datetime) -> Iterator[str]:
+    pending: list[Sample] = [({"kind": kind}, each.pending) for kind, each in waiting.items()]
+    yield from gauge("quarantine_pending", "Items in quarantine that wait for a review", pending)
+    oldest: list[Sample] = [({"kind": kind}, each.oldest_seconds(now)) for kind, each in waiting.items()]
+    yield from gauge("quarantine_oldest_pending_seconds", "For how long the first of them has waited", oldest)
 
 
 def of_audit(progress: AuditProgress | None) -> Iterator[str]:

@@ -9,6 +9,7 @@ from datetime import timedelta
 from models.article import Article
 from models.feed import Feed
 from models.values import format_time
+from models.verdict import VERDICTS
 from services.articles.observations import further_sources
 from services.feeds.registry import FeedRegistry
 from services.ports import Clock, Query, Store, Where, listed, pages
@@ -34,9 +35,9 @@ class Overview:
         self._clock = clock
 
     async def feed_health(self) -> list[Feed]:
-        """The enabled feeds, those with most consecutive errors first."""
-        enabled = [feed for feed in await self._feeds.every() if feed.enabled]
-        return sorted(enabled, key=lambda each: (-each.consecutive_errors, each.feed_id))
+        """The feeds that no person disabled, by verdict: those that a person must look at first."""
+        found = [feed for feed in await self._feeds.every() if feed.enabled or feed.disabled_by == "app"]
+        return sorted(found, key=lambda each: (_urgency(each), -each.consecutive_errors, each.feed_id))
 
     async def sources(self) -> list[SourceYield]:
         """The articles of the last day by source name, the name with the most articles first."""
@@ -48,8 +49,12 @@ class Overview:
         async for page in pages(self._store, ARTICLES.name, query):
             further = await further_sources(self._store, page.items)
             for article in listed(page, Article.from_document, "source_id").items:
-                sources = (*article.sources, *further.get(article.source_id, ()))
+                sources = (*article.sources, *(source for source, _ in further.get(article.source_id, ())))
                 for name in {names.get(source, source) for source in sources}:
                     ages[name].append((now - article.timestamp) / timedelta(hours=1))
         found = [SourceYield(name, len(each), round(sum(each) / len(each), 2)) for name, each in ages.items()]
         return sorted(found, key=lambda each: (-each.article_count, each.source_name))
+
+
+def _urgency(feed: Feed) -> int:
+    return VERDICTS.index(feed.verdict) if feed.verdict is not None else len(VERDICTS)

@@ -1,5 +1,5 @@
-"""The work of `clean_up`, every five minutes: logs the age of the last refresh, the depths of the queues and the
-backlog, and sends overdue work again.
+"""The work of `clean_up`, every five minutes: logs the age of the last refresh, the depths of the queues, the
+backlog and what waits for a review, sends overdue work again, and deletes what has expired from the archive.
 
 The lines are logged even if all queues are empty, so that missing lines can raise an alert.
 """
@@ -13,17 +13,22 @@ from datetime import datetime
 
 from models.values import unix_seconds
 from services import telemetry
+from services.articles.announcing import Announce
 from services.articles.backlog import BacklogReader
 from services.articles.overdue import OverdueArticles, OverdueIngestion
 from services.articles.quarantine import QuarantinedBatches
-from services.articles.writing import Announce
+from services.documents.overdue import OverdueDocuments
 from services.feeds.budget import Budget
 from services.feeds.claims import IngestMessage
 from services.figures.metadata import last_refreshes
 from services.logs import log_event
 from services.mentions.announcing import RefreshAnnouncer
+from services.operations.archive_expiry import ArchiveExpiry
+from services.operations.waiting_reviews import waiting_reviews
 from services.ports import Clock, QueueDepth, Queues, Store
 from services.runs.driver import run_message
+from services.signals.announcing import SignalsAnnouncer
+from services.stories.announcing import GroupingAnnouncer
 from services.topology import INGEST_FEEDS, QUEUES, REANALYZE_TOOLS
 
 log = logging.getLogger("toolpulse.upkeep")
@@ -54,8 +59,12 @@ class Upkeep:
         overdue_runs: Callable[[datetime, datetime | None], Awaitable[list[str]]],
         announce: Announce,
         announcer: RefreshAnnouncer,
+        grouping: GroupingAnnouncer,
+        signals: SignalsAnnouncer,
         backlog: BacklogReader,
         budget: Budget,
+        archive: ArchiveExpiry,
+        documents: OverdueDocuments,
     ) -> None:
         self._queues = queues
         self._store = store
@@ -67,8 +76,12 @@ class Upkeep:
         self._overdue_runs = overdue_runs
         self._announce = announce
         self._announcer = announcer
+        self._grouping = grouping
+        self._signals = signals
         self._backlog = backlog
         self._budget = budget
+        self._archive = archive
+        self._documents = documents
 
     async def announce_overdue(self, *, at_start: bool = False) -> int:
         """Announces what is overdue, at every tick and at the start of a worker. Returns the number of articles."""
@@ -76,6 +89,8 @@ class Upkeep:
         tools = await (self._announcer.announce_all() if at_start else self._announcer.announce_overdue())
         if tools:
             log_event(log, logging.WARNING, "overdue_tools_announced", tools=len(tools))
+        await self._grouping.announce_overdue()
+        await self._signals.announce_overdue()
         return articles
 
     async def run(self) -> UpkeepReport:
@@ -95,6 +110,7 @@ class Upkeep:
         await self._queues.send(INGEST_FEEDS, [batch.to_message() for batch in batches])
         runs = await self._overdue_runs(now, await self._queues.oldest(REANALYZE_TOOLS))
         await self._queues.send(REANALYZE_TOOLS, [run_message(run_id) for run_id in runs])
+        await self._documents.send()  # most of these are due again as planned, so they do not count as sent again
         sent = {"articles": articles, "batches": len(batches), "runs": len(runs)}
         if any(sent.values()):
             log_event(log, logging.WARNING, "sent_again", **sent)
@@ -104,6 +120,8 @@ class Upkeep:
             telemetry.record(telemetry.QUEUE_MESSAGES, depth.messages, queue=depth.name)
             telemetry.record(telemetry.QUEUE_POISON, depth.poison, queue=depth.name)
         await self._log_backlog(now)
+        await self._log_reviews(now)
+        await self._archive.clean_up()
         return UpkeepReport(depths, articles, tuple(batches), tuple(runs))
 
     async def _log_backlog(self, now: datetime) -> None:
@@ -111,6 +129,11 @@ class Upkeep:
         backlog = await self._backlog.read()
         fields = {"pending": backlog.pending, "failed": backlog.failed, "oldest_seconds": backlog.oldest_seconds(now)}
         log_event(log, logging.INFO, "backlog", **fields)
+
+    async def _log_reviews(self, now: datetime) -> None:
+        for kind, each in (await waiting_reviews(self._store)).items():
+            fields = {"kind": kind, "pending": each.pending, "oldest_seconds": each.oldest_seconds(now)}
+            log_event(log, logging.INFO, "reviews_waiting", **fields)
 
     async def _refresh_age(self, now: datetime) -> int | None:
         """Seconds since the last successful refresh of all tools ended; None before the first."""

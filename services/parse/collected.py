@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from urllib.parse import urlsplit
 
 from models.errors import InvalidInput
 from models.raw_item import ParsedDocument, PublishedFlag, RawItem
@@ -62,6 +63,7 @@ class Collected:
         content: str = "",
         tags: Sequence[str] = (),
         publisher: str = "",
+        publisher_url: str = "",
         tickers: Sequence[str] = (),
         language: str = "",
     ) -> None:
@@ -111,6 +113,7 @@ class Collected:
                 next(filter(None, dates), ""),
                 tuple(repairs),
                 language=primary_subtag(language or self.language),
+                publisher_url=_of_another_host(publisher_url, url) if publisher_url else "",
             )
         )
 
@@ -166,6 +169,12 @@ def _without_id(item: RawItem) -> RawItem:
 
 def _sharing_url(item: RawItem) -> RawItem:
     return item._replace(url_shared=True, repairs=(*item.repairs, "url_repeated"))
+
+
+def _of_another_host(link: str, url: str) -> str:
+    """The link as `_web_url`; empty if it tells nothing beside `url`."""
+    link = _web_url(link)
+    return link if link and urlsplit(link).hostname != urlsplit(url).hostname else ""
 
 
 def _web_url(link: str) -> str:

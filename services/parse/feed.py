@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from models.raw_item import Freshness, ParsedDocument
+from models.values import is_web_url
 from services.parse.collected import Collected, Unreadable
 from services.parse.json_documents import read_json_feed
 from services.parse.text import headline_text
@@ -122,7 +123,7 @@ def _as_utf8(body: bytes, content_type: str) -> tuple[bytes, str]:
 
 def _web_url(base: str, link: str) -> str | None:
     url = resolved(base, link.strip()) if link else ""
-    return url if url.startswith(("http://", "https://")) and len(url) < 2_000 else None
+    return url if is_web_url(url) and len(url) < 2_000 else None
 
 
 def _head(body: bytes) -> bytes:

@@ -39,6 +39,7 @@ def likelihoods(text: str) -> dict[str, float]:
     The logarithms are divided by the square root of the text's length, since neighbouring n-grams are not independent.
     """
     table = _table()
+    text = text[: 4 * LONGEST_TEXT]  # composed, it is shorter; 100,000 combining marks in a row take seconds
     data = unicodedata.normalize("NFC", text.lower() if text.isupper() else text).encode("utf-8", "ignore")
     data = data[:LONGEST_TEXT]
     counts = _counts(data, table.rows)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urljoin, urlsplit
 
 from services.parse.text import headline_text, unescape
+from services.parse.urls import without_feed_scheme
 
 _FEED_TYPES = frozenset(
     {"application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml", "application/json"}
@@ -39,7 +40,7 @@ def discover(body: bytes, base_url: str) -> list[FeedLink]:
         if not href:
             continue  # it would be the page itself
         try:
-            url = urljoin(base, href)
+            url = urljoin(base, without_feed_scheme(href))
             usable = urlsplit(url).scheme in ("http", "https") and bool(urlsplit(url).hostname)
         except ValueError:
             continue

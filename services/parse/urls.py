@@ -26,10 +26,14 @@ _SESSION = re.compile(
     re.IGNORECASE,
 )
 _SESSION_PAIR = re.compile(
-    r"(?:s|sid|session)=[0-9a-f]{32}|(?:_|_dc|cb|rnd|rand|random)=(?:0?\.)?[0-9]{6,}", re.IGNORECASE
+    r"(?:s|sid|sess|session)=(?:[0-9a-f]{32}|(?=(?:[a-z]*[0-9]){3})(?=[0-9a-f]*[g-z])[a-z0-9]{22,64})|"
+    r"(?:_|_dc|cb|rnd|rand|random)=(?:0?\.)?[0-9]{6,}",
+    re.IGNORECASE,
 )
 """Names that may mean a page too: the value shows that they do not."""
-_SESSION_IN_PATH = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/;]*|(?<=/)\(S\([a-z0-9]{24}\)\)(?:/|$)", re.IGNORECASE)
+_SESSION_NAMES = "jsessionid|phpsess(?:id)?|sess(?:ion)?_?id|sid|oscsid|zenid|cfid|cftoken"
+_SESSION_IN_PATH = re.compile(rf";(?:{_SESSION_NAMES})=[^/;]*|(?<=/)\(S\([a-z0-9]{{24}}\)\)(?:/|$)", re.IGNORECASE)
+_SESSION_BEHIND_SEMICOLON = re.compile(rf";(?:{_SESSION_NAMES})=[^;&]*", re.IGNORECASE)
 
 _RSS_MARKS = frozenset({"ref", "source", "src", "from", "via", "partner", "mod", "feed", "output", "format", "rss"})
 _RSS_VALUES = frozenset({"rss", "rss20", "rss2", "feed", "rssfeed", "atom", "rss_feed"})
@@ -49,6 +53,8 @@ is_plain_url = re.compile(
 ).fullmatch
 """Matches URLs that resolving and repairing do not change."""
 is_plain_id = re.compile(r"(?:tag|urn):[A-Za-z0-9.,:_-][A-Za-z0-9/.,:_-]*").fullmatch
+_FEED_SCHEME = re.compile(r"feed:(//)?", re.IGNORECASE)
+_WEB_SCHEME = re.compile(r"https?://", re.IGNORECASE)
 _EXTRA_SLASHES = re.compile(r"^([A-Za-z][A-Za-z0-9+-.]*://)/*")
 _LOST_AMPERSAND = re.compile("&([A-Za-z0-9_]+);")
 
@@ -73,6 +79,15 @@ def element_link(base: str, text: str | None) -> str:
     return link
 
 
+def without_feed_scheme(url: str) -> str:
+    """The web address in `feed:https://…` or `feed://…`, which means http; any other URL as it is."""
+    found = _FEED_SCHEME.match(url)
+    if found is None:
+        return url
+    rest = url[found.end() :]
+    return rest if found[1] is None or _WEB_SCHEME.match(rest) else f"http://{rest}"
+
+
 def normalize_url(url: str) -> str:
     """One spelling for all URLs of a page. Normalizing again changes nothing. Raises ValueError without a host."""
     usual = _USUAL.fullmatch(url)
@@ -94,6 +109,24 @@ def normalize_url(url: str) -> str:
     return f"https://{authority}{path}{'?' if query else ''}{query}{fragment}"
 
 
+def without_session(identity: str) -> str:
+    """An entry's own id without the id of a session. Only URLs have one; all else stays as its source wrote it."""
+    if not identity.startswith(("http://", "https://")) or not ("=" in identity or "(" in identity):
+        return identity
+    address, mark, fragment = identity.partition("#")
+    path, question, query = address.partition("?")
+    kept_path = _SESSION_IN_PATH.sub("", path)
+    pairs = _SESSION_BEHIND_SEMICOLON.sub("", query).split("&")
+    kept = "&".join(pair for pair in pairs if not _is_session(pair))
+    if kept_path == path and kept == query:
+        return identity
+    return f"{kept_path}{question if kept else ''}{kept}{mark}{fragment}"
+
+
+def _is_session(pair: str) -> bool:
+    return _SESSION.fullmatch(pair.partition("=")[0]) is not None or _SESSION_PAIR.fullmatch(pair) is not None
+
+
 def _host(host: str) -> str:
     host = host.lower()
     if ":" in host:
@@ -109,9 +142,11 @@ def _host(host: str) -> str:
 
 def _query(query: str) -> str:
     kept = []
+    if ";" in query:
+        query = _SESSION_BEHIND_SEMICOLON.sub("", query)
     for pair in _encoded(query, _QUERY_SAFE + "&+").split("&"):
         name, _, value = pair.partition("=")
-        if not pair or _TRACKING.fullmatch(name) or _SESSION.fullmatch(name) or _SESSION_PAIR.fullmatch(pair):
+        if not pair or _TRACKING.fullmatch(name) or _is_session(pair):
             continue
         if name.lower() in _RSS_MARKS and value.lower() in _RSS_VALUES:
             continue

@@ -180,7 +180,7 @@ class _Reader:
         title_is_html = title_is_final = summary_is_html = has_content = False
         title_depth = summary_depth = DEEPEST
         article_id = about
-        published = updated = created = content = publisher = language = ""
+        published = updated = created = content = publisher = publisher_url = language = ""
         permalink: str | None = None
         tags: list[str] = []
         kinds = self.kinds
@@ -244,7 +244,8 @@ class _Reader:
             elif kind == KEYWORDS and not child.keys():
                 tags += [word.strip() for word in text.split(",")]
             elif kind in (SOURCE, IMAGE):
-                publisher = text if kind == SOURCE else publisher
+                if kind == SOURCE:
+                    publisher, publisher_url = text, child.get("url", "")
                 title_is_final = False
             else:
                 raise Unsupported
@@ -259,6 +260,7 @@ class _Reader:
             content=content,
             tags=tags,
             publisher=publisher,
+            publisher_url=publisher_url,
             language=language or scope,
         )
 

@@ -279,6 +279,7 @@ def _collect(found: dict[str, Any], collected: Collected) -> None:
         content=max((_markup(_text(each, "value"), each) for each in contents), key=len, default=""),
         tags=[term for tag in _details(entry, "tags") if (term := _text(tag, "term"))],
         publisher=_text(_detail(entry, "source"), "title"),
+        publisher_url=_text(_detail(entry, "source"), "href"),
         language=_text(entry, "language") or _text(_detail(entry, "title_detail"), "language"),
     )
 

@@ -151,12 +151,12 @@ class StorageQueues:
         return QueueServiceClient.from_connection_string(self._connection_string, **options)
 
 
-def is_this_machine(connection_string: str) -> bool:
-    """Whether the queues are on this machine: the local host's, or Azurite's."""
+def is_this_machine(connection_string: str, endpoint: str = "QueueEndpoint") -> bool:
+    """Whether this service is on this machine: the local host's, or Azurite's."""
     pairs = dict(part.partition("=")[::2] for part in connection_string.split(";"))
     if pairs.get("UseDevelopmentStorage", "").lower() == "true":
         return "DevelopmentStorageProxyUri" not in pairs
-    return urlsplit(pairs.get("QueueEndpoint", "")).hostname in ("127.0.0.1", "localhost", "::1")
+    return urlsplit(pairs.get(endpoint, "")).hostname in ("127.0.0.1", "localhost", "::1")
 
 
 def _missing_is_empty() -> contextlib.suppress:

@@ -31,10 +31,12 @@ log = logging.getLogger("toolpulse.analysis")
 BACKFILL = "backfill_tools"
 REANALYZE = "reanalyze_tool"
 MERGE = "merge_tool"
+UNMERGE = "unmerge_tool"
 DELETE = "delete_article"
 COMPARE = "compare_analyzers"
 PRIORITIZE = "apply_source_priority"
 CORRECT = "correct_mention"
+CORRECT_GROUPING = "correct_grouping"
 
 TIME_PER_MESSAGE = timedelta(minutes=2)
 """How long the work for one message lasts before the next message is sent. The page that is under way then may take as

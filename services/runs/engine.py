@@ -34,6 +34,7 @@ from services.ports import (
 )
 from services.runs import rules
 from services.runs.history import history
+from services.runs.listing import EVERY_ATTEMPT, EVERY_RUN, AttemptFilter, RunFilter
 from services.runs.recorded import with_attempts, with_documents
 from services.store.containers import RUNS
 
@@ -114,16 +115,15 @@ class RunEngine:
             raise NotFound(f"run: there is none with the id {run_id!r}; runs are kept for 14 days")
         return run
 
-    async def page(self, limit: int, after: str | None) -> Listed[JobRun]:
+    async def page(self, limit: int, after: str | None, by: RunFilter = EVERY_RUN) -> Listed[JobRun]:
         """Runs, newest first."""
-        query = Query(
-            (Where("id", "eq", JobRun.ID),), order="by_start", reverse=True, limit=limit, after=after, may_be_stale=True
-        )
-        return listed(await self._store.query(RUNS.name, query), read_run, "run_id")
+        return listed(await self._store.query(RUNS.name, by.query(limit, after)), read_run, "run_id")
 
-    async def history(self, feed_id: str, limit: int, after: str | None) -> Listed[Attempt]:
+    async def history(
+        self, feed_id: str, limit: int, after: str | None, by: AttemptFilter = EVERY_ATTEMPT
+    ) -> Listed[Attempt]:
         """The attempts at a feed in all runs, newest first; see services/runs/history.py."""
-        return await history(self._store, feed_id, limit, after)
+        return await history(self._store, feed_id, limit, after, by)
 
     async def attempts(self, run_id: str) -> list[Attempt]:
         """All attempts of the run that can be read, in the order of their start."""
@@ -165,6 +165,30 @@ class RunEngine:
             is_new = before is None or before.status == "QUEUED"
             return Begun(stored, is_first=is_new and delivery == 1 and not is_contended)
         raise ChangedMeanwhile(f"run {run_id} keeps changing")
+
+    async def begin_batch(self, workflow: str, run_id: str) -> JobRun:
+        """The run of a message that one worker works off, RUNNING; it is created at the first delivery."""
+        for _ in range(_TRIES):
+            before = await self.find(run_id)
+            now = self._clock()
+            run = rules.begun(before or rules.queued(workflow, run_id, now), None, now)
+            if run is before:
+                return run
+            try:
+                return await self._create(run) if before is None else await self.save(run)
+            except (Conflict, ChangedMeanwhile):
+                continue
+        raise ChangedMeanwhile(f"run {run_id} keeps changing")
+
+    async def note(self, attempt: Attempt) -> None:
+        """Records an attempt of a task that another document shows to be begun, over an earlier record of it."""
+        await self._store.upsert(RUNS.name, attempt.to_document())
+
+    async def attempts_at(self, subject: str, task: str, limit: int) -> Listed[Attempt]:
+        """The attempts of a task at one subject in all runs, newest first."""
+        where = (Where("subject", "eq", subject), _ATTEMPTS, Where("task_name", "eq", task))
+        query = Query(where, order="by_subject", reverse=True, limit=limit, may_be_stale=True)
+        return listed(await self._store.query(RUNS.name, query), Attempt.from_document, "id")
 
     async def record(self, run: JobRun, attempts: Sequence[Attempt]) -> JobRun:
         """Adds attempts to an ingestion run, over earlier records of them. Returns the run as it is stored then; a run
@@ -311,6 +335,16 @@ class RunEngine:
         documents = await query_all(self._store, RUNS.name, Query(where, order="by_start", limit=_PAGE))
         runs = listed_documents(documents, read_run, "run_id").items
         return [run for run in runs if was_written_within(span, run, now)]
+
+    async def open_of(self, workflow: str, subject: str) -> list[JobRun]:
+        """The runs of this workflow and subject that are not over, the oldest first."""
+        where = (
+            Where("subject", "eq", subject),
+            Where("workflow_name", "eq", workflow),
+            Where("status", "in", ("QUEUED", "RUNNING")),
+        )
+        documents = await query_all(self._store, RUNS.name, Query(where, order="by_subject", limit=_PAGE))
+        return listed_documents(documents, read_run, "run_id").items
 
     async def _create(self, run: JobRun) -> JobRun:
         return read_run(await self._store.create(RUNS.name, run.to_document()))

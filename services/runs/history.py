@@ -7,54 +7,69 @@ from itertools import accumulate
 
 from models.run import Attempt, JobRun, read_run
 from services.ports import Listed, Query, Store, Where, listed
+from services.runs.listing import EVERY_ATTEMPT, AttemptFilter
 from services.runs.recorded import in_run
 from services.store.containers import RUNS
 
+_RUNS_AT_ONCE = 100
+_MOST_PAGES = 20
+"""Pages of runs that one list reads to find attempts that its filter accepts. It then ends early, with a cursor."""
 _EARLIER = "earlier:"
 """Begins the cursors into attempts that earlier versions stored as documents of their own."""
 
 
-async def history(store: Store, feed_id: str, limit: int, after: str | None) -> Listed[Attempt]:
-    """The attempts at a feed in all runs, newest first. A page ends with a run, so it may have fewer than `limit`;
-    it has more if the first run alone has more."""
+async def history(
+    store: Store, feed_id: str, limit: int, after: str | None, by: AttemptFilter = EVERY_ATTEMPT
+) -> Listed[Attempt]:
+    """The attempts at a feed in all runs that the filter accepts, newest first. A page ends with a run, so it may have
+    fewer than `limit`; it has more if the first run alone has more."""
     if after is not None and after.startswith(_EARLIER):
-        return await _earlier_history(store, feed_id, limit, after.removeprefix(_EARLIER) or None)
-    page = await _history(store, feed_id, limit, after)
+        return await _earlier_history(store, feed_id, limit, after.removeprefix(_EARLIER) or None, by)
+    page = await _history(store, feed_id, limit, after, by)
     if page.next is not None:
         return page
-    earlier = await _earlier_history(store, feed_id, max(1, limit - len(page.items)), None)
+    earlier = await _earlier_history(store, feed_id, max(1, limit - len(page.items)), None, by)
     if len(page.items) >= limit:
         return replace(page, next=_EARLIER if earlier.items else None)
     unreadable = (*page.unreadable, *earlier.unreadable)
     return replace(earlier, items=[*page.items, *earlier.items], unreadable=unreadable)
 
 
-async def _history(store: Store, feed_id: str, limit: int, after: str | None) -> Listed[Attempt]:
-    """The attempts that are stored in runs. A page without attempts is the last one."""
-    while True:
-        runs = await _runs_of(store, feed_id, limit, after)
-        found = [in_run(run, feed_id) for run in runs.items]
+async def _history(store: Store, feed_id: str, limit: int, after: str | None, by: AttemptFilter) -> Listed[Attempt]:
+    """The attempts that are stored in runs. A page without a cursor is the last one."""
+    at_once = limit if by == EVERY_ATTEMPT else max(limit, _RUNS_AT_ONCE)
+    unreadable: tuple[str, ...] = ()
+    for _ in range(_MOST_PAGES):
+        runs = await _runs_of(store, feed_id, at_once, after, by)
+        found = [_accepted(in_run(run, feed_id), by) for run in runs.items]
         numbers = accumulate(len(each.items) for each in found)
         fitting = max(1, sum(number <= limit for number in numbers))
         if fitting < len(found):
             found = found[:fitting]
-            runs = await _runs_of(store, feed_id, fitting, after)
+            runs = await _runs_of(store, feed_id, fitting, after, by)
         items = [attempt for one in found for attempt in reversed(one.items)]
+        unreadable = (*unreadable, *runs.unreadable, *(name for one in found for name in one.unreadable))
         if items or runs.next is None:
-            unreadable = (*runs.unreadable, *(name for one in found for name in one.unreadable))
             return Listed(items, runs.next, unreadable)
         after = runs.next
+    return Listed([], after, unreadable)
 
 
-async def _runs_of(store: Store, feed_id: str, limit: int, after: str | None) -> Listed[JobRun]:
-    where = (Where("feeds", "contains", feed_id), Where("id", "eq", JobRun.ID))
+def _accepted(attempts: Listed[Attempt], by: AttemptFilter) -> Listed[Attempt]:
+    return replace(attempts, items=[each for each in attempts.items if by.accepts(each)])
+
+
+async def _runs_of(store: Store, feed_id: str, limit: int, after: str | None, by: AttemptFilter) -> Listed[JobRun]:
+    where = (Where("feeds", "contains", feed_id), Where("id", "eq", JobRun.ID), *by.of_runs())
     query = Query(where, order="by_start", reverse=True, limit=limit, after=after)
     return listed(await store.query(RUNS.name, query), read_run, "run_id")
 
 
-async def _earlier_history(store: Store, feed_id: str, limit: int, after: str | None) -> Listed[Attempt]:
+async def _earlier_history(
+    store: Store, feed_id: str, limit: int, after: str | None, by: AttemptFilter
+) -> Listed[Attempt]:
     """The attempts that earlier versions stored as documents of their own."""
-    where = (Where("subject", "eq", feed_id), Where("entity_type", "eq", "Attempt"))
+    where = (Where("subject", "eq", feed_id), Where("entity_type", "eq", "Attempt"), *by.of_attempts())
     query = Query(where, order="by_subject", reverse=True, limit=limit, after=after)
     found = listed(await store.query(RUNS.name, query), Attempt.from_document, "id")
     return replace(found, next=_EARLIER + found.next if found.next else None)

@@ -33,6 +33,17 @@ class RunStarts:
             await self._engine.withdraw(run_id)
             raise
 
+    async def send_each(self, queue: str, messages: Sequence[tuple[str, str]]) -> None:
+        """Sends the messages of several runs, each with the id of its run. If one fails, withdraws its run and those
+        after it, and raises Unavailable."""
+        for number, (_, message) in enumerate(messages):
+            try:
+                await self._queues.send(queue, [message])
+            except Unavailable:
+                for run_id, _ in messages[number:]:
+                    await self._engine.withdraw(run_id)
+                raise
+
     async def start_after_change(self, run: JobRun) -> None:
         """Sends the message of a run that follows from a change. The change is stored, and its run with it: if the
         message cannot be sent, `clean_up` sends it later."""

@@ -16,6 +16,18 @@ Order = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Search:
+    """Which filters an index serves together, in any combination, for queries in one order.
+
+    `order` sorts by one time first. `fields` are those that a filter compares with a text: `name/[]` by `contains`, any
+    other by `eq`. Cosmos combines its indexes by itself; the embedded store has one for all of them.
+    """
+
+    order: str
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Container:
     """One Cosmos container.
 
@@ -26,6 +38,7 @@ class Container:
     ids_unique     an id occurs in one partition only, so that the id alone orders the whole container
     numbers        the fields of orders that are numbers; the others are text. A sort value of another type is refused,
                    so that sorting and cursors mean the same in every store
+    search         the filters that an index serves in any combination
     crowded        a partition has many documents, so the embedded store indexes the orders within each partition too
     lasting        no document expires, and one that would is refused: so queries need no condition on `ttl_timestamp`,
                    for which Cosmos would load each document, as no index has it
@@ -38,6 +51,7 @@ class Container:
     indexed_only: tuple[str, ...] = ()
     ids_unique: bool = False
     numbers: tuple[str, ...] = ()
+    search: Search | None = None
     crowded: bool = False
     lasting: bool = False
 
@@ -52,6 +66,11 @@ class Container:
     def sort_fields(self) -> frozenset[str]:
         """The fields that some order sorts by."""
         return frozenset(field for pairs in self.orders.values() for field, _ in pairs)
+
+    @property
+    def search_time(self) -> str | None:
+        """The field by which the documents of a search are sorted first: a time."""
+        return None if self.search is None else self.orders[self.search.order][0][0]
 
     def key_order(self) -> Order:
         """The order across partitions of a query that names none."""
@@ -115,6 +134,8 @@ ARTICLES = Container(
         "by_attempt": _ascending("added_by_attempt"),
         "by_analysis_due": _ascending("analysis_due_since"),
         "by_further_source": _ascending("source", "article_timestamp"),
+        "by_grouping_due": _ascending("grouping_due_since"),
+        "by_change": _ascending("_ts"),
     },
     indexed_only=(
         "entity_type",
@@ -125,23 +146,37 @@ ARTICLES = Container(
         "analysis_attempts",
         "created_article",
         "source",
-        "headline",
         "language",
+        "publisher_id",
         "sources/[]",
         "tags/[]",
+        "detected_tool_ids/[]",
+        "words/[]",
+    ),
+    numbers=("_ts",),
+    search=Search(
+        "by_time",
+        (
+            *("words/[]", "detected_tool_ids/[]", "sources/[]", "tags/[]"),
+            *("publisher_id", "language", "sentiment", "status"),
+        ),
     ),
 )
 DOCUMENTS = Container(
     "documents",
     "source_id",
-    orders={"by_eligibility": _ascending("eligibility", "product_type", "provider", "data_product_id")},
+    orders={
+        "by_eligibility": _ascending("eligibility", "product_type", "provider", "data_product_id"),
+        "by_due": _ascending("eligibility", "next_eligible_attempt_at"),
+    },
     unindexed=("hints", "provenance", "profile_selection_inputs", "normalization_notes"),
 )
 LOCATORS = Container("locators", "locator", indexed_only=("locator",))
 MENTIONS = Container(
     "mentions",
     "tool_id",
-    orders={"by_published": _ascending("published_at")},
+    orders={"by_published": _ascending("published_at"), "by_change": _ascending("_ts")},
+    numbers=("_ts",),
     unindexed=(
         "entity_type",
         "schema_version",
@@ -155,15 +190,18 @@ MENTIONS = Container(
         "analyzer",
         "analyzer_version",
         "revision",
+        "other_words",
         "matches",
         "source",
         "publisher",
+        "publisher_id",
         "headline",
         "url",
         "event_id",
         "verdict",
         "corrected",
         "analyzer_judgement",
+        "removal_counted",
         "created_at",
         "updated_at",
     ),
@@ -185,9 +223,23 @@ FEEDS = Container(
         "by_priority": (("priority_score", DESCENDING), ("next_fetch_time", ASCENDING)),
         "by_last_success": _ascending("last_successful_fetch"),
         "by_velocity": (("articles_per_hour", DESCENDING),),
+        "by_name": _ascending("name_key"),
+        "by_next_fetch": _ascending("next_fetch_time"),
+        "by_verdict": _ascending("verdict"),
+        "by_host": _ascending("host"),
     },
     # A feed is written at each poll.
-    indexed_only=("entity_type", "enabled", "redirect_url", "consecutive_errors"),
+    indexed_only=(
+        "entity_type",
+        "enabled",
+        "redirect_url",
+        "consecutive_errors",
+        "verdict",
+        "tags/[]",
+        "disabled_by",
+        "probe_at",
+        "words/[]",
+    ),
     numbers=("priority_score", "articles_per_hour"),
     lasting=True,
 )
@@ -198,7 +250,7 @@ RUNS = Container(
         "by_start": _ascending("started_at"),
         "by_subject": _ascending("subject", "started_at"),
     },
-    indexed_only=("entity_type", "task_name", "workflow_name", "status", "feeds/[]"),
+    indexed_only=("entity_type", "task_name", "workflow_name", "status", "feeds/[]", "is_quiet"),
 )
 QUARANTINE = Container(
     "quarantine",
@@ -206,8 +258,37 @@ QUARANTINE = Container(
     orders={"by_created": _ascending("created_at")},
     unindexed=("payload",),
 )
-STORIES = Container("stories", "day", orders={"by_time": _ascending("timestamp")}, crowded=True)
-SIGNALS = Container("signals", "tool_id", orders={"by_time": _ascending("timestamp")}, crowded=True)
+STORIES = Container(
+    "stories",
+    "day",
+    orders={
+        "by_time": _ascending("timestamp"),
+        "by_story": _ascending("event_id", "published_at"),
+        "by_change": _ascending("_ts"),
+        "by_signals_due": _ascending("signals_due_at"),
+    },
+    numbers=("_ts",),
+    indexed_only=(
+        "entity_type",
+        "language",
+        "published_at",
+        "article_count",
+        "tool_ids/[]",
+        "publisher_ids/[]",
+        "sources/[]",
+        "topics/[]",
+        "words/[]",
+    ),
+    search=Search("by_time", ("words/[]", "tool_ids/[]", "publisher_ids/[]", "sources/[]", "topics/[]", "language")),
+    crowded=True,
+)
+SIGNALS = Container(
+    "signals",
+    "tool_id",
+    orders={"by_time": _ascending("timestamp"), "by_story": _ascending("event_id", "timestamp")},
+    indexed_only=("entity_type", "kind", "topic", "story_published_at", "withdrawn_at", "articles/[]"),
+    crowded=True,
+)
 
 _ALL = (SENTIMENT_CACHE, ARTICLES, DOCUMENTS, LOCATORS, MENTIONS, CATALOG, FEEDS, RUNS, QUARANTINE, STORIES, SIGNALS)
 CONTAINERS: dict[str, Container] = {container.name: container for container in _ALL}

@@ -67,4 +67,4 @@ def unavailable(error: AzureError, status: int, substatus: int) -> Unavailable:
     if status:
         code = f"{status}/{substatus}" if substatus else f"{status}"
         return Unavailable(f"Cosmos DB returned {code}", retry_after=_retry_after(error))
-    return Unavailable(f"Cosmos DB could not be reached ({type(error).__name__})")
+    return Unavailable(f"Cosmos DB could not be reached ({type(error).__name__}): check COSMOS_ENDPOINT")

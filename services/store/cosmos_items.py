@@ -123,8 +123,6 @@ def _condition(where: Where, bound: Bound) -> str:
     value = bound.add(where.value)
     if where.op == "contains":
         return f"ARRAY_CONTAINS({path}, {value})"
-    if where.op == "text":
-        return f"CONTAINS(LOWER({path}), LOWER({value}))"
     return f"{path} {COMPARISONS[where.op]} {value}"
 
 

@@ -128,11 +128,8 @@ def _check_where(container: Container, where: Where) -> None:
         if not isinstance(choices, list) or not 1 <= len(choices) <= MAXIMUM_CHOICES:
             raise InvalidInput(where.field, f"must be compared with 1 to {MAXIMUM_CHOICES} values")
         values = choices
-    elif where.op == "text":
-        if not isinstance(where.value, str) or not where.value:
-            raise InvalidInput(where.field, "must be searched for text that is not empty")
     elif where.op not in ("contains", *COMPARISONS):
-        raise InvalidInput("op", "must be eq, lt, le, gt, ge, in, contains, missing or text")
+        raise InvalidInput("op", "must be eq, lt, le, gt, ge, in, contains or missing")
     may_be_bool = where.op in ("eq", "in", "contains")
     for value in values:
         is_text = isinstance(value, str) and byte_length(value) < MAXIMUM_DOCUMENT_BYTES

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from models.errors import ChangedMeanwhile, Conflict, InvalidInput
+from models.values import format_time, parse_time
 from services.ports import Create, Delete, Document, Operation, Replace, Upsert
 from services.store.containers import CONTAINERS, Container
 
@@ -127,7 +128,18 @@ def prepare(container: Container, document: Mapping[str, Any]) -> Prepared:
                 raise InvalidInput(field, f"must be a number, since {container.name} is sorted by it")
         elif not isinstance(value, str):
             raise InvalidInput(field, f"must be text, since {container.name} is sorted by it")
+        elif field == container.search_time and not _is_time(value):
+            raise InvalidInput(
+                field, f"must be a time, such as 2026-02-21T20:00:00Z, since {container.name} is searched"
+            )
     return Prepared(str(partition), str(name), body, text, _expiry(container, body))
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return format_time(parse_time(text)) == text
+    except ValueError:
+        return False
 
 
 def encoded(body: Document) -> bytes:
@@ -159,10 +171,12 @@ def _are_plain(values: Iterable[Any], levels: int) -> bool:
         if kind is float:
             if not math.isfinite(each):
                 return False
-        elif kind is dict:
-            if not _are_plain(each.values(), levels - 1):
-                return False
-        elif kind not in _ARRAYS or not _are_plain(each, levels - 1):
+            continue
+        if kind is not dict and kind not in _ARRAYS:
+            return False
+        inner = each.values() if kind is dict else each
+        # Most inner arrays and objects are plain themselves; this spares a call for each.
+        if not (levels > 1 and _PLAIN.issuperset(map(type, inner))) and not _are_plain(inner, levels - 1):
             return False
     return True
 

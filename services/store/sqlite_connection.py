@@ -11,15 +11,16 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
-from models.errors import Damaged, Unavailable
+from models.errors import Damaged, Unavailable, Unusable
 from services.ports import Clock
-from services.store import sqlite_sql
+from services.store import sqlite_search, sqlite_sql
 from services.store.sqlite_housekeeper import Housekeeper
 
 T = TypeVar("T")
@@ -37,8 +38,12 @@ WRITER_CACHE_KIB = 8_000
 
 WASTED_PAGES = 512  # 4 MB
 
+FAILED_WRITE_SHOWN_FOR = timedelta(seconds=60)
+"""On a full disk some writes succeed: those for which the file has room."""
+
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_STOPS_WRITES = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR)
 _NOT_WRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR)
 
 
@@ -58,6 +63,12 @@ def damaged(path: Path, why: object) -> Damaged:
     )
 
 
+def foreign(path: Path, why: object) -> Unusable:
+    return Unusable(
+        f"{path} is a database of another program ({why}): move the file away, or choose another data folder"
+    )
+
+
 def translated(error: sqlite3.Error, path: Path) -> Unavailable:
     code = _code(error)
     if is_busy(error):
@@ -65,10 +76,10 @@ def translated(error: sqlite3.Error, path: Path) -> Unavailable:
     if code in _DAMAGED:
         return damaged(path, error)
     if code == sqlite3.SQLITE_FULL:
-        return Unavailable(f"no space is left on the disk of {path}: make room")
+        return Unusable(f"no space is left on the disk of {path}: make room")
     if code in _NOT_WRITABLE:
-        return Unavailable(f"{path} cannot be used ({error}): check its folder, the rights and the disk")
-    return Unavailable(f"the store failed: {error}")
+        return Unusable(f"{path} cannot be used ({error}): check its rights and the space on its disk")
+    return Unavailable(f"the store {path} failed: {error}")
 
 
 @contextmanager
@@ -93,6 +104,8 @@ class Threads:
         self._purge_seconds = purge_seconds
         self._closed = False
         self._damage: object = None
+        self._failed_write: tuple[datetime, str] | None = None
+        """When the disk could not be written, the last time, and why."""
         self._inline: sqlite3.Connection | None = None
         self._write_lock = threading.Lock()
         self._queued_writes = 0
@@ -104,10 +117,13 @@ class Threads:
         self._of_all_threads: list[sqlite3.Connection] = []
 
     def check(self) -> None:
-        """Raises Unavailable if damage of the file is known. Reads the file a little."""
+        """Raises Unusable if damage of the file is known, or if the disk could not be written in the last minute. Reads
+        the file a little."""
         found = self._damage or (self._housekeeper and self._housekeeper.damage)
         if found:
             raise damaged(self._path, found)
+        if self._failed_write is not None and self._clock() - self._failed_write[0] < FAILED_WRITE_SHOWN_FOR:
+            raise Unusable(self._failed_write[1])
         if self._inline is not None:
             try:
                 self._inline.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
@@ -164,7 +180,10 @@ class Threads:
     def _noted(self, error: sqlite3.Error) -> Unavailable:
         if _code(error) in _DAMAGED:
             self._damage = error
-        return translated(error, self._path)
+        found = translated(error, self._path)
+        if _code(error) in _STOPS_WRITES and isinstance(found, Unusable):
+            self._failed_write = self._clock(), str(found)
+        return found
 
     def _open(self) -> None:
         """Runs in the one writing thread, so that callers who come together, or are cancelled, open the file once."""
@@ -267,40 +286,61 @@ def open_file(path: Path, wait_seconds: float) -> sqlite3.Connection:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Unavailable(f"the store's folder could not be created: {error}") from error
+        raise Unusable(
+            f"the folder {path.parent} of the store cannot be made ({error.strerror}): "
+            "check its rights, or choose another data folder"
+        ) from error
     deadline = time.monotonic() + wait_seconds
     pause = 0.002
     while True:
         try:
             connection = connect(path, wait_seconds)
             with _closed_on_error(connection):
-                _bring_up_to_date(connection)
+                _bring_up_to_date(connection, path)
                 _shrink(connection)
             return connection
         except sqlite3.Error as error:
             # Unlike a statement, the switch to a write-ahead log does not wait for other processes.
+            if _code(error) == sqlite3.SQLITE_ERROR:  # its tables have the names of ours, and other columns
+                raise foreign(path, error) from error
             if not is_busy(error) or time.monotonic() + pause > deadline:
                 raise translated(error, path) from error
         time.sleep(pause)
         pause = min(pause * 2, 0.1)
 
 
-def _bring_up_to_date(connection: sqlite3.Connection) -> None:
+def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # of a new file; an old one keeps its own
-    connection.execute("PRAGMA journal_mode = WAL")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > sqlite_sql.SCHEMA_VERSION:
-        raise Unavailable(
-            f"the store's file has schema version {version}, this program knows {sqlite_sql.SCHEMA_VERSION}: "
-            "run the newer version, or another data folder"
+        raise Unusable(
+            f"{path} has schema version {version}, this program knows {sqlite_sql.SCHEMA_VERSION}: "
+            "run the newer version, or choose another data folder"
         )
     wanted = sqlite_sql.schema()
-    there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-    if version != sqlite_sql.SCHEMA_VERSION or not there.issuperset(wanted):
+    found = _objects(connection).keys()
+    if found and not found & wanted.keys():
+        raise foreign(path, "it has none of this program's tables")
+    connection.execute("PRAGMA journal_mode = WAL")
+    if version != sqlite_sql.SCHEMA_VERSION or not _objects(connection).keys() >= wanted.keys():
         with transaction(connection):
-            for statement in wanted.values():
+            there = _objects(connection)
+            for statement in (*wanted.values(), *sqlite_search.outdated(there)):
                 connection.execute(statement)
+            for index in sqlite_search.INDEXES.values():
+                if index.table not in there:
+                    _execute_all(connection, index.fill)
             connection.execute(f"PRAGMA user_version = {sqlite_sql.SCHEMA_VERSION}")
+
+
+def _objects(connection: sqlite3.Connection) -> dict[str, str]:
+    """The kind of each table, index and trigger, by name."""
+    return dict(connection.execute("SELECT name, type FROM sqlite_master"))
+
+
+def _execute_all(connection: sqlite3.Connection, statements: Iterable[str]) -> None:
+    for statement in statements:
+        connection.execute(statement)
 
 
 def _shrink(connection: sqlite3.Connection) -> None:
@@ -309,3 +349,7 @@ def _shrink(connection: sqlite3.Connection) -> None:
     if free > max(WASTED_PAGES, pages // 2):
         with suppress(sqlite3.OperationalError):  # another process uses the file, or the disk is too full for a copy
             connection.execute("VACUUM")
+            # It may number the rows anew, by which the indexes of searches name them.
+            with transaction(connection):
+                for index in sqlite_search.INDEXES.values():
+                    _execute_all(connection, index.fill)

@@ -9,12 +9,14 @@ comparison is written so that the index of an order serves it as a range.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from services.ports import Scalar, Where
+from services.store import sqlite_search
 from services.store.containers import CONTAINERS, DESCENDING, Container
 from services.store.plans import COMPARISONS, Bound, Plan
+from services.store.sqlite_search import SearchIndex
 
 SCHEMA_VERSION = 1
 
@@ -155,16 +157,24 @@ def schema(containers: Mapping[str, Container] = CONTAINERS) -> dict[str, str]:
             name = "_".join((table, *(f"{f}{'_desc' if way == DESCENDING else ''}" for f, way in pairs)))
             columns = {f: f"{_column(container, f)} {'DESC' if way == DESCENDING else 'ASC'}" for f, way in pairs}
             indexes = {name: list(columns.values())}
-            if container.crowded:
+            # The order of changes is read across partitions only.
+            if container.crowded and "_ts" not in columns:
                 del columns[container.partition_key]
                 indexes[f"{name}_within"] = ["pk", *columns.values()]
             for index, parts in indexes.items():
                 objects[index] = f"CREATE INDEX IF NOT EXISTS {index} ON {table} ({', '.join(parts)}) WHERE {present}"
+        if container.search is not None:
+            objects.update(sqlite_search.INDEXES[table].objects)
     return objects
 
 
 def select(plan: Plan, now: int) -> tuple[str, Mapping[str, Any]]:
     """The query of one page and one more document, which shows whether another page follows."""
+    index = sqlite_search.INDEXES.get(plan.container.name)
+    if index is not None and plan.query.order == index.search.order:
+        terms = [index.term(where) for where in plan.query.where]
+        if any(terms):
+            return _search(plan, now, index, terms)
     container, bound = plan.container, Bound(":")
     conditions = _conditions(plan, now, bound)
     conditions += [f"{_column(container, field)} IS NOT NULL" for field in plan.present]
@@ -175,6 +185,34 @@ def select(plan: Plan, now: int) -> tuple[str, Mapping[str, Any]]:
     return (
         f"SELECT body, etag, ts FROM {container.name} WHERE {' AND '.join(conditions)}"
         f" ORDER BY {order} LIMIT {plan.query.limit + 1}"
+    ), bound.values
+
+
+def _search(plan: Plan, now: int, index: SearchIndex, terms: Sequence[str | None]) -> tuple[str, Mapping[str, Any]]:
+    """The query of one page through the index of searches. Its documents come by the second. So the second of the last
+    document of the page is found first; then all documents up to that second are sorted by the whole order."""
+    container, bound, down = plan.container, Bound(":"), plan.keys[0][1]
+    others = tuple(where for where, term in zip(plan.query.where, terms, strict=True) if term is None)
+    conditions = _conditions(replace(plan, query=replace(plan.query, where=others)), now, bound)
+    bounds = list(others)
+    if plan.after is not None:
+        conditions.append(_behind_cursor(plan, bound))
+        bounds.append(Where(plan.keys[0][0], "le" if down else "ge", plan.after[0]))
+    low, high = (bound.add(each) for each in sqlite_search.numbers(index, bounds))
+    number, rest = f"{index.table}.rowid", " AND ".join(conditions)
+    found = f"{index.table} MATCH {bound.add(' '.join(sorted({term for term in terms if term})))}"
+    source = f"{index.table} CROSS JOIN {container.name} ON {container.name}.rowid = {sqlite_search.row_of(number)}"
+    way, limit = "DESC" if down else "ASC", plan.query.limit + 1
+    page = (
+        f"SELECT {number} AS number FROM {source} WHERE {found} AND {number} BETWEEN {low} AND {high} AND {rest}"
+        f" ORDER BY {number} {way} LIMIT {limit}"
+    )
+    end = f"SELECT {sqlite_search.of_second('min(number)' if down else 'max(number)', last=not down)} FROM ({page})"
+    span = f"{number} BETWEEN last AND {high}" if down else f"{number} BETWEEN {low} AND last"
+    order = ", ".join(f"{_column(container, field)} {'DESC' if way else 'ASC'}" for field, way in plan.keys)
+    return (
+        f"WITH ends (last) AS MATERIALIZED ({end}) SELECT body, etag, ts FROM ends CROSS JOIN {source}"
+        f" WHERE {found} AND {span} AND {rest} ORDER BY {order} LIMIT {limit}"
     ), bound.values
 
 
@@ -212,8 +250,6 @@ def _condition(plan: Plan, where: Where, bound: Bound) -> str:
         assert isinstance(value, Sequence)
         return f"({' OR '.join(_comparison(plan, where.field, '=', each, bound) for each in value)})"
     assert isinstance(value, str | int | float)
-    if where.op == "text":
-        return f"(instr(lower({column}), lower({bound.add(value)})) > 0 AND {_has_type(plan, where.field, value)})"
     if where.op == "contains":
         path = f"body, '$.{where.field}'"
         return (

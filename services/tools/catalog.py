@@ -54,6 +54,11 @@ class Catalog:
             raise NotFound(f"tool: there is none with the id, name or alias {text[:200]!r}")
         return tool
 
+    async def unmerged(self, text: str) -> Tool:
+        """As `get`, but an id names its own tool even if that was merged into another."""
+        tool = await self.names.tool(text) if is_tool_id(text) else None
+        return tool or await self.get(text)
+
     async def page(
         self, limit: int, after: str | None = None, statuses: tuple[str, ...] = ("ACTIVE", "DEPRECATED")
     ) -> Listed[Tool]:
@@ -124,6 +129,37 @@ class Catalog:
             return tool if tool.scored_by == scored_by else tool.changed(self._clock(), scored_by=scored_by)
 
         await self._replace(tool_id, changed)
+
+    async def discovered(self, tool_id: str, before: str | None, article: str | None, day: str | None) -> None:
+        """Replaces the first article of the tool, unless another worker has replaced it since."""
+
+        def changed(tool: Tool) -> Tool:
+            if tool.discovery_reference != before:
+                return tool
+            return tool.changed(self._clock(), discovery_reference=article, discovery_date=day)
+
+        await self._replace(tool_id, changed)
+
+    async def watch_no_more(self, tool_id: str) -> None:
+        """Makes the tool DEPRECATED if it is ACTIVE."""
+
+        def changed(tool: Tool) -> Tool:
+            return tool if tool.status != "ACTIVE" else tool.changed(self._clock(), status="DEPRECATED")
+
+        await self._replace(tool_id, changed)
+        await self.announce()
+
+    async def note_searched(self, tool_id: str, since: datetime) -> datetime:
+        """Records that all articles since then were searched for the tool, unless earlier ones were. Returns the
+        present time."""
+        now = self._clock()
+
+        def changed(tool: Tool) -> Tool:
+            known = tool.searched_since or tool.created_at
+            return tool if known <= since else tool.changed(now, searched_since=since)
+
+        await self._replace(tool_id, changed)
+        return now
 
     async def announce(self) -> None:
         """Makes every detector outdated."""

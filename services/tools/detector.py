@@ -19,6 +19,8 @@ from services.tools.ambiguity import MatchRule, match_rule, ticker_verdict, verd
 from services.tools.matching import NormalizedText, Phrase, Span, has_unspaced, normalize, tokens, without_urls
 
 MOST_MATCHES = 20
+MOST_POSITIONS = 10
+"""Of one name in the headline or in the text."""
 MOST_OCCURRENCES = 1000
 """How many occurrences of one name in one text are checked: a text that repeats a name endlessly would take minutes."""
 LONGEST_SHOWN = 120
@@ -52,8 +54,8 @@ class Reason(NamedTuple):
 class Detected:
     """One tool in one article. The spans are those of its names, in the headline and in the text as they were given.
 
-    `tickers` are the tickers of the tool in headline or text. `cues` are why a name counts, by the name as written, for
-    names that are also something else.
+    `positions` are the first spans of each name. `tickers` are the tickers of the tool in headline or text. `cues` are
+    why a name counts, by the name as written, for names that are also something else.
     """
 
     reasons: tuple[Reason, ...]
@@ -61,10 +63,14 @@ class Detected:
     text_spans: tuple[Span, ...] = ()
     tickers: tuple[str, ...] = ()
     cues: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    positions: Mapping[Reason, Sequence[Span]] = field(default_factory=dict)
 
     @property
     def matches(self) -> tuple[Match, ...]:
-        return tuple(Match(name=reason.name, kind=reason.kind, where=reason.where) for reason in self.reasons)
+        return tuple(
+            Match(name=each.name, kind=each.kind, where=each.where, positions=tuple(self.positions.get(each, ())))
+            for each in self.reasons
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +201,7 @@ class Detector:
 def _detected(
     hits: Sequence[_Hit], tagged: Sequence[Reason], article: NormalizedText, headline_length: int
 ) -> Detected:
-    reasons: dict[Reason, None] = {}
+    reasons: dict[Reason, list[Span]] = {}
     tickers: dict[str, None] = {}
     cues: dict[str, tuple[str, ...]] = {}
     spans: dict[MatchPart, list[Span]] = {"HEADLINE": [], "TEXT": []}
@@ -207,13 +213,18 @@ def _detected(
             tickers[_ticker_in(written)] = None
         part: MatchPart = "HEADLINE" if start < headline_length else "TEXT"
         offset = 0 if part == "HEADLINE" else headline_length + len(SEPARATOR)
-        spans[part].append(Span(start - offset, end - offset))
+        span = Span(start - offset, end - offset)
+        spans[part].append(span)
         shown = " ".join(written.split())[:LONGEST_SHOWN]
-        reasons[Reason(shown, hit.kind, part)] = None
+        positions = reasons.setdefault(Reason(shown, hit.kind, part), [])
+        if len(positions) < MOST_POSITIONS:
+            positions.append(span)
         if hit.cues:
             cues.setdefault(shown, hit.cues)
-    reasons.update(dict.fromkeys(tagged))
-    return Detected(tuple(reasons)[:MOST_MATCHES], tuple(spans["HEADLINE"]), tuple(spans["TEXT"]), tuple(tickers), cues)
+    for each in tagged:
+        reasons.setdefault(each, [])
+    names = tuple(reasons)[:MOST_MATCHES]
+    return Detected(names, tuple(spans["HEADLINE"]), tuple(spans["TEXT"]), tuple(tickers), cues, reasons)
 
 
 def _ticker_in(written: str) -> str:

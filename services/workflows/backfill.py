@@ -6,14 +6,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from models.article import Article
 from models.errors import UnreadableDocument
 from models.run import JobRun
-from models.values import format_time
+from models.values import format_time, parse_time
 from services.figures.entries import Generations
+from services.mentions.dirty_hours import mark_dirty
 from services.mentions.understanding import detect
 from services.mentions.writing import MentionWriter
 from services.ports import Document, Query, Store, Where
@@ -39,7 +40,12 @@ class Backfill:
     async def page(self, run: JobRun) -> PageResult:
         found = [await self.catalog.find(text) for text in _texts(run.parameters.get("tools"))]
         tools = frozenset(tool.tool_id for tool in found if tool is not None)
-        checkpoint = run.checkpoint or {"since": format_time(run.started_at - LOOKED_BACK)}
+        return await self.search(tools, run)
+
+    async def search(self, tools: frozenset[str], run: JobRun) -> PageResult:
+        """One page of the articles that were published in the 30 days before the run; also part of other workflows,
+        whose checkpoint keeps its other fields."""
+        checkpoint = {"since": format_time(run.started_at - LOOKED_BACK), **(run.checkpoint or {})}
         query = published_since(str(checkpoint["since"]), page_after(run))
         articles = await self.store.query(ARTICLES.name, query)
         detector = await self.watchlist.detector()
@@ -49,8 +55,16 @@ class Backfill:
         counts = {"articles": progress, "mentions": report.written, "removed": report.removed}
         if articles.next is not None:
             return PageResult({**checkpoint, "after": articles.next}, progress, counts, report.failed)
+        await self._searched(tools, parse_time(str(checkpoint["since"])))
         await self.generations.raise_all(tools)
         return PageResult(None, progress, counts, report.failed, tuple(sorted(tools)))
+
+    async def _searched(self, tools: Iterable[str], since: datetime) -> None:
+        """Records since when articles were searched for these tools. Their windows are written again with it: the
+        present hour is dirty."""
+        for tool_id in sorted(tools):
+            now = await self.catalog.note_searched(tool_id, since)
+            await mark_dirty(self.store, tool_id, [now], now)
 
 
 def _concerned(documents: Iterable[Document], detector: Detector, tools: frozenset[str]) -> list[str]:
@@ -59,7 +73,8 @@ def _concerned(documents: Iterable[Document], detector: Detector, tools: frozens
     found = []
     for document in documents:
         article = readable(document)
-        may_have_one = not tools.isdisjoint(document.get("tool_ids_ever_detected", ()))
+        # A full text is not here: the writer reads it, and finds what it names.
+        may_have_one = not tools.isdisjoint(document.get("tool_ids_ever_detected", ())) or "full_text" in document
         if may_have_one or article is None or not tools.isdisjoint(detect(article, detector)):
             found.append(document["source_id"])
     return found

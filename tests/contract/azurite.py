@@ -1,6 +1,6 @@
-"""Azurite, Microsoft's emulator of Azure Storage: its queue service, started here.
+"""Azurite, Microsoft's emulator of Azure Storage: its queue service and its blob service, started here.
 
-Without it, its half of the contract of the queues is not collected, as pytest's header says;
+Without it, its half of the contracts of the queues and of the archive is not collected, as pytest's header says;
 TOOLPULSE_REQUIRE_AZURITE=1 makes that an error.
 """
 
@@ -16,43 +16,67 @@ from pathlib import Path
 from scripts.local_host.storage_rest import connection_string
 
 FOLDER = Path(__file__).resolve().parents[1] / "azurite"
-_QUEUES = FOLDER / "node_modules" / "azurite" / "dist" / "src" / "queue" / "main.js"
+_SERVICES = FOLDER / "node_modules" / "azurite" / "dist" / "src"
 PUBLISHED_PORT = 10001
 """The port that UseDevelopmentStorage=true means."""
 _READY = "successfully listens on "
 
 
 def available() -> bool:
-    there = shutil.which("node") is not None and _QUEUES.is_file()
+    there = shutil.which("node") is not None and _SERVICES.is_dir()
     if not there and os.environ.get("TOOLPULSE_REQUIRE_AZURITE") == "1":
         raise RuntimeError("TOOLPULSE_REQUIRE_AZURITE=1, but there is no Azurite: run `npm ci` in tests/azurite")
     return there
 
 
 def notice() -> str:
-    return "queues: npm azurite" if available() else "queues: no Azurite (`npm ci` in tests/azurite brings it)"
+    found = "npm azurite" if available() else "no Azurite (`npm ci` in tests/azurite brings it)"
+    return f"queues and archive: {found}"
 
 
 @contextmanager
 def running(port: int = 0) -> Iterator[str]:
-    """The connection string of a running Azurite; of one that was started by others if it has the port."""
+    """The connection string of running queues; of those that were started by others if they have the port."""
     if port and _is_served(port):
         yield connection_string(f"http://127.0.0.1:{port}")
         return
+    with _running("queue", port) as origin:
+        yield connection_string(origin)
+
+
+@contextmanager
+def running_blobs() -> Iterator[str]:
+    """The connection string of a running blob service."""
+    with _running("blob", 0) as origin:
+        yield of_blobs(origin)
+
+
+def of_blobs(origin: str) -> str:
+    """The connection string of a blob service."""
+    return connection_string(origin).replace("QueueEndpoint=", "BlobEndpoint=")
+
+
+@contextmanager
+def _running(service: str, port: int) -> Iterator[str]:
+    """The origin of a service that is started for this context."""
     node = shutil.which("node")
     assert node is not None
-    arguments = ["--queuePort", str(port), "--inMemoryPersistence", "--silent", "--disableTelemetry"]
+    arguments = [f"--{service}Port", str(port), "--inMemoryPersistence", "--silent", "--disableTelemetry"]
     with (
         tempfile.TemporaryDirectory() as folder,
         subprocess.Popen(
-            [node, str(_QUEUES), *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            [node, str(_SERVICES / service / "main.js"), *arguments],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
         ) as process,
     ):
         assert process.stdout is not None
         try:
             for line in process.stdout:
                 if _READY in line:
-                    yield connection_string(line.partition(_READY)[2].strip())
+                    yield line.partition(_READY)[2].strip()
                     return
             raise RuntimeError(f"Azurite ended with {process.wait()}")
         finally:

@@ -40,7 +40,7 @@ async def test_two_hundred_sources_join_one_article_at_once(
 
     announced: list[str] = []
 
-    async def announce(source_ids: Iterable[str]) -> None:
+    async def announce(source_ids: Iterable[str], feed_id: str | None = None) -> None:
         announced.extend(source_ids)
 
     async def joined(number: int, attempt: SourceAttempt) -> Written:
@@ -79,7 +79,7 @@ async def test_an_article_is_deleted_while_many_sources_join_it(store: Store, an
     chance = random.Random(1)
     now = datetime.now(UTC).replace(microsecond=0)
 
-    async def announce(source_ids: Iterable[str]) -> None:
+    async def announce(source_ids: Iterable[str], feed_id: str | None = None) -> None:
         pass
 
     async def joined(number: int) -> Written:

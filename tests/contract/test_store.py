@@ -466,17 +466,12 @@ FILTERED: list[Document] = [
         (Where("v", "in", ("none",)), ""),
         (Where("v", "missing"), "gh"),
         (Where("tags", "missing"), "efghjkl"[:2] + "ghjkl"),
-        (Where("v", "text", "MOTOR"), "d"),
-        (Where("v", "text", "r Ö"), "d"),
-        (Where("v", "text", "1"), "ck"),
-        (Where("v", "text", "%"), ""),
         (Where("tags", "contains", "x"), "a"),
         (Where("tags", "contains", 1), "a"),
         (Where("tags", "contains", True), "a"),
         (Where("tags", "contains", "y"), ""),
         (Where("id", "ge", "k"), "kl"),
         (Where("id", "in", ["a", "z"]), "a"),
-        (Where("id", "text", "A"), "a"),
         (Where("tool_id", "eq", "t"), "abcdefghijkl"),
         (Where("tool_id", "eq", 1), ""),
         (Where("tool_id", "missing"), ""),
@@ -539,9 +534,9 @@ async def test_an_order_lists_only_what_has_all_of_its_fields(store: Store) -> N
     await store.write_many(
         "articles",
         [
-            {"id": "article", "source_id": "both", "status": "pending", "timestamp": "2026"},
-            {"id": "article", "source_id": "no status", "timestamp": "2026"},
-            {"id": "article", "source_id": "null status", "status": None, "timestamp": "2026"},
+            {"id": "article", "source_id": "both", "status": "pending", "timestamp": "2026-02-21T20:00:00Z"},
+            {"id": "article", "source_id": "no status", "timestamp": "2026-02-21T20:00:00Z"},
+            {"id": "article", "source_id": "null status", "status": None, "timestamp": "2026-02-21T20:00:00Z"},
             {"id": "article", "source_id": "no time", "status": "pending"},
             {"id": "article", "source_id": "null time", "status": "pending", "timestamp": None},
         ],
@@ -592,7 +587,7 @@ async def test_a_filter_on_the_first_field_of_an_order(store: Store) -> None:
     await store.write_many(
         "articles",
         [
-            {"id": "article", "source_id": f"{status}{n}", "status": status, "timestamp": f"2026-0{n % 2 + 1}"}
+            {"id": "article", "source_id": f"{status}{n}", "status": status, "timestamp": f"2026-02-21T20:00:0{n % 2}Z"}
             for status in ("pending", "analyzed")
             for n in range(4)
         ],
@@ -822,8 +817,6 @@ async def test_a_limit_out_of_range_is_refused(store: Store, limit: Any) -> None
         Query(where=(Where("n", "in", [None]),)),  # type: ignore[list-item]
         Query(where=(Where("n", "in", list(range(101))),)),
         Query(where=(Where("n", "contains", None),)),
-        Query(where=(Where("n", "text", ""),)),
-        Query(where=(Where("n", "text", 1),)),
         Query(where=(Where("n", "like", "x"),)),  # type: ignore[arg-type]
     ],
     ids=str,

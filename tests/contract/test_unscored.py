@@ -72,5 +72,5 @@ async def test_mentions_and_articles_are_filtered_by_sentiment(
     for each in (unscored, scored):
         await process.store.create(ARTICLES.name, each.to_document())
     for sentiment, expected in (("unscored", unscored), ("neutral", scored)):
-        listed = await articles_page(process.store, article_filter({"sentiment": sentiment}, clock.now), 10, None)
+        listed = await articles_page(process.store, article_filter({"sentiment": sentiment}), 10, None)
         assert [each.source_id for each in listed.items] == [expected.source_id]

@@ -29,6 +29,7 @@ HOST_SETTINGS = {
 """What the Functions host, the telemetry exporter and azure-identity read. Flex Consumption refuses many others."""
 
 EXAMPLES = {
+    "blobEndpoint": "https://examplestorage.blob.core.windows.net/",
     "cosmosDatabase": "toolpulse",
     "cosmosEndpoint": "https://example.documents.azure.com:443/",
     "identityClientId": "11111111-1111-1111-1111-111111111111",
@@ -70,6 +71,7 @@ CLOSED: dict[str, dict[str, Any]] = {
         "properties.minimumTlsVersion": "TLS1_2",
         "properties.supportsHttpsTrafficOnly": True,
     },
+    "Microsoft.Storage/storageAccounts/blobServices/containers": {"properties.publicAccess": "None"},
     "Microsoft.DocumentDB/databaseAccounts": {
         "properties.backupPolicy.type": "Continuous",
         "properties.consistencyPolicy.defaultConsistencyLevel": "Strong",
@@ -171,11 +173,16 @@ def generated(root: Path) -> Iterator[str]:
     files = bicep_files(root)
     loaded = {path.name for file in files.values() for path in file.loaded_files()}
     yield from (f"{name} is not loaded" for name in bicep_data.files() if name not in loaded)
+    containers = [each.body["name"] for each in files["storage.bicep"].resources(_BLOB_CONTAINER)]
+    archive = files["storage.bicep"].all("variable")["archiveContainer"].body
+    if "archiveContainer" not in containers or archive != "loadJsonContent('../topology.json').archive":
+        yield f"storage.bicep makes the containers {containers}, not that of the archive"
     queues = [each.body["name"] for each in files["storage.bicep"].resources(_QUEUE)]
     if sorted(queues) != ["${queue}-poison", "queue"]:
         yield f"storage.bicep makes the queues {queues}, not each one and its poison queue"
 
 
+_BLOB_CONTAINER = "Microsoft.Storage/storageAccounts/blobServices/containers"
 _QUEUE = "Microsoft.Storage/storageAccounts/queueServices/queues"
 
 
@@ -209,6 +216,8 @@ def settings(root: Path) -> Iterator[str]:
     except WrongSettings as error:
         yield f"the app would not start: {error}"
         return
+    if not (read.archive == "blob" and read.archive_endpoint == EXAMPLES["blobEndpoint"]):
+        yield "the app would start without its archive"
     if not (read.store == "cosmos" and read.management_key and read.storage_account_name and read.on_azure):
         yield "the app would start without its database, its storage or a management key"
     yield from (f"{name} is missing" for name in HOST_SETTINGS - environment.keys())

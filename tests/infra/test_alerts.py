@@ -11,6 +11,7 @@ import pytest
 
 from scripts.bicep_data import WINDOWS_MINUTES
 from services.logs import ROUTINE
+from services.operations.waiting_reviews import PATIENCE
 from services.store.sqlite import SqliteStore
 from services.topology import CLEAN_UP, QUEUES, REFRESH_SENTIMENT_CACHE, TIMERS
 from tests.functional.articles.world import SettableClock, World
@@ -60,6 +61,7 @@ async def test_the_queue_query_reads_the_line_that_clean_up_writes(alerts: Bicep
         ("aggregates-old", "refreshAges"),
         ("backlog-old", "backlogs"),
         ("articles-failed", "backlogs"),
+        ("review-waits", "waitingReviews"),
     ],
 )
 def test_alerts_on_the_log_of_clean_up_look_back_over_two_of_its_runs(alerts: Bicep, name: str, lines: str) -> None:
@@ -93,7 +95,8 @@ async def test_the_queries_of_the_backlog_and_of_refreshes_read_what_the_app_log
                     assert answer.status == 200
         await host.stop()
         printed = host.printed()
-    for variable, event in (("backlogs", "backlog"), ("refreshes", "cache_refreshed")):
+    read = {"backlogs": "backlog", "waitingReviews": "reviews_waiting", "refreshes": "cache_refreshed"}
+    for variable, event in read.items():
         line = json.loads(re.findall(rf"\{{[^{{}}]*\"event\": \"{event}\"[^{{}}]*\}}", printed)[-1])
         query = alerts.all("variable")[variable].body
         assert f"== '{event}'" in query
@@ -107,6 +110,13 @@ async def test_the_queries_of_the_backlog_and_of_refreshes_read_what_the_app_log
 def test_alerts_of_the_backlog_filter_as_their_threshold_says(alerts: Bicep, name: str) -> None:
     found = rule(alerts, name)
     assert found["query"].endswith(f"{found['column']} > {found['threshold']}")
+
+
+def test_the_alert_on_reviews_is_as_patient_as_health(alerts: Bicep) -> None:
+    waits = rule(alerts, "review-waits")
+    batch, document = (int(PATIENCE[kind].total_seconds()) for kind in ("BATCH", "DOCUMENT"))
+    assert waits["query"].endswith(f'seconds > iff(kind == "BATCH", {batch}, {document})')
+    assert waits["threshold"] == batch
 
 
 async def test_the_query_for_disabled_feeds_reads_the_line_that_ingestion_writes(

@@ -1,5 +1,6 @@
 """After any sequence of changes of articles and tools, and any crashes, once every message was delivered again,
-the mentions that count are those that detection finds in the articles, and the timelines count them."""
+the mentions that count are those that detection finds in the articles, the timelines count them, and searches find the
+articles by their words."""
 
 from __future__ import annotations
 
@@ -17,6 +18,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 
 from models.errors import ToolpulseError
 from models.tool import Tool
+from services.articles.listing import article_filter, articles_page
+from services.articles.words import article_words
 from services.mentions.understanding import published_at, source_tickers
 from services.runs.engine import LOST_AFTER, STUCK_AFTER
 from services.store.sqlite import SqliteStore
@@ -150,15 +153,23 @@ class Newsroom(RuleBasedStateMachine):
         tools = [Tool.from_document(document) for document in found.items]
         detector = Detector(tool for tool in tools if tool.status == "ACTIVE")
         expected: dict[str, dict[str, Any]] = {tool.tool_id: {} for tool in tools}
+        containing: dict[str, set[str]] = {word: set() for word in WORDS}
         for number in range(1, self.count + 1):
             article = await self.world.read(f"dedup:{number:032x}")
             if article.deleted_at is not None:
+                assert article.words is None
                 continue
+            for word in WORDS:
+                if word.casefold() in article_words(article):
+                    containing[word].add(article.source_id)
             headline, body = article.canonical.headline, article.text_for_analysis or ""
             detected = detector.find(headline, body, article.tags, source_tickers(article))
             assert set(article.detected_tool_ids) == set(detected)
             for tool_id in detected:
                 expected[tool_id][article.source_id] = published_at(article)
+        for word, having in containing.items():
+            page = await articles_page(self.store, article_filter({"text": word}), 500, None)
+            assert {each.source_id for each in page.items} == having
         for tool in tools:
             mentions = await self.world.mentions(tool)
             assert {key: each.published_at for key, each in mentions.items()} == expected[tool.tool_id]

@@ -4,6 +4,7 @@ import asyncio
 import shutil
 import tempfile
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -34,11 +35,16 @@ NUMBERS = st.integers(0, TOOLS - 1)
 SOURCES = st.integers(0, 5)
 SENTIMENTS = st.sampled_from(["positive", "negative", "neutral", "unscored"])
 VERSIONS = st.sampled_from(["1", "2"])
+STORIES = st.sampled_from([None, "story:20260221:a", "story:20260221:b", "story:20260221:c"])
+PUBLISHERS = st.sampled_from([None, "reuters.com", "heise.de"])
+FEEDS = st.sampled_from(["reuters-world", "heise"])
+BREADTH = st.tuples(STORIES, PUBLISHERS, FEEDS)
 DEATHS = st.none() | st.tuples(st.integers(1, 40), st.sampled_from(["before", "halfway", "after"]))
 STEPS = st.one_of(
-    st.tuples(st.just("say"), NUMBERS, SOURCES, SENTIMENTS, AGES, VERSIONS, DEATHS),
-    st.tuples(st.just("say"), NUMBERS, SOURCES, SENTIMENTS, AGES, VERSIONS, DEATHS),
+    st.tuples(st.just("say"), NUMBERS, SOURCES, SENTIMENTS, AGES, VERSIONS, BREADTH, DEATHS),
+    st.tuples(st.just("say"), NUMBERS, SOURCES, SENTIMENTS, AGES, VERSIONS, BREADTH, DEATHS),
     st.tuples(st.just("unsay"), NUMBERS, SOURCES, DEATHS),
+    st.tuples(st.just("regroup"), NUMBERS, SOURCES, STORIES, DEATHS),
     st.tuples(st.just("refresh"), DEATHS),
     st.tuples(st.just("refresh"), DEATHS),
     st.tuples(st.just("read"), NUMBERS, st.sampled_from(list(PERIODS)), DEATHS),
@@ -46,7 +52,7 @@ STEPS = st.one_of(
     st.tuples(st.just("reanalyse"), NUMBERS, DEATHS),
     st.tuples(st.just("merge"), NUMBERS, NUMBERS, DEATHS),
     st.tuples(st.just("redeliver")),
-    st.tuples(st.just("wait"), st.sampled_from([1, 29, 60, 13 * 60, 15 * 60, 31 * 60, 3600, 86_400])),
+    st.tuples(st.just("wait"), st.sampled_from([1, 29, 60, 13 * 60, 15 * 60, 31 * 60, 3600, 7200, 20 * 3600, 86_400])),
 )
 
 Work = Callable[[Process], Awaitable[Any]]
@@ -93,12 +99,22 @@ class Machine:
         for work in waiting:
             await work(self.process)
 
-    async def say(self, number: int, source: int, sentiment: Any, age: timedelta, version: str) -> Work | None:
+    async def say(
+        self, number: int, source: int, sentiment: Any, age: timedelta, version: str, breadth: Any
+    ) -> Work | None:
         key = (self.tools[number].tool_id, f"article-{source}")
         if key[0] in self.merged:
             return None
         known = self.judgements.get(key)
-        self.judgements[key] = Judgement(known.published_at if known else self.clock.now - age, sentiment, version)
+        published_at = known.published_at if known else self.clock.now - age
+        self.judgements[key] = Judgement(published_at, sentiment, version, *breadth)
+        return self._settling(key)
+
+    async def regroup(self, number: int, source: int, story: str | None) -> Work | None:
+        key = (self.tools[number].tool_id, f"article-{source}")
+        if key not in self.judgements or key[0] in self.merged:
+            return None
+        self.judgements[key] = replace(self.judgements[key], story=story)
         return self._settling(key)
 
     async def unsay(self, number: int, source: int) -> Work | None:

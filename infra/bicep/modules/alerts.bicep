@@ -41,6 +41,15 @@ traces
 | project timestamp, seconds = toint(line.oldest_seconds), failed = toint(line.failed)
 '''
 
+// And reviews_waiting for each kind of quarantined items. The figures lack the entries of a batch.
+var waitingReviews = '''
+traces
+| where message has 'reviews_waiting'
+| extend line = parse_json(message)
+| where tostring(line.event) == 'reviews_waiting'
+| project timestamp, kind = tostring(line.kind), seconds = toint(line.oldest_seconds)
+'''
+
 // Each refresh of all tools logs cache_refreshed when it ends.
 var refreshes = '''
 traces
@@ -57,6 +66,24 @@ traces
 | extend line = parse_json(message)
 | where tostring(line.event) == 'feed_disabled'
 | project timestamp, feed = tostring(line.feed_id), reason = tostring(line.reason)
+'''
+
+// While most hosts fail at once, ingestion logs web_unreachable once a minute.
+var outages = '''
+traces
+| where message has 'web_unreachable'
+| extend line = parse_json(message)
+| where tostring(line.event) == 'web_unreachable'
+| project timestamp, failing = toint(line.failing)
+'''
+
+// clean_up logs the share of feeds that are ill: failing, gone, blocked, empty, stale, silent, or disabled by the app.
+var illFeeds = '''
+traces
+| where message has 'ill'
+| extend line = parse_json(message)
+| where tostring(line.event) == 'feeds'
+| project timestamp, percent = todouble(line.percent)
 '''
 
 var everyQueue = [
@@ -131,6 +158,18 @@ var ownRules = [
     dimensions: []
   }
   {
+    name: 'review-waits'
+    description: 'Entries wait in quarantine for over a day, or full texts for over a week, until a person decides.'
+    severity: 3
+    window: 'PT15M'
+    query: '${waitingReviews}| where seconds > iff(kind == "BATCH", 86400, 604800)'
+    column: 'seconds'
+    aggregation: 'Maximum'
+    operator: 'GreaterThan'
+    threshold: 86400
+    dimensions: []
+  }
+  {
     name: 'refresh-failed'
     description: 'A refresh of all tools ended without some of them: their figures grow old.'
     severity: 2
@@ -152,6 +191,30 @@ var ownRules = [
     aggregation: 'Total'
     operator: 'GreaterThan'
     threshold: 0
+    dimensions: []
+  }
+  {
+    name: 'web-unreachable'
+    description: 'Most hosts fail at once: this installation cannot reach the web. No feed is blamed.'
+    severity: 1
+    window: 'PT15M'
+    query: '${outages}| where failing > 0'
+    column: 'failing'
+    aggregation: 'Maximum'
+    operator: 'GreaterThan'
+    threshold: 0
+    dimensions: []
+  }
+  {
+    name: 'feeds-ill'
+    description: 'A quarter or more of the feeds are ill: health is degraded, and sources are missing.'
+    severity: 3
+    window: 'PT15M'
+    query: '${illFeeds}| where percent >= 25'
+    column: 'percent'
+    aggregation: 'Maximum'
+    operator: 'GreaterThanOrEqual'
+    threshold: 25
     dimensions: []
   }
   {

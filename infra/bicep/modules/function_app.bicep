@@ -7,6 +7,7 @@ param identityId string
 param identityClientId string
 param insightsName string
 param storageName string
+param blobEndpoint string
 param packageContainerUrl string
 param cosmosEndpoint string
 param cosmosDatabase string
@@ -40,6 +41,8 @@ var hostSettings = {
 }
 
 var toolpulseSettings = {
+  ARCHIVE: 'blob'
+  ARCHIVE_ENDPOINT: blobEndpoint
   COSMOS_DATABASE: cosmosDatabase
   COSMOS_ENDPOINT: cosmosEndpoint
   STORE: 'cosmos'

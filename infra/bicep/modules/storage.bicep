@@ -1,4 +1,4 @@
-// The host's own storage: deployment packages, timer leases, and the queues of the app.
+// The host's own storage: deployment packages, timer leases, the queues of the app, and its archive of full texts.
 param name string
 param location string
 param tags object
@@ -7,9 +7,11 @@ param ownerPrincipalId string
 
 // From services/topology.py: `python3 scripts/bicep_data.py` writes it and a test compares it.
 var queueNames = loadJsonContent('../topology.json').queues
+var archiveContainer = loadJsonContent('../topology.json').archive
 var packageContainer = 'app-packages'
 
-// Blob Data Owner and Table Data Contributor are what the Functions host needs for its leases, keys and diagnostics.
+// Blob Data Owner and Table Data Contributor are what the Functions host needs for its leases, keys and diagnostics. The
+// app reads and writes its archive by the first of them; a role for the container alone would add nothing.
 var roles = {
   storageBlobDataOwner: 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'
   storageQueueDataContributor: '974c5e8b-45b9-4653-ba55-5f855dd0fb88'
@@ -66,6 +68,15 @@ resource packages 'Microsoft.Storage/storageAccounts/blobServices/containers@202
   }
 }
 
+// No lifecycle rule: the app deletes what has expired, since what quarantine holds must stay.
+resource archive 'Microsoft.Storage/storageAccounts/blobServices/containers@2025-01-01' = {
+  parent: blobs
+  name: archiveContainer
+  properties: {
+    publicAccess: 'None'
+  }
+}
+
 resource queueService 'Microsoft.Storage/storageAccounts/queueServices@2025-01-01' = {
   parent: account
   name: 'default'
@@ -92,4 +103,5 @@ resource grants 'Microsoft.Authorization/roleAssignments@2022-04-01' = [for role
 }]
 
 output name string = account.name
+output blobEndpoint string = account.properties.primaryEndpoints.blob
 output packageContainerUrl string = '${account.properties.primaryEndpoints.blob}${packages.name}'

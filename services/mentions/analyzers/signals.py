@@ -144,7 +144,6 @@ def signals_of(reading: Reading, tool: str) -> Signals:
     patterns = [f"others {min(len(others), 2)}", f"names {min(len(own), 2)}"]
     patterns += _pairs(words, own)
     patterns += _sequences(reading, frozenset(own))
-    patterns += _clause_patterns(reading, own)
     for other in others[:_MOST_OTHERS]:
         nearest = min(own, key=lambda index: abs(index - other))
         patterns += _between(reading, words, nearest, other)
@@ -208,19 +207,14 @@ def _placed(
 
 
 def _pairs(words: Sequence[str], own: Sequence[int]) -> Iterator[str]:
-    """Pairs of neighbours, the two words on each side of the tool, and the first and last of the text."""
+    """Pairs of neighbours, and the words on both sides of the tool."""
     for index in range(len(words) - 1):
         yield f"b {words[index]} {words[index + 1]}"
     yield f"b {words[-1]} $"
     for index in own:
         before = words[index - 1] if index else "^"
         after = words[index + 1] if index + 1 < len(words) else "$"
-        yield f"l {words[index - 2] if index > 1 else '^'} {before}"
-        yield f"r {after} {words[index + 2] if index + 2 < len(words) else '$'}"
         yield f"n {before} T {after}"
-    yield f"first {words[0]}"
-    yield f"first {words[0]} {words[1] if len(words) > 1 else '$'}"
-    yield f"last {words[-1]}"
 
 
 def _sequences(reading: Reading, own: frozenset[int]) -> Iterator[str]:
@@ -294,26 +288,6 @@ def _between(reading: Reading, words: Sequence[str], own: int, other: int) -> It
 
 def _joined(parts: Sequence[str], most: int) -> str:
     return " ".join(parts) if len(parts) <= most else _LONG
-
-
-def _clause_patterns(reading: Reading, own: Sequence[int]) -> Iterator[str]:
-    """How the clause of the tool is joined to those around it."""
-    tokens = reading.tokens
-    connectors = tokens.connectors
-    if len(connectors) == 1:
-        return
-    for clause in dict.fromkeys(tokens.clauses[index] for index in own):
-        if connectors[clause]:
-            yield f"after {connectors[clause]}"
-        if clause + 1 < len(connectors):
-            following = connectors[clause + 1]
-            yield f"before {following}"
-            total = 0.0
-            for index, valence in reading.valences.items():
-                if tokens.clauses[index] == clause + 1:
-                    total += valence
-            if total:
-                yield f"before {following} {'+' if total > 0 else '-'}"
 
 
 def _stem(word: str) -> str:

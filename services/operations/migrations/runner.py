@@ -12,7 +12,12 @@ from datetime import datetime
 
 from models.errors import ChangedMeanwhile, Conflict
 from models.operations import MigrationRecord
-from services.operations.migrations import m0002_attempts_and_due_analyses
+from services.operations.migrations import (
+    m0002_attempts_and_due_analyses,
+    m0003_verdicts,
+    m0004_lists_of_feeds,
+    m0005_references,
+)
 from services.ports import Clock, Query, Store, query_all
 
 _TRIES = 20
@@ -37,6 +42,24 @@ MIGRATIONS = (
         "attempts_and_due_analyses",
         "Feeds list interrupted attempts, and articles record that an analysis is due.",
         m0002_attempts_and_due_analyses.run,
+    ),
+    Migration(
+        3,
+        "verdicts",
+        "Feeds have a verdict, and record who disabled them; those that the app disabled are probed.",
+        m0003_verdicts.run,
+    ),
+    Migration(
+        4,
+        "lists_of_feeds",
+        "Feeds are stored with what lists filter and sort them by.",
+        m0004_lists_of_feeds.run,
+    ),
+    Migration(
+        5,
+        "references",
+        "The references of old days are kept in one document for each tool and day; NOVAREF documents are gone.",
+        m0005_references.run,
     ),
 )
 

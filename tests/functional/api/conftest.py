@@ -21,8 +21,11 @@ from services.container import Container
 from tests.queue_service import QueueService, queue_service
 
 Handler = Callable[..., Awaitable[func.HttpResponse]]
-FUNCTIONS: dict[str, Handler] = {
-    str(each.get_function_name()): each.get_user_function() for each in function_app.app.get_functions()
+_INDEXED = function_app.app.get_functions()
+FUNCTIONS: dict[str, Handler] = {str(each.get_function_name()): each.get_user_function() for each in _INDEXED}
+TRIGGERS: dict[str, dict[str, Any]] = {
+    str(each.get_function_name()): each.get_trigger().get_dict_repr()  # type: ignore[union-attr]
+    for each in _INDEXED
 }
 
 
@@ -50,6 +53,7 @@ class Answer:
 
 async def call(
     name: str,
+    /,
     query: str = "",
     body: Any = None,
     *,

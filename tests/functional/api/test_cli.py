@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -45,6 +46,17 @@ class Cli:
         assert process.returncode == code, errors.decode()
         self.said = errors.decode()
         return out.decode()
+
+    async def ingested(self) -> dict[str, str]:
+        """Ingests the feeds. Returns the products that headlines begin with, each with the article of one of them."""
+        exported = self.data / "articles.json"
+        await self.run("ingest", "--all", "--export", str(exported))
+        headlines = {each["headline"]: each["source_id"] for each in json.loads(exported.read_text())}
+        named = {
+            product.name: [article for headline, article in headlines.items() if headline.startswith(product.name)]
+            for product in PRODUCTS
+        }
+        return {name: articles[0] for name, articles in named.items() if articles}
 
 
 @pytest.fixture
@@ -127,20 +139,48 @@ async def test_articles_are_analysed_by_the_app_that_runs_beside_the_command(cli
 async def test_what_the_demo_has_in_its_data_folder_is_fetched_from_there(tmp_path: Path, base: str) -> None:
     cli = Cli(tmp_path, settings=())
     await cli.run("feeds", "add", f"{base}/demo-dev-wire/feed", "--id", "demo-dev-wire")
-    assert "errors: 1" in await cli.run("ingest", "--all")
+    assert "errors: 1" in await cli.run("ingest", "--all", code=1)
+    assert "ALLOW_PRIVATE_ADDRESSES" in cli.said
+    assert cli.said.splitlines()[-1].startswith("no feed could be fetched: ")
     (tmp_path / MARK).write_text(json.dumps({"port": 1}))
-    assert "errors: 1" in await cli.run("ingest", "--all")
+    assert "errors: 1" in await cli.run("ingest", "--all", code=1)
     (tmp_path / MARK).write_text(json.dumps({"port": int(base.rpartition(":")[2])}))
     assert "new articles: 30, " in await cli.run("ingest", "--all")
 
 
+async def test_ingest_succeeds_if_one_of_several_fetches_did_and_if_there_are_no_feeds(cli: Cli, base: str) -> None:
+    await cli.run("ingest", "--all")
+    await cli.run("feeds", "add", f"{base}/demo-dev-wire/feed")
+    await cli.run("feeds", "add", f"{base}/nothing")
+    assert "feeds: 2, new articles: 30, known from another source: 0, errors: 1" in await cli.run("ingest", "--all")
+
+
+@pytest.mark.parametrize("arguments", [["feeds", "list"], ["feeds", "list", "--json"], ["--help"]])
+async def test_a_reader_that_ends_first_is_no_error_message(cli: Cli, arguments: list[str]) -> None:
+    await cli.run("feeds", "apply")
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, str(ROOT / "scripts" / "cli.py"), "--data", str(cli.data), *arguments),
+        stdout=writing, stderr=asyncio.subprocess.PIPE, env=host_environment(),
+    )  # fmt: skip
+    os.close(writing)
+    _, errors = await asyncio.wait_for(process.communicate(), 30)
+    assert (process.returncode, errors) == (141, b"")
+
+
 async def test_lists_go_in_and_out_and_what_is_refused_is_told_by_line(cli: Cli) -> None:
-    assert await cli.run("feeds", "apply") == "3 added, 0 changed, 0 unchanged\n"
+    said = (await cli.run("feeds", "apply")).splitlines()
+    assert (said[0], said[1]) == ("3 added, 0 changed, 0 unchanged", "+ reuters-world  Reuters")
+    assert await cli.run("feeds", "apply") == "0 added, 0 changed, 3 unchanged\n"
     outlines = (await cli.run("feeds", "export")).encode()
     assert len(ElementTree.fromstring(outlines).findall("body/outline")) == 3
     (cli.data / "bad.opml").write_text('<opml><body>\n<outline xmlUrl="nonsense"/></body></opml>')
     await cli.run("feeds", "import", str(cli.data / "bad.opml"), code=1)
     assert cli.said.startswith("line 2: nonsense: url: must be")
+    (cli.data / "bad.opml").write_text('<opml><body>\n<outline text="A" xmlUrl="nonsense"/></body></opml>')
+    await cli.run("feeds", "import", str(cli.data / "bad.opml"), code=1)
+    assert cli.said.startswith("line 2: A (nonsense): url: must be")
     assert len(json.loads(await cli.run("feeds", "list", "--json"))) == 3
 
 
@@ -179,14 +219,33 @@ async def test_a_python_without_the_packages_is_told_which_has_them(script: str)
     assert b"The packages are not installed for this Python: start it as " in errors
 
 
+async def test_an_export_is_written_and_continued_where_it_was_interrupted(cli: Cli, base: str) -> None:
+    await cli.run("feeds", "add", f"{base}/demo-dev-wire/feed", "--name", "The Dev Wire")
+    await cli.run("ingest", "--all")
+    file, state = cli.data / "out.ndjson", cli.data / "out.ndjson.state"
+    await cli.run("export", str(file))
+    whole = file.read_bytes()
+    records = [json.loads(line) for line in whole.splitlines()]
+    assert f"{len(records)} records, in " in cli.said
+    file.write_bytes(whole + b'{"half a rec')
+    await cli.run("export", str(file))
+    assert (file.read_bytes(), "0 records, in " in cli.said) == (whole, True)
+    await cli.run("export", str(file), "--layer", "raw", code=1)
+    assert "is of an export of canonical as ndjson; use --restart" in cli.said
+    state.unlink()
+    await cli.run("export", str(file), code=1)
+    assert "is not the state of its export; use --restart" in cli.said
+    table = cli.data / "mentions.csv"
+    await cli.run("export", str(table), "--layer", "mentions", "--format", "csv")
+    assert table.read_text().startswith("tool_id,source_id,removed,")
+    await cli.run("export", str(cli.data / "none" / "x"), code=1)
+    assert "must be in an existing folder" in cli.said
+
+
 async def test_a_mention_is_judged_listed_exported_and_undone(cli: Cli, base: str) -> None:
     await cli.run("feeds", "add", f"{base}/demo-dev-wire/feed", "--id", "wire")
-    await cli.run("tools", "add", PRODUCTS[0].name)
-    exported = cli.data / "articles.json"
-    await cli.run("ingest", "--all", "--export", str(exported))
-    tool = json.loads(await cli.run("tools", "list", "--json"))[0]["tool_id"]
-    articles = json.loads(exported.read_text())
-    by_name = next(each["source_id"] for each in articles if PRODUCTS[0].name in each["headline"])
+    name, by_name = next(iter((await cli.ingested()).items()))
+    tool = (await cli.run("tools", "add", name)).strip()
     command = ("corrections", "judge", tool, by_name, "neutral")
     await cli.run(*command, code=2)
     assert "--author" in cli.said
@@ -205,7 +264,7 @@ async def test_a_mention_is_judged_listed_exported_and_undone(cli: Cli, base: st
     assert json.loads(await cli.run("corrections", "list", tool, "--state", "undone", "--json"))
     muted = (await cli.run("corrections", "mute", tool, "wire", "--author", "Ada")).strip()
     assert "backfill_tools SUCCEEDED: " in cli.said
-    await cli.run("corrections", "exclude", tool, f"{PRODUCTS[0].name} Street", "--author", "Ada")
+    await cli.run("corrections", "exclude", tool, f"{name} Street", "--author", "Ada")
     assert muted == "SOURCE:wire"
     assert len((await cli.run("corrections", "list", tool)).splitlines()) == 5
     await cli.run("corrections", "undo", tool, "nothing", "--author", "Ada", code=1)
@@ -213,25 +272,35 @@ async def test_a_mention_is_judged_listed_exported_and_undone(cli: Cli, base: st
 
 async def test_tools_are_listed_in_a_file_searched_for_tried_and_merged(cli: Cli, base: str) -> None:
     await cli.run("feeds", "add", f"{base}/demo-dev-wire/feed")
-    await cli.run("ingest", "--all")
-    names = {product.name: product for product in PRODUCTS}
-    listed = "".join(f"- name: {json.dumps(name)}\n" for name in names if name != "Quorvia")
+    added, target, *_ = await cli.ingested()
+    names = {product.name for product in PRODUCTS}
+    listed = "".join(f"- name: {json.dumps(name)}\n" for name in sorted(names - {added}))
     (cli.data / "tools.yaml").write_text(f"tools:\n{listed}- nam: x\n")
     told = await cli.run("tools", "apply", str(cli.data / "tools.yaml"), code=1)
     assert told == f"{len(names) - 1} added, 0 changed, 0 unchanged\n"
     assert f"line {len(names) + 1}: " in cli.said
     assert "backfill_tools SUCCEEDED: " in cli.said
-    tried = json.loads(await cli.run("tools", "preview", "Nimbry", "--alias", "Quorvia", "--json"))
+    tried = json.loads(await cli.run("tools", "preview", target, "--alias", added, "--json"))
     assert (tried["taken_by"], tried["complete"], tried["would_remove"]) == ({}, True, 0)
     assert tried["would_add"] > 0
-    told = await cli.run("tools", "preview", "Nimbry", "--change", '{"excluded": ["Nimbry"]}')
+    told = await cli.run("tools", "preview", target, "--change", json.dumps({"excluded": [target]}))
     assert f"0 of {tried['articles_looked_at']} articles would be added, " in told
     assert "\n  - " in told
-    await cli.run("tools", "preview", "Nimbry", "--change", "[]", code=2)
-    tool_id = (await cli.run("tools", "add", "Quorvia", "--alias", "QV", "--ticker", "QRVA")).strip()
+    await cli.run("tools", "preview", target, "--change", "[]", code=2)
+    tool_id = (await cli.run("tools", "add", added, "--alias", "QV", "--ticker", "QRVA")).strip()
     tools = json.loads(await cli.run("tools", "list", "--json"))
-    assert {tool["primary_name"] for tool in tools} == set(names)
+    assert {tool["primary_name"] for tool in tools} == names
     assert [tool["tool_id"] for tool in tools if "QV" in tool["aliases"]] == [tool_id]
+    references = json.loads(await cli.run("tools", "references", "qv", "--json"))
+    assert [each["role"] for each in references].count("DISCOVERY") == 1
+    told = await cli.run("tools", "references", "qv", "--role", "DISCOVERY", "--limit", "1")
+    assert (len(told.splitlines()), "DISCOVERY" in told) == (3, True)
+    await cli.run("tools", "references", "qv", "--limit", "1")
+    assert "There are more" in cli.said
+    await cli.run("tools", "references", "qv", "--until", "2020-01-01T00:00:00Z")
+    assert "There are no such references." in cli.said
+    await cli.run("tools", "references", "qv", "--role", "first", code=1)
+    assert "role: " in cli.said
     await cli.run("tools", "reanalyze", "qv")
     compared = json.loads(await cli.run("tools", "compare", "qv", "--json"))
     assert compared["changed"] == 0 < compared["compared"]
@@ -240,7 +309,36 @@ async def test_tools_are_listed_in_a_file_searched_for_tried_and_merged(cli: Cli
     assert "compare_analyzers SUCCEEDED: " in cli.said
     await cli.run("tools", "compare", "qv", "--analyzer", "candidate", code=1)
     assert "candidate needs SENTIMENT_CANDIDATE_FILE" in cli.said
-    await cli.run("tools", "merge", "qv", "Nimbry")
+    await cli.run("tools", "merge", "qv", target)
     assert "merge_tool SUCCEEDED: " in cli.said
-    await cli.run("tools", "merge", "QV", "nimbry", code=1)
-    assert "is the same tool" in cli.said
+    await cli.run("tools", "merge", "QV", target.lower(), code=1)
+    assert f"{added!r} has been merged into {target!r}" in cli.said
+    told = await cli.run("tools", "unmerge", "qv", "--author", "Ada", "--reason", "two things")
+    assert told.strip() == tool_id
+    assert "unmerge_tool SUCCEEDED: " in cli.said
+    await cli.run("tools", "unmerge", tool_id, "--author", "Ada")
+    assert "was undone before" in cli.said
+    await cli.run("tools", "unmerge", target, "--author", "Ada", code=1)
+    assert "is not merged into another" in cli.said
+
+
+async def test_a_feed_is_added_by_a_preset_with_tags_and_found_by_them(cli: Cli) -> None:
+    presets = json.loads(await cli.run("feeds", "presets", "--json"))
+    assert presets[0].keys() == {"preset", "about", "url", "source_name", "values"}
+    assert "owner=astral-sh repository=uv" in await cli.run("feeds", "presets")
+    feed_id = (
+        await cli.run("feeds", "add", "--preset", "hacker-news", "--value", "query=a=b & c", "--tag", "A / B")
+    ).strip()
+    (found,) = json.loads(await cli.run("feeds", "list", "--tag", "A/B", "--json"))
+    assert (found["feed_id"], found["feed_url"]) == (feed_id, "https://hnrss.org/newest?q=a%3Db%20%26%20c")
+    assert json.loads(await cli.run("feeds", "list", "--tag", "A", "--json")) == []
+    for arguments, said, code in (
+        (("--preset", "hacker-news"), "values.query: must be", 1),
+        (("--preset", "nothing"), "preset: must be one of github-releases", 1),
+        (("https://a.example/", "--preset", "hacker-news", "--value", "query=a"), "url: must not be given", 1),
+        ((), "url: must be", 1),
+        (("--preset", "hacker-news", "--value", "query"), "'query' is not NAME=VALUE", 2),
+        (("feed:https://a.example/", "--credential", "FEED_CREDENTIAL_NONE"), "no setting FEED_CREDENTIAL_NONE", 1),
+    ):
+        await cli.run("feeds", "add", *arguments, code=code)
+        assert said in cli.said

@@ -1,4 +1,5 @@
-"""A newcomer's first minute: articles and figures in seconds, the same after a restart, no feeds without the demo."""
+"""A newcomer's first minute: articles, figures, stories and signals in seconds, the same feeds after a restart, and
+none without the demo."""
 
 import asyncio
 from pathlib import Path
@@ -39,6 +40,15 @@ async def test_the_demo_brings_articles_and_figures_in_seconds_and_restarts_with
             else:
                 raise AssertionError(host.printed())
             assert sorted(row["tool"] for row in rows) == sorted(product.name for product in PRODUCTS)
+            for _ in range(SECONDS * 5):
+                if signals := await listed(session, "signals"):
+                    break
+                await asyncio.sleep(0.2)
+            else:
+                raise AssertionError(host.printed())
+            assert {signal["tool"] for signal in signals} <= {product.name for product in PRODUCTS}
+            stories = {story["event_id"]: story for story in await listed(session, "stories")}
+            assert stories[signals[0]["event_id"]]["publisher_count"] > 1
             before = {feed["feed_id"]: feed["feed_url"] for feed in await listed(session, "feeds")}
             own = {"url": f"{host.url}/feed", "source_name": "The app itself", "id": "own"}
             async with session.post("/api/v1/feeds", json=own) as response:

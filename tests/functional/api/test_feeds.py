@@ -149,10 +149,11 @@ async def test_opml_goes_in_with_a_report_and_comes_out_again(app: Container) ->
 <outline text="bad" xmlUrl="nonsense"/></body></opml>"""
     answer = await call("import_feeds", body=document)
     assert answer.status == 200
-    (feed_id,) = answer.json["added"]
-    assert [(each["line"], each["url"]) for each in answer.json["refused"]] == [(3, "nonsense")]
+    assert [each["source_name"] for each in answer.json["added"]] == ["A & B"]
+    refused = [(each["line"], each["url"], each["source_name"]) for each in answer.json["refused"]]
+    assert refused == [(3, "nonsense", "bad")]
     assert answer.json["refused"][0]["reason"].startswith("url: must be an http://")
-    assert (await call("import_feeds", body=document)).json["known"] == [feed_id]
+    assert (await call("import_feeds", body=document)).json["known"] == answer.json["added"]
     out = await call("export_feeds")
     assert out.mimetype == "text/x-opml"
     (outline,) = ElementTree.fromstring(out.body).findall("body/outline")
@@ -163,3 +164,136 @@ async def test_opml_goes_in_with_a_report_and_comes_out_again(app: Container) ->
 async def test_a_body_that_is_not_opml_is_400(app: Container, body: bytes) -> None:
     answer = await call("import_feeds", body=body)
     assert (answer.status, answer.json["field"]) == (400, "body")
+
+
+async def test_feeds_have_a_verdict_with_advice_and_are_filtered_by_it(app: Container) -> None:
+    added = (await add()).json
+    assert (added["verdict"], added["verdict_since"], added["verdict_reason"]) == (
+        "new", added["created_at"], "It was not fetched yet.",
+    )  # fmt: skip
+    assert added["verdict_advice"] == "Nothing: wait for the first fetches."
+    await add(id="off", url="https://off.example/", enabled=False)
+    off = await call("list_feeds", "verdict=disabled")
+    assert [(each["feed_id"], each["disabled_by"]) for each in off.json["items"]] == [("off", "person")]
+    assert (await call("list_feeds", "verdict=silent")).json["items"] == []
+    wrong = await call("list_feeds", "verdict=ill")
+    assert (wrong.status, wrong.json["field"]) == (400, "verdict")
+    assert "silent" in wrong.json["allowed"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "status"), [(1, 200), (100_000, 200), (0, 400), (100_001, 400), ("9", 400), (True, 400)]
+)
+async def test_a_person_gives_a_feed_its_daily_limit_and_takes_it_back(app: Container, limit: Any, status: int) -> None:
+    await add()
+    answer = await call("change_feed", feed_id="example", body={"daily_limit": limit})
+    assert answer.status == status
+    assert answer.json["daily_limit"] == limit if status == 200 else answer.json["field"] == "daily_limit"
+    assert (await call("change_feed", feed_id="example", body={"daily_limit": None})).json["daily_limit"] is None
+
+
+async def test_feeds_are_tagged_and_listed_by_tag(app: Container) -> None:
+    assert (await add(tags=["News/World", "B"])).json["tags"] == ["B", "News/World"]
+    await add(id="other", url="https://other.example/")
+    listed = await call("list_feeds", "tag=News%2FWorld")
+    assert [each["feed_id"] for each in listed.json["items"]] == ["example"]
+    assert (await call("list_feeds", "tag=News")).json["items"] == []
+    assert (await call("list_feeds", "tag=B&verdict=disabled")).json["items"] == []
+    changed = await call("change_feed", body={"tags": ["C"]}, feed_id="other")
+    assert (changed.status, changed.json["tags"]) == (200, ["C"])
+    assert [each["feed_id"] for each in (await call("list_feeds", "tag=C&verdict=new")).json["items"]] == ["other"]
+    for wrong in (await call("list_feeds", "tag="), await call("list_feeds", "tag=a%2Cb")):
+        assert (wrong.status, wrong.json["field"]) == (400, "tag")
+
+
+def form(name: str, content: bytes, boundary: str = "xYzZy") -> tuple[bytes, str]:
+    head = f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"; filename="feeds.opml"\r\n\r\n'
+    return head.encode() + content + f"\r\n--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}"
+
+
+TAGGED = b"""<opml><body><outline text="News"><outline text="A" xmlUrl="feed://a.example/" htmlUrl="https://a.example/"/>
+</outline></body></opml>"""
+
+
+async def test_opml_is_uploaded_as_the_file_of_a_form_and_its_folders_are_tags(app: Container) -> None:
+    body, media_type = form("file", TAGGED)
+    answer = await call("import_feeds", body=body, content_type=media_type)
+    (added,) = answer.json["added"]
+    assert (answer.status, added["source_name"], answer.json["refused"]) == (200, "A", [])
+    feed = (await call("get_feed", feed_id=added["feed_id"])).json
+    assert (feed["feed_url"], feed["tags"], feed["site_url"]) == ("http://a.example/", ["News"], "https://a.example/")
+    (folder,) = ElementTree.fromstring((await call("export_feeds")).body).findall("body/outline")
+    assert (folder.get("text"), folder[0].get("htmlUrl")) == ("News", "https://a.example/")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "media_type", "field"),
+    [
+        ("upload", TAGGED, None, "file"),
+        ("file", b"no opml", None, "body"),
+        ("file", TAGGED, "multipart/form-data", "file"),
+        ("file", TAGGED, "multipart/form-data; boundary=another", "file"),
+    ],
+)
+async def test_a_form_without_an_opml_file_is_400(
+    app: Container, name: str, content: bytes, media_type: str | None, field: str
+) -> None:
+    body, right_type = form(name, content)
+    answer = await call("import_feeds", body=body, content_type=media_type or right_type)
+    assert (answer.status, answer.json["field"]) == (400, field)
+
+
+async def test_a_credential_that_is_no_setting_of_the_app_is_refused_by_its_name_when_the_feed_is_added(
+    environment: pytest.MonkeyPatch, app: Container
+) -> None:
+    missing = await add(credential="FEED_CREDENTIAL_NONE")
+    assert (missing.status, missing.json["field"]) == (400, "credential")
+    assert "FEED_CREDENTIAL_NONE" in missing.json["detail"]
+    assert (await call("get_feed", feed_id="example")).status == 404
+    await add()
+    changed = await call("change_feed", body={"credential": "FEED_CREDENTIAL_NONE"}, feed_id="example")
+    assert (changed.status, changed.json["field"]) == (400, "credential")
+    assert (await call("get_feed", feed_id="example")).json["credential"] is None
+
+
+async def test_feeds_are_filtered_and_sorted(app: Container) -> None:
+    for name, host in (("b", "one"), ("a", "two"), ("c", "one")):
+        await add(id=name, url=f"https://{host}.example/{name}", source_name=f"{name} Paper", enabled=name != "c")
+
+    async def ids(query: str) -> list[str]:
+        return [each["feed_id"] for each in (await call("list_feeds", query)).json["items"]]
+
+    assert await ids("host=one.example") == ["b", "c"]
+    assert await ids("host=one.example&enabled=true") == ["b"]
+    assert await ids("text=PAPER&sort=name&reverse=true") == ["c", "b", "a"]
+    first = (await call("list_feeds", "sort=last_success&limit=2")).json
+    rest = (await call("list_feeds", f"sort=last_success&limit=2&cursor={first['next']}")).json
+    assert [each["feed_id"] for each in (*first["items"], *rest["items"])] == ["a", "b", "c"]
+    assert rest["next"] is None
+    assert first["items"][0]["host"] == "two.example"
+    for query, field in (("sort=age", "sort"), ("enabled=1", "enabled"), ("host=a/b", "host"), ("text=", "text")):
+        answer = await call("list_feeds", query)
+        assert (answer.status, answer.json["field"]) == (400, field)
+    wrong = await call("list_feeds", f"sort=name&cursor={first['next']}")
+    assert (wrong.status, wrong.json["field"]) == (400, "cursor")
+
+
+async def test_a_preset_with_its_values_stands_for_a_url(app: Container) -> None:
+    presets = {each["preset"]: each for each in (await call("list_presets")).json["items"]}
+    of_pypi = presets["pypi-releases"]
+    assert of_pypi["url"] == "https://pypi.org/rss/project/{package}/releases.xml"
+    assert [(each["name"], each["example"]) for each in of_pypi["values"]] == [("package", "httpx")]
+    body = {"preset": "pypi-releases", "values": {"package": "httpx"}, "tags": ["releases"]}
+    added = await call("add_feed", body=body)
+    assert (added.status, added.json["source_name"], added.json["tags"]) == (201, "httpx on PyPI", ["releases"])
+    assert added.json["feed_url"] == "https://pypi.org/rss/project/httpx/releases.xml"
+    assert (await call("add_feed", body=body)).status == 200
+    for wrong, field in (
+        (body | {"url": "https://a.example/"}, "url"),
+        (body | {"preset": "x"}, "preset"),
+        (body | {"values": {}}, "values.package"),
+    ):
+        answer = await call("add_feed", body=wrong)
+        assert (answer.status, answer.json["field"]) == (400, field)
+    patched = await call("change_feed", body={"preset": "pypi-releases"}, feed_id=added.json["feed_id"])
+    assert (patched.status, patched.json["field"]) == (400, "preset")

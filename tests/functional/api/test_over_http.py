@@ -77,3 +77,15 @@ async def test_head_answers_as_get_does_without_the_body_and_only_where_get_does
     for path, method in (("/api/v1/health", "POST"), ("/api/v1/cache/refresh", "HEAD"), ("/api/v1/nothing", "HEAD")):
         async with web.request(method, path) as response:
             assert (response.status, await response.read()) == (404, b"")
+
+
+@pytest.mark.parametrize("of_page", [False, True])
+async def test_a_form_with_a_file_is_taken_from_programs_and_from_pages_of_the_apps_own_site(
+    web: aiohttp.ClientSession, of_page: bool
+) -> None:
+    async with web.get("/api/v1/health") as response:
+        own = str(response.url.origin())
+    form = aiohttp.FormData()
+    form.add_field("file", b"<opml/>", filename="feeds.opml", content_type="text/x-opml")
+    async with web.post("/api/v1/feeds/import", data=form, headers={"Origin": own} if of_page else {}) as response:
+        assert (response.status, await response.json()) == (200, {"added": [], "known": [], "refused": []})

@@ -32,7 +32,7 @@ async def sent_to(queue: str, queues: QueueService) -> list[str]:
 async def received(queues: QueueService) -> list[str]:
     """The articles that are announced within a moment."""
     messages = await sent_to("analyze-articles", queues)
-    return [source_id for message in messages for source_id in json.loads(message)["source_ids"]]
+    return [source_id for message in messages for source_id in json.loads(message)["article_ids"]]
 
 
 async def test_a_worker_that_starts_announces_what_is_overdue(

@@ -228,6 +228,7 @@ async def test_a_list_of_feeds_that_says_another_priority_has_a_run_for_each(ing
 
     document = f"feeds: [{{url: '{url}', source_name: bad, source_priority: 2}}]".encode()
     report = await apply_yaml(ingested.feeds, document, ingested.clock(), change)
-    assert (report.changed, [each.subject for each in runs]) == (("bad",), ["bad"])
-    assert (await apply_yaml(ingested.feeds, document, ingested.clock(), change)).known == ("bad",)
+    assert ([each.feed_id for each in report.changed], [each.subject for each in runs]) == (["bad"], ["bad"])
+    report = await apply_yaml(ingested.feeds, document, ingested.clock(), change)
+    assert [each.feed_id for each in report.known] == ["bad"]
     assert len(runs) == 1

@@ -1,5 +1,7 @@
 """Articles, runs, the quarantine and the export over HTTP."""
 
+import csv
+import io
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -8,7 +10,17 @@ import pytest
 
 from models.stored import StoredDocument
 from services.container import Container
-from tests.documents import alias, article, attempt, attribution, ingestion_batch, observation, quarantined, reading
+from tests.documents import (
+    alias,
+    article,
+    attempt,
+    attribution,
+    document,
+    ingestion_batch,
+    observation,
+    quarantined,
+    reading,
+)
 from tests.functional.api.conftest import call
 
 # The app's clock is the real one, and what was stored long ago has expired.
@@ -17,8 +29,8 @@ AGES: dict[str, Any] = {"created_at": NOW, "updated_at": NOW}
 
 
 async def put(app: Container, *documents: StoredDocument) -> None:
-    for document in documents:
-        await app.store.upsert(document.CONTAINER, document.to_document())
+    for each in documents:
+        await app.store.upsert(each.CONTAINER, each.to_document())
 
 
 async def test_an_article_is_the_specifications_with_its_canonical_reading_and_on_demand_its_observations(
@@ -44,7 +56,8 @@ async def test_an_article_is_the_specifications_with_its_canonical_reading_and_o
     raw = await call("get_article", "layer=raw", article_id="tiingo:91144751")
     assert sorted(each["source"] for each in raw.json["observations"]) == ["finnhub", "tiingo"]
     listed = await call("list_articles")
-    assert listed.json == {"items": [body], "next": None}
+    alone = ("mentions", "publisher_name")
+    assert listed.json == {"items": [{k: v for k, v in body.items() if k not in alone}], "next": None}
 
 
 async def test_a_deleted_article_is_204_twice_and_404_to_readers(app: Container) -> None:
@@ -62,7 +75,7 @@ async def test_a_deleted_article_is_204_twice_and_404_to_readers(app: Container)
     ("function", "query", "field"),
     [
         ("list_articles", "sentiment=angry", "sentiment"),
-        ("list_articles", "text=x", "since"),
+        ("list_articles", "text=...", "text"),
         ("list_articles", "sort=asc", "sort"),
         ("list_articles", "cursor=abc", "cursor"),
         ("list_articles", "limit=1e3", "limit"),
@@ -72,7 +85,7 @@ async def test_a_deleted_article_is_204_twice_and_404_to_readers(app: Container)
         ("list_quarantine", "status=x", "status"),
         ("export_articles", "layer=cooked", "layer"),
         ("export_articles", "cursor=abc", "cursor"),
-        ("export_articles", "format=csv", "format"),
+        ("export_articles", "format=xml", "format"),
     ],
 )
 async def test_an_invalid_filter_is_400_with_its_name(app: Container, function: str, query: str, field: str) -> None:
@@ -114,6 +127,37 @@ async def test_each_layer_is_exported_as_lines_of_json_with_a_cursor_to_the_next
         assert all(line["entity_type"] == ("Article" if layer == "canonical" else "Observation") for line in lines)
 
 
+async def test_an_export_is_continued_with_what_was_changed_or_deleted_since(app: Container) -> None:
+    several = [article(dedup_key=f"{n:032x}", **AGES) for n in range(3)]
+    await put(app, *several)
+    first = await call("export_articles")
+    assert first.body.count(b"\n") == 3
+    assert "X-Next-Cursor" not in first.headers
+    cursor = first.headers["X-Resume-Cursor"]
+    again = await call("export_articles", f"cursor={cursor}")
+    assert again.body == b""
+    assert (await call("delete_article", article_id=several[1].source_id)).status == 204
+    await put(app, article(dedup_key=f"{7:032x}", **AGES))
+    lines = (await call("export_articles", f"cursor={again.headers['X-Resume-Cursor']}")).body.decode().splitlines()
+    found = {each["source_id"]: each.get("removed") for each in map(json.loads, lines)}
+    assert found == {several[1].source_id: True, f"dedup:{7:032x}": None}
+    refused = await call("export_articles", f"layer=raw&cursor={cursor}")
+    assert (refused.status, refused.json["field"]) == (400, "cursor")
+
+
+async def test_an_export_as_csv_has_one_header_and_no_formulas(app: Container) -> None:
+    for n in range(3):
+        each = article(dedup_key=f"{n:032x}", **AGES)
+        await put(app, each, observation(source_id=each.source_id, text='=HYPERLINK("https://x.example")', **AGES))
+    page = await call("export_articles", "layer=raw&format=csv&limit=2")
+    assert (page.status, page.mimetype) == (200, "text/csv")
+    text, cursor = page.body.decode(), page.headers["X-Next-Cursor"]
+    text += (await call("export_articles", f"layer=raw&format=csv&limit=2&cursor={cursor}")).body.decode()
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert sorted(each["source_id"] for each in rows) == [f"dedup:{n:032x}" for n in range(3)]
+    assert {each["text"] for each in rows} == {'\'=HYPERLINK("https://x.example")'}
+
+
 async def test_an_empty_export_is_empty(app: Container) -> None:
     page = await call("export_articles")
     assert (page.status, page.body, page.headers.get("X-Next-Cursor")) == (200, b"", None)
@@ -125,17 +169,48 @@ async def test_a_quarantined_batch_is_listed_and_queued_when_it_is_released(app:
     (listed,) = (await call("list_quarantine", "status=PENDING")).json["items"]
     assert (listed["quarantine_id"], listed["reason_code"], listed["item_count"]) == (item.quarantine_id, "FLOOD", 60)
     assert listed["payload"] == item.payload
-    wrong = await call("review_quarantine", body={"decision": "YES"}, quarantine_id=item.quarantine_id)
-    assert (wrong.status, wrong.json["field"], wrong.sent) == (400, "decision", [])
-    approved = await call(
-        "review_quarantine",
-        body={"decision": "CLEARED_RETRY_APPROVED", "note": "fine"},
-        quarantine_id=item.quarantine_id,
-    )
+    signed = {"author": "Ann", "reason": "a new CMS"}
+    for body, field in (
+        ({**signed, "decision": "YES"}, "decision"),
+        ({**signed, "decision": "CLEARED_TERMINAL"}, "decision"),
+        ({"reason": "x", "decision": "drop"}, "author"),
+        ({"author": "Ann", "decision": "drop"}, "reason"),
+        ({**signed, "decision": "drop", "note": "x"}, "note"),
+    ):
+        wrong = await call("review_quarantine", body=body, quarantine_id=item.quarantine_id)
+        assert (wrong.status, wrong.json["field"], wrong.sent) == (400, field, [])
+    preview = await call("preview_quarantine", quarantine_id=item.quarantine_id)
+    assert (preview.status, list(preview.json["effects"])) == (200, ["same_articles_new_ids", "new_articles", "drop"])
+    body = {**signed, "decision": "same_articles_new_ids"}
+    approved = await call("review_quarantine", body=body, quarantine_id=item.quarantine_id)
     assert (approved.status, approved.json["manual_review_status"]) == (200, "CLEARED_RETRY_APPROVED")
+    assert (approved.json["reviewed_by"], approved.json["review_note"]) == ("Ann", "a new CMS")
     assert approved.sent == [{"run_id": approved.json["run_id"], "held": item.quarantine_id}]
     assert (await call("get_run", run_id=approved.json["run_id"])).status == 200
-    other = await call("review_quarantine", body={"decision": "CLEARED_TERMINAL"}, quarantine_id=item.quarantine_id)
-    assert (other.status, other.sent) == (409, [])
-    nobody = await call("review_quarantine", body={"decision": "CLEARED_TERMINAL"}, quarantine_id="nobody")
-    assert nobody.status == 404
+    assert (await call("review_quarantine", body=body, quarantine_id=item.quarantine_id)).status == 200
+    for other in ({**body, "author": "Ben"}, {**body, "decision": "drop"}):
+        refused = await call("review_quarantine", body=other, quarantine_id=item.quarantine_id)
+        assert (refused.status, refused.sent) == (409, [])
+        assert "was reviewed already by Ann: same_articles_new_ids" in refused.json["detail"]
+    assert (await call("preview_quarantine", quarantine_id=item.quarantine_id)).status == 409
+    for name in ("review_quarantine", "preview_quarantine"):
+        assert (await call(name, body=body, quarantine_id="nobody")).status == 404
+
+
+@pytest.mark.parametrize(
+    ("decision", "status"), [("CLEARED_RETRY_APPROVED", "UNVALIDATED"), ("CLEARED_TERMINAL", "TERMINAL_INVALID")]
+)
+async def test_a_full_text_follows_its_review_at_once(app: Container, decision: str, status: str) -> None:
+    name = "DOCUMENT:one"
+    item = quarantined(quarantine_id=name, kind="DOCUMENT", subject="dedup:01", reason_code="UNKNOWN_PROFILE", **AGES)
+    held: dict[str, Any] = {"validation_status": "QUARANTINED", "quarantine_reason_code": "UNKNOWN_PROFILE"}
+    held |= {"manual_review_status": "PENDING", "quarantine_id": name, "ttl_timestamp": None}
+    await put(app, item, document(source_id="dedup:01", acquisition_status="ACQUIRED", **held, **AGES))
+    body = {"decision": decision, "author": "Ann", "reason": "I have looked at the page"}
+    for _ in range(2):
+        answer = await call("review_quarantine", body=body, quarantine_id=name)
+        assert (answer.status, answer.json["run_id"]) == (200, None)
+        stored = await app.store.read("documents", "dedup:01", "DOCUMENT")
+        assert stored is not None
+        assert (stored["validation_status"], stored["manual_review_status"]) == (status, decision)
+    assert (await call("preview_quarantine", quarantine_id=name)).status == 400

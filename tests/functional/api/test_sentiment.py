@@ -12,6 +12,7 @@ from models.cache import SentimentCacheEntry, entry_id, generation_id
 from models.tool import Tool
 from services import container
 from services.container import Container
+from services.figures.breadth import Breadth
 from services.mentions.announcing import RefreshMessage
 from services.mentions.dirty_hours import mark_dirty
 from services.mentions.handler import AnalysisFailed
@@ -64,7 +65,7 @@ async def test_an_aggregate_is_the_specifications_entry_with_additional_fields(w
     assert body["average_sentiment"] == 0.125
     assert body["period_end_ts"] - body["period_start_ts"] == 86400
     assert 0 < body["period_end_ts"] - body["last_updated_ts"] <= 60
-    assert (body["is_stale"], body["coverage"]) == (False, 0.0)
+    assert (body["is_stale"], body["coverage"]) == (False, None)
     hit = await call("get_tool_sentiment", "hours=24", tool=TOOL.tool_id)
     assert (hit.headers["X-Cache"], hit.json) == ("HIT", body)
     assert 0 <= int(hit.headers["Age"]) < 60
@@ -287,8 +288,12 @@ async def test_history_has_a_point_for_each_day_and_in_the_raw_layer_one_for_eac
     assert [point["day"] for point in points] == [
         (NOW - timedelta(days=back)).date().isoformat() for back in (6, 5, 4, 3, 2, 1, 0)
     ]
-    assert points[3] == {
+    assert {name: points[3][name] for name in points[3] if name not in Breadth._fields} == {
         "day": day,
+        "coverage": None,
+        "state": "live",
+        "verdict": "TOO_FEW",
+        "verdict_text": "too few to say: 2 mentions of 2 stories",
         "total_mentions": 2,
         "positive_count": 1,
         "negative_count": 0,
@@ -297,6 +302,7 @@ async def test_history_has_a_point_for_each_day_and_in_the_raw_layer_one_for_eac
         "average_sentiment": 0.375,
         "analyzers": ["embedded/1"],
     }
+    assert (points[3]["stories"], points[3]["publishers"], points[3]["effective_sample_size"]) == (2, 1, 2.0)
     assert sum(point["total_mentions"] for point in points) == 4
     raw = (await call("get_tool_history", "days=7&layer=raw", tool=TOOL.tool_id)).json["items"]
     of_that_day = {point["source"]: point["total_mentions"] for point in raw if point["day"] == day}

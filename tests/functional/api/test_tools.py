@@ -146,7 +146,8 @@ async def test_an_alias_is_tried_applied_and_backfilled(app: Container) -> None:
     articles = (await call("list_tool_articles", tool="qrvdb")).json
     assert [each["source_id"] for each in articles["items"]] == [named, other]
     assert articles["items"][1]["mention"]["sentiment"] == "positive"
-    assert articles["items"][1]["mention"]["matches"] == [{"name": "Qrvdb", "kind": "ALIAS", "where": "HEADLINE"}]
+    matches = [{"name": "Qrvdb", "kind": "ALIAS", "where": "HEADLINE", "positions": [[0, 5]]}]
+    assert articles["items"][1]["mention"]["matches"] == matches
 
 
 async def test_a_new_tool_finds_what_was_there_before_it(app: Container) -> None:
@@ -172,6 +173,37 @@ async def test_a_merged_tool_answers_as_the_other(app: Container) -> None:
     assert [(each["tool_id"], each["merged_into"]) for each in merged] == [(old["tool_id"], new["tool_id"])]
     assert (await call("merge_tool", body={"into": "Hexwharf"}, tool="Pebblegrid")).status == 409
     assert (await call("merge_tool", body={"into": "nobody"}, tool="Pebblegrid")).status == 404
+
+
+async def test_a_merge_is_undone_with_author_and_reason(app: Container) -> None:
+    old, new = await add("Hexwharf", aliases=["HXW"]), await add("Pebblegrid")
+    articles = [await store(app, 1, "Hexwharf is great"), await store(app, 2, "Hexwharf beats Pebblegrid")]
+    await app.analysis.handle(articles)
+    body = {"into": "Pebblegrid", "author": "Ada", "reason": "the same"}
+    assert (await carried_out(app, await call("merge_tool", body=body, tool="Hexwharf")))["status"] == "SUCCEEDED"
+    for text in (old["tool_id"], "hxw"):
+        refused = await call("change_tool", body={"status": "DEPRECATED"}, tool=text)
+        assert (refused.status, new["tool_id"] in refused.json["detail"]) == (409, True)
+        assert (await call("get_tool", tool=text)).json["tool_id"] == new["tool_id"]
+    assert (await call("undo_merge", body={}, tool="hxw")).json["field"] == "author"
+    answer = await call("undo_merge", body={"author": "Grace", "reason": "not the same"}, tool="hxw")
+    assert (answer.status, answer.json["merged_tool_id"]) == (202, old["tool_id"])
+    assert answer.headers["Location"] == f"/api/v1/runs/{answer.json['run_id']}"
+    assert (await carried_out(app, answer))["status"] == "SUCCEEDED"
+    for tool, of_tool in ((old, articles), (new, articles[1:])):
+        listed = (await call("list_tool_articles", tool=tool["primary_name"])).json["items"]
+        assert sorted(each["source_id"] for each in listed) == of_tool
+    again = await call("undo_merge", body={"author": "Grace"}, tool=old["tool_id"])
+    assert (again.status, again.json["run_id"], again.sent) == (200, None, [])
+    for tool in (old, new):
+        (merge,) = (await call("list_merges", tool=tool["tool_id"])).json["items"]
+        assert (merge["state"], merge["author"], merge["reason"], merge["names"]) == (
+            *("undone", "Ada", "the same"),
+            ["Hexwharf", "HXW"],
+        )
+        assert (merge["undone_by"], merge["undone_reason"]) == ("Grace", "not the same")
+    assert (await call("undo_merge", body={"author": "Ada"}, tool="Pebblegrid")).status == 409
+    assert (await call("undo_merge", body={"author": "Ada"}, tool="nobody")).status == 404
 
 
 async def test_reanalysis_is_a_run_whose_progress_is_read(app: Container) -> None:
@@ -231,6 +263,45 @@ async def test_a_tools_articles_come_newest_first_without_those_that_were_delete
     assert (await call("list_tool_articles", tool="nobody")).status == 404
 
 
+async def test_a_tools_references_come_latest_first_by_role_and_time_in_exact_pages(app: Container) -> None:
+    tool = await add("Quorvia")
+    articles = [await store(app, number, f"Quorvia is great, {number}") for number in range(1, 6)]
+    tagged = await store(app, 6, "Shares", tags=("quorvia",))
+    await app.analysis.handle([*articles, tagged])
+    assert (await call("delete_article", article_id=articles[1])).status == 204
+    body = {"article": articles[3], "verdict": "not_this_tool", "author": "Ada"}
+    assert (await call("make_correction", body=body, tool="Quorvia")).status == 201
+    listed: list[dict[str, Any]] = []
+    query = "limit=2"
+    while query:
+        page = (await call("list_tool_references", query, tool="quorvia")).json
+        assert page["not_kept"] == {}
+        listed += page["items"]
+        query = page["next"] and f"limit=2&cursor={page['next']}"
+    assert [each["article_id"] for each in listed] == [articles[0], articles[2], articles[4], tagged]
+    first = (await call("get_tool", tool="Quorvia")).json["discovery_reference"]
+    (found,) = (await call("list_tool_references", "role=DISCOVERY", tool=tool["tool_id"])).json["items"]
+    assert (found["article_id"], found["article_url"]) == (first, f"/api/v1/articles/{first}")
+    assert (
+        await call("undo_correction", body={"author": "Ada"}, tool="Quorvia", correction_id=articles[3])
+    ).status == 200
+    again = (await call("list_tool_references", f"until={listed[1]['published_at']}", tool="Quorvia")).json["items"]
+    assert [each["article_id"] for each in again] == [articles[3], articles[4], tagged]
+    later = (await call("list_tool_references", f"since={listed[1]['published_at']}", tool="Quorvia")).json["items"]
+    assert [each["article_id"] for each in later] == [articles[0], articles[2]]
+    for query, field in (
+        ("role=first", "role"),
+        ("since=now", "since"),
+        ("cursor=x", "cursor"),
+        ("limit=0", "limit"),
+        ("sort=role", "sort"),
+        ("since=2026-02-02T00:00:00Z&until=2026-02-01T00:00:00Z", "until"),
+    ):
+        refused = await call("list_tool_references", query, tool="Quorvia")
+        assert (refused.status, refused.json["field"]) == (400, field)
+    assert (await call("list_tool_references", tool="nobody")).status == 404
+
+
 @pytest.fixture
 async def session(tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
     async with (
@@ -248,6 +319,8 @@ async def test_over_the_host_an_alias_with_signs_in_it_is_added_found_and_backfi
         tool = await response.json()
     async with session.get("/api/v1/tools/C%23") as response:
         assert (await response.json())["tool_id"] == tool["tool_id"]
+    async with session.get("/api/v1/tools/C%23/references?role=DISCOVERY&limit=1") as response:
+        assert (response.status, await response.json()) == (200, {"items": [], "next": None, "not_kept": {}})
     async with session.patch("/api/v1/tools/c%20sharp", json={"aliases": ["C Sharp", "Visual C#"]}) as response:
         assert response.status == 202
         location = response.headers["Location"]

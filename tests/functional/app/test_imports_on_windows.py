@@ -10,7 +10,8 @@ from tests.hosting import ROOT
 IMPORTS = """
 import asyncio, builtins, importlib, os, pathlib, pkgutil, sys, sysconfig
 
-import aiohttp, azure.core, azure.cosmos.aio, azure.functions, azure.storage.queue.aio, httpx, pydantic  # may use Unix
+import aiohttp, azure.core, azure.cosmos.aio, azure.functions, httpx, pydantic  # may use Unix
+import azure.storage.blob.aio, azure.storage.queue.aio
 
 root = pathlib.Path.cwd()
 installed = pathlib.Path(sysconfig.get_path("purelib"))

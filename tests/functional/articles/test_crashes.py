@@ -49,6 +49,10 @@ async def _state(world: World) -> dict[str, Any]:
         "aliases": sorted((each["id"], each["source_id"]) for each in await world.locators("LocatorAlias")),
         "hashes": sorted((each["id"], each["revision"]) for each in await world.locators("SeenHash")),
         "feeds": feeds,
+        "documents": sorted(
+            (each["source_id"], each["provider"], each["revision"], each["eligibility"])
+            for each in await world.all("documents")
+        ),
     }
 
 
@@ -60,7 +64,7 @@ async def start(tmp_path: Path) -> Path:
     store = SqliteStore(folder / "store.db", clock)
     await store.ensure_containers()
     world = World(store, clock)
-    await world.add_feed("a", BEFORE)
+    await world.add_feed("a", BEFORE, full_text="short")
     await world.add_feed("b", OTHERS[:1])
     await world.poll("a")
     await world.poll("b")

@@ -63,7 +63,7 @@ async def test_a_flood_counts_as_parsed_once_and_as_no_duplicates_for_metrics(wo
     later = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
     quarantined = await flooded(world, later)
     assert await _totals(world) == (2 * MANY, MANY, 0)
-    reviewed = await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED")
+    reviewed = await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")
     assert reviewed.batch is not None
     await world.worker.ingestion.ingest(reviewed.batch)
     assert await _totals(world) == (2 * MANY, 2 * MANY, 0)
@@ -120,16 +120,15 @@ async def test_a_few_new_ids_over_known_pages_are_no_flood(world: World) -> None
 async def test_a_released_batch_is_ingested_and_counted_once(world: World) -> None:
     flood = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
     quarantined = await flooded(world, flood)
-    reviewed = await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED", "a new system")
+    reviewed = await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")
     assert reviewed.batch is not None
     batch = IngestMessage.from_message(reviewed.batch.to_message())
     outcome = await world.worker.ingestion.ingest(batch)
     assert len(outcome.article_ids) == MANY
     # Delivered again, and released again.
     assert (await world.new_worker().ingestion.ingest(batch, 2)).article_ids == ()
-    again = await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED")
-    assert again.batch is not None
-    assert (await world.new_worker().ingestion.ingest(again.batch)).article_ids == ()
+    again = await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")
+    assert again.batch is None, "it is ingested"
     feed = await world.feed("a")
     assert (feed.total_articles_fetched, feed.quarantine_id, feed.claim_id) == (2 * MANY, None, None)
     assert feed.avg_articles_per_fetch == MANY
@@ -154,7 +153,7 @@ class DiesFinishingTheBatch(DyingStore):
 async def test_a_batch_that_was_ingested_before_its_worker_died_is_in_the_figures_of_its_run(world: World) -> None:
     flood = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
     quarantined = await flooded(world, flood)
-    batch = (await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED")).batch
+    batch = (await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")).batch
     assert batch is not None
     with pytest.raises(Died):
         await world.new_worker(DiesFinishingTheBatch(world.store)).ingestion.ingest(batch)
@@ -167,7 +166,7 @@ async def test_a_batch_that_was_ingested_before_its_worker_died_is_in_the_figure
 
 async def test_a_dropped_batch_is_not_ingested_and_its_parts_are_deleted(world: World) -> None:
     quarantined = await flooded(world)
-    dropped = await quarantine(world).review(quarantined.quarantine_id, "CLEARED_TERMINAL")
+    dropped = await quarantine(world).review(quarantined.quarantine_id, "drop", "Ann", "spam")
     assert dropped.batch is None
     assert await QuarantinedBatches(world.store).released(quarantined.quarantine_id) is None
     await QuarantinedBatches(world.store).clean_up()
@@ -183,7 +182,7 @@ async def test_a_feed_stops_naming_a_dropped_batch_though_the_review_died_before
     quarantined = await flooded(world)
     pointing = await world.feed("a")
     assert pointing.quarantine_id == quarantined.quarantine_id
-    await quarantine(world).review(quarantined.quarantine_id, "CLEARED_TERMINAL")
+    await quarantine(world).review(quarantined.quarantine_id, "drop", "Ann", "spam")
     feed = await world.feed("a")
     assert (feed.quarantine_id, feed.total_articles_fetched) == (None, MANY)
     await world.store.replace("feeds", pointing.to_document(), feed.stored_etag or "")
@@ -196,7 +195,7 @@ async def test_dropping_a_batch_leaves_a_newer_batch_in_its_feed(world: World) -
     feed = await world.feed("a")
     other = feed.changed(world.clock.now, quarantine_id="another")
     await world.store.replace("feeds", other.to_document(), feed.stored_etag or "")
-    await quarantine(world).review(quarantined.quarantine_id, "CLEARED_TERMINAL")
+    await quarantine(world).review(quarantined.quarantine_id, "drop", "Ann", "spam")
     assert (await world.feed("a")).quarantine_id == "another"
 
 
@@ -208,7 +207,7 @@ async def test_a_fetch_that_ends_after_its_feeds_batch_was_dropped_does_not_name
     assert document is not None
     lease = leases.begun(document, fetching.run_id, 1, FETCH_FEED)
     assert isinstance(lease, Lease)
-    await quarantine(world).review(quarantined.quarantine_id, "CLEARED_TERMINAL")
+    await quarantine(world).review(quarantined.quarantine_id, "drop", "Ann", "spam")
     assert await leases.save([(lease, lease.feed.changed(world.clock.now, fetch_count=7), None)]) == [True]
     feed = await world.feed("a")
     assert (feed.quarantine_id, feed.fetch_count) == (None, 7)
@@ -225,7 +224,7 @@ async def died_storing(world: World) -> IngestMessage:
 
 async def test_a_batch_waits_while_another_run_has_the_lease_of_its_feed(world: World) -> None:
     quarantined = await flooded(world)
-    reviewed = await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED")
+    reviewed = await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")
     assert reviewed.batch is not None
     fetching = await died_storing(world)
     with pytest.raises(ChangedMeanwhile):
@@ -239,7 +238,7 @@ async def test_a_batch_waits_while_another_run_has_the_lease_of_its_feed(world: 
 async def test_a_fetch_during_which_a_batch_of_its_feed_was_ingested_is_not_saved(world: World) -> None:
     flood = [item(number, guid=f"new-{number}", published=START + timedelta(days=1)) for number in range(MANY)]
     quarantined = await flooded(world, flood)
-    released = (await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED")).batch
+    released = (await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")).batch
     assert released is not None
     batch = released
 

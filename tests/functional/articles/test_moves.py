@@ -133,3 +133,83 @@ async def test_the_feed_of_a_page_stays_where_it_is_when_its_page_is_tried(world
     await change(world, url=OLD)
     await world.poll("a")
     assert ((await world.feed("a")).redirect_url, (await world.feed("a")).consecutive_errors) == (named, 0)
+
+
+# Chains of moves
+
+
+def chain(world: World, *urls: str, last: str | None = None) -> None:
+    """Each URL names the next as its new one; the last one names `last`."""
+    for url, following in zip(urls, (*urls[1:], last), strict=True):
+        world.shelf.pages[url] = Page(says_it_moved(ITEMS, following) if following else rss(ITEMS))
+
+
+async def polls(world: World, count: int) -> list[str]:
+    """The URLs from which the feed is fetched after each poll."""
+    found = []
+    for number in range(count):
+        for page in world.shelf.pages.values():
+            page.body = page.body.replace(
+                b"<title>News</title>", b"<title>News</title><generator>%d</generator>" % number
+            )
+        await world.poll("a")
+        found.append((await world.feed("a")).fetch_url)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("urls", "last"),
+    [
+        ((OLD, NEW), OLD),
+        ((OLD, NEW), NEW),
+        ((OLD, NEW, "https://c.example/"), OLD),
+        ((OLD, NEW, "https://c.example/"), NEW),
+        ((OLD, *(f"https://{number}.example/" for number in range(9))), None),
+        ((OLD, NEW), "http://127.0.0.1/feed"),
+        ((OLD, NEW), "http://169.254.169.254/latest"),
+    ],
+)
+async def test_moves_that_lead_back_or_nowhere_leave_the_feed_where_it_is(
+    world: World, urls: tuple[str, ...], last: str | None
+) -> None:
+    await world.add_feed("a")
+    chain(world, *urls, last=last)
+    if last is not None and not last.startswith("https"):
+        world.shelf.pages[last] = Page(status=FetchStatus.REFUSED_ADDRESS)
+    expected = NEW if last == NEW and len(urls) == 2 else OLD
+    assert await polls(world, 6) == [expected] * 6
+    feed = await world.feed("a")
+    assert (feed.consecutive_errors, feed.total_articles_fetched) == (0, 2)
+    assert feed.parse_warnings == ({} if expected == NEW else {"move_refused": 1})
+
+
+async def test_a_feed_that_moved_several_times_is_fetched_at_its_last_address(world: World) -> None:
+    last = "https://c.example/"
+    await world.add_feed("a")
+    chain(world, OLD, NEW, last)
+    assert await polls(world, 3) == [last] * 3
+    feed = await world.feed("a")
+    assert (feed.verdict, feed.moved_at is not None) == ("moved", True)
+
+
+async def test_a_feed_that_moved_goes_back_only_if_its_own_address_has_a_feed(world: World) -> None:
+    await world.add_feed("a")
+    chain(world, OLD, NEW)
+    assert await polls(world, 1) == [NEW]
+    world.shelf.pages[OLD] = Page(status=FetchStatus.NOT_FOUND)
+    world.shelf.pages[NEW] = Page(says_it_moved(ITEMS, OLD))
+    assert await polls(world, 2) == [NEW] * 2
+    world.shelf.pages[OLD] = Page(rss(ITEMS))
+    assert await polls(world, 2) == [OLD] * 2
+    assert (await world.feed("a")).moved_at is None
+
+
+async def test_two_feeds_that_name_each_other_stay_two_feeds(world: World) -> None:
+    other = new_feed({"url": NEW, "source_name": "other", "id": "other"}, world.clock())
+    await FeedRegistry(world.store, world.clock).add(other)
+    await world.add_feed("a")
+    world.shelf.pages[OLD] = Page(says_it_moved(ITEMS, NEW))
+    world.shelf.pages[NEW] = Page(says_it_moved([item(50)], OLD))
+    for name in ("a", "other", "a", "other"):
+        await world.poll(name)
+    assert [(await world.feed(each)).enabled for each in ("a", "other")] == [True, True]

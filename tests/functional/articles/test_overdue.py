@@ -7,13 +7,18 @@ import pytest
 
 from models.errors import ChangedMeanwhile
 from services.articles.backlog import BacklogReader
+from services.documents.overdue import OverdueDocuments
 from services.feeds.budget import Budget
 from services.feeds.schedule import Policy
 from services.mentions.announcing import RefreshAnnouncer, RefreshMessage
 from services.mentions.dirty_hours import mark_dirty
+from services.operations.archive_expiry import ArchiveExpiry
 from services.operations.upkeep import Upkeep
+from services.signals.announcing import SignalsAnnouncer
 from services.store.containers import ARTICLES
+from services.stories.announcing import GroupingAnnouncer
 from services.topology import ANALYZE_ARTICLES, INGEST_FEEDS, REFRESH_TOOLS
+from tests.builders import MemoryArchive
 from tests.functional.articles.test_floods import died_storing, flooded, quarantine, quarantined_batch
 from tests.functional.articles.world import World, analysed, item
 
@@ -39,8 +44,12 @@ def upkeep_of(world: World) -> Upkeep:
         _no_runs,
         worker.announce,
         RefreshAnnouncer(world.store, worker.queues, world.clock),
+        GroupingAnnouncer(world.store, worker.queues, 10, timedelta(minutes=5), world.clock),
+        SignalsAnnouncer(world.store, worker.queues, world.clock),
         BacklogReader(world.store),
         Budget(world.store, Policy(), world.clock),
+        ArchiveExpiry(world.store, MemoryArchive(), world.clock),
+        OverdueDocuments.build(world.store, worker.queues, worker.engine, world.clock, lambda: "run"),
     )
 
 
@@ -120,7 +129,7 @@ async def test_clean_up_announces_what_is_overdue_too(world: World) -> None:
 async def test_a_released_batch_whose_message_was_lost_is_queued_again(world: World) -> None:
     upkeep = upkeep_of(world)
     quarantined = await flooded(world)
-    lost = (await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED")).batch
+    lost = (await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")).batch
     assert lost is not None
     world.clock.forward(minutes=6)
     waiting = world.worker.queues.waiting_since
@@ -136,7 +145,7 @@ async def test_a_released_batch_whose_message_was_given_up_is_queued_again_but_n
     """Its feed is leased to a worker that died: for longer than the deliveries of a message last."""
     upkeep = upkeep_of(world)
     quarantined = await flooded(world)
-    approved = (await quarantine(world).review(quarantined.quarantine_id, "CLEARED_RETRY_APPROVED")).batch
+    approved = (await quarantine(world).review(quarantined.quarantine_id, "new_articles", "Ann", "a new CMS")).batch
     assert approved is not None
     await died_storing(world)
     for delivery in range(1, 6):

@@ -1,10 +1,13 @@
-"""A feed without ids whose URLs have the id of a session, another one at every poll."""
+"""A feed whose URLs, or whose ids, have the id of a session, another one at every poll."""
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import pytest
 
-from tests.functional.articles.world import Item, World, item
+from models.locator import locator_key
+from tests.functional.articles.world import START, Item, World, item
 
 MANY = 40
 
@@ -36,6 +39,29 @@ async def test_each_story_is_one_article_however_its_url_changes(world: World, f
     assert await world.all("quarantine") == []
 
 
+@pytest.mark.parametrize("published", [START - timedelta(hours=1), None])
+@pytest.mark.parametrize(
+    "form",
+    [";jsessionid={}", ";jsessionid={}!-1!2", "?PHPSESSID={}", "?sid={}&page=2", "?a=1&s={}", "?a=1;sessionid={}"],
+)
+async def test_each_story_is_one_article_however_its_id_changes(
+    world: World, form: str, published: datetime | None
+) -> None:
+    def edition(number: int) -> list[Item]:
+        links = [f"https://news.example/{each}{form.format(f'q{number:04}s{each:018}x')}" for each in range(MANY)]
+        return [item(each, guid=link, link=link, published=published) for each, link in enumerate(links)]
+
+    await world.add_feed("a", edition(0))
+    await world.poll("a")
+    for number in range(1, 4):
+        world.clock.forward(days=1)
+        world.publish("a", edition(number))
+        await world.poll("a", world.new_worker())
+    assert len(await world.articles()) == MANY
+    assert (await world.feed("a")).total_articles_fetched == MANY
+    assert await world.all("quarantine") == []
+
+
 async def test_stories_with_one_headline_at_once_stay_articles_of_their_own(world: World) -> None:
     alike = [item(number, title=item(1).title, guid=None, link=f"https://news.example/{number}") for number in range(3)]
     await world.add_feed("a", alike)
@@ -55,3 +81,18 @@ async def test_an_edit_behind_a_changed_url_edits_the_article(world: World) -> N
     world.publish("a", [item(1, guid=None, link="https://news.example/1?x-token=2", text="It was otherwise.")])
     await world.poll("a", world.new_worker())
     assert (await world.article())["text_for_analysis"] == "It was otherwise."
+
+
+async def test_an_article_that_was_stored_under_an_id_with_a_session_is_found_again(world: World) -> None:
+    link = "https://news.example/1?sid=0123456789abcdef0123456789abcdef"
+    await world.add_feed("a", [item(1, guid=link, link=link)])
+    await world.poll("a")
+    (alias,) = await world.locators("LocatorAlias")
+    await world.store.delete("locators", alias["id"], alias["id"])
+    before = locator_key("a", f"provider_product_id:{link}")
+    await world.store.upsert("locators", {**alias, "id": before, "locator": before})
+
+    world.publish("a", [item(1, guid=link, link=link, title="The news has another headline now")])
+    await world.poll("a", world.new_worker())
+
+    assert (await world.article())["headline"] != (await world.article())["canonical"]["headline"]

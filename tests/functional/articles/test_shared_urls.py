@@ -23,6 +23,17 @@ async def test_each_is_an_article_of_its_own(world: World) -> None:
     assert (await world.feed("a")).total_articles_fetched == 4
 
 
+async def test_entries_with_ids_of_their_own_below_one_page_are_no_flood(world: World) -> None:
+    entries = [item(number, link=f"{PAGE}#s/{number}", guid=f"s-{number}") for number in range(40)]
+    await world.add_feed("a", entries[:20])
+    assert len((await world.poll("a")).article_ids) == 20
+    for first in (10, 20):
+        world.publish("a", entries[first : first + 20])
+        assert len((await world.poll("a", world.new_worker())).article_ids) == 10
+    assert (await world.feed("a")).entries_skipped == {}
+    assert {each["canonical"]["headline"] for each in await world.articles()} == {each.title for each in entries}
+
+
 async def test_an_edit_of_one_edits_it_alone(world: World) -> None:
     await world.add_feed("a", ENTRIES)
     await world.poll("a")

@@ -13,7 +13,7 @@ import pytest
 from services import deadline
 from services.articles.portions import PER_POLL, PORTION
 from services.articles.quarantine import Quarantine
-from services.feeds.volume import NEW_PER_DAY
+from services.feeds.volume import MOST_PER_DAY as NEW_PER_DAY
 from services.ports import Document
 from tests.functional.articles.counting import CountingStore
 from tests.functional.articles.dying import Died, DyingStore
@@ -102,7 +102,7 @@ async def test_while_a_batch_awaits_its_review_nothing_more_of_the_feed_is_quara
     assert (batch["item_count"], feed.entries_skipped, feed.total_articles_fetched) == (40, {"awaits_review": 30}, 0)
     assert (await last_attempt(world))["articles_skipped"] == 30
     review = await Quarantine(world.store, world.worker.engine, world.clock).review(
-        batch["quarantine_id"], "CLEARED_RETRY_APPROVED"
+        batch["quarantine_id"], "new_articles", "Ann", "a new CMS"
     )
     assert review.batch is not None
     await world.worker.ingestion.ingest(review.batch)
@@ -120,7 +120,7 @@ async def test_a_dropped_batch_makes_way_for_what_was_left_because_of_it(world: 
     await world.poll("a")
     (batch,) = await batches(world)
     review = Quarantine(world.store, world.worker.engine, world.clock)
-    await review.review(batch["quarantine_id"], "CLEARED_TERMINAL")
+    await review.review(batch["quarantine_id"], "drop", "Ann", "spam")
     await world.poll("a")
     assert [each["item_count"] for each in await batches(world)] == [40, 30]
 

@@ -26,10 +26,12 @@ from services.articles.ingestion import Ingestion, IngestOutcome
 from services.articles.matching import DocumentCache
 from services.articles.overdue import OverdueArticles, OverdueIngestion
 from services.articles.poll import FeedPoller, Fetches
+from services.documents.discovery import Discovery
 from services.feeds.budget import Budget
 from services.feeds.claims import Claims, IngestMessage
 from services.feeds.hosts import HostStates
 from services.feeds.news_apis import enabled_apis
+from services.feeds.outage_states import Outages
 from services.feeds.registry import FeedRegistry
 from services.feeds.schedule import Policy
 from services.fetch.hosts import Breaker, HostReport
@@ -174,7 +176,7 @@ class Worker:
         def new_id() -> str:
             return f"run-{next(ids)}"
 
-        async def announce(source_ids: Iterable[str]) -> None:
+        async def announce(source_ids: Iterable[str], feed_id: str | None = None) -> None:
             if self.announcing_fails is not None:
                 raise self.announcing_fails
             self.announced += source_ids
@@ -185,8 +187,9 @@ class Worker:
 
         apis = enabled_apis(settings)
         self.engine = RunEngine(store, clock, new_id)
-        self.hosts = HostStates(store, lambda: shelf.host_reports() if isinstance(shelf, Shelf) else {})
-        self.claims = Claims(store, self.engine, self.queues, self.hosts, settings, apis, new_id)
+        self.hosts = HostStates(store, getattr(shelf, "host_reports", dict))
+        outages = Outages(store, self.hosts)
+        self.claims = Claims(store, self.engine, self.queues, self.hosts, outages, settings, apis, new_id)
         self.overdue = OverdueIngestion(store, self.engine)
         kept = timedelta(days=settings.dedup_retention_days)
         chance = random.Random(1)
@@ -198,16 +201,17 @@ class Worker:
             announce,
             lambda: 0.0,
             monotonic,
+            discover=Discovery(store, self.queues, clock, new_id).discover,
             most_listed=most_listed,
         )
         budget = Budget(store, Policy(), clock)
-        attempts = FeedAttempts(store, self.engine, poller, entries, announce, budget, clock, chance.random)
+        attempts = FeedAttempts(store, self.engine, poller, entries, announce, budget, outages, clock, chance.random)
         self.ingestion = Ingestion(
             store,
             self.engine,
             self.queues,
             attempts,
-            self.hosts,
+            outages,
             HostLimits(10, 10),
             clock,
             pause=self._pause,

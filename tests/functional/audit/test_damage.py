@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from models.article import LISTED_SOURCES
+from models.timeline import StoryTable
 from models.tool import Tool
 from services.store.containers import ARTICLES, CATALOG, FEEDS, LOCATORS, MENTIONS, RUNS, SENTIMENT_CACHE
 from tests.functional.audit.world import AuditWorld, is_article
@@ -120,6 +121,40 @@ async def wrong_windows(world: AuditWorld, tools: list[Tool]) -> None:
     await world.store.upsert(CATALOG.name, {**windows, "hours": {**windows["hours"], "DAY_7": [40, 0, 0, 0]}})
 
 
+async def a_story_that_is_not_counted(world: AuditWorld, tools: list[Tool]) -> None:
+    event = {"event_id": "story:20260221:00000000000000000000000000000001"}
+    await world.damage(MENTIONS.name, lambda each: each["tool_id"] == tools[0].tool_id, **event)
+
+
+async def a_wrong_publisher_in_an_hour(world: AuditWorld, tools: list[Tool]) -> None:
+    hour = await world.one(CATALOG.name, lambda each: each["id"].startswith("HOUR:"))
+    await world.store.upsert(CATALOG.name, {**hour, "rows": {"reuters.com": next(iter(hour["rows"].values()))}})
+
+
+async def wrong_sums_over_stories(world: AuditWorld, tools: list[Tool]) -> None:
+    windows = await world.store.read(CATALOG.name, tools[0].tool_id, "WINDOWS")
+    assert windows is not None
+    wrong = {**windows["breadth"], "sums": ["9,0,9,0,9,0,0,0"] * 3}
+    await world.store.upsert(CATALOG.name, {**windows, "breadth": wrong})
+
+
+async def a_story_that_is_nowhere(world: AuditWorld, tools: list[Tool]) -> None:
+    hour = await world.one(CATALOG.name, lambda each: each["id"].startswith("HOUR:"))
+    table = StoryTable(
+        tool_id=tools[0].tool_id,
+        bucket=1,
+        stories={"5f0c9d3e2b1a4801": {hour["hour"]: (1, 5000)}},
+        created_at=tools[0].created_at,
+        updated_at=tools[0].created_at,
+    )
+    await world.store.upsert(CATALOG.name, table.to_document())
+
+
+async def a_wrong_number_of_stories_in_an_entry(world: AuditWorld, tools: list[Tool]) -> None:
+    entry = f"{tools[0].tool_id}:HOUR_24"
+    await world.damage(SENTIMENT_CACHE.name, lambda each: each["id"] == entry, stories=77)
+
+
 async def a_wrong_entry(world: AuditWorld, tools: list[Tool]) -> None:
     wrong = {"total_mentions": 90, "positive_count": 90, "negative_count": 0, "neutral_count": 0}
     shares = {"positive_percentage": 100.0, "negative_percentage": 0.0, "neutral_percentage": 0.0}
@@ -159,7 +194,9 @@ async def a_verdict_that_was_not_applied(world: AuditWorld, tools: list[Tool]) -
 
 async def a_removed_mention_that_counts(world: AuditWorld, tools: list[Tool]) -> None:
     article = await _corrected(world, tools[0], "not_this_tool")
-    mention = await world.one(MENTIONS.name, lambda each: each["tool_id"] == tools[0].tool_id)
+    mention = await world.one(
+        MENTIONS.name, lambda each: each["tool_id"] == tools[0].tool_id and not each.get("removed_at")
+    )
     await world.store.upsert(MENTIONS.name, {**mention, "id": article, "source_id": article})
     await world.damage(ARTICLES.name, lambda each: each["source_id"] == article, detected_tool_ids=[tools[0].tool_id])
 
@@ -210,6 +247,11 @@ async def test_a_corrected_mention_is_no_difference(world: AuditWorld, verdict: 
         (another_analyzer_in_the_windows, "windows_differ"),
         (another_analyzer_in_an_entry, "entry_differs"),
         (wrong_windows, "windows_differ"),
+        (a_story_that_is_not_counted, "hour_differs"),
+        (a_wrong_publisher_in_an_hour, "hour_differs"),
+        (wrong_sums_over_stories, "windows_differ"),
+        (a_story_that_is_nowhere, "windows_differ"),
+        (a_wrong_number_of_stories_in_an_entry, "entry_differs"),
         (a_wrong_entry, "entry_differs"),
         (a_wrong_total, "feed_total_differs"),
         (wrong_figures_of_a_run, "run_figures_differ"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -44,8 +44,9 @@ class AuditWorld:
         self.audit = self.new_audit()
 
     def new_audit(self, store: Store | None = None) -> Audit:
-        async def send(source_ids: Sequence[str]) -> None:
-            await self.queues.send(ANALYZE_ARTICLES, article_messages(source_ids, 100))
+        async def send(by_feed: Mapping[str | None, Sequence[str]]) -> None:
+            messages = [article_messages(source_ids, 100, feed_id) for feed_id, source_ids in by_feed.items()]
+            await self.queues.send(ANALYZE_ARTICLES, [each for of_feed in messages for each in of_feed])
 
         async def sleep(seconds: float) -> None:
             self.paused += 1

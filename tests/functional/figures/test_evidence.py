@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from models.cache import SentimentCacheEntry
-from services.figures.details import Evidence
+from services.figures.evidence import Evidence
 from services.store.containers import CATALOG
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch

@@ -14,7 +14,8 @@ from models.cache import PERIODS, Period, SentimentCacheEntry
 from models.errors import NotFound
 from models.tool import Tool
 from services.figures.completeness import Completeness, CompletenessReader
-from services.figures.entries import Coverage, Entries, Generations
+from services.figures.coverage import Coverage
+from services.figures.entries import Entries, Generations
 from services.figures.reader import Reader, RecentAggregates, Served
 from services.mentions.announcing import RefreshMessage
 from services.store.containers import CATALOG, SENTIMENT_CACHE
@@ -55,7 +56,7 @@ async def test_a_miss_computes_saves_all_four_and_the_next_read_is_a_hit(
     assert totals == {"HOUR_1": 0, "HOUR_24": 1, "DAY_7": 2, "DAY_30": 2}
     body = json.loads(missed.aggregate.body)
     assert body["tool"] == "tool 0"
-    assert (body["is_stale"], body["coverage"], body["positive_percentage"]) == (False, 0.0, 100.0)
+    assert (body["is_stale"], body["coverage"], body["positive_percentage"]) == (False, None, 100.0)
     await process.close()
 
 

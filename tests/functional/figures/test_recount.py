@@ -249,6 +249,8 @@ async def test_a_timeline_that_was_stored_hour_by_hour_is_read_and_stored_by_day
 
 async def test_the_hours_of_many_tools_are_counted_with_one_query(store: SqliteStore, process: Process) -> None:
     tools = [a_tool(number, NOW - timedelta(days=40)) for number in range(1, 6)]
+    await store.write_many(CATALOG.name, [tool.to_document() for tool in tools])
+    await process.cache.recount.windows_of([tool.tool_id for tool in tools], NOW)
     for number, tool in enumerate(tools):
         for article in range(number + 1):
             judgement = Judgement(HOUR + timedelta(minutes=article), "positive")
@@ -275,13 +277,20 @@ async def test_an_hour_that_is_marked_while_it_is_counted_stays_dirty(store: Sql
     await check_tables(store, TOOL.tool_id, NOW)
 
 
-async def test_a_tombstone_is_gone_when_its_hour_was_recounted(store: SqliteStore, process: Process) -> None:
+async def test_a_tombstone_has_no_texts_when_its_hour_was_recounted(store: SqliteStore, process: Process) -> None:
     judgement = Judgement(HOUR, "positive")
     await process.analyse(TOOL.tool_id, "article", judgement)
     await process.analyse(TOOL.tool_id, "article", Judgement(HOUR, None))
     assert await store.read(MENTIONS.name, TOOL.tool_id, "article") is not None
     await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
-    assert await store.read(MENTIONS.name, TOOL.tool_id, "article") is None
+    emptied = await store.read(MENTIONS.name, TOOL.tool_id, "article")
+    assert emptied is not None
+    assert (emptied["removal_counted"], "headline" in emptied, "matches" in emptied) == (True, False, False)
+    await process.analyse(TOOL.tool_id, "other", judgement)
+    await process.cache.recount.recount_tool(TOOL.tool_id, NOW)
+    again = await store.read(MENTIONS.name, TOOL.tool_id, "article")
+    assert again is not None
+    assert again["_etag"] == emptied["_etag"], "it is written once"
 
 
 async def test_the_timeline_is_one_document_updated_in_place_that_forgets_what_no_window_reaches(

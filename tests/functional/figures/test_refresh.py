@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from models.cache import PERIODS
+from models.coverage import FetchDay
 from models.tool import Tool
-from services.articles.attempts import CoveredHours
-from services.figures.entries import Coverage, Entries
+from services.figures.coverage import Coverage
+from services.figures.entries import Entries
 from services.ports import Document
 from services.store.containers import CATALOG, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
@@ -58,7 +59,8 @@ async def test_entries_whose_coverage_has_changed_are_written_again(
     assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 4
     watch.advance(minutes=2)
     assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 0
-    await CoveredHours(store).note(watch.now)
+    day = FetchDay(created_at=NOW, updated_at=NOW, day="20260221", feeds={"reuters": (1 << 20, 1 << 20, 1 << 20)})
+    await store.create(CATALOG.name, day.to_document())
     watch.advance(minutes=2)
     assert (await process.cache.refresh.refresh_tools([tool.tool_id])).written == 4
     await process.close()

@@ -17,10 +17,12 @@ from models.tally import Tally, by_hour, total
 from models.timeline import HourDocument, TimelineDocument, WindowsDocument
 from models.tool import Tool
 from models.values import Sentiment, hour_key, hour_start
+from services.figures.breadth import FIELDS, Breadth, breadth_of_mentions, shown
 from services.figures.counts import hours_of as timeline_hours_of
 from services.figures.counts import minutes_of
+from services.figures.edges import edges_of
 from services.figures.figures import Figures
-from services.figures.windows import Windows, edges_of
+from services.figures.windows import Windows
 from services.mentions.announcing import RefreshAnnouncer, RefreshMessage
 from services.mentions.dirty_hours import dirty_hours_of, mark_dirty
 from services.ports import Clock, Document, LastWrite, Query, Queues, Store
@@ -78,6 +80,13 @@ class Judgement:
     published_at: datetime
     sentiment: Said | None
     version: str = "1"
+    story: str | None = None
+    publisher: str | None = None
+    source: str = "reuters-world"
+
+    @property
+    def breadth(self) -> dict[str, Any]:
+        return {"event_id": self.story, "publisher_id": self.publisher, "source": self.source}
 
 
 class Process:
@@ -120,6 +129,7 @@ class Process:
                 mention = a_mention(
                     *(tool_id, source_id, judgement.published_at, judgement.sentiment),
                     analyzer_version=judgement.version,
+                    **judgement.breadth,
                 )
                 await self.store.create(MENTIONS.name, mention.to_document())
         else:
@@ -128,8 +138,9 @@ class Process:
             if judgement.sentiment is None:
                 after = before.changed(now, removed_at=now)
             else:
-                version = {"analyzer_version": judgement.version}
-                after = before.changed(now, **judged(judgement.sentiment), **version, removed_at=None)
+                version = {"analyzer_version": judgement.version, **judgement.breadth}
+                again = {"removed_at": None, "removal_counted": None}
+                after = before.changed(now, **judged(judgement.sentiment), **version, **again)
             await self.store.replace(MENTIONS.name, after.to_document(), document["_etag"])
         await mark_dirty(self.store, tool_id, [moment], now)
 
@@ -199,6 +210,12 @@ def judging(mentions: Sequence[SentimentScore], since: datetime, until: datetime
     return tuple(sorted({each.scored_by for each in mentions if each.counts and since <= each.published_at < until}))
 
 
+def breadth(mentions: Sequence[SentimentScore], since: datetime, until: datetime) -> Breadth:
+    """The stories, publishers and sources of the mentions that count, one mention after the other."""
+    counted = [each.to_document() for each in mentions if each.counts and since <= each.published_at < until]
+    return breadth_of_mentions(counted)
+
+
 def figures(entry: SentimentCacheEntry) -> tuple[Any, ...]:
     return (
         (entry.total_mentions, entry.positive_count, entry.negative_count, entry.neutral_count),
@@ -224,6 +241,8 @@ async def check_entry(store: Store, entry: SentimentCacheEntry, now: datetime) -
     mentions, since = await mentions_of(store, entry.tool_id), until - PERIODS[entry.period]
     assert figures(entry) == expected(brute_force(mentions, since, until)), entry.period
     assert entry.analyzers == judging(mentions, since, until), entry.period
+    right = shown(brute_force(mentions, since, until), breadth(mentions, since, until))
+    assert {name: getattr(entry, name) for name in FIELDS} == right, entry.period
 
 
 def hours_of(timeline: Document | None) -> dict[str, list[int]]:
@@ -231,12 +250,14 @@ def hours_of(timeline: Document | None) -> dict[str, list[int]]:
 
 
 async def check_tables(store: Store, tool_id: str, now: datetime) -> None:
-    """No dirty hours, no tombstones, and every table agrees with the mentions, the windows' at each minute of the
-    hour."""
+    """No dirty hours, no tombstones with texts, and every table agrees with the mentions, the windows' at each minute
+    of the hour."""
     assert await dirty_hours_of(store, tool_id) == []
     mentions = await mentions_of(store, tool_id)
     kept = [mention for mention in mentions if mention.published_at >= now - timedelta(days=31)]
-    assert all(mention.counts for mention in kept)
+    assert all(mention.counts or mention.removal_counted for mention in kept)
+    mentions = [mention for mention in mentions if mention.counts]
+    kept = [mention for mention in kept if mention.counts]
     by_hour: dict[str, Tally] = {}
     by_minute: dict[str, dict[str, Tally]] = {}
     for mention in kept:
@@ -267,18 +288,22 @@ async def check_tables(store: Store, tool_id: str, now: datetime) -> None:
             assert windows.tallies(end) == counted, end
             judged_by = {period: judging(mentions, end - span, end) for period, span in PERIODS.items()}
             assert windows.analyzers_at(end) == judged_by, end
+            broad = {period: breadth(mentions, end - span, end) for period, span in PERIODS.items()}
+            assert windows.breadths_at(end) == broad, end
 
 
 async def check_unmarked_hours(store: Store, tool_id: str) -> None:
-    """In hours that are not dirty, timeline and hour table have the counts of the mentions, and no tombstone is
-    left."""
+    """In hours that are not dirty, timeline and hour table have the counts of the mentions, and no tombstone has
+    texts."""
     dirty = {each["hour"] for each in await dirty_hours_of(store, tool_id)}
     documents = {document["id"]: document for document in await everything(store, CATALOG.name, tool_id)}
     timeline = hours_of(documents.get("TIMELINE"))
     by_hour: dict[str, Tally] = {hour: Tally() for hour in timeline}
     for mention in await mentions_of(store, tool_id):
         hour = hour_key(mention.published_at)
-        assert mention.counts or hour in dirty
+        assert mention.counts or mention.removal_counted or hour in dirty
+        if not mention.counts:
+            continue
         by_hour[hour] = by_hour.get(hour, Tally()).plus(Tally.of(mention.sentiment, mention.polarity))
     for hour, tally in by_hour.items():
         if hour not in dirty:

@@ -10,5 +10,6 @@ from tests.functional.local_host.sample import Sample, running_sample
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def sample(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Sample]:
-    async with running_sample(tmp_path_factory.mktemp("sample")) as sample:
+    settings = {"AzureFunctionsJobHost__logging__logLevel__Function": "Debug"}
+    async with running_sample(tmp_path_factory.mktemp("sample"), settings=settings) as sample:
         yield sample

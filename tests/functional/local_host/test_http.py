@@ -2,6 +2,8 @@
 
 import asyncio
 import io
+import json
+import re
 import socket
 import time
 from urllib.parse import urlsplit
@@ -48,8 +50,14 @@ async def test_a_request_reaches_its_function_as_the_real_host_passes_it_on(samp
     assert shown["route_params"] == {"id": "7", "rest": "a%2Fb c"}
     assert (shown["body"], shown["function"]) == ("body", "echo")
     assert shown["parent"] == headers[2][1]
-    assert f"Executed 'Functions.echo' (Succeeded, Id={shown['invocation']}" in sample.host.printed()
-    assert "information: echoing" in sample.host.printed()
+    lines = [json.loads(line) for line in sample.host.printed().splitlines()]
+    of_call = [line for line in lines if line.get("invocation") == shown["invocation"]]
+    assert [(line["level"], line["function"]) for line in of_call] == [
+        ("debug", "echo"),
+        *[("information", "echo")] * 2,
+    ]
+    assert of_call[1]["message"] == "echoing"
+    assert re.fullmatch(r"Executed 'Functions\.echo' \(Succeeded, \d+, \d+ ms\)", of_call[2]["message"])
 
 
 async def test_a_response_leaves_as_the_real_host_sends_it(sample: Sample) -> None:
@@ -101,7 +109,7 @@ async def test_a_function_that_raises_leaves_its_traceback_in_the_log(sample: Sa
     await sample.until(lambda: "ValueError: as asked" in sample.host.printed())
     printed = sample.host.printed()
     assert "function_app.py" in printed
-    assert "Executed 'Functions.wrong' (Failed, Id=" in printed
+    assert "Executed 'Functions.wrong' (Failed, " in printed
 
 
 async def test_a_function_is_stopped_at_its_time_limit(sample: Sample) -> None:

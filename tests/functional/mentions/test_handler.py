@@ -12,11 +12,12 @@ from typing import Any, cast
 import pytest
 
 from models.errors import Unavailable
-from models.tool import Tool, ToolReference
+from models.tool import Tool
 from services import deadline
 from services.articles.backlog import Backlog, BacklogReader
 from services.articles.reading import Articles
-from services.figures.details import History
+from services.figures.coverage import Coverage
+from services.figures.history import History
 from services.figures.reader import is_reanalysis_offered
 from services.figures.recount import Recount
 from services.mentions.dirty_hours import dirty_hours_of
@@ -109,9 +110,6 @@ async def test_the_first_article_about_a_tool_is_its_discovery(world: World) -> 
     assert list(roles.values()).count("DISCOVERY") == 1
     tool = await world.worker.catalog.get("Quorvia")
     assert (tool.discovery_reference, tool.discovery_date) == (first, "2026-02-21")
-    kept = await world.store.read(CATALOG.name, tool.tool_id, f"NOVAREF:{first}")
-    assert kept is not None
-    assert ToolReference.from_document(kept).role == "DISCOVERY"
 
 
 async def test_an_edit_moves_mentions_and_a_deletion_removes_them(world: World) -> None:
@@ -218,7 +216,9 @@ async def test_an_unreadable_article_is_tried_alone_and_becomes_an_error_at_its_
     assert document is not None
     await world.store.upsert(ARTICLES.name, {**document, "sources": ["nobody"]})
     handled = await world.worker.analysis.handle([broken, well])
-    assert [json.loads(each) for each in handled.alone] == [{"source_ids": [broken]}]
+    assert [json.loads(each) for each in handled.alone] == [
+        {"event": "articles.new", "feed_id": None, "article_ids": [broken], "count": 1}
+    ]
     assert set(await world.mentions(quorvia)) == {well}
     for delivery in range(1, LAST_DELIVERY):
         with pytest.raises(AnalysisFailed):
@@ -258,7 +258,7 @@ async def test_articles_in_error_can_be_reset_and_are_tried_at_once(world: World
 async def test_a_message_that_keeps_killing_its_worker_is_split(world: World) -> None:
     articles = [await world.article(number, "News") for number in range(1, 4)]
     handled = await world.worker.analysis.handle(articles, 3)
-    assert [json.loads(each)["source_ids"] for each in handled.alone] == [[each] for each in articles]
+    assert [json.loads(each)["article_ids"] for each in handled.alone] == [[each] for each in articles]
     await world.worker.analysis.handle([articles[0]], LAST_DELIVERY)
     assert (await world.read(articles[0])).status == "error"
     assert (await world.worker.analysis.handle(articles[1:], 2)).analyzed == 2, "a second delivery is handled whole"
@@ -416,7 +416,7 @@ async def test_scores_of_another_version_replace_those_of_the_last(world: World)
     quorvia = await world.tool("Quorvia")
     one = await world.article(1, "Quorvia is good")
     await world.delivered([one])
-    history = History(world.store, Recount(world.store), world.watch)
+    history = History(world.store, Recount(world.store), Coverage(world.store), world.watch)
 
     async def offered() -> bool:
         await world.is_counted(quorvia)

@@ -258,7 +258,6 @@ async def test_of_two_first_articles_one_is_the_discovery(world: World) -> None:
         assert len(mentions) == 2
         tool = await world.worker.catalog.get(news.tools[number].tool_id)
         assert [key for key, each in mentions.items() if each.role == "DISCOVERY"] == [tool.discovery_reference]
-        assert await world.store.read("catalog", tool.tool_id, f"NOVAREF:{tool.discovery_reference}") is not None
 
 
 async def test_a_tool_that_was_changed_by_a_worker_that_died_before_it_announced_it_is_not_mentioned_any_more(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from models.article import Article
@@ -17,29 +19,50 @@ from models.tally import Tally
 from models.timeline import Timeline
 from models.tool import Tool
 from models.values import hour_key
+from services.archive.folder import FolderArchive
 from services.articles.reading import Articles
+from services.articles.source_moves import SourceMoves
+from services.documents.removal import Removal
+from services.documents.texts import FullTexts
 from services.feeds.registry import FeedRegistry
 from services.figures.entries import Generations
 from services.figures.recount import Recount
 from services.mentions.analyzers.choice import Analyzers
 from services.mentions.analyzers.port import Analyzer, Judgement, NotJudged, Passage, PassageJudgement
 from services.mentions.announcing import RefreshAnnouncer
+from services.mentions.carried_corrections import CarriedCorrections
 from services.mentions.correction_documents import Corrections
 from services.mentions.correction_form import Signed, new_correction
+from services.mentions.first_article import FirstArticles
 from services.mentions.handler import AnalysisFailed, AnalysisHandler, source_ids_of
 from services.mentions.writing import MentionWriter
-from services.ports import Query, Store, Where
-from services.runs.driver import BACKFILL, COMPARE, CORRECT, DELETE, MERGE, REANALYZE, Workflows
+from services.ports import Archive, Query, Store, Where
+from services.runs.driver import (
+    BACKFILL,
+    COMPARE,
+    CORRECT,
+    CORRECT_GROUPING,
+    DELETE,
+    MERGE,
+    REANALYZE,
+    UNMERGE,
+    Workflows,
+)
 from services.runs.engine import RunEngine
 from services.store.containers import ARTICLES, MENTIONS, RUNS
+from services.stories.corrections import GroupingCorrections
+from services.stories.handler import Grouping
 from services.tools.catalog import Catalog, Watchlist
 from services.tools.form import new_tool
+from services.tools.merges import Merges
 from services.workflows.backfill import Backfill
 from services.workflows.changes import Deletion, ToolChanges, delete_article
 from services.workflows.comparing import Comparing
 from services.workflows.correcting import Correcting, CorrectionChanges
+from services.workflows.grouping_corrections import CorrectingGrouping, GroupingChanges
 from services.workflows.merging import Merging
 from services.workflows.reanalysis import Reanalysis
+from services.workflows.unmerging import Unmerging
 from tests.builders import MemoryQueues
 from tests.documents import article, reading
 from tests.failing_stores import Crash, mortal
@@ -94,6 +117,8 @@ class Worker:
     generations: Generations
     corrections: Corrections
     correcting: CorrectionChanges
+    grouping: GroupingChanges
+    grouper: Grouping
 
     async def delete(self, source_id: str) -> None:
         await delete_article(self.articles, self.workflows, self.generations, source_id)
@@ -101,6 +126,9 @@ class Worker:
     async def correct(self, tool: Tool, source_id: str, verdict: str, author: str = "Ada") -> Correction:
         fields = {"article": source_id, "verdict": verdict, "author": author}
         return (await self.correcting.make(tool.tool_id, new_correction(fields)))[1]
+
+    async def unmerge(self, text: str, author: str = "Ada") -> JobRun | None:
+        return (await self.changes.unmerge(text, Signed(author, "a mistake")))[1]
 
     async def undo(self, tool: Tool, correction_id: str, author: str = "Ada") -> Correction:
         return (await self.correcting.undo(tool.tool_id, correction_id, Signed(author, "a mistake")))[1]
@@ -110,13 +138,14 @@ class World:
     everything = Query(limit=1000)
     every_tool = Query((Where("entity_type", "eq", "Tool"),), limit=1000)
 
-    def __init__(self, store: Store, watch: Any) -> None:
-        """`watch` is a settable clock with `now`."""
+    def __init__(self, store: Store, watch: Any, archive: Archive | None = None) -> None:
+        """Without `archive` there are no full texts. `watch` is a settable clock with `now`."""
         self.store = store
         self.watch = watch
         self.analyzer = Words()
         self.other_analyzers: dict[str, Callable[[], Analyzer]] = {}
         self.queues = MemoryQueues()
+        self.archive = archive or FolderArchive(Path(tempfile.gettempdir()) / "toolpulse-no-archive")
         self._ids = itertools.count(1)
         self.worker = self.new_worker()
 
@@ -125,24 +154,39 @@ class World:
         catalog = Catalog(store, self.watch, lambda: f"00000000-0000-4000-8000-{next(self._ids):012d}")
         watchlist = Watchlist(catalog, self.watch)
         announcer = RefreshAnnouncer(store, self.queues, self.watch)
-        writer = MentionWriter(store, catalog, watchlist, self.analyzer, announcer, self.watch)
+        writer = MentionWriter(store, catalog, watchlist, self.analyzer, announcer, self.watch, FullTexts(self.archive))
         analyzers = Analyzers("words", {"words": lambda: self.analyzer, **self.other_analyzers})
         recount, generations = Recount(store), Generations(store, self.watch)
         articles, corrections = Articles(store, self.watch), Corrections(store, catalog, self.watch)
+        grouping_corrections, moves = GroupingCorrections(store, self.watch), SourceMoves(store, self.watch)
+        grouping = Grouping.build(
+            store, self.queues, announcer, 10, timedelta(minutes=5), self.watch, lambda: f"worker-{next(self._ids)}"
+        )
+        merges, carried = Merges(store, catalog), CarriedCorrections(store, catalog, corrections, self.watch)
+        backfill = Backfill(store, catalog, writer, watchlist, generations)
         workflows = Workflows(
             RunEngine(store, self.watch, lambda: f"run-{next(self._ids)}"),
             {
-                DELETE: Deletion(articles, writer, generations),
-                BACKFILL: Backfill(store, catalog, writer, watchlist, generations),
+                DELETE: Deletion(articles, writer, generations, grouping, Removal(store, self.archive)),
+                BACKFILL: backfill,
                 REANALYZE: Reanalysis(store, catalog, writer, recount, generations, self.watch),
                 COMPARE: Comparing(store, catalog, watchlist, analyzers),
-                MERGE: Merging(store, catalog, writer, announcer, corrections, recount, generations, self.watch),
-                CORRECT: Correcting(corrections, writer, generations, self.watch),
+                MERGE: Merging(
+                    *(store, catalog, merges, writer, announcer, corrections, carried, recount, generations),
+                    self.watch,
+                ),
+                UNMERGE: Unmerging(
+                    *(store, catalog, merges, writer, announcer, carried, backfill, recount, generations, self.watch)
+                ),
+                CORRECT: Correcting(corrections, FirstArticles(store, catalog), writer, generations, self.watch),
+                CORRECT_GROUPING: CorrectingGrouping(
+                    *(store, grouping_corrections, moves, writer, announcer, generations, self.watch)
+                ),
             },
             self.watch,
         )
         analysis = AnalysisHandler(store, writer, self.watch)
-        changes = ToolChanges(catalog, workflows, analyzers)
+        changes = ToolChanges(catalog, merges, workflows, analyzers)
         correcting = CorrectionChanges(
             *(store, catalog, watchlist, articles, FeedRegistry(store, self.watch), corrections, workflows),
             *(generations, self.watch),
@@ -150,6 +194,8 @@ class World:
         return Worker(
             *(catalog, watchlist, analysis, writer, workflows, changes, recount, articles, generations),
             *(corrections, correcting),
+            GroupingChanges(store, articles, grouping_corrections, moves, workflows, generations, self.watch),
+            grouping,
         )
 
     async def tool(self, name: str, *aliases: str, **fields: Any) -> Tool:
@@ -164,9 +210,12 @@ class World:
             updated_at=now,
             headline=headline,
             matched_tickers=(),
-            canonical=reading(headline=headline, revision=f"r{next(self._ids)}"),
             text_for_analysis=text or None,
-            **{"timestamp": now - timedelta(minutes=number), **fields},
+            **{
+                "timestamp": now - timedelta(minutes=number),
+                "canonical": reading(headline=headline, revision=f"r{next(self._ids)}"),
+                **fields,
+            },
         )
         await self.store.create(ARTICLES.name, stored.to_document())
         return stored.source_id

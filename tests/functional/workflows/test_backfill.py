@@ -38,6 +38,9 @@ async def test_an_alias_is_applied_to_30_days_wherever_that_dies(world: World, w
     assert (await status(world, run), result.changed_tools) == ("SUCCEEDED", (tool.tool_id,))
     assert set(await world.mentions(tool)) == {articles["new"], articles["known"], articles["old"]}
     assert await generation(world, tool) >= 1
+    searched = (await world.worker.catalog.get("Quorvia")).searched_since
+    assert searched is not None
+    assert timedelta(days=30) <= world.watch.now - searched < timedelta(days=31)
     await world.is_counted(tool)
 
 

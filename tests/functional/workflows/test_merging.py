@@ -224,6 +224,6 @@ async def test_a_name_of_a_merged_tool_may_be_added_to_neither(world: World) -> 
     for name in ("Old", "Ancient"):
         with pytest.raises(Conflict):
             await world.tool(name)
-    changed, _ = await catalog.change("Old", tool_change({"aliases": ["Ancient"]}))
+    changed, _ = await catalog.change("New Thing", tool_change({"aliases": ["Ancient"]}))
     assert changed.primary_name == "New Thing"
     assert (await world.tool("Old")).primary_name == "Old"

@@ -44,7 +44,7 @@ def attempt(of: Source | None = None, at: datetime = NOW, run_id: str = "run-1",
     return SourceAttempt(of or source(), run_id, number, at)
 
 
-def match(each: Candidate, source_id: str | None = None, **fields: bool) -> Match:
+def match(each: Candidate, source_id: str | None = None, **fields: Any) -> Match:
     return Match(each, source_id or each.source_id(), **fields)
 
 

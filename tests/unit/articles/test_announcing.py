@@ -1,7 +1,7 @@
 """Small announcements share requests, and no caller returns before its articles are sent."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -14,11 +14,13 @@ class Line:
 
     def __init__(self) -> None:
         self.requests: list[list[str]] = []
+        self.by_feed: list[dict[str | None, list[str]]] = []
         self.fails = False
         self._let_through = asyncio.Semaphore(0)
 
-    async def send(self, source_ids: Sequence[str]) -> None:
-        self.requests.append(list(source_ids))
+    async def send(self, by_feed: Mapping[str | None, Sequence[str]]) -> None:
+        self.by_feed.append({feed_id: list(source_ids) for feed_id, source_ids in by_feed.items()})
+        self.requests.append([each for source_ids in by_feed.values() for each in source_ids])
         await self._let_through.acquire()
         if self.fails:
             raise Unavailable("the queues did not answer")
@@ -42,6 +44,20 @@ async def test_what_is_announced_during_a_request_is_sent_together_in_the_next()
     assert line.requests == [["a", "b"], ["c", "d", "e"]]
     await line.answer()
     await asyncio.gather(*others)
+
+
+async def test_articles_are_sent_with_the_feed_that_brought_them_and_without_one_if_announced_again() -> None:
+    line = Line()
+    announcements = Announcements(line.send)
+    first = asyncio.create_task(announcements.announce(["a"], "one"))
+    await asyncio.sleep(0.01)
+    some = ((["b", "c"], "one"), (["d"], "other"), (["e"], None))
+    others = [asyncio.create_task(announcements.announce(*each)) for each in some]
+    await asyncio.sleep(0.01)
+    for _ in range(2):
+        await line.answer()
+    await asyncio.gather(first, *others)
+    assert line.by_feed == [{"one": ["a"]}, {"one": ["b", "c"], "other": ["d"], None: ["e"]}]
 
 
 async def test_nothing_to_announce_sends_nothing() -> None:

@@ -79,13 +79,14 @@ def observed(source: str = "c", day: int = 21, **fields: Any) -> ObservationDocu
 
 
 def test_an_attribution_is_made_from_the_first_and_the_last_observation() -> None:
-    first = observed(added_by_attempt="run:1:c:2", publisher="Reuters")
+    first = observed(added_by_attempt="run:1:c:2", publisher="Reuters", publisher_url="https://b.example/")
     assert attribution_of([first]) == {
         "article_id": "c-1",
         "url": "https://c.example/1",
         "crawl_timestamp": "2026-02-21T20:00:00Z",
         "original_headline": "A headline",
         "source_name": "Reuters",
+        "publisher_url": "https://b.example/",
         "source_priority": 5,
         "published_at": "2026-02-21T19:00:00Z",
         "scraped_at": "2026-02-21T20:00:00Z",
@@ -137,6 +138,8 @@ def test_a_reading_names_the_entry_of_its_source() -> None:
     assert reading("a", own)["article_id"] == "guid-1"
     assert "publisher" not in reading("a", own)
     assert reading("a", {**own, "source_name": "Reuters"})["publisher"] == "Reuters"
+    assert "publisher_url" not in reading("a", own)
+    assert reading("a", {**own, "publisher_url": "https://b.example/"})["publisher_url"] == "https://b.example/"
 
 
 @pytest.mark.parametrize(

@@ -174,7 +174,7 @@ def test_entries_without_ids_and_known_ids_are_no_flood() -> None:
 
 
 def alias(each: Candidate, source_id: str = "dedup:other", age: timedelta = timedelta()) -> dict[str, dict[str, Any]]:
-    return {each.locator_id: {"source_id": source_id, "created_at": format_time(NOW - age)}}
+    return {each.locator_id: {"source_id": source_id, "provider": "b", "created_at": format_time(NOW - age)}}
 
 
 def test_an_entry_that_no_locator_knows_matches_the_article_with_its_key() -> None:
@@ -187,7 +187,7 @@ def test_an_entry_that_no_locator_knows_matches_the_article_with_its_key() -> No
 def test_an_alias_names_the_article() -> None:
     each = candidate()
     (found,) = matches_of([each], alias(each), source(), NOW)
-    assert found == match(each, "dedup:other", certain=True, claimed=True)
+    assert found == match(each, "dedup:other", certain=True, claimed=True, claimed_by="b")
 
 
 @pytest.mark.parametrize(

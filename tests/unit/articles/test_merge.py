@@ -80,6 +80,7 @@ def test_a_new_entry_creates_an_article_that_its_model_reads() -> None:
                 "scraped_at": TIME,
                 "revision": each.revision,
                 "added_by_run": "run-1",
+                "joined_by": "first",
             }
         },
         "canonical": {
@@ -135,6 +136,7 @@ def test_a_new_entry_is_observed_by_the_attempt_that_created_its_article() -> No
         "parse_warnings": [],
         "added_by_attempt": "run-1:a:2",
         "created_article": True,
+        "joined_by": "first",
     }
 
 
@@ -226,9 +228,35 @@ def test_a_source_of_worse_priority_that_joins_changes_no_reading() -> None:
         first["canonical"],
         "Something has happened.",
     )
-    assert not joined.makes_analysis_due
-    assert (joined.article["status"], joined.article["analysis_attempts"]) == ("error", 5)
-    assert "analysis_due_since" not in joined.article
+    same = merged(first, by_b(1, priority=6), in_b())
+    assert same.article is not None
+    assert not same.makes_analysis_due
+    assert (same.article["status"], same.article["analysis_attempts"]) == ("error", 5)
+    assert "analysis_due_since" not in same.article
+
+
+def test_a_source_that_joins_with_words_of_its_own_makes_the_analysis_due_and_one_with_known_words_does_not() -> None:
+    first = article_after(by_a(), in_a())
+    del first["analysis_due_since"]
+    other = in_b(headline="NUMBER 1 is in the news!", summary_html="B's text")
+    joined = merged(first, by_b(1, priority=6), other)
+    assert joined.article is not None
+    assert joined.makes_analysis_due
+    assert joined.article["analysis_due_since"] == LATER_TIME
+    del joined.article["analysis_due_since"]
+    third = attempt(source("c", 6), NOW + timedelta(minutes=2))
+    of_third = candidate(of=source("c", 6), headline="NUMBER 1 is in the news!", summary_html="B's text")
+    again = merged(joined.article, third, of_third)
+    assert again.article is not None
+    assert sorted(again.article["sources"]) == ["a", "b", "c"]
+    assert not again.makes_analysis_due
+    edited = merged(
+        joined.article, by_b(2, priority=6), in_b(headline="NUMBER 1 is in the news!", summary_html="Other")
+    )
+    assert edited.makes_analysis_due
+    back = merged(joined.article, by_b(2, priority=6), in_b())
+    assert back.article is not None
+    assert not back.makes_analysis_due
 
 
 def test_an_edit_changes_the_article_and_keeps_when_and_by_which_run_its_source_was_added() -> None:
@@ -389,11 +417,25 @@ def test_an_analysis_reads_the_sources_of_an_article_that_a_tool_has_muted(
     assert analysed_alike(before, {**before, **changed}) is alike
 
 
-@pytest.mark.parametrize(("name", "alike"), [("headline", False), ("revision", False), ("url", True)])
-def test_an_analysis_reads_headline_and_revision_of_the_canonical_reading(name: str, alike: bool) -> None:
+@pytest.mark.parametrize(
+    ("name", "alike"),
+    [("headline", False), ("revision", False), ("publisher", False), ("publisher_url", False), ("source", True)],
+)
+def test_an_analysis_reads_headline_revision_and_publisher_of_the_canonical_reading(name: str, alike: bool) -> None:
     before = article_after(by_a(), in_a())
     canonical: Any = {**before["canonical"], name: "other"}
     assert analysed_alike(before, {**before, "canonical": canonical}) is alike
+
+
+@pytest.mark.parametrize(
+    ("url", "alike"),
+    [("https://host.example/b", True), ("http://HOST.example/a", True), ("https://b.example/a", False)],
+)
+def test_an_analysis_reads_of_the_link_only_its_site(url: str, alike: bool) -> None:
+    found = article_after(by_a(), in_a())
+    before: Any = {**found, "canonical": {**found["canonical"], "url": "https://host.example/a"}}
+    after: Any = {**found, "canonical": {**found["canonical"], "url": url}}
+    assert analysed_alike(before, after) is alike
 
 
 def test_an_edit_gives_an_article_in_error_another_chance_and_keeps_since_when_its_analysis_is_due() -> None:

@@ -71,7 +71,7 @@ async def test_all_pages_are_announced_and_nothing_that_is_deleted_or_young(stor
     await put(*late, due(1_000, MINUTE - SECOND), due(1_001, HOUR, deleted_at=NOW))
     announced: list[str] = []
 
-    async def announce(source_ids: Iterable[str]) -> None:
+    async def announce(source_ids: Iterable[str], feed_id: str | None = None) -> None:
         announced.extend(source_ids)
 
     overdue = OverdueArticles(store, MemoryQueues(), announce)
@@ -108,7 +108,7 @@ async def test_articles_of_a_clock_that_was_ahead_are_announced_once(store: Sqli
     await put(ahead, near)
     announced: list[str] = []
 
-    async def announce(source_ids: Iterable[str]) -> None:
+    async def announce(source_ids: Iterable[str], feed_id: str | None = None) -> None:
         announced.extend(source_ids)
 
     overdue = OverdueArticles(store, MemoryQueues(), announce)

@@ -146,3 +146,9 @@ async def test_near_the_deadline_neither_a_fetch_nor_a_body_waits_any_longer() -
     with deadline.within(0.05):
         async with poller(Bodies(100, seconds=5.0)).polled(feed(), NOW) as slow:
             assert slow.result.status is FetchStatus.POSTPONED
+
+
+async def test_a_setting_that_was_removed_after_its_feed_was_added_is_named_by_the_failed_poll() -> None:
+    async with poller(Bodies(100)).polled(feed(credential="FEED_CREDENTIAL_GONE"), NOW) as polled:
+        assert polled.result.status == FetchStatus.UNAUTHORIZED
+        assert "FEED_CREDENTIAL_GONE" in str(polled.result.error)

@@ -1,5 +1,6 @@
 """A person decides once what is ingested and what is dropped; and how entries wait for that."""
 
+import asyncio
 import hashlib
 import itertools
 import json
@@ -10,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from models.errors import ChangedMeanwhile, InvalidInput, InvalidTransition, NotFound
+from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
 from models.quarantine import BatchReason, QuarantineItem, quarantine_id
 from models.raw_item import RawItem
+from models.states import ReviewStatus
 from services.articles.quarantine import (
     FLOOD,
     PART_BYTES,
@@ -57,7 +59,7 @@ async def test_a_released_batch_is_queued_with_a_run_that_is_stored_before_its_m
     review: Quarantine, store: SqliteStore
 ) -> None:
     item_id = await quarantined_batch(store)
-    reviewed = await review.review(item_id, "CLEARED_RETRY_APPROVED", "a new CMS")
+    reviewed = await review.review(item_id, "new_articles", "Ann", "a new CMS")
     assert reviewed.batch == IngestMessage("run1", quarantine_id=item_id)
     assert (reviewed.item.review_note, reviewed.item.reviewed_at) == ("a new CMS", NOW)
     run = await RunEngine(store, Watch(NOW), lambda: "none").get("run1")
@@ -65,7 +67,7 @@ async def test_a_released_batch_is_queued_with_a_run_that_is_stored_before_its_m
 
 
 async def test_a_dropped_batch_is_queued_nowhere_and_expires(review: Quarantine, store: SqliteStore) -> None:
-    reviewed = await review.review(await quarantined_batch(store), "CLEARED_TERMINAL")
+    reviewed = await review.review(await quarantined_batch(store), "drop", "Ann", "spam")
     assert reviewed.batch is None
     assert reviewed.item.ttl_timestamp == int((NOW + timedelta(days=30)).timestamp())
 
@@ -74,44 +76,95 @@ async def test_the_same_decision_again_queues_again_since_the_message_may_be_los
     review: Quarantine, store: SqliteStore
 ) -> None:
     item_id = await quarantined_batch(store)
-    first = await review.review(item_id, "CLEARED_RETRY_APPROVED")
-    again = await review.review(item_id, "CLEARED_RETRY_APPROVED")
+    first = await review.review(item_id, "new_articles", "Ann", "a new CMS")
+    again = await review.review(item_id, "new_articles", "Ann", "a new CMS")
     assert again.item == first.item
     assert again.batch == IngestMessage("run2", quarantine_id=item_id)
 
 
-@pytest.mark.parametrize("first", ["CLEARED_RETRY_APPROVED", "CLEARED_TERMINAL"])
-async def test_another_decision_than_the_first_is_refused(review: Quarantine, store: SqliteStore, first: str) -> None:
+DECISIONS = ("same_articles_new_ids", "new_articles", "drop")
+
+
+@pytest.mark.parametrize("first", DECISIONS)
+@pytest.mark.parametrize("other", DECISIONS)
+async def test_the_first_decision_stands_with_its_person(
+    review: Quarantine, store: SqliteStore, first: str, other: str
+) -> None:
     item_id = await quarantined_batch(store)
-    await review.review(item_id, first)
-    other = {"CLEARED_RETRY_APPROVED": "CLEARED_TERMINAL", "CLEARED_TERMINAL": "CLEARED_RETRY_APPROVED"}[first]
-    with pytest.raises(InvalidTransition):
-        await review.review(item_id, other)
+    await review.review(item_id, first, "Ann", "a new CMS")
+    for author in ("Ann", "Ben"):
+        if (first, "Ann") != (other, author):
+            with pytest.raises(Conflict, match=f"reviewed already by Ann: {first}"):
+                await review.review(item_id, other, author, "because")
+    reviewed = await review.review(item_id, first, "Ann", "another reason")
+    assert (reviewed.item.decision, reviewed.item.reviewed_by, reviewed.item.review_note) == (first, "Ann", "a new CMS")
+
+
+async def test_of_two_reviewers_at_once_one_decides(review: Quarantine, store: SqliteStore) -> None:
+    item_id = await quarantined_batch(store)
+    calls = [review.review(item_id, each, author, "because") for author, each in zip("ABC", DECISIONS, strict=True)]
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    assert sorted(type(each).__name__ for each in results) == ["Conflict", "Conflict", "Reviewed"]
+    stored = await review.get(item_id)
+    assert (stored.reviewed_by, stored.decision) in list[Any](zip("ABC", DECISIONS, strict=True))
 
 
 @pytest.mark.parametrize(
-    ("decision", "note", "field"),
-    [(None, None, "decision"), ("PENDING", None, "decision"), ("x", None, "decision"), (["x"], None, "decision")]
-    + [("CLEARED_TERMINAL", note, "note") for note in ("", 7, "x" * 2001)],
+    ("status", "decision"), [("CLEARED_RETRY_APPROVED", "new_articles"), ("CLEARED_TERMINAL", "drop")]
 )
-async def test_a_decision_or_note_that_is_malformed_is_refused(
-    review: Quarantine, store: SqliteStore, decision: Any, note: Any, field: str
+async def test_an_item_that_an_earlier_version_reviewed_keeps_its_meaning(
+    review: Quarantine, store: SqliteStore, status: ReviewStatus, decision: str
 ) -> None:
+    old: Any = {"manual_review_status": status, "reviewed_at": NOW, "ttl_timestamp": 4_000_000_000}
+    item_id = await quarantined_batch(store, **old)
+    assert (await review.get(item_id)).decided == decision
+    assert (await review.review(item_id, decision, "Ann", "again")).item.reviewed_by is None
+    with pytest.raises(Conflict, match=f"was reviewed already: {decision}"):
+        await review.review(item_id, "same_articles_new_ids", "Ann", "again")
+
+
+@pytest.mark.parametrize("decision", [None, "PENDING", "x", ["x"], {"a": 1}])
+async def test_an_unknown_decision_is_refused(review: Quarantine, store: SqliteStore, decision: Any) -> None:
     item_id = await quarantined_batch(store)
     with pytest.raises(InvalidInput) as caught:
-        await review.review(item_id, decision, note)
-    assert caught.value.field == field
+        await review.review(item_id, decision, "Ann", "because")
+    assert caught.value.field == "decision"
+
+
+@pytest.mark.parametrize(
+    ("fields", "refused", "allowed"),
+    [
+        ({"reason_code": "VOLUME"}, "same_articles_new_ids", "new_articles, drop"),
+        ({"kind": "DOCUMENT", "reason_code": "OTHER"}, "drop", "CLEARED_RETRY_APPROVED, CLEARED_TERMINAL"),
+        ({}, "CLEARED_TERMINAL", "same_articles_new_ids, new_articles, drop"),
+    ],
+)
+async def test_each_kind_of_item_has_its_decisions(
+    review: Quarantine, store: SqliteStore, fields: dict[str, Any], refused: str, allowed: str
+) -> None:
+    item_id = await quarantined_batch(store, **fields)
+    with pytest.raises(InvalidInput, match=f"decision: one of {allowed}$"):
+        await review.review(item_id, refused, "Ann", "because")
+    assert (await review.get(item_id)).manual_review_status == "PENDING"
+
+
+async def test_a_full_text_is_reviewed_and_may_come_back(review: Quarantine, store: SqliteStore) -> None:
+    item_id = await quarantined_batch(store, kind="DOCUMENT", reason_code="UNKNOWN_PROFILE")
+    approved = await review.review(item_id, "CLEARED_RETRY_APPROVED", "Ann", "a new profile")
+    assert (approved.batch, approved.item.manual_review_status) == (None, "CLEARED_RETRY_APPROVED")
+    again = approved.item.reopened(NOW)
+    assert (again.decided, again.reviewed_by, again.ttl_timestamp) == (None, None, None)
 
 
 @pytest.mark.parametrize("item_id", ["", "nobody", "x" * 3000, "a/b"])
 async def test_an_id_without_an_item_is_not_found(review: Quarantine, item_id: str) -> None:
     with pytest.raises(NotFound):
-        await review.review(item_id, "CLEARED_TERMINAL")
+        await review.review(item_id, "drop", "Ann", "spam")
 
 
 async def test_the_list_is_newest_first_and_may_be_of_one_status(review: Quarantine, store: SqliteStore) -> None:
     ids = [await quarantined_batch(store, str(n), created_at=NOW + timedelta(minutes=n)) for n in range(3)]
-    await review.review(ids[1], "CLEARED_TERMINAL")
+    await review.review(ids[1], "drop", "Ann", "spam")
     everything = (await review.page(None, 10, None)).items
     pending = (await review.page("PENDING", 10, None)).items
     assert [item.quarantine_id for item in everything] == ids[::-1]
@@ -190,7 +243,7 @@ async def test_a_batch_is_stored_once_with_a_sample_for_the_reviewer(store: Sqli
     ("reason", "words"),
     [
         (FLOOD, "2 new ids, most of them with URLs or headlines that the feed had lately"),
-        (VOLUME, "2 new entries beyond the 20,000 that a feed may bring in a day"),
+        (VOLUME, "2 new entries beyond those that the feed may bring in a day by its history"),
     ],
 )
 async def test_a_batch_says_why_it_is_there(store: SqliteStore, reason: BatchReason, words: str) -> None:
@@ -207,7 +260,7 @@ async def test_only_a_released_batch_waits_for_ingestion_and_only_until_it_is_fi
     name = await batches.add("a", [candidate()], NOW, FLOOD)
     assert await batches.released(name) is None
     assert await batches.released("BATCH:other") is None
-    await review.review(name, "CLEARED_RETRY_APPROVED")
+    await review.review(name, "new_articles", "Ann", "a new CMS")
     released = await batches.released(name)
     assert released is not None
     await batches.finish(released, NOW)
@@ -221,8 +274,8 @@ async def test_only_a_released_batch_waits_for_ingestion_and_only_until_it_is_fi
 async def test_only_dropped_batches_lose_their_parts(review: Quarantine, store: SqliteStore) -> None:
     batches = QuarantinedBatches(store)
     names = [await batches.add("a", [candidate(number)], NOW, FLOOD) for number in range(3)]
-    await review.review(names[1], "CLEARED_RETRY_APPROVED")
-    await review.review(names[2], "CLEARED_TERMINAL")
+    await review.review(names[1], "new_articles", "Ann", "a new CMS")
+    await review.review(names[2], "drop", "Ann", "spam")
     await batches.clean_up()
     documents = [len((await store.query(QUARANTINE.name, Query(partition=name))).items) for name in names]
     assert documents == [2, 2, 1]

@@ -11,7 +11,6 @@ from services.articles.identity import dedup_key, normalize_headline
 from services.articles.listing import article_filter
 from services.articles.reading import Articles
 from services.articles.tombstones import REDACTED, tombstone
-from services.ports import Listed
 from services.store.containers import ARTICLES
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
@@ -43,7 +42,7 @@ async def found(articles: Articles, **given: str) -> list[str]:
     headlines: list[str] = []
     after: str | None = None
     while True:
-        page = await articles.page(article_filter(given, NOW), 2, after)
+        page = await articles.page(article_filter(given), 2, after)
         headlines += [each.headline for each in page.items]
         after = page.next
         if after is None:
@@ -69,7 +68,6 @@ async def test_articles_are_listed_newest_first_by_all_that_they_have_in_common(
     assert await found(articles, source="reuters-world") == ["Beta two slips"]
     assert await found(articles, since="2026-02-21T18:00:00Z", until="2026-02-21T19:00:00Z") == ["Beta two slips"]
     assert await found(articles, since="2026-02-21T19:00:00 01:00") == newest_first[:2]
-    assert await found(articles, text="BETA TWO", since="2026-02-20T00:00:00Z") == ["Beta two slips"]
     assert await found(articles, tag="nothing has it") == []
 
 
@@ -85,15 +83,16 @@ async def test_articles_are_listed_newest_first_by_all_that_they_have_in_common(
         ({"since": "2026-02-21"}, "since"),
         ({"until": "2026-02-21T20:00:00"}, "until"),
         ({"since": "2026-02-21T20:00:00Z", "until": "2026-02-21T20:00:00Z"}, "until"),
-        ({"text": "x"}, "since"),
-        ({"text": "x", "since": "2026-02-14T19:59:59Z"}, "since"),
-        ({"text": "", "since": "2026-02-21T00:00:00Z"}, "text"),
-        ({"text": "x" * 201, "since": "2026-02-21T00:00:00Z"}, "text"),
+        ({"text": ""}, "text"),
+        ({"text": "x" * 201}, "text"),
+        ({"text": "\u2014 !"}, "text"),
+        ({"text": " ".join(f"w{n}" for n in range(21))}, "text"),
+        ({"publisher": ""}, "publisher"),
     ],
 )
 def test_a_filter_that_makes_no_sense_is_refused_by_name(given: dict[str, str], field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        article_filter(given, NOW)
+        article_filter(given)
     assert caught.value.field == field
 
 
@@ -180,7 +179,6 @@ async def test_a_deleted_article_is_gone_with_every_word_of_it_and_leaves_a_tomb
         await articles.get(stored.source_id)
     assert await found(articles) == []
     assert (await articles.observations(stored)).items == []
-    assert await articles.export("canonical", 10, None) == Listed([])
     left = await store.read(ARTICLES.name, stored.source_id, Article.ID)
     assert left is not None
     assert "zanzibar" not in str(left).lower()
@@ -200,20 +198,3 @@ async def test_a_deletion_that_broke_off_after_the_tombstone_is_finished_by_the_
 async def test_what_never_was_cannot_be_deleted(articles: Articles) -> None:
     with pytest.raises(NotFound):
         await articles.delete("dedup:" + "0" * 32)
-
-
-async def test_each_layer_is_exported_whole_page_by_page(articles: Articles, put: Put) -> None:
-    several = [named(f"Story number {n} is new", NOW - timedelta(minutes=n)) for n in range(7)]
-    await put(*several)
-    for each in several:
-        await put(*(observation(source_id=each.source_id, source=source) for source in ("tiingo", "finnhub")))
-    for layer, count in (("canonical", 7), ("raw", 14)):
-        items: list[dict[str, Any]] = []
-        after: str | None = None
-        while True:
-            page = await articles.export(layer, 3, after)  # type: ignore[arg-type]
-            items += page.items
-            after = page.next
-            if after is None:
-                break
-        assert len({(item["source_id"], item.get("source")) for item in items}) == len(items) == count

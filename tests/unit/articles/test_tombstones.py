@@ -1,6 +1,9 @@
 """What is left of a deleted article and of its observations."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
 
 from models.article import Article
 from models.observation import Observation
@@ -13,6 +16,7 @@ from services.articles.tombstones import (
 )
 from tests.documents import NOW, article, attribution, observation, reading
 
+EARLIER = NOW - timedelta(hours=1)
 SECRET = "Zanzibar leaks everything"
 
 
@@ -35,6 +39,21 @@ def test_the_tombstone_of_an_article_has_its_ids_and_no_text() -> None:
     assert left.ttl_timestamp == int((NOW + timedelta(days=365)).timestamp())
 
 
+@pytest.mark.parametrize(
+    ("changes", "due"),
+    [
+        ({}, None),
+        ({"event_id": "story"}, NOW),
+        ({"event_id": "story", "grouping_due_since": EARLIER}, EARLIER),
+        ({"grouping_due_since": EARLIER}, EARLIER),
+    ],
+)
+def test_the_grouping_must_see_that_an_article_of_a_story_was_deleted(
+    changes: dict[str, Any], due: datetime | None
+) -> None:
+    assert tombstone(article(**changes), NOW).grouping_due_since == due
+
+
 def test_the_tombstone_of_an_article_that_cannot_be_read_may_have_further_sources() -> None:
     left = bare_tombstone("dedup:" + "0" * 32, ["b", "a", "b"], NOW)
     assert Article.from_document(left.to_document()) == left
@@ -42,6 +61,7 @@ def test_the_tombstone_of_an_article_that_cannot_be_read_may_have_further_source
     assert (left.headline, left.normalized_headline, left.deleted_at) == ("[deleted]", "deleted", NOW)
     assert left.ttl_timestamp == int((NOW + timedelta(days=365)).timestamp())
     assert left.sources == ("deleted",)
+    assert left.grouping_due_since == NOW
     nowhere, reading = "https://deleted.invalid/", left.canonical
     assert (reading.source, reading.observation_id, reading.revision) == ("deleted",) * 3
     assert (reading.url, left.source_attribution["deleted"].url) == (nowhere, nowhere)

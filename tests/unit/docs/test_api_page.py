@@ -19,6 +19,7 @@ from models.stored import StoredDocument
 from models.tool import shown_reviews
 from services import container
 from services.articles.backlog import Backlog, BacklogReader
+from services.documents.reading import shown_document, shown_file
 from services.fetch.outcome import READABLE, FetchStatus
 from services.figures.completeness import Completeness
 from services.figures.counters import Counters
@@ -26,8 +27,20 @@ from services.figures.reader import shown_entry
 from services.mentions.correction_documents import Shown
 from services.mentions.corrections import labelled
 from services.operations.cache_health import CacheHealth
-from services.operations.metrics import PREFIX, gauge, of_analysis, of_audit, of_cache, of_feeds, of_ingestion, of_store
+from services.operations.metrics import (
+    PREFIX,
+    gauge,
+    of_analysis,
+    of_audit,
+    of_cache,
+    of_feeds,
+    of_ingestion,
+    of_reviews,
+    of_store,
+)
+from services.signals.reading import shown_signal
 from services.store.sqlite import SqliteStore
+from services.stories.reading import shown_member, shown_story
 from services.tools.catalog import Catalog
 from tests import documents
 
@@ -63,9 +76,17 @@ SERVED: dict[str, dict[str, Any]] = {
     "IngestionBatch": {name: value for name, value in documents.ingestion_batch().shown().items() if name not in RUN},
     "Attempt": documents.attempt(task_name="refresh_tools").shown(),
     "Correction": Shown(documents.correction(), "active").shown(),
+    "Story": shown_story(documents.story(), documents.NOW),
+    "member": shown_member(documents.story_member(), documents.article()),
+    "Signal": shown_signal(documents.signal(), "Apple", documents.HEADLINE),
+    "Reference": documents.reference().shown(documents.tool(), article_exists=True),
+    "ToolMerge": documents.tool_merge().shown(),
+    "GroupingCorrection": documents.grouping_correction().shown(),
     "precision": shown_reviews({}),
     "labels": labelled(documents.correction()) or {},
     "QuarantineItem": documents.quarantined().shown(),
+    "DataProduct": shown_document(documents.document()),
+    "FileObject": shown_file(documents.file_object()),
     **{
         kind.__name__: dict.fromkeys(kind.model_fields)
         for kind in (SourceAttribution, CanonicalReading, FeedAttempt, Match, CollisionMetrics)
@@ -101,10 +122,11 @@ def test_the_page_lists_every_metric_with_its_kind() -> None:
     documented = {name: row.split("|")[2].strip() for row in table.splitlines() for name in names(row)}
     lines = [
         *of_ingestion(IngestionTotals.at(documents.NOW)),
-        *of_feeds(0, [], 0),
+        *of_feeds(0, [], 0, {}),
         *of_analysis(AnalysisTotals.at(documents.NOW), Backlog(0, 0), documents.NOW),
         *of_cache(CacheTotals.at(documents.NOW), None),
         *of_store(StoreTotals.at(documents.NOW)),
+        *of_reviews({}, documents.NOW),
         *of_audit(None),
         *gauge("database_connection_pool_size", "", []),
         *gauge("memory_usage_bytes", "", []),

@@ -44,7 +44,11 @@ def test_the_api_page_lists_every_command_of_the_command_line() -> None:
     for row in rows:
         first, *others = re.findall(r"`([^`]*)`", row)
         words = first.removeprefix("cli.py ").split()
-        named = words[:2] if words[0] in ("feeds", "tools", "corrections") else words[:1]
+        named = (
+            words[:2]
+            if words[0] in ("feeds", "tools", "corrections", "stories", "quarantine", "documents", "runs")
+            else words[:1]
+        )
         listed += [" ".join(named), *(f"{named[0]} {other.split()[0]}" for other in others)]
     commands = [
         f"{group} {name}".strip()

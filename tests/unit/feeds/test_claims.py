@@ -35,6 +35,7 @@ from services.feeds.claims import (
     untaken,
 )
 from services.feeds.hosts import Cooling, HostStates
+from services.feeds.outage_states import Outages
 from services.runs.engine import RunEngine
 from services.settings import Settings
 from services.store.containers import FEEDS
@@ -55,7 +56,8 @@ def claims_on(store: Any, watch: Watch, queues: MemoryQueues | None = None, **se
     numbers = itertools.count(1)
     new_id = lambda: f"run-{next(numbers)}"  # noqa: E731
     engine, hosts = RunEngine(store, watch, new_id), HostStates(store, dict)
-    return Claims(store, engine, queues or MemoryQueues(), hosts, Settings.from_environment(settings), {}, new_id)
+    outages, known = Outages(store, hosts), Settings.from_environment(settings)
+    return Claims(store, engine, queues or MemoryQueues(), hosts, outages, known, {}, new_id)
 
 
 async def add(store: SqliteStore, *names: str, **fields: Any) -> None:

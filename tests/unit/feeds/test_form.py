@@ -57,7 +57,10 @@ def test_web_urls_of_every_kind_are_accepted_as_they_are(url: str) -> None:
         ("url", "ftp://example.com/feed"),
         ("url", "file:///etc/passwd"),
         ("url", "javascript:alert(1)"),
-        ("url", "feed:https://example.com/feed"),
+        ("url", "feed:ftp://example.com/feed"),
+        ("url", "feed:example.com"),
+        ("url", "feed://"),
+        ("url", "feed://user:pass@example.com/feed"),
         ("url", "https://"),
         ("url", "https:///feed"),
         ("url", "https://example.com/a b"),
@@ -152,7 +155,7 @@ def test_a_feed_needs_a_url_and_a_name(name: str) -> None:
 
 
 def test_an_unknown_field_is_refused_with_those_that_there_are() -> None:
-    known = "url, source_name, id, priority, source_priority, enabled, credential"
+    known = "url, source_name, id, priority, source_priority, enabled, credential, daily_limit, full_text, tags"
     with pytest.raises(InvalidInput, match=f"^colour: no such field; there are {known}$"):
         new_feed(posted(colour="blue"), NOW)
     with pytest.raises(InvalidInput, match=f"^colour: no such field; there are {known.replace(' id,', '')}$"):
@@ -366,3 +369,48 @@ def test_an_api_source_keeps_the_url_that_its_settings_give() -> None:
     with pytest.raises(InvalidInput, match="settings"):
         changed_feed(tiingo, {"url": "https://example.com/"}, LATER)
     assert changed_feed(tiingo, {"source_priority": 5}, LATER).source_priority == 5
+
+
+@pytest.mark.parametrize(
+    ("tags", "stored"),
+    [
+        ([], ()),
+        (["b", "a", "b"], ("a", "b")),
+        (["  News  / World/ "], ("News/World",)),
+        (["t" * 100], ("t" * 100,)),
+        ([str(n) for n in range(10, 30)], tuple(str(n) for n in range(10, 30))),
+    ],
+)
+def test_tags_are_stored_sorted_each_once_in_one_spelling(tags: list[str], stored: tuple[str, ...]) -> None:
+    assert new_feed(posted(tags=tags), NOW).tags == stored
+    assert feed_change({"tags": tags}) == {"tags": stored}
+
+
+@pytest.mark.parametrize(
+    "tags", ["a", {"a": 1}, [7], [None], [""], [" / "], ["a,b"], ["a\nb\x00"], ["t" * 101], [str(n) for n in range(21)]]
+)
+def test_wrong_tags_are_refused(tags: Any) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        new_feed(posted(tags=tags), NOW)
+    assert caught.value.field == "tags"
+
+
+def test_a_feed_without_tags_is_stored_without_the_field() -> None:
+    assert "tags" not in new_feed(posted(), NOW).to_document()
+    tagged = new_feed(posted(tags=["a"]), NOW)
+    assert Feed.from_document(tagged.to_document()).tags == ("a",)
+    assert "tags" not in changed_feed(tagged, {"tags": ()}, LATER).to_document()
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        ("feed:https://example.com/rss", "https://example.com/rss"),
+        ("feed:http://example.com/rss", "http://example.com/rss"),
+        ("feed://example.com/rss?a=1", "http://example.com/rss?a=1"),
+        (" FEED://https://example.com/rss", "https://example.com/rss"),
+    ],
+)
+def test_a_feed_url_stands_for_a_web_url(given: str, stored: str) -> None:
+    assert new_feed(posted(url=given), NOW).feed_url == stored
+    assert feed_change({"url": given}) == {"url": stored}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -139,24 +139,28 @@ async def stored(store: SqliteStore, host: str = HOST) -> Document | None:
     return await store.read(CATALOG.name, HostState.PARTITION, host_state(host=host).id)
 
 
+async def cooling(states: HostStates, now: datetime) -> Cooling:
+    return states.cooling(await states.listed(), now)
+
+
 async def test_the_failures_that_several_workers_see_add_up(store: SqliteStore) -> None:
     for number in range(5):
-        assert await Worker(store).states.cooling(NOON) == Cooling()
+        assert await cooling(Worker(store).states, NOON) == Cooling()
         worker = Worker(store)
         worker.reports = {HOST: FAILED}
         await worker.states.note(NOON + timedelta(seconds=number))
-    assert await Worker(store).states.cooling(NOON + timedelta(seconds=5)) == Cooling(closed=frozenset({HOST}))
+    assert await cooling(Worker(store).states, NOON + timedelta(seconds=5)) == Cooling(closed=frozenset({HOST}))
 
 
 async def test_once_the_cool_down_is_over_the_host_may_be_probed(store: SqliteStore) -> None:
     worker = Worker(store)
     worker.reports = {HOST: HostReport(failures=5, reason="timeout"), "b.example:80": FAILED}
     await worker.states.note(NOON)
-    assert await worker.states.cooling(NOON + COOL_DOWN) == Cooling(probed=frozenset({HOST}))
+    assert await cooling(worker.states, NOON + COOL_DOWN) == Cooling(probed=frozenset({HOST}))
     document = await stored(store)
     assert document is not None
     await store.upsert(CATALOG.name, document | {"open_until": "2027-02-21T12:00:00Z"})
-    assert await worker.states.cooling(NOON) == Cooling(probed=frozenset({HOST})), "a clock was wrong"
+    assert await cooling(worker.states, NOON) == Cooling(probed=frozenset({HOST})), "a clock was wrong"
 
 
 async def test_the_first_success_deletes_the_host_whichever_worker_sees_it(store: SqliteStore) -> None:
@@ -237,13 +241,13 @@ async def test_workers_that_report_at_the_same_time_lose_no_host(store: SqliteSt
     document = await stored(store)
     assert document is not None
     assert document["failures"] == 6
-    assert (await workers[0].states.cooling(NOON)).closed == {HOST}
+    assert (await cooling(workers[0].states, NOON)).closed == {HOST}
 
 
 async def test_an_unreadable_state_is_written_anew(store: SqliteStore) -> None:
     await store.upsert(CATALOG.name, host_state(host=HOST).to_document() | {"failures": "many"})
     worker = Worker(store)
-    assert await worker.states.cooling(NOON) == Cooling()
+    assert await cooling(worker.states, NOON) == Cooling()
     worker.reports = {HOST: FAILED}
     await worker.states.note(NOON)
     document = await stored(store)

@@ -1,21 +1,27 @@
-"""Whole lists of feeds: as other readers write them, and as we do."""
+"""Whole lists of feeds, registered."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from models.errors import InvalidInput
-from services.feeds.form import new_feed
-from services.feeds.lists import Outline, apply_yaml, import_opml, read_opml, write_opml
+from models.feed import Feed
+from services.feeds.lists import apply_yaml, import_opml
+from services.feeds.opml import write_opml
 from services.feeds.registry import FeedRegistry
-from tests.documents import NOW, feed
+from services.fetch.outcome import credentials_in
+from services.store.sqlite import SqliteStore
+from tests.builders import Watch
+from tests.documents import NOW
 
 SPECIFIED = Path(__file__).resolve().parents[3] / "config" / "feeds.yaml"
+
+
+def ids(feeds: Iterable[Feed]) -> list[str]:
+    return sorted(each.feed_id for each in feeds)
 
 
 def opml(*outlines: str) -> bytes:
@@ -31,27 +37,27 @@ async def test_an_import_reports_new_known_and_refused_feeds_by_line(registry: F
         '<outline text="secret" xmlUrl="https://me:pw@d.example/"/>',
     )
     report = await import_opml(registry, document, NOW)
-    assert (len(report.added), report.known) == (2, report.added[:1])
-    assert [each.line for each in report.refused] == [3, 6]
+    assert ([each.source_name[:9] for each in report.added], report.known) == (["A", "long long"], ())
+    assert [(each.line, each.source_name) for each in report.refused] == [(3, "bad"), (6, "secret")]
     assert "http:// or https://" in report.refused[0].reason
     again = await import_opml(registry, document, NOW)
-    assert (again.added, len(again.known), again.refused) == ((), 3, report.refused)
+    assert (again.added, ids(again.known), again.refused) == ((), ids(report.added), report.refused)
     feeds = await registry.every()
     assert sorted(feed.source_name[:9] for feed in feeds) == ["A", "long long"]
 
 
 async def test_the_specifications_list_is_applied_once(registry: FeedRegistry) -> None:
     report = await apply_yaml(registry, SPECIFIED.read_bytes(), NOW)
-    assert sorted(report.added) == ["bloomberg-markets", "cnbc-breaking", "reuters-world"]
+    assert ids(report.added) == ["bloomberg-markets", "cnbc-breaking", "reuters-world"]
     assert (await registry.get("cnbc-breaking")).priority_score == 1.5
     again = await apply_yaml(registry, SPECIFIED.read_bytes(), NOW)
-    assert (again.added, sorted(again.known), again.changed, again.refused) == ((), sorted(report.added), (), ())
+    assert (again.added, ids(again.known), again.changed, again.refused) == ((), ids(report.added), (), ())
 
 
 async def test_the_feeds_may_be_in_the_file_with_the_settings_of_ingestion(registry: FeedRegistry) -> None:
     settings = b"ingestion:\n  fetcher:\n    retry_attempts: 3\n"
     report = await apply_yaml(registry, settings + SPECIFIED.read_bytes(), NOW)
-    assert sorted(report.added) == ["bloomberg-markets", "cnbc-breaking", "reuters-world"]
+    assert ids(report.added) == ["bloomberg-markets", "cnbc-breaking", "reuters-world"]
 
 
 async def test_a_known_feed_is_changed_in_the_fields_of_the_list_only(
@@ -59,7 +65,7 @@ async def test_a_known_feed_is_changed_in_the_fields_of_the_list_only(
 ) -> None:
     await apply_yaml(registry, b"feeds: [{id: a, url: 'https://a.example/', source_name: A, source_priority: 7}]", NOW)
     report = await apply_yaml(registry, b"feeds: [{url: 'https://a.example', source_name: B, enabled: false}]", NOW)
-    assert report.changed == ("a",)
+    assert ids(report.changed) == ["a"]
     feed = await registry.get("a")
     assert (feed.source_name, feed.enabled, feed.source_priority) == ("B", False, 7)
 
@@ -96,79 +102,67 @@ async def test_an_empty_list_is_a_list(registry: FeedRegistry) -> None:
     assert (await apply_yaml(registry, b"feeds:\n", NOW)).added == ()
 
 
-NESTED = b"""<?xml version="1.0" encoding="ISO-8859-1"?>
-<opml version="1.0">
-  <head><title>Mine</title></head>
-  <body>
-    <outline text="News">
-      <outline text="World" title="The World &amp; more" type="rss" xmlUrl="https://a.example/rss?x=1&amp;y=2"/>
-      <outline text="deeper"><outline text="Caf\xe9" XMLURL=" https://b.example/ "/></outline>
-    </outline>
-    <outline xmlUrl="https://c.example/feed"/>
-    <outline text="no feed" htmlUrl="https://d.example/"/>
-  </body>
-</opml>
-"""
-
-
-def test_feeds_are_found_at_any_depth_with_their_lines_and_best_titles() -> None:
-    assert read_opml(NESTED) == [
-        Outline(6, "https://a.example/rss?x=1&y=2", "The World & more"),
-        Outline(7, "https://b.example/", "Café"),
-        Outline(9, "https://c.example/feed", "c.example"),
+async def test_a_feed_in_several_folders_is_one_feed_with_all_their_tags_and_its_site(registry: FeedRegistry) -> None:
+    document = opml(
+        '<outline text="News"><outline text="A" xmlUrl="https://a.example/" category="/B"/></outline>',
+        '<outline text="C"><outline text="again" xmlUrl="feed://a.example" htmlUrl="https://site.example/"/></outline>',
+        '<outline text="D" xmlUrl="feed:https://d.example/rss" htmlUrl="no site"/>',
+    )
+    report = await import_opml(registry, document, NOW)
+    assert [(each.feed_url, each.source_name, each.tags, each.site_url) for each in report.added] == [
+        ("https://a.example/", "A", ("B", "C", "News"), "https://site.example/"),
+        ("https://d.example/rss", "D", (), None),
     ]
+    assert (report.known, report.refused) == ((), ())
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
-        b"",
-        b"not xml",
-        b"<html><body/></html>",
-        b"<opml><body><outline></body></opml>",
-        b'<?xml version="1.0" encoding="no-such"?><opml/>',
-        b'<!DOCTYPE opml SYSTEM "https://evil.example/x.dtd"><opml/>',
-        b'<!DOCTYPE opml [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><opml><body><outline text="&b;"/></body></opml>',
-        b"\x00\xff" * 100,
-    ],
-)
-def test_a_document_that_is_no_opml_or_has_a_document_type_is_refused(document: bytes) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        read_opml(document)
-    assert caught.value.field == "body"
+async def test_an_export_that_is_imported_elsewhere_gives_the_same_feeds(
+    registry: FeedRegistry, store: SqliteStore, watch: Watch
+) -> None:
+    document = opml(
+        '<outline text="News"><outline text="World">',
+        '<outline text="A" xmlUrl="https://a.example/" category="/B/C,D" htmlUrl="https://site.example/"/>',
+        '</outline></outline><outline text="E" xmlUrl="https://e.example/"/>',
+    )
+    first = (await import_opml(registry, document, NOW)).added
+    export = write_opml(first, NOW)
+    for each in first:
+        await registry.remove(each.feed_id)
+    again = await import_opml(registry, export, NOW)
+
+    def shown(feeds: Iterable[Feed]) -> Sequence[object]:
+        return sorted((each.feed_id, each.source_name, each.tags, each.site_url) for each in feeds)
+
+    assert (shown(again.added), again.known, again.refused) == (shown(first), (), ())
 
 
-def test_an_opml_document_of_ten_thousand_levels_is_read() -> None:
-    deep = b"<opml><body>" + b"<outline>" * 10_000 + b'<outline xmlUrl="https://a.example/"/>'
-    assert len(read_opml(deep + b"</outline>" * 10_000 + b"</body></opml>")) == 1
+async def test_outlines_with_too_many_or_too_long_tags_are_refused_and_the_others_added(registry: FeedRegistry) -> None:
+    many = ",".join(f"t{number}" for number in range(21))
+    document = opml(
+        f'<outline text="A" xmlUrl="https://a.example/" category="{many}"/>',
+        "<outline text='%s'>" % ("long " * 30) + '<outline text="B" xmlUrl="https://b.example/"/></outline>',
+        '<outline text="C" xmlUrl="https://c.example/"/>',
+    )
+    report = await import_opml(registry, document, NOW)
+    assert [(each.line, each.reason[:5]) for each in report.refused] == [(2, "tags:"), (3, "tags:")]
+    assert [each.source_name for each in report.added] == ["C"]
 
 
-@given(st.binary(max_size=200))
-def test_any_bytes_are_a_list_or_are_refused(document: bytes) -> None:
-    try:
-        read_opml(b"<opml>" + document)
-    except InvalidInput:
-        return
+async def test_a_list_changes_the_tags_of_a_known_feed(registry: FeedRegistry) -> None:
+    entry = "url: 'https://a.example/', source_name: A"
+    await apply_yaml(registry, f"feeds: [{{{entry}, tags: [a]}}]".encode(), NOW)
+    assert ids((await apply_yaml(registry, f"feeds: [{{{entry}}}]".encode(), NOW)).known)
+    (changed,) = (await apply_yaml(registry, f"feeds: [{{{entry}, tags: []}}]".encode(), NOW)).changed
+    assert changed.tags == ()
 
 
-@given(st.text(min_size=1, max_size=60))
-def test_any_name_comes_back_as_it_was_written(name: str) -> None:
-    try:
-        new = new_feed({"url": "https://a.example/?a=1&b=<2>".replace("<2>", "2"), "source_name": name}, NOW)
-    except InvalidInput:
-        return
-    assert [(each.url, each.title) for each in read_opml(write_opml([new], NOW))] == [(new.feed_url, new.source_name)]
-
-
-def test_an_export_is_opml_2_with_a_title_a_date_and_one_outline_for_each_feed() -> None:
-    tree = ElementTree.fromstring(write_opml([feed(source_name='"A" & <B>'), feed(feed_id="b")], NOW))
-    assert (tree.tag, tree.get("version")) == ("opml", "2.0")
-    assert tree.findtext("head/dateCreated") == "Sat, 21 Feb 2026 20:00:00 GMT"
-    first, second = tree.findall("body/outline")
-    assert first.attrib == {
-        "type": "rss",
-        "text": '"A" & <B>',
-        "title": '"A" & <B>',
-        "xmlUrl": "https://www.reuters.com/rssFeed/worldNews",
-    }
-    assert second.get("text") == "Reuters"
+async def test_an_entry_whose_credential_is_no_setting_is_refused_by_name(store: SqliteStore, watch: Watch) -> None:
+    registry = FeedRegistry(store, watch, credentials_in({"FEED_CREDENTIAL_A": "basic a:b"}))
+    document = b"""
+feeds:
+  - {url: "https://a.example/", source_name: A, credential: FEED_CREDENTIAL_A}
+  - {url: "https://b.example/", source_name: B, credential: FEED_CREDENTIAL_B}
+"""
+    report = await apply_yaml(registry, document, NOW)
+    assert [each.source_name for each in report.added] == ["A"]
+    assert [(each.line, "FEED_CREDENTIAL_B" in each.reason) for each in report.refused] == [(4, True)]

@@ -279,9 +279,11 @@ def test_after_a_move_that_the_document_named_the_next_fetch_has_no_validators()
     assert (stays.etag, stays.body_hash) == ('"1"', "a" * 64)
 
 
-def test_a_redirect_of_a_304_is_followed_without_a_document() -> None:
-    polled = PollResult(fetched(status=FetchStatus.NOT_MODIFIED, moved_to="https://c.example/"))
-    assert succeeded(polled=polled).redirect_url == "https://c.example/"
+@pytest.mark.parametrize(("status", "target"), [("not_modified", None), ("unchanged", "https://c.example/")])
+def test_a_redirect_is_a_move_once_its_target_has_answered_with_a_feed(status: str, target: str | None) -> None:
+    polled = PollResult(fetched(status=FetchStatus(status), moved_to="https://c.example/"))
+    after = succeeded(polled=polled)
+    assert (after.redirect_url, after.moved_at) == (target, LATER if target else None)
 
 
 def test_a_feed_names_its_quarantined_batch_until_the_batch_is_released() -> None:
@@ -342,11 +344,16 @@ def test_a_failure_changes_the_outcome_the_errors_and_the_next_fetch_only() -> N
     after = failed(before, status_code=500, duration_ms=70)
     assert changed(before, after) == {
         "last_fetch_time",
+        "fetch_hours",
         "consecutive_errors",
         "last_status_code",
         "last_duration_ms",
         "last_error",
         "last_error_fingerprint",
+        "failing_since",
+        "verdict",
+        "verdict_since",
+        "verdict_reason",
         "next_fetch_time",
         "updated_at",
     }

@@ -13,6 +13,7 @@ from models.timeline import (
     DirtyHour,
     DirtyHourDocument,
     HourDocument,
+    HourRows,
     HourTable,
     Timeline,
     TimelineDocument,
@@ -32,14 +33,17 @@ from services.figures.counts import (
     recounts_of,
     timeline_document,
 )
-from services.figures.windows import Windows, edges_of
+from services.figures.edges import edges_of
+from services.figures.windows import Windows
 from services.ports import Create, Delete, Document, Replace, Upsert
 from tests import documents
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 MADE = NOW - timedelta(days=40)
+BEFORE = NOW - timedelta(hours=1)
 TOOL: Document = {"status": "ACTIVE", "created_at": format_time(MADE)}
 ONE = [1, 0, 0, 0]
+ROWS: HourRows = {"source:reuters": {"reuters": [[17, "", 1, 5000, 25_000_000]]}}
 
 
 JUDGED = {"analyzer": "embedded", "analyzer_version": "1"}
@@ -72,6 +76,11 @@ def dirty(moment: datetime) -> DirtyHourDocument:
 def windows_at(now: datetime, hours: dict[str, list[int]], minutes: dict[str, dict[str, list[int]]]) -> WindowsDocument:
     windows = Windows.summed(edges_of(now), TimelineHours(by_day(hours)), minutes, {}, MADE, 1)
     return {**windows.to_document("vscode", now), "_etag": "windows 1"}
+
+
+def _windows(counts: ToolCounts) -> Windows:
+    counts.apply_tables(edges_of(NOW))
+    return counts.windows(edges_of(NOW))
 
 
 def a_timeline(hours: dict[str, list[int]]) -> TimelineDocument:
@@ -157,7 +166,7 @@ def test_a_document_that_cannot_be_counted_is_named(wrong: dict[str, Any]) -> No
 
 
 def test_counted_hours_replace_those_of_the_timeline_and_the_others_stay() -> None:
-    counts = ToolCounts("vscode", [dirty(NOW)], None, ["2026022118", "2026022120"])
+    counts = ToolCounts("vscode", [dirty(NOW)], windows_at(BEFORE, {}, {}), ["2026022118", "2026022120"])
     counts.timeline = a_timeline({"2026022118": [5, 0, 0, 0], "2026022119": [7, 0, 0, 0]})
     counts.count = counted(a_mention(NOW))
     counts.apply_count(edges_of(NOW))
@@ -169,27 +178,26 @@ def test_counted_hours_replace_those_of_the_timeline_and_the_others_stay() -> No
 
 def test_edge_hours_with_mentions_that_were_not_counted_are_read_when_the_stored_windows_are_of_another_hour() -> None:
     hours = {"2026022119": ONE, "2026022120": ONE, "2026022020": ONE, "2026022021": ONE}
-    counts = ToolCounts("vscode", [dirty(NOW)], None, ["2026022120"], timeline=a_timeline(hours))
+    counts = ToolCounts("vscode", [dirty(NOW)], windows_at(BEFORE, {}, {}), ["2026022120"], timeline=a_timeline(hours))
     counts.apply_count(edges_of(NOW))
-    assert counts.edge_tables == {"2026022119": None, "2026022020": None}
-    counts.stored_windows = windows_at(NOW - timedelta(hours=1), hours, {})
-    counts.apply_count(edges_of(NOW))
-    assert counts.edge_tables.keys() == {"2026022119", "2026022020"}
-    counts.edge_tables = {}
+    assert counts.needed_tables.keys() == {"2026022119", "2026022020", "2026022120"}
+    counts.needed_tables = {}
     counts.stored_windows = windows_at(NOW, hours, {})
     counts.apply_count(edges_of(NOW))
-    assert counts.edge_tables == {}
+    assert counts.needed_tables == {}
 
 
 def test_windows_take_the_minutes_of_an_edge_from_the_count_a_table_or_the_stored_windows() -> None:
     hours = {"2026022020": ONE, "2026022119": ONE}
-    counts = ToolCounts("vscode", [dirty(NOW)], None, ["2026022120"], timeline=a_timeline(hours), tool=TOOL)
+    counts = ToolCounts(
+        "vscode", [dirty(NOW)], windows_at(BEFORE, {}, {}), ["2026022120"], timeline=a_timeline(hours), tool=TOOL
+    )
     counts.count = counted(a_mention(NOW.replace(minute=3)))
     counts.apply_count(edges_of(NOW))
-    assert counts.edge_tables.keys() == {"2026022119", "2026022020"}
-    for hour in counts.edge_tables:
-        counts.edge_tables[hour] = hour_document("vscode", hour, {"30": ONE}, {"embedded/1": [30, 30]}, NOW)
-    windows = counts.windows(edges_of(NOW))
+    assert counts.needed_tables.keys() == {"2026022119", "2026022020"}
+    for hour in counts.needed_tables:
+        counts.needed_tables[hour] = hour_document("vscode", hour, {"30": ONE}, {"embedded/1": [30, 30]}, {}, NOW)
+    windows = _windows(counts)
     assert windows.minutes == {
         "2026022020": {"30": ONE},
         "2026022119": {"30": ONE},
@@ -201,32 +209,32 @@ def test_windows_take_the_minutes_of_an_edge_from_the_count_a_table_or_the_store
     again = ToolCounts("vscode", [dirty(NOW)], windows.to_document("vscode", NOW), ["2026022119"])
     again.timeline, again.tool = counts.timeline, TOOL
     again.apply_count(edges_of(NOW))
-    assert again.windows(edges_of(NOW)).minutes == {
+    assert _windows(again).minutes == {
         "2026022020": {"30": ONE},
         "2026022120": {"03": [1, 0, 0, 500_000]},
     }
     del edges["2026022119"]
-    assert again.windows(edges_of(NOW)).analyzers == {"embedded/1": {"hours": [], "minutes": edges}}
+    assert _windows(again).analyzers == {"embedded/1": {"hours": [], "minutes": edges}}
 
 
 @pytest.mark.parametrize("tool", [None, {**TOOL, "status": "MERGED"}])
 def test_a_tool_that_is_gone_or_merged_has_windows_without_a_creation_time(tool: Document | None) -> None:
-    counts = ToolCounts("vscode", [dirty(NOW)], None, ["2026022120"], tool=tool)
+    counts = ToolCounts("vscode", [dirty(NOW)], windows_at(NOW, {}, {}), ["2026022120"], tool=tool)
     counts.apply_count(edges_of(NOW))
-    assert counts.windows(edges_of(NOW)).made_at is None
+    assert _windows(counts).made_at is None
 
 
 def test_an_edge_whose_stored_document_is_not_an_hour_table_is_refused() -> None:
-    counts = ToolCounts("vscode", [], None, timeline=a_timeline({"2026022119": ONE}), tool=TOOL)
+    counts = ToolCounts("vscode", [], windows_at(BEFORE, {}, {}), timeline=a_timeline({"2026022119": ONE}), tool=TOOL)
     counts.apply_count(edges_of(NOW))
-    counts.edge_tables["2026022119"] = cast("HourDocument", {"id": "HOUR:2026022119", "entity_type": "Tool"})
+    counts.needed_tables["2026022119"] = cast("HourDocument", {"id": "HOUR:2026022119", "entity_type": "Tool"})
     with pytest.raises(ValueError, match="is not a document of HourTable"):
-        counts.windows(edges_of(NOW))
+        _windows(counts)
 
 
 def _write(counts: ToolCounts) -> CountsWrite:
     counts.apply_count(edges_of(NOW))
-    write = counts.write(counts.windows(edges_of(NOW)), NOW)
+    write = counts.write(_windows(counts), NOW)
     assert write is not None
     return write
 
@@ -261,22 +269,24 @@ def test_a_recount_is_one_batch_on_condition_of_the_windows_in_which_each_dirty_
 
 
 def test_windows_that_are_not_there_are_created() -> None:
-    counts = ToolCounts("vscode", [dirty(NOW)], None, ["2026022120"], tool=TOOL)
+    counts = ToolCounts("vscode", [dirty(NOW)], None, ["2026022120"], {}, tool=TOOL)
     assert isinstance(_write(counts).batch()[1][0], Create)
 
 
 def test_without_dirty_hours_only_the_windows_are_written() -> None:
-    counts = ToolCounts("vscode", [], windows_at(NOW - timedelta(hours=1), {}, {}), timeline=a_timeline({}), tool=TOOL)
+    counts = ToolCounts("vscode", [], windows_at(BEFORE, {}, {}), timeline=a_timeline({}), tool=TOOL)
     write = _write(counts)
     assert _named(write.batch()[1]) == ["Replace WINDOWS"]
     assert write.windows["recounts"] == 1
 
 
 def test_nothing_is_written_of_a_tool_that_is_gone_unless_it_has_dirty_hours() -> None:
-    counts = ToolCounts("vscode", [], None)
+    counts = ToolCounts("vscode", [], windows_at(BEFORE, {}, {}))
     counts.apply_count(edges_of(NOW))
-    assert counts.write(counts.windows(edges_of(NOW)), NOW) is None
-    assert _named(_write(ToolCounts("vscode", [dirty(NOW)], None, ["2026022120"])).operations) == [
+    assert counts.write(_windows(counts), NOW) is None
+    assert _named(
+        _write(ToolCounts("vscode", [dirty(NOW)], windows_at(BEFORE, {}, {}), ["2026022120"])).operations
+    ) == [
         "Upsert TIMELINE",
         "Upsert HOUR:2026022120",
         "Delete DIRTY:2026022120",
@@ -285,26 +295,31 @@ def test_nothing_is_written_of_a_tool_that_is_gone_unless_it_has_dirty_hours() -
 
 def test_dirty_hours_that_are_too_old_to_be_counted_are_deleted_all_the_same() -> None:
     old = NOW - timedelta(days=40)
-    operations = _write(ToolCounts("vscode", [dirty(old)], None, tool=TOOL)).operations
+    operations = _write(ToolCounts("vscode", [dirty(old)], windows_at(NOW, {}, {}), tool=TOOL)).operations
     assert _named(operations) == ["Upsert TIMELINE", f"Delete DIRTY:{hour_key(old)}"]
 
 
 def test_the_timeline_forgets_the_days_that_are_older_than_counts_are_kept() -> None:
     ages = (timedelta(days=31), timedelta(days=32), timedelta(days=33))
-    counts = ToolCounts("vscode", [dirty(NOW)], None, ["2026022120"], tool=TOOL)
+    counts = ToolCounts("vscode", [dirty(NOW)], windows_at(BEFORE, {}, {}), ["2026022120"], tool=TOOL)
     counts.timeline = a_timeline({hour_key(NOW - age): ONE for age in ages})
     timeline = _write(counts).operations[0]
     assert isinstance(timeline, Upsert)
     assert sorted(timeline.document["hours"]) == ["20260120", "20260121"]
 
 
-def test_an_hour_with_a_tombstone_stays_dirty_until_the_tombstone_is_deleted() -> None:
+def test_an_hour_with_a_tombstone_stays_dirty_until_the_tombstone_has_no_texts() -> None:
     gone = a_mention(NOW, removed_at=format_time(NOW), _etag="etag of the mention")
     other = NOW - timedelta(hours=1)
-    counts = ToolCounts("vscode", [dirty(other), dirty(NOW)], None, [hour_key(other), hour_key(NOW)], tool=TOOL)
+    counts = ToolCounts(
+        "vscode", [dirty(other), dirty(NOW)], windows_at(NOW, {}, {}), [hour_key(other), hour_key(NOW)], tool=TOOL
+    )
     counts.count = counted(gone)
     assert [each.id for each in _write(counts).operations if isinstance(each, Delete)] == ["DIRTY:2026022119"]
-    assert counts.tombstones == [Delete(gone["id"], "etag of the mention")]
+    assert [(each.document["id"], each.etag) for each in counts.tombstones] == [(gone["id"], "etag of the mention")]
+    assert not {"headline", "url", "matches"} & counts.tombstones[0].document.keys()
+    emptied = {**counts.tombstones[0].document, "_etag": "another"}
+    assert counted(emptied).tombstones == {}, "it was counted"
     assert counts.dirty_hours_of_tombstones == [Delete("DIRTY:2026022120", "etag of 2026022120")]
 
 
@@ -313,7 +328,7 @@ def test_a_rebuild_ignores_the_timeline_and_writes_the_tables_that_are_wrong_or_
     count = counted(*(a_mention(hours[back]) for back in (0, 1, 2)))
     one = [1, 0, 0, 500_000]
     tables = {
-        back: hour_document("vscode", hour_key(hours[back]), {"17": one}, {"embedded/1": [17, 17]}, NOW)
+        back: hour_document("vscode", hour_key(hours[back]), {"17": one}, {"embedded/1": [17, 17]}, ROWS, NOW)
         for back in (0, 1, 4)
     }
     counts = ToolCounts(
@@ -339,7 +354,7 @@ def test_a_rebuild_ignores_the_timeline_and_writes_the_tables_that_are_wrong_or_
         "Delete DIRTY:2026022119",
     ]
     assert write.windows["minutes"] == {"2026022119": {"17": one}, "2026022120": {"17": one}}
-    assert counts.edge_tables == {}
+    assert counts.needed_tables == {}
 
 
 def _of(operations: int) -> CountsWrite:
@@ -350,7 +365,11 @@ def _of(operations: int) -> CountsWrite:
 def test_a_recount_of_49_hours_fits_into_a_batch_and_one_of_50_does_not() -> None:
     for hours, batches in ((49, 1), (50, 2)):
         moments = [NOW - timedelta(hours=back) for back in reversed(range(hours))]
-        write = _write(ToolCounts("vscode", list(map(dirty, moments)), None, list(map(hour_key, moments)), tool=TOOL))
+        write = _write(
+            ToolCounts(
+                "vscode", list(map(dirty, moments)), windows_at(NOW, {}, {}), list(map(hour_key, moments)), tool=TOOL
+            )
+        )
         done = 1
         while write.after([f"etag {number}" for number in range(len(write.batch()[1]))]) == "unfinished":
             done += 1
@@ -427,7 +446,7 @@ def test_a_document_that_is_not_a_timeline_is_refused(wrong: dict[str, Any]) -> 
 
 def test_the_minutes_of_an_hour_are_read_as_they_were_stored() -> None:
     minutes = {"07": [1, 0, 0, 500_000], "59": [0, 1, 0, -3]}
-    stored = hour_document("vscode", "2026022119", minutes, {"embedded/1": [7, 59]}, NOW)
+    stored = hour_document("vscode", "2026022119", minutes, {"embedded/1": [7, 59]}, ROWS, NOW)
     assert minutes_of(stored) == minutes
     assert minutes_of(None) == analyzers_of(None) == {}
     assert analyzers_of(stored) == {"embedded/1": [7, 59]}

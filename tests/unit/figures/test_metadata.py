@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from models.cache import is_mostly_unscored
 from models.run import Attempt, JobRun
 from models.values import unix_milliseconds
 from services.figures.counters import Counters
@@ -47,15 +48,12 @@ def test_the_reasons_of_all_batches_are_listed_a_hundred_at_most_and_short() -> 
 def test_a_tool_is_mostly_unscored_with_more_unscored_than_scored_mentions_and_ten_of_them(
     scored: int, unscored: int, mostly: bool
 ) -> None:
-    counts = {"total_mentions": scored, "positive_count": 0, "negative_count": 0, "neutral_count": scored}
-    shares = {"positive_percentage": 0.0, "negative_percentage": 0.0, "neutral_percentage": 100.0 if scored else 0.0}
-    week = documents.cache_entry(**counts, **shares, average_sentiment=0.0, unscored_mentions=unscored)
-    assert week.is_mostly_unscored == mostly
+    assert is_mostly_unscored(scored, unscored) == mostly
 
 
 def test_the_mentions_of_all_batches_are_added_and_their_unscored_tools_listed() -> None:
-    week = documents.cache_entry(unscored_mentions=4)
-    counted = {"positive": week.positive_count, "negative": week.negative_count, "neutral": week.neutral_count}
+    week = documents.cache_entry(unscored_mentions=4).to_document()
+    counted = {name: week[f"{name}_count"] for name in ("positive", "negative", "neutral")}
     assert by_sentiment([week]) == {**counted, "unscored": 4}
     assert by_sentiment([week, week])["unscored"] == 8
     assert by_sentiment([]) == dict.fromkeys(("positive", "negative", "neutral", "unscored"), 0)

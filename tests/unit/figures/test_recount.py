@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
 
+import pytest
+
+from models.timeline import WindowsDocument, WindowTables
+from models.values import CLOCKS_DIFFER
 from services.figures.counts import ToolCounts
-from services.figures.recount import portions, spans
+from services.figures.recount import are_right, portions, spans
+
+NOW = datetime(2026, 2, 21, 22, 30, tzinfo=UTC)
 
 
 def test_consecutive_hours_are_counted_together() -> None:
@@ -26,3 +33,25 @@ def test_at_most_500_hours_of_several_tools_are_counted_together() -> None:
     assert sizes(501, 0, 500) == [[501], [0, 500]]
     assert sizes(0, 0) == [[0, 0]]
     assert sizes() == []
+
+
+def _windows(stored_at: datetime, **others: Any) -> WindowsDocument:
+    tables = WindowTables(tool_id="t", created_at=NOW, updated_at=stored_at, hour="2026022122", recounts=1)
+    return cast("WindowsDocument", {**tables.to_document(), "analyzers": {}, "breadth": {}, **others})
+
+
+def test_counts_are_not_right_that_a_clock_ahead_stored() -> None:
+    assert are_right(_windows(NOW - timedelta(days=400)), NOW)
+    assert are_right(_windows(NOW + CLOCKS_DIFFER), NOW)
+    assert not are_right(_windows(NOW + CLOCKS_DIFFER + timedelta(seconds=1)), NOW)
+
+
+@pytest.mark.parametrize("lacks", ["analyzers", "breadth"])
+def test_counts_of_an_earlier_version_are_not_right(lacks: str) -> None:
+    windows = cast("dict[str, Any]", _windows(NOW))
+    del windows[lacks]
+    assert not are_right(cast("WindowsDocument", windows), NOW)
+
+
+def test_unfinished_counts_are_not_right() -> None:
+    assert not are_right(_windows(NOW, unfinished=True), NOW)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from models.cache import FRESH_FOR, SentimentCacheEntry
+from models.cache import FRESH_FOR
 from models.run import Attempt
 from services.figures.metadata import LONGEST_REASON
 from services.figures.refresh import (
@@ -28,12 +28,12 @@ NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 
 
 def _stored(age: timedelta = timedelta(minutes=5), **changes: Any) -> Document:
-    return _entry(**{"last_updated_ts": int((NOW - age).timestamp()), **changes}).to_document()
+    return _entry(**{"last_updated_ts": int((NOW - age).timestamp()), **changes})
 
 
-def _entry(**changes: Any) -> SentimentCacheEntry:
+def _entry(**changes: Any) -> Document:
     fields = {"last_updated_ts": int(NOW.timestamp()), "generation": 1, "recounts": 7, "coverage": 0.5}
-    return cache_entry(**(fields | changes))
+    return cache_entry(**(fields | changes)).to_document()
 
 
 def test_an_entry_is_written_again_at_the_age_of_fourteen_minutes() -> None:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from models.cache import PERIODS
 from models.tally import Tally, TimelineHours, by_day
 from models.timeline import Judged, WindowsDocument, WindowTables
-from services.figures.windows import Windows, edges_of
+from services.figures.edges import edges_of
+from services.figures.windows import Windows
 
 NOW = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
 MADE = NOW - timedelta(days=40)

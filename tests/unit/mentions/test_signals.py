@@ -67,7 +67,7 @@ def test_words_with_the_same_stem_share_a_feature() -> None:
 def test_patterns_name_classes_and_relations_around_the_tool() -> None:
     patterns = signals("Foo quietly ditches Bar for Baz", "Bar", "Foo", "Baz").patterns
     assert {"< LEAVE", "< O LEAVE", "> for", "> for O", "= LEAVE T for", "@ LEAVE", "@ LEAVE LEAVE"} <= set(patterns)
-    assert {"b ditches T", "l quietly ditches", "r for O", "n ditches T for", "first O", "others 2"} <= set(patterns)
+    assert {"b ditches T", "n ditches T for", "others 2"} <= set(patterns)
 
 
 def test_a_pattern_counts_once() -> None:
@@ -95,12 +95,6 @@ def test_a_negation_reaches_three_words() -> None:
 
 def test_one_valence_is_bounded() -> None:
     assert signals("Foo is huge", "Foo").figures["v +"] == pytest.approx(1.5 * 3 / (9 + 6) ** 0.5)
-
-
-def test_the_clause_after_the_tool_is_joined_by_its_connector() -> None:
-    patterns = signals("Foo fell as bad news came", "Foo").patterns
-    assert {"before as", "before as -"} <= set(patterns)
-    assert "after as" in signals("good news as Foo fell", "Foo").patterns
 
 
 def test_what_stands_between_two_tools_is_a_pattern_of_each_by_which_comes_first() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from models.correction import JudgedPassage
 from scripts.sentiment import corpus, tools, train
 from scripts.sentiment.corpus import Labelled, places
-from scripts.sentiment.learning import Descent, Row, learn, logit, softmax
+from scripts.sentiment.learning import Descent, Row, learn, softmax
 from scripts.sentiment.tools import Example, Plan
 from services.mentions.analyzers.embedded import ToolJudge
 from services.mentions.analyzers.port import Judgement, Passage
@@ -161,18 +162,45 @@ def test_classes_are_read_with_the_forms_of_their_words() -> None:
     assert found["sink"] == ("fall", "leave")
 
 
+WANTED = ((1.0, 0.0), (0.0, 0.0), (0.0, 1.0))
+"""The probabilities of negative and positive that stand for each label."""
+
+
+def chances(row: Row, weights: Sequence[tuple[float, float]]) -> list[float]:
+    known = [weights[feature] for feature in row.features]
+    return softmax([sum(each[0] for each in known), 0.0, sum(each[1] for each in known)])
+
+
 def test_learning_separates_what_can_be_separated() -> None:
-    rows = [Row(1.0, label, (0, label + 1), (1.0, 1.0)) for label in range(3)] * 10
-    weights = learn(rows, 4, Descent(pull=0.1))
-    for each in rows[:3]:
-        chances = softmax([logit(each, own) for own in weights])
-        assert max(chances) == chances[each.label] > 0.7
+    rows = [Row(1.0, WANTED[label], (0, label + 1), (1.0, 1.0)) for label in range(3)] * 10
+    weights = learn(rows, 4, Descent(epochs=20, pull=0.1))
+    for label, each in enumerate(rows[:3]):
+        found = chances(each, weights)
+        assert max(found) == found[label] > 0.7
 
 
 def test_a_stronger_pull_gives_smaller_weights() -> None:
-    rows = [Row(1.0, label, (0, label + 1), (1.0, 1.0)) for label in range(3)] * 10
-    weak, strong = (learn(rows, 4, Descent(pull=pull))[2][3] for pull in (0.1, 50.0))
+    rows = [Row(1.0, WANTED[label], (0, label + 1), (1.0, 1.0)) for label in range(3)] * 10
+    weak, strong = (learn(rows, 4, Descent(pull=pull))[3][1] for pull in (0.1, 50.0))
     assert weak > strong > 0
+
+
+def test_learning_comes_near_to_wanted_probabilities() -> None:
+    rows = [Row(1.0, (0.5, 0.2), (0,), (1.0,))] * 200
+    assert chances(rows[0], learn(rows, 1, Descent())) == pytest.approx([0.5, 0.3, 0.2], abs=0.02)
+
+
+def test_an_example_wants_its_label_or_the_probabilities_that_a_model_gave() -> None:
+    assert [Example("t", "T", label, {}).wanted for label in range(3)] == list(WANTED)
+    assert Example("t", "T", 2, {}, (0.1, 0.7)).wanted == (0.1, 0.7)
+    assert Example("t", "T", 1, {}, (0.0, 0.0)).wanted == (0.0, 0.0)
+
+
+def test_a_feature_needs_five_uses() -> None:
+    texts = [f"Foo wins {'often' if number < 5 else 'seldom' if number < 9 else ''}" for number in range(12)]
+    weights = tools.fit({"one": tools.examples([row(each, Foo="p") for each in texts], WORDS, {})}, Plan({"one": 1.0}))
+    assert "w often" in weights
+    assert "w seldom" not in weights
 
 
 def test_nothing_of_the_held_out_third_is_trained_on() -> None:
@@ -193,6 +221,24 @@ def test_headlines_that_were_labelled_once_or_written_are_not_held_out() -> None
     assert len(rows) > 8000
     assert not held_out & {each.text for each in rows}
     assert all(row.labels and all(row.names[tool] for tool in row.labels) for row in rows)
+
+
+def test_headlines_that_a_model_labelled_have_probabilities_and_are_not_held_out() -> None:
+    rows = corpus.taught()
+    labelled_by_hand = {each.text for each in corpus.headlines() + corpus.more_headlines()}
+    assert len(rows) > 40_000
+    assert not labelled_by_hand & {each.text for each in rows}
+    for each in rows:
+        assert each.labels.keys() == each.chances.keys() == {name for name, found in each.names.items() if found}
+        assert all(0 <= negative + positive <= 1.011 for negative, positive in each.chances.values())
+
+
+@pytest.mark.parametrize(
+    ("negative", "positive", "label"),
+    [(0.6, 0.1, 0), (0.1, 0.6, 2), (0.3, 0.3, 1), (0.5, 0.0, 1), (0.5, 0.5, 0), (0.35, 0.34, 0)],
+)
+def test_the_label_of_a_model_is_the_most_probable_one(negative: float, positive: float, label: int) -> None:
+    assert corpus._most_probable(negative, positive) == label
 
 
 def test_each_tool_of_a_template_has_a_label_and_a_place() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,21 +13,22 @@ from models.mention import Match, SentimentScore
 from models.tool import Tool
 from services.mentions.analyzers.port import Judgement, NotJudged
 from services.mentions.corrections import judged_passages, passages_hash
+from services.mentions.finishing import finished
 from services.mentions.scoring import Scores, Unscored
 from services.mentions.understanding import (
     ArticleAnalysis,
     detect,
     fingerprint,
-    finished,
-    first_references,
     mention,
     no_longer_active,
     published_at,
+    publisher_of,
     removed,
     role_of,
     source_tickers,
     understand,
     wanted_mentions,
+    with_first_articles,
     with_tools_listed,
 )
 from services.tools.detector import Detected, Detector, Reason
@@ -174,38 +175,27 @@ class TestOutdatedDetector:
         assert no_longer_active([analysis()], {}) == set()
 
 
-class TestFirstReferences:
+class TestFirstArticles:
     def test_a_tool_without_one_gets_the_earliest_article_that_names_it(self) -> None:
         later = analysis(article(timestamp=NOW))
         first = analysis(article(dedup_key="1" * 32, timestamp=NOW - timedelta(days=2)))
         silent = analysis(
             article(dedup_key="2" * 32, timestamp=NOW - timedelta(days=9), canonical=reading(headline="Nothing"))
         )
-        found = first_references([later, first, silent], {TOOL_ID: tool()}, "words/1", LATER)
-        known, reference = found[TOOL_ID]
+        known = with_first_articles([later, first, silent], {TOOL_ID: tool()}, "words/1", LATER)[TOOL_ID]
         assert (known.discovery_reference, known.discovery_date) == ("dedup:" + "1" * 32, "2026-02-19")
         assert (known.scored_by, known.updated_at) == ("words/1", LATER)
-        assert (reference.reference_id, reference.role) == (known.discovery_reference, "DISCOVERY")
-        assert reference.added_by_workflow == "analyze_articles"
 
     def test_of_two_articles_of_one_time_the_lower_id_is_first(self) -> None:
         two = [analysis(article(dedup_key=each * 32)) for each in "ba"]
-        assert first_references(two, {TOOL_ID: tool()}, "words/1", NOW)[TOOL_ID][1].reference_id == "dedup:" + "a" * 32
+        found = with_first_articles(two, {TOOL_ID: tool()}, "words/1", NOW)
+        assert found[TOOL_ID].discovery_reference == "dedup:" + "a" * 32
 
-    def test_a_reference_keeps_what_outlives_the_article(self) -> None:
-        given = article(timestamp=NOW + timedelta(days=1))
-        kept = first_references([analysis(given)], {TOOL_ID: tool()}, "words/1", NOW)[TOOL_ID][1].reference
-        assert kept is not None
-        assert (kept.source, kept.source_identifier) == ("tiingo", given.source_attribution["tiingo"].article_id)
-        assert (kept.published_at, kept.title) == (NOW, "Quorvia is good")
-
-    def test_the_first_reference_of_a_tool_is_written_again_and_the_tool_stays_the_same(self) -> None:
-        known = tool(discovery_reference=ARTICLE_ID)
-        assert first_references([analysis()], {TOOL_ID: known}, "words/1", NOW)[TOOL_ID][0] is known
-
-    def test_a_tool_with_another_first_reference_or_that_no_article_names_gets_none(self) -> None:
-        assert first_references([analysis()], {TOOL_ID: tool(discovery_reference="another")}, "words/1", NOW) == {}
-        assert first_references([analysis()], {OTHER_TOOL_ID: tool(OTHER_TOOL_ID, "Tarnwick")}, "words/1", NOW) == {}
+    def test_a_tool_that_has_one_or_that_no_article_names_stays_as_it_is(self) -> None:
+        for known in (ARTICLE_ID, "another"):
+            assert with_first_articles([analysis()], {TOOL_ID: tool(discovery_reference=known)}, "words/1", NOW) == {}
+        other = tool(OTHER_TOOL_ID, "Tarnwick")
+        assert with_first_articles([analysis()], {OTHER_TOOL_ID: other}, "words/1", NOW) == {}
 
 
 class TestMention:
@@ -216,7 +206,7 @@ class TestMention:
         assert (said.tool_id, said.source_id, said.role) == (TOOL_ID, ARTICLE_ID, "TIMELINE_SOURCE")
         assert (said.sentiment, said.score, said.polarity) == ("positive", 0.9, 0.6)
         assert (said.analyzer, said.analyzer_version, said.revision) == ("words", "1", "r1")
-        assert said.matches == (Match(name="Quorvia", kind="NAME", where="HEADLINE"),)
+        assert said.matches == (Match(name="Quorvia", kind="NAME", where="HEADLINE", positions=((0, 7),)),)
         assert (said.source, said.publisher, said.headline) == ("tiingo", "Wire", "Quorvia is good")
         assert (said.url, said.event_id) == (documents.URL, "event-1")
         assert (said.published_at, said.created_at, said.removed_at) == (NOW - timedelta(hours=3), LATER, None)
@@ -230,6 +220,28 @@ class TestMention:
         right = mention(made, tool(), ANALYZER, NOW)
         made.stored = {TOOL_ID: right}
         assert mention(made, tool(), ANALYZER, LATER) is right
+
+    def test_mention_and_article_have_the_publisher_that_outlets_of_one_owner_share(self) -> None:
+        wired = reading(
+            headline="Quorvia is good", publisher="Wall Street Journal (blog)", url="https://news.google.com/1"
+        )
+        made = analysis(article(canonical=wired))
+        assert mention(made, tool(), ANALYZER, NOW).publisher_id == "newscorp.com"
+        assert finished(made, ANALYZER, NOW, whole=True).publisher_id == "newscorp.com"
+        unnamed = wired.model_copy(update={"publisher": None})
+        assert publisher_of(article(canonical=unnamed)) is None
+        at_home = unnamed.model_copy(update={"publisher_url": "https://www.marketwatch.com/"})
+        assert publisher_of(article(canonical=at_home)) == "newscorp.com"
+        text = "Article URL: https://www.barrons.com/1"
+        assert publisher_of(article(canonical=unnamed, text_for_analysis=text)) == "newscorp.com"
+        ending = unnamed.model_copy(update={"headline": "Quorvia is good - MarketWatch"})
+        assert publisher_of(article(canonical=ending)) == "newscorp.com"
+
+    def test_a_mention_keeps_the_story_that_the_grouping_gave_it(self) -> None:
+        made = analysis(article(event_id="event-1"))
+        regrouped = mention(made, tool(), ANALYZER, NOW).changed(NOW, event_id="event-2")
+        made.stored = {TOOL_ID: regrouped}
+        assert mention(made, tool(), ANALYZER, LATER) is regrouped
 
     @pytest.mark.parametrize(
         "wrong",
@@ -245,16 +257,18 @@ class TestMention:
             {"matches": ()},
             {"source": "finnhub"},
             {"publisher": None},
+            {"publisher_id": None},
             {"headline": "Old"},
             {"url": "https://example.org/old"},
-            {"event_id": "old"},
+            {"event_id": None},
+            {"event_id": "old", "removed_at": NOW},
             {"removed_at": NOW},
         ],
     )
     def test_a_mention_with_one_wrong_field_is_corrected_and_keeps_its_publication_time(
         self, wrong: dict[str, Any]
     ) -> None:
-        made = analysis()
+        made = analysis(article(event_id="event-1"))
         right = mention(made, tool(), ANALYZER, NOW)
         before = right.changed(NOW, published_at=NOW - timedelta(days=1), **wrong)
         made.stored = {TOOL_ID: before}
@@ -267,6 +281,11 @@ class TestMention:
         assert role_of(tool(), article(), IN_HEADLINE) == "TIMELINE_SOURCE"
         assert role_of(tool(), article(), Detected((), (), (Span(0, 1),))) == "TIMELINE_SOURCE"
         assert role_of(tool(), article(), IN_TAGS) == "OTHER"
+        in_text = Detected((), (), (Span(0, 1),))
+        assert role_of(tool(), article(), in_text, "document") == "DOCUMENT_SOURCE"
+        assert role_of(tool(), article(), IN_HEADLINE, "document") == "TIMELINE_SOURCE"
+        assert role_of(tool(), article(), IN_TAGS, "document") == "OTHER"
+        assert role_of(discovered, article(), in_text, "document") == "DISCOVERY"
 
     def test_a_removed_mention_becomes_a_tombstone_once(self) -> None:
         buried = removed(stored_mention(), LATER)
@@ -398,6 +417,60 @@ class TestFinishing:
         made.wanted = {TOOL_ID: removed(stored_mention(), NOW)}
         after = finished(made, ANALYZER, LATER, whole=True)
         assert (after.detected_tool_ids, after.analysis_due_since, after.status) == ((), None, "pending")
+
+
+class TestWhatTheGroupingMustSee:
+    EVEN_LATER = LATER + timedelta(hours=1)
+
+    def grouped(self, **changes: Any) -> Article:
+        return self.after(article()).changed(LATER, event_id="event-1", grouping_due_since=None, **changes)
+
+    def after(self, given: Article, now: datetime = LATER, only: frozenset[str] | None = None) -> Article:
+        made = understand(given.to_document(), DETECTOR, only)
+        made.scores = Scores(GOOD, dict.fromkeys(made.detected, GOOD))
+        tools = {TOOL_ID: tool(), OTHER_TOOL_ID: tool(OTHER_TOOL_ID, "Tarnwick")}
+        made.wanted = wanted_mentions(made, tools, ANALYZER, now)
+        return finished(made, ANALYZER, now, whole=only is None)
+
+    def test_a_new_article(self) -> None:
+        assert self.after(article()).grouping_due_since == LATER
+
+    def test_since_when_it_waits_stays(self) -> None:
+        waiting = self.after(article()).changed(LATER, analysis_due_since=LATER)
+        assert self.after(waiting, self.EVEN_LATER).grouping_due_since == LATER
+
+    def test_an_article_of_an_earlier_version_once_its_analysis_changes_it(self) -> None:
+        older = self.after(article()).changed(LATER, grouping_due_since=None)
+        assert self.after(older, self.EVEN_LATER).grouping_due_since is None
+        due = older.changed(LATER, analysis_due_since=LATER)
+        assert self.after(due, self.EVEN_LATER).grouping_due_since == self.EVEN_LATER
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"canonical": reading(headline="Quorvia is good", publisher="Wire", revision="r2")},
+            {"canonical": reading(headline="Tarnwick and Quorvia", publisher="Wire")},
+            {"language": None},
+        ],
+    )
+    def test_another_revision_other_tools_and_another_language(self, changes: dict[str, Any]) -> None:
+        after = self.after(self.grouped(**changes), self.EVEN_LATER)
+        assert after.grouping_due_since == self.EVEN_LATER
+
+    def test_not_an_analysis_that_gives_the_same_or_only_other_scores(self) -> None:
+        given = self.grouped(analysis_due_since=LATER)
+        assert self.after(given, self.EVEN_LATER).grouping_due_since is None
+        rescored = self.grouped(score=0.5)
+        assert self.after(rescored, self.EVEN_LATER).score == 0.9
+        assert self.after(rescored, self.EVEN_LATER).grouping_due_since is None
+
+    def test_a_tool_that_is_found_by_a_backfill(self) -> None:
+        given = self.grouped(canonical=reading(headline="Tarnwick and Quorvia", publisher="Wire"))
+        after = self.after(given, self.EVEN_LATER, frozenset({OTHER_TOOL_ID}))
+        assert after.grouping_due_since == self.EVEN_LATER
+
+    def test_not_an_article_before_its_first_analysis(self) -> None:
+        assert self.after(article(), LATER, frozenset({TOOL_ID})).grouping_due_since is None
 
 
 def test_a_fingerprint_is_the_same_for_the_same_failure_and_short() -> None:

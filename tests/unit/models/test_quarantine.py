@@ -30,14 +30,14 @@ def test_an_item_without_entries_has_no_parts() -> None:
 
 def test_only_a_released_item_that_was_not_ingested_waits_for_ingestion() -> None:
     pending = quarantined()
-    released = pending.reviewed(NOW, "CLEARED_RETRY_APPROVED")
+    released = pending.reviewed(NOW, "new_articles", "Ann", "a new CMS")
     assert [
         each.waits_for_ingestion
         for each in (
             pending,
             released,
             released.changed(NOW, released_at=NOW),
-            pending.reviewed(NOW, "CLEARED_TERMINAL"),
+            pending.reviewed(NOW, "drop", "Ann", "spam"),
         )
     ] == [False, True, False, False]
 
@@ -48,9 +48,9 @@ def test_the_same_content_is_quarantined_under_the_same_id() -> None:
 
 def test_a_reviewed_item_is_kept_for_30_days() -> None:
     later = NOW + timedelta(hours=1)
-    item = quarantined().reviewed(later, "CLEARED_TERMINAL", "a note")
+    item = quarantined().reviewed(later, "drop", "Ann", "spam")
     assert item.ttl_timestamp == later.timestamp() + 30 * 86_400
-    assert (item.reviewed_at, item.updated_at, item.review_note) == (later, later, "a note")
+    assert (item.reviewed_at, item.updated_at, item.review_note) == (later, later, "spam")
     assert (item.CONTAINER, item.partition, item.id) == ("quarantine", item.quarantine_id, item.quarantine_id)
 
 

@@ -18,7 +18,7 @@ from models.locator import locator_key, seen_key
 from models.run import attempt_id
 from models.stored import StoredDocument
 from models.tally import Tally
-from models.tool import Reference, name_key, normalize_name
+from models.tool import name_key, normalize_name
 from models.values import parse_time
 from services.articles.identity import content_hash
 from services.store.containers import CONTAINERS
@@ -110,7 +110,7 @@ BROKEN: list[tuple[str, Build, dict[str, Any], str]] = [
     ("a valid document without bytes", document, {"validation_status": "VALID"}, "sha256"),
     ("half a pointer", document, {"raw_archive_key": "k"}, "together"),
     ("a held batch that expires", quarantined, {"ttl_timestamp": 1}, "reviewed"),
-    ("a reference to something else", documents.tool_reference, {"reference_id": "dedup:x"}, "same reference_id"),
+    ("a reference of another day", documents.reference_day, {"day": "2026-02-20"}, "published on that day"),
     ("a migration number of five digits", documents.migration, {"number": 10_000}, "less than or equal to 9999"),
 ]
 
@@ -234,7 +234,7 @@ def test_ids_follow_the_design() -> None:
     )
     assert (tool().id, documents.timeline().id) == ("TOOL", "TIMELINE")
     assert (documents.hour_table().id, documents.dirty_hour().id) == ("HOUR:2026022120", "DIRTY:2026022120")
-    assert documents.tool_reference().id == f"NOVAREF:{documents.ARTICLE_ID}"
+    assert documents.reference_day().id == "REFS:20260221"
     assert (documents.migration().partition, documents.migration().id) == ("MIGRATION", "0001")
     assert (documents.heartbeat().partition, documents.heartbeat().id) == ("HEARTBEAT", "clean_up")
     assert documents.tool_name().partition == name_key("vs code")
@@ -321,10 +321,10 @@ def test_only_a_person_lets_a_document_out_of_quarantine() -> None:
 
 
 def test_a_quarantined_batch_is_reviewed_once_and_then_expires() -> None:
-    decided = quarantined().reviewed(LATER, "CLEARED_TERMINAL", "spam")
+    decided = quarantined().reviewed(LATER, "drop", "Ann", "spam")
     assert decided.ttl_timestamp == int(LATER.timestamp()) + 30 * 86400
     with pytest.raises(InvalidTransition):
-        decided.reviewed(LATER, "CLEARED_RETRY_APPROVED")
+        decided.reviewed(LATER, "new_articles", "Ann", "a new CMS")
 
 
 def test_a_quarantined_document_does_not_expire_before_it_was_reviewed() -> None:
@@ -357,5 +357,4 @@ def test_an_hour_table_adds_up_to_its_hour() -> None:
 def test_values_that_a_later_version_nests_are_kept() -> None:
     locator = Locator.model_validate({"kind": "URL", "value": "x", "later": {"a": None}})
     assert locator.model_dump()["later"] == {"a": None}
-    assert Reference(reference_id="r", source="s", source_identifier="i", published_at=NOW).title is None
     assert documents.file_object().sha256 == SHA256

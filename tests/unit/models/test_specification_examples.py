@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -12,9 +13,10 @@ from models.document import DocumentProduct, FileObject
 from models.feed import Feed
 from models.locator import LocatorAlias
 from models.observation import Observation
+from models.reference import Reference
 from models.run import Attempt, CollisionMetrics, IngestionBatch, JobRun
 from models.timeline import Timeline
-from models.tool import Reference, Tool, ToolName, ToolReference
+from models.tool import Tool, ToolName
 from models.values import format_time, parse_time
 from tests.documents import reading
 
@@ -362,27 +364,26 @@ def test_file_object() -> None:
 
 
 def test_reference_and_its_role() -> None:
-    link = loads(
-        ToolReference,
-        MADE
-        | {
-            "tool_id": TOOL_ID,
-            "entity_type": "ToolReference",
-            "schema_version": "1",
-            "reference_id": ARTICLE_ID,
-            "role": "DISCOVERY",
-            "added_by_workflow": "refresh_references",
-            "reference": {
-                "reference_id": ARTICLE_ID,
-                "source": "ADS",
-                "source_identifier": "2012ATel.XXXX....1A",
-                "title": "Discovery of Nova Sco 2012",
-                "published_at": "2012-06-01T00:00:00Z",
-                "authors": [],
-            },
-        },
+    made = parse_time("2026-02-23T18:30:05Z")
+    known = Tool(
+        tool_id=TOOL_ID,
+        primary_name="Nova Sco 2012",
+        created_at=made,
+        updated_at=made,
+        discovery_reference=ARTICLE_ID,
     )
-    assert isinstance(link.reference, Reference)
+    example = {
+        "source": "ADS",
+        "source_identifier": "2012ATel.XXXX....1A",
+        "title": "Discovery of Nova Sco 2012",
+        "published_at": "2012-06-01T00:00:00Z",
+        "created_at": "2026-02-23T18:30:00Z",
+        "role": "DISCOVERY",
+    }
+    served = Reference.model_validate({**example, "source_id": ARTICLE_ID}).shown(known, article_exists=False)
+    assert {name: served[name] for name in example} == example
+    assert str(UUID(served["reference_id"])) == served["reference_id"]
+    assert served["added_by_workflow"] == "analyze_articles"
 
 
 def test_job_run() -> None:

@@ -38,13 +38,15 @@ ALLOWED: dict[str, tuple[Machine, Any, str]] = {
         "STUB>ACQUIRED STUB>FAILED_RETRYABLE STUB>SKIPPED_DUPLICATE STUB>SKIPPED_BACKOFF "
         "FAILED_RETRYABLE>ACQUIRED FAILED_RETRYABLE>FAILED_RETRYABLE FAILED_RETRYABLE>SKIPPED_DUPLICATE "
         "FAILED_RETRYABLE>SKIPPED_BACKOFF SKIPPED_BACKOFF>ACQUIRED SKIPPED_BACKOFF>FAILED_RETRYABLE "
-        "SKIPPED_BACKOFF>SKIPPED_DUPLICATE SKIPPED_BACKOFF>SKIPPED_BACKOFF ACQUIRED>STUB",
+        "SKIPPED_BACKOFF>SKIPPED_DUPLICATE SKIPPED_BACKOFF>SKIPPED_BACKOFF ACQUIRED>STUB "
+        "STUB>SKIPPED_UNAVAILABLE FAILED_RETRYABLE>SKIPPED_UNAVAILABLE SKIPPED_BACKOFF>SKIPPED_UNAVAILABLE "
+        "ACQUIRED>SKIPPED_UNAVAILABLE SKIPPED_UNAVAILABLE>STUB SKIPPED_DUPLICATE>STUB",
     ),
     "validation": (
         VALIDATION,
         states.ValidationStatus,
         "UNVALIDATED>VALID UNVALIDATED>QUARANTINED UNVALIDATED>TERMINAL_INVALID "
-        "QUARANTINED>UNVALIDATED QUARANTINED>TERMINAL_INVALID",
+        "QUARANTINED>UNVALIDATED QUARANTINED>TERMINAL_INVALID VALID>UNVALIDATED TERMINAL_INVALID>UNVALIDATED",
     ),
     "review": (
         REVIEW,
@@ -57,7 +59,11 @@ ALLOWED: dict[str, tuple[Machine, Any, str]] = {
         "None>CREATED CREATED>FRESH CREATED>INVALIDATED FRESH>STALE FRESH>INVALIDATED STALE>FRESH STALE>INVALIDATED "
         "INVALIDATED>CREATED",
     ),
-    "tool": (TOOL, states.ToolStatus, "ACTIVE>MERGED ACTIVE>DEPRECATED DEPRECATED>ACTIVE DEPRECATED>MERGED"),
+    "tool": (
+        TOOL,
+        states.ToolStatus,
+        "ACTIVE>MERGED ACTIVE>DEPRECATED DEPRECATED>ACTIVE DEPRECATED>MERGED MERGED>ACTIVE",
+    ),
     "run": (
         RUN,
         states.RunStatus,
@@ -102,6 +108,8 @@ def test_quarantine_is_entered_with_a_pending_review_and_left_with_a_cleared_one
         ("UNVALIDATED", "QUARANTINED", "PENDING"),
         ("QUARANTINED", "UNVALIDATED", "CLEARED_RETRY_APPROVED"),
         ("QUARANTINED", "TERMINAL_INVALID", "CLEARED_TERMINAL"),
+        *(("VALID", "UNVALIDATED", any_review) for any_review in REVIEWS),
+        *(("TERMINAL_INVALID", "UNVALIDATED", each) for each in REVIEWS if each != "CLEARED_TERMINAL"),
         *(("UNVALIDATED", end, any_review) for end in ("VALID", "TERMINAL_INVALID") for any_review in REVIEWS),
     }
     if (current, wanted, review) in open_gates:
@@ -116,7 +124,8 @@ def test_quarantine_is_entered_with_a_pending_review_and_left_with_a_cleared_one
 def test_a_document_is_eligible_until_validated_quarantined_or_terminal(
     validation: ValidationStatus, acquisition: states.AcquisitionStatus
 ) -> None:
-    expected: Eligibility = "ACQUIRE" if validation == "UNVALIDATED" and acquisition != "SKIPPED_DUPLICATE" else "NONE"
+    is_skipped = acquisition in ("SKIPPED_DUPLICATE", "SKIPPED_UNAVAILABLE")
+    expected: Eligibility = "ACQUIRE" if validation == "UNVALIDATED" and not is_skipped else "NONE"
     assert eligibility_of(validation, acquisition) == expected
 
 

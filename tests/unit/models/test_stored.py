@@ -81,7 +81,7 @@ def test_a_kind_of_document_has_a_partition_and_an_id_of_its_own() -> None:
 
 def test_a_change_obeys_the_state_machines() -> None:
     with pytest.raises(InvalidTransition):
-        tool(status="MERGED", merged_into=documents.OTHER_TOOL_ID).changed(LATER, status="ACTIVE", merged_into=None)
+        tool(status="MERGED", merged_into=documents.OTHER_TOOL_ID).changed(LATER, status="DEPRECATED", merged_into=None)
 
 
 def test_a_document_gets_the_etag_of_its_write() -> None:

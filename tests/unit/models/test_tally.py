@@ -91,7 +91,7 @@ def test_the_text_of_a_day_has_its_sums_and_its_hours(hours: list[list[int]], nu
     assert text.count(",") == numbers - 1
     assert day_hours(day_numbers(text)) == hours
     assert day_text(day_numbers(text)) == text
-    assert day_sums(text) == [sum(column) for column in zip_longest(*hours, fillvalue=0)]
+    assert day_sums(text) == tuple(sum(column) for column in zip_longest(*hours, fillvalue=0))
 
 
 def test_a_day_of_an_earlier_version_has_no_unscored_mentions() -> None:

@@ -15,6 +15,8 @@ from models.timeline import (
     DirtyHourDocument,
     HourDocument,
     HourTable,
+    StoryTable,
+    StoryTableDocument,
     Timeline,
     TimelineDocument,
     WindowsDocument,
@@ -38,6 +40,7 @@ def test_a_timeline_leaves_out_hours_without_mentions() -> None:
         (TimelineDocument, Timeline),
         (HourDocument, HourTable),
         (WindowsDocument, WindowTables),
+        (StoryTableDocument, StoryTable),
         (DirtyHourDocument, DirtyHour),
     ],
 )

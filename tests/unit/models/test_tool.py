@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from models.tool import name_key
-from tests.documents import TOOL_ID, catalog_version, tool, tool_name, tool_reference
+from tests.documents import TOOL_ID, catalog_version, reference_day, tool, tool_name
 
 OTHER = "00000000-0000-4000-8000-000000000000"
 
@@ -38,5 +38,5 @@ def test_a_tool_and_its_names_are_stored_under_these_keys() -> None:
     assert (tool().partition, tool().id) == (TOOL_ID, "TOOL")
     assert (tool_name().partition, tool_name().id) == (name_key("vs code"), "NAME")
     assert (catalog_version().partition, catalog_version().id) == ("CATALOG", "VERSION")
-    reference = tool_reference()
-    assert (reference.partition, reference.id) == (TOOL_ID, f"NOVAREF:{reference.reference_id}")
+    kept = reference_day()
+    assert (kept.partition, kept.id) == (TOOL_ID, "REFS:20260221")

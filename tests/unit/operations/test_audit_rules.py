@@ -13,7 +13,8 @@ from models.run import CollisionMetrics
 from models.tally import Tally, TimelineHours, by_day
 from models.values import format_time
 from services.articles.attributions import observation_id
-from services.figures.windows import Windows, edges_of
+from services.figures.edges import edges_of
+from services.figures.windows import Windows
 from services.operations import audit, audit_figures, audit_sections
 from services.operations.audit_rules import (
     HARMLESS,
@@ -237,13 +238,13 @@ def test_an_entry_has_the_counts_of_its_window() -> None:
     entry = documents.cache_entry()
     millionths = round(entry.average_sentiment * 1_000_000 * entry.total_mentions)
     right = Tally(entry.positive_count, entry.negative_count, entry.neutral_count, millionths)
-    assert judge_entry(entry, right, ()) == []
-    (found,) = judge_entry(entry, Tally(right.positive + 1, *right[1:]), ())
+    assert judge_entry(entry, right, None, ()) == []
+    (found,) = judge_entry(entry, Tally(right.positive + 1, *right[1:]), None, ())
     assert found.kind == "entry_differs"
     assert f"total_mentions is {entry.total_mentions}, not {entry.total_mentions + 1}" in found.detail
-    (found,) = judge_entry(entry, Tally(*right[:4], unscored=1), ())
+    (found,) = judge_entry(entry, Tally(*right[:4], unscored=1), None, ())
     assert found.detail.endswith("unscored_mentions is 0, not 1")
-    (found,) = judge_entry(entry, right, ("embedded/1",))
+    (found,) = judge_entry(entry, right, None, ("embedded/1",))
     assert found.detail.endswith("analyzers is (), not ('embedded/1',)")
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from models.operations import Heartbeat
 from services.operations.check import Status
-from services.operations.clock_health import JUMP_SHOWN, judge_clock
+from services.operations.clock_health import JUMP_SHOWN, judge_clock, may_delete_by_clock
 from tests.builders import NOON
 
 MINUTE, SECOND, HOUR, DAY = timedelta(minutes=1), timedelta(seconds=1), timedelta(hours=1), timedelta(days=1)
@@ -69,3 +69,18 @@ def test_a_jump_is_named_for_a_day() -> None:
 def test_of_several_jumps_the_largest_is_named() -> None:
     found = beats(NOON - 2 * HOUR, NOON) | {"other": beats(NOON - DAY, NOON)["tick"]}
     assert judge_clock(found, None, NOON).facts["jump"] == ["2026-02-20T12:00:00Z", "2026-02-21T12:00:00Z"]
+
+
+def test_a_short_gap_after_a_jump_does_not_hide_the_jump() -> None:
+    beat = Heartbeat.first("clean_up", NOON).beaten(NOON, NOON)
+    jumped = NOON + timedelta(days=40)
+    beat = beat.beaten(jumped, jumped)
+    restarted = jumped + timedelta(hours=2)
+    beat = beat.beaten(restarted, restarted)
+    assert (beat.gap_from, beat.gap_until) == (NOON, jumped)
+    assert not may_delete_by_clock(beat, restarted)
+    for hours in range(3, 26):
+        beat = beat.beaten(jumped + timedelta(hours=hours), jumped + timedelta(hours=hours))
+    assert may_delete_by_clock(beat, beat.last_beat_at)
+    later = beat.last_beat_at + timedelta(hours=2)
+    assert beat.beaten(later, later).gap_until == later

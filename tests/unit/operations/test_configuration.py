@@ -179,8 +179,8 @@ def test_the_environment_wins_over_the_file_and_the_file_over_the_default() -> N
             "line 3: ingestion.monitoring.metrics_port has no effect in this version: leave it out, or at 9090",
         ),
         (
-            section("events", "grouping_interval_minutes: 6"),
-            "line 3: ingestion.events.grouping_interval_minutes has no effect in this version: leave it out, or at 5",
+            section("events", "grouping_interval_minutes: 0"),
+            "line 3: ingestion.events.grouping_interval_minutes must be a whole number from 1 to 1440",
         ),
         (
             section("parser", "dedup_cache_size: 4\n    dedup_cache_size: 5"),

@@ -13,17 +13,15 @@ from models.operations import Heartbeat
 from services.articles.backlog import UNKNOWN, Backlog, BacklogReader
 from services.mentions.dirty_hours import DirtyTools
 from services.operations.check import Check, Status
+from services.operations.feed_health import NO_SUCCESS_FOR
 from services.operations.health import (
     CHECK_SECONDS,
     REPORT_SHARED_SECONDS,
-    SILENT,
     CacheState,
-    FeedCounts,
     Health,
     HealthReport,
     judge_backlog,
     judge_cache,
-    judge_feeds,
     judge_last_fetch,
     judge_no_active_feed,
     judge_queues,
@@ -37,7 +35,7 @@ from services.store.containers import FEEDS, SENTIMENT_CACHE
 from services.store.sqlite import SqliteStore
 from services.topology import TIMERS, Timer
 from tests import documents
-from tests.builders import NOON, MemoryQueues, Watch
+from tests.builders import NOON, MemoryArchive, MemoryQueues, Watch
 from tests.documents import feed, last_refresh
 from tests.unit.conftest import Put
 
@@ -208,9 +206,12 @@ def test_a_report_is_shared_for_a_second_and_a_check_may_take_five() -> None:
 
 def health_of(store: SqliteStore, queues: MemoryQueues, watch: Watch, started: datetime = NOON, **more: Any) -> Health:
     traffic = StoreTraffic(store, watch, more.pop("counted", None))
-    return Health(
-        store, queues, Heartbeats(store, watch), BacklogReader(store, 0.0), traffic, watch, "1.2.3", started, **more
+    archive, beats, backlog = (
+        more.pop("archive", None) or MemoryArchive(),
+        Heartbeats(store, watch),
+        BacklogReader(store, 0.0),
     )
+    return Health(store, queues, archive, beats, backlog, traffic, watch, "1.2.3", started, **more)
 
 
 async def test_a_fresh_app_is_healthy_and_reports_every_check_in_the_designed_shape(store: SqliteStore) -> None:
@@ -218,8 +219,8 @@ async def test_a_fresh_app_is_healthy_and_reports_every_check_in_the_designed_sh
     shown = report.shown()
     assert shown["status"] == "healthy"
     assert set(shown["checks"]) == {
-        "database", "scheduler", "clock", "feeds_active", "last_successful_fetch", "queues", "analysis", "cache",
-        "audit",
+        "database", "scheduler", "clock", "web", "feeds_active", "last_successful_fetch", "queues", "analysis", "cache",
+        "archive", "quarantine", "audit",
     }  # fmt: skip
     assert (shown["version"], shown["timestamp"]) == ("1.2.3", "2026-02-21T12:00:00Z")
 
@@ -232,37 +233,25 @@ async def test_news_apis_without_a_token_are_named_and_do_not_degrade(store: Sql
     assert shown["detail"].endswith("off, as they have no token: finnhub")
 
 
-@pytest.mark.parametrize(("taken", "status"), [((), "healthy"), (("finnhub",), "degraded")])
-def test_a_news_api_that_cannot_become_a_feed_degrades_the_check_of_the_feeds(
-    taken: tuple[str, ...], status: Status
-) -> None:
-    check = judge_feeds(FeedCounts(3, 3, 1), ("tiingo",), taken)
-    assert (check.status, check.facts) == (status, {"count": 3, "failing": 1, "silent": 0, "sources_off": ["tiingo"]})
-    assert ("not polled, as another feed has their id: finnhub" in check.detail) == bool(taken)
-
-
-@pytest.mark.parametrize(
-    ("counts", "status", "detail"),
-    [
-        (FeedCounts(0, 0, 0), "healthy", "no feeds yet"),
-        (FeedCounts(3, 3, 2), "healthy", "feeds that are fetched when due"),
-        (FeedCounts(3, 1, 0), "healthy", "feeds that are fetched when due"),
-        (FeedCounts(3, 3, 3), "degraded", "the last fetch of all 3 feeds failed"),
-        (FeedCounts(3, 0, 0), "degraded", "none of 3 feeds is enabled"),
-    ],
-)
-def test_feeds_that_all_fail_or_are_all_disabled_degrade(counts: FeedCounts, status: Status, detail: str) -> None:
-    check = judge_feeds(counts, (), ())
-    assert check.status == status
-    assert check.detail.startswith(detail)
-    assert (check.facts["count"], check.facts["failing"]) == (counts.active, counts.failing)
+async def test_an_archive_that_cannot_be_reached_shows_once_a_full_text_is_kept(store: SqliteStore) -> None:
+    archive = MemoryArchive()
+    archive.down = True
+    health = health_of(store, MemoryQueues(), Watch(), archive=archive)
+    assert (await health.report()).checks["archive"] == Check("healthy", "no full text is kept")
+    await store.upsert("documents", documents.document().to_document())
+    health = health_of(store, MemoryQueues(), Watch(), archive=archive)
+    check = (await health.report()).checks["archive"]
+    assert (check.status, "cannot be reached" in check.detail) == ("degraded", True)
+    archive.down = False
+    health = health_of(store, MemoryQueues(), Watch(), archive=archive)
+    assert (await health.report()).checks["archive"] == Check("healthy", "the archive answers")
 
 
 @pytest.mark.parametrize(
     ("changes", "detail"),
     [
         ({"enabled": False, "disabled_reason": "HTTP 410"}, "none of 1 feeds is enabled"),
-        ({"consecutive_errors": 1}, "the last fetch of all 1 feeds failed"),
+        ({"consecutive_errors": 3, "verdict": "failing"}, "1 of 1 feeds are ill (1 failing)"),
     ],
 )
 async def test_stored_feeds_that_fail_or_are_disabled_are_counted(
@@ -423,25 +412,18 @@ async def test_health_needs_the_same_operations_for_ten_feeds_and_a_thousand(sto
     assert units[1] < 150
 
 
-def test_feeds_without_a_success_for_a_day_degrade() -> None:
-    check = judge_feeds(FeedCounts(3, 3, 1, 2), (), ())
-    assert check.status == "degraded"
-    assert check.detail.startswith("2 enabled feeds had no success for a day")
-    assert timedelta(days=1) == SILENT
-
-
-async def test_silent_feeds_are_counted_a_quarter_of_an_hour_after_the_start(store: SqliteStore, put: Put) -> None:
-    silent = {"last_successful_fetch": NOON - SILENT - timedelta(seconds=1)}
-    await put(feed(**silent), feed(feed_id="well", last_successful_fetch=NOON - SILENT))
-    await put(feed(feed_id="off", enabled=False, disabled_reason="by hand", **silent))
+async def test_overdue_feeds_are_counted_a_quarter_of_an_hour_after_the_start(store: SqliteStore, put: Put) -> None:
+    overdue = {"last_successful_fetch": NOON - NO_SUCCESS_FOR - timedelta(seconds=1)}
+    await put(feed(**overdue), feed(feed_id="well", last_successful_fetch=NOON - NO_SUCCESS_FOR))
+    await put(feed(feed_id="off", enabled=False, disabled_reason="by hand", **overdue))
     for started, count in ((NOON - timedelta(minutes=14), 0), (NOON - timedelta(minutes=15), 1)):
         report = await health_of(store, MemoryQueues(), Watch(), started).report()
-        assert report.checks["feeds_active"].facts["silent"] == count
+        assert report.checks["feeds_active"].facts["overdue"] == count
 
 
 class _Damaged:
     async def ping(self) -> None:
-        raise Damaged("/data/toolpulse.db is damaged")
+        raise Damaged("/data/toolpulse.db is damaged: restore a backup")
 
     def __init__(self, store: SqliteStore) -> None:
         self._store = store
@@ -450,9 +432,9 @@ class _Damaged:
         return getattr(self._store, name)
 
 
-async def test_a_damaged_store_is_unhealthy_with_what_to_do_and_without_its_path(store: SqliteStore) -> None:
+async def test_a_damaged_store_is_unhealthy_with_its_path_and_what_to_do(store: SqliteStore) -> None:
     report = await health_of(cast("SqliteStore", _Damaged(store)), MemoryQueues(), Watch()).report()
-    detail = "the file of the store is damaged: stop the app and restore a backup"
+    detail = "/data/toolpulse.db is damaged: restore a backup"
     assert (report.status, report.checks["database"].detail) == ("unhealthy", detail)
 
 

@@ -25,6 +25,9 @@ COSMOS_ENDPOINT | - | URL
 COSMOS_KEY | - | text (secret)
 COSMOS_DATABASE | toolpulse | 1 to 255 characters without spaces or / \ ? #
 COSMOS_PROXY_FROM_ENVIRONMENT | false | true or false
+ARCHIVE | - | one of folder, blob
+ARCHIVE_ENDPOINT | - | URL
+ARCHIVE_CONNECTION | - | text (secret)
 TIINGO_TOKEN | - | text (secret)
 TIINGO_BASE_URL | https://api.tiingo.com | URL
 FINNHUB_TOKEN | - | text (secret)
@@ -79,11 +82,11 @@ def problems(**environment: str) -> str:
     return str(caught.value)
 
 
-def test_without_settings_the_store_is_sqlite_and_every_value_is_the_default() -> None:
+def test_without_settings_store_and_archive_are_local_and_every_value_is_the_default() -> None:
     settings = Settings.from_environment({})
-    assert settings.store == "sqlite"
+    assert (settings.store, settings.archive) == ("sqlite", "folder")
     for row in table():
-        if row.attribute != "store":
+        if row.attribute not in ("store", "archive"):
             assert settings.value(row) == row.default
 
 
@@ -175,6 +178,28 @@ def test_sqlite_is_refused_on_azure() -> None:
     assert Settings.from_environment(ON_AZURE).on_azure
 
 
+def test_the_archive_is_a_folder_of_this_machine_unless_it_is_on_azure_or_named() -> None:
+    for environment in (
+        ON_AZURE,
+        {"ARCHIVE_ENDPOINT": "https://a.blob.core.windows.net"},
+        {"ARCHIVE_CONNECTION": "UseDevelopmentStorage=true"},
+    ):
+        assert Settings.from_environment(environment).archive == "blob"
+    named = {"ARCHIVE": "folder", "ARCHIVE_CONNECTION": "UseDevelopmentStorage=true"}
+    assert Settings.from_environment(named).archive == "folder"
+
+
+def test_an_archive_that_instances_do_not_share_or_that_a_key_opens_is_refused_on_azure() -> None:
+    assert problems(**ON_AZURE, ARCHIVE="folder").endswith(
+        ": ARCHIVE must be blob on Azure, because instances share no disk"
+    )
+    text = problems(**ON_AZURE, ARCHIVE_CONNECTION="AccountName=a;AccountKey=b2Jz")
+    assert text.endswith(": ARCHIVE_CONNECTION must not be set on Azure: the app signs in with its identity")
+    assert "b2Jz" not in text
+    both = problems(ARCHIVE_CONNECTION="UseDevelopmentStorage=true", ARCHIVE_ENDPOINT="https://a.example")
+    assert both.endswith(": ARCHIVE_ENDPOINT must not be set together with ARCHIVE_CONNECTION")
+
+
 @pytest.mark.parametrize("key", ["", " ", "x", "x" * 31])
 def test_azure_needs_a_long_management_key(key: str) -> None:
     assert problems(**{**ON_AZURE, "MANAGEMENT_KEY": key}).endswith(
@@ -252,7 +277,7 @@ def test_a_text_that_is_no_dsn_is_refused(dsn: str) -> None:
 
 def test_a_repr_shows_the_settings_that_differ_from_the_defaults() -> None:
     settings = Settings.from_environment({"BATCH_SIZE": "7", "TIINGO_TOKEN": "abc"})
-    assert repr(settings) == "Settings(store='sqlite', tiingo_token='***', batch_size=7)"
+    assert repr(settings) == "Settings(store='sqlite', archive='folder', tiingo_token='***', batch_size=7)"
 
 
 def test_the_sample_file_is_generated_from_the_table() -> None:
@@ -269,7 +294,7 @@ def test_the_sample_sets_only_defaults_in_the_form_that_func_start_reads() -> No
     assert values["FUNCTIONS_WORKER_RUNTIME"] == "python"
     set_by_sample = Settings.from_environment(values)
     assert set_by_sample.storage_connection == "UseDevelopmentStorage=true"
-    assert repr(set_by_sample) == "Settings(store='sqlite', storage_connection='***')"
+    assert repr(set_by_sample) == "Settings(store='sqlite', archive='folder', storage_connection='***')"
 
 
 def test_no_secret_is_in_the_sample() -> None:
@@ -296,7 +321,7 @@ def test_the_documentation_is_a_table_in_markdown() -> None:
     lines = markdown().splitlines()
     assert lines[:2] == ["| setting | default | allowed | description |", "|---|---|---|---|"]
     for line in (
-        "| `DATA_DIR` | `.data` | text | Folder of the SQLite store |",
+        "| `DATA_DIR` | `.data` | text | Folder of the SQLite store, and of the archive |",
         "| `API_TICKERS` |  | tickers in upper case, such as AAPL,MSFT,BRK.B |"
         " Tickers to request from news APIs, besides those of the tools |",
         "| `TIINGO_TOKEN` |  | text | Token of Tiingo; without a token, Tiingo is not polled (secret) |",

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import feedparser
 
 from models.raw_item import ParsedDocument
-from services.parse.collected import as_html
+from services.parse.collected import _of_another_host, as_html
 from services.parse.language_tags import primary_subtag
 from services.parse.text import headline_text, one_line
 
@@ -31,6 +31,7 @@ class Reading(NamedTuple):
     tags: tuple[str, ...]
     summary: str
     publisher: str | None
+    publisher_url: str
     language: str
 
 
@@ -44,6 +45,7 @@ def read_by_us(document: ParsedDocument) -> list[Reading]:
             each.tags,
             each.summary_html,
             each.publisher,
+            each.publisher_url,
             each.language,
         )
         for each in document.items
@@ -75,6 +77,7 @@ def _reading(entry: dict[str, Any], language: str) -> Reading:
         tags=tuple(dict.fromkeys(term for tag in entry.get("tags", ()) if (term := one_line(tag["term"] or "")))),
         summary=as_html(entry.get("summary") or "", is_html=summary_type in _HTML),
         publisher=one_line(entry.get("source", {}).get("title") or "") or None,
+        publisher_url=_of_another_host(entry.get("source", {}).get("href") or "", entry.get("link") or ""),
         language=primary_subtag(entry.get("language") or title.get("language") or language),
     )
 

@@ -139,6 +139,22 @@ def test_a_date_that_is_missing_or_unreadable_is_flagged_and_counted() -> None:
     assert (found.published_flag, found.date_text, warnings) == ("missing", "", {"date_missing": 1})
 
 
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("https://wire.example/feed.xml", "https://wire.example/feed.xml"),
+        ("https://someone:secret@wire.example/", "https://wire.example/"),
+        (URL, ""),
+        ("/relative", ""),
+        ("javascript:alert(1)", ""),
+        ("https://[", ""),
+        ("", ""),
+    ],
+)
+def test_the_address_of_a_publisher_is_kept_if_it_is_on_another_host(given: str, kept: str) -> None:
+    assert item(publisher_url=given)[0].publisher_url == kept
+
+
 def test_a_publisher_of_spaces_is_none() -> None:
     assert item(publisher=" \n")[0].publisher is None
     assert item()[0].publisher is None

@@ -71,3 +71,9 @@ def test_a_text_of_the_greatest_length_is_read() -> None:
     assert LONGEST_TEXT == 1_000
     assert max(_counts(b"o" * LONGEST_TEXT, {b"oo": 0}).values()) == LONGEST_TEXT - 1
     assert likelihoods("oo" * LONGEST_TEXT)
+
+
+def test_what_comes_long_after_the_beginning_changes_nothing() -> None:
+    """It is not even looked at: 100,000 combining marks in a row take seconds to compose."""
+    text = "THE MAINTAINERS HAVE RELEASED A NEW VERSION. " * 100
+    assert likelihoods(text + "and so on") == likelihoods(text)

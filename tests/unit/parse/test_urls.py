@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.parse.urls import element_link, is_plain_id, is_plain_url, normalize_url, resolved
+from services.parse.urls import element_link, is_plain_id, is_plain_url, normalize_url, resolved, without_session
 
 BASE = "https://feeds.example/news/feed.xml"
 
@@ -30,6 +30,8 @@ BASE = "https://feeds.example/news/feed.xml"
         ("https://example.com/a?session_id=1&sessionid=2&sessid=3&nocache=1&cachebuster=x", "https://example.com/a"),
         ("https://example.com/a?sid=0123456789abcdef0123456789ABCDEF", "https://example.com/a"),
         ("https://example.com/a?_=1700000000000&rnd=0.123456&cb=123456", "https://example.com/a"),
+        ("https://example.com/a?sess=k3jd8s02mfk3jd8s02mfzz", "https://example.com/a"),
+        ("https://example.com/a?id=1;sessionid=2", "https://example.com/a?id=1"),
     ],
 )
 def test_spellings_of_one_page_are_one(url: str, same: str) -> None:
@@ -51,6 +53,8 @@ def test_spellings_of_one_page_are_one(url: str, same: str) -> None:
         ("https://example.com/a?sid=24/01/02", "https://example.com/a?sid=24/01/03"),
         ("https://example.com/a?s=0123456789abcdef0123456789abcde", "https://example.com/a"),
         ("https://example.com/a?_=12345", "https://example.com/a"),
+        ("https://example.com/a?s=k3jd8s02mfk3jd8s02mfz", "https://example.com/a"),
+        ("https://example.com/a?s=internationalizations12", "https://example.com/a"),
         ("https://example.com/a?cb=abcdef", "https://example.com/a"),
         ("https://example.com/a?session=2026", "https://example.com/a"),
         ("https://example.com/a;v=1", "https://example.com/a;v=2"),
@@ -60,6 +64,22 @@ def test_spellings_of_one_page_are_one(url: str, same: str) -> None:
 )
 def test_other_pages_stay_others(url: str, other: str) -> None:
     assert normalize_url(url) != normalize_url(other)
+
+
+@pytest.mark.parametrize(
+    ("identity", "plain"),
+    [
+        ("https://example.com/a;jsessionid=0A!1?b=1#c", "https://example.com/a?b=1#c"),
+        ("https://example.com/a?PHPSESSID=1", "https://example.com/a"),
+        ("https://example.com/a?b=1&sid=0123456789abcdef0123456789abcdef&c=2", "https://example.com/a?b=1&c=2"),
+        ("https://example.com/(S(lit3py55t21z5v55vlm25s55))/a", "https://example.com/a"),
+        ("https://Example.com/a/?utm_source=x&b=1", "https://Example.com/a/?utm_source=x&b=1"),
+        ("tag:example.com,2026:a;jsessionid=1", "tag:example.com,2026:a;jsessionid=1"),
+        ("https://example.com/a?sid=12", "https://example.com/a?sid=12"),
+    ],
+)
+def test_an_id_loses_the_id_of_a_session_and_nothing_else(identity: str, plain: str) -> None:
+    assert without_session(identity) == plain
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,8 @@ def test_payload_cannot_be_filtered_by() -> None:
 
 def test_the_sort_fields_are_those_of_all_orders() -> None:
     assert FEEDS.sort_fields == {
-        "priority_score", "next_fetch_time", "last_successful_fetch", "articles_per_hour",
+        "priority_score", "next_fetch_time", "last_successful_fetch", "articles_per_hour", "name_key", "verdict",
+        "host",
     }  # fmt: skip
 
 
@@ -104,20 +105,30 @@ def test_each_order_has_its_name() -> None:
         "articles": [
             "by_analysis_due",
             "by_attempt",
+            "by_change",
             "by_further_source",
+            "by_grouping_due",
             "by_observed_day",
             "by_sentiment",
             "by_status",
             "by_time",
         ],
-        "documents": ["by_eligibility"],
-        "mentions": ["by_published"],
+        "documents": ["by_due", "by_eligibility"],
+        "mentions": ["by_change", "by_published"],
         "catalog": ["by_dirty_hour", "by_name"],
-        "feeds": ["by_last_success", "by_priority", "by_velocity"],
+        "feeds": [
+            "by_host",
+            "by_last_success",
+            "by_name",
+            "by_next_fetch",
+            "by_priority",
+            "by_velocity",
+            "by_verdict",
+        ],
         "runs": ["by_start", "by_subject"],
         "quarantine": ["by_created"],
-        "stories": ["by_time"],
-        "signals": ["by_time"],
+        "stories": ["by_change", "by_signals_due", "by_story", "by_time"],
+        "signals": ["by_story", "by_time"],
     }
 
 

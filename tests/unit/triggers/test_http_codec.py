@@ -32,6 +32,7 @@ from triggers.http_codec import (
     json_response,
     page_of,
     require_query,
+    uploaded,
     with_problem_responses,
     wrong_media_type,
 )
@@ -225,3 +226,27 @@ def test_a_body_that_a_page_of_another_site_could_send_is_refused(
         given = content_type or "absent"
         assert answer.status_code == 415
         assert json.loads(answer.get_body())["detail"] == f"Content-Type: must be {' or '.join(accepted)}, not {given}"
+
+
+def form(*fields: tuple[str, bytes], **headers: str) -> func.HttpRequest:
+    parts = [
+        f'--b\r\nContent-Disposition: form-data; name="{name}"; filename="f"\r\n\r\n'.encode() + content + b"\r\n"
+        for name, content in fields
+    ]
+    media_type = {"Content-Type": "multipart/form-data; boundary=b"}
+    return request(b"".join([*parts, b"--b--\r\n"]), media_type | headers)
+
+
+def test_the_uploaded_bytes_are_the_body_or_the_one_file_of_a_form() -> None:
+    assert uploaded(request(b"<opml/>", {"Content-Type": "text/xml"})) == b"<opml/>"
+    assert uploaded(form(("file", b"\x00\r\n--c"), ("other", b"x"))) == b"\x00\r\n--c"
+    for wrong in (form(), form(("other", b"x")), form(("file", b"x"), ("file", b"y"))):
+        with pytest.raises(InvalidInput, match=r"^file: a form with one file in the field file"):
+            uploaded(wrong)
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://app.example:8080", "http://x.app.example"])
+def test_a_form_of_a_page_of_another_site_is_refused(origin: str) -> None:
+    with pytest.raises(InvalidInput, match=r"^Origin: "):
+        uploaded(form(("file", b"x"), Origin=origin, Host="app.example"))
+    assert uploaded(form(("file", b"x"), Origin="https://App.example", Host="app.example")) == b"x"

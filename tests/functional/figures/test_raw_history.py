@@ -6,8 +6,11 @@ import pytest
 
 from models.errors import InvalidInput
 from models.values import format_time
-from services.figures.details import History
+from services.figures.coverage import Coverage
+from services.figures.history import History
+from services.figures.raw_history import RawHistory
 from services.figures.recount import Recount
+from services.figures.span import Span, span_of
 from services.store.containers import ARTICLES, CATALOG, MENTIONS
 from services.store.sqlite import SqliteStore
 from tests.builders import Watch
@@ -17,56 +20,66 @@ from tests.functional.figures.world import Judgement, Process, a_mention, a_tool
 TOOL = a_tool(0, NOW - timedelta(days=40))
 
 
+def _last(days: int) -> Span:
+    return span_of({}, days, "day", NOW)
+
+
+def _raw(store: SqliteStore, watch: Watch, most: int) -> RawHistory:
+    return RawHistory(store, History(store, Recount(store), Coverage(store), watch), most_raw_mentions=most)
+
+
 @pytest.fixture
-async def history(store: SqliteStore, watch: Watch) -> History:
+async def history(store: SqliteStore, watch: Watch) -> RawHistory:
     """Of two mentions today, one yesterday, three the day before; three at most are looked up."""
     process = Process(store, watch)
     await store.create(CATALOG.name, TOOL.to_document())
     for number, days in enumerate((0, 0, 1, 2, 2, 2)):
         await process.analyse(TOOL.tool_id, f"article-{number}", Judgement(NOW - timedelta(days=days), "positive"))
     await process.close()
-    return History(store, Recount(store), watch, most_raw_mentions=3)
+    return _raw(store, watch, 3)
 
 
-async def test_the_raw_layer_lists_the_days_that_are_within_the_limit(history: History) -> None:
-    points = (await history.raw(TOOL.tool_id, 2)).items
-    assert [(point.day, point.source, point.tally.total) for point in points] == [
+async def test_the_raw_layer_lists_the_days_that_are_within_the_limit(history: RawHistory) -> None:
+    points = (await history.raw(TOOL.tool_id, _last(2))).points
+    assert [(point.name, point.source, point.figures["total_mentions"]) for point in points] == [
         ("2026-02-20", "reuters-world", 1),
         ("2026-02-21", "reuters-world", 2),
     ]
 
 
-async def test_too_many_days_are_refused_with_the_allowed_number(history: History) -> None:
+async def test_too_many_days_are_refused_with_the_allowed_number(history: RawHistory) -> None:
     for days in (3, 30):
         with pytest.raises(InvalidInput, match=r"days: at most 2 with layer=raw, .*: these days have 6 mentions"):
-            await history.raw(TOOL.tool_id, days)
+            await history.raw(TOOL.tool_id, _last(days))
 
 
-async def test_a_single_day_over_the_limit_has_no_raw_layer(store: SqliteStore, watch: Watch, history: History) -> None:
+async def test_a_single_day_over_the_limit_has_no_raw_layer(
+    store: SqliteStore, watch: Watch, history: RawHistory
+) -> None:
     with pytest.raises(InvalidInput, match="none with layer=raw, any with layer=canonical"):
-        await History(store, Recount(store), watch, most_raw_mentions=1).raw(TOOL.tool_id, 1)
+        await _raw(store, watch, 1).raw(TOOL.tool_id, _last(1))
 
 
-async def test_an_article_counts_for_the_sources_that_it_does_not_list(store: SqliteStore, history: History) -> None:
+async def test_an_article_counts_for_the_sources_that_it_does_not_list(store: SqliteStore, history: RawHistory) -> None:
     time = format_time(NOW)
     fields = {"sources": ["a"], "has_further_sources": True, "timestamp": time}
     await store.upsert(ARTICLES.name, {"source_id": "article-0", "id": "article", **fields})
     for source in ("a", "b", "c"):
         document = {"source_id": "article-0", "id": f"obs:{source}:20260221", "source": source}
         await store.upsert(ARTICLES.name, document | {"article_timestamp": time})
-    found = await history.raw(TOOL.tool_id, 1)
-    assert {(point.source, point.tally.total) for point in found.items} == {
+    found = await history.raw(TOOL.tool_id, _last(1))
+    assert {(point.source, point.figures["total_mentions"]) for point in found.points} == {
         *((source, 1) for source in "abc"),
         ("reuters-world", 1),
     }
 
 
-async def test_what_cannot_be_read_is_left_out_and_named(store: SqliteStore, history: History) -> None:
+async def test_what_cannot_be_read_is_left_out_and_named(store: SqliteStore, history: RawHistory) -> None:
     await store.upsert(ARTICLES.name, {"source_id": "article-0", "id": "article", "sources": 7})
     odd = {"source_id": "article-1", "id": "article", "sources": 7, "has_further_sources": True}
     await store.upsert(ARTICLES.name, odd)
     broken = a_mention(TOOL.tool_id, "article-1", NOW).to_document()
     await store.upsert(MENTIONS.name, {**broken, "matches": "many"})
-    found = await history.raw(TOOL.tool_id, 1)
-    assert [(point.source, point.tally.total) for point in found.items] == [("reuters-world", 1)]
+    found = await history.raw(TOOL.tool_id, _last(1))
+    assert [(point.source, point.figures["total_mentions"]) for point in found.points] == [("reuters-world", 1)]
     assert found.unreadable == ("article-1",)

@@ -1,0 +1,215 @@
+"""What the grouping of an article costs beside few and many stored articles, in one run.
+
+Stored articles are written straight into the tables of the embedded store: their keys, and their members with the
+stories that they are in. What is measured are messages of `group-headlines`, worked on as in the app.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sqlite3
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import count, groupby, islice, pairwise
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from benchmarks.quality.made_news import START, Made, Newsroom
+from benchmarks.quality.near_duplicates import signed
+from benchmarks.scale.counting import CountingStore
+from models.story import StoryMember, event_id
+from models.values import format_time, unix_seconds
+from services.mentions.announcing import RefreshAnnouncer
+from services.ports import Create, Store, Upsert
+from services.store.containers import ARTICLES, LOCATORS, STORIES
+from services.store.sqlite import SqliteStore
+from services.stories.announcing import GroupMessage
+from services.stories.handler import Grouping
+from services.stories.keys import changed, key_id, minute_of
+from services.stories.near_duplicates import near_duplicate
+from services.stories.similarity import similarity
+from tests.builders import MemoryQueues, Watch
+from tests.documents import article, reading
+
+PER_DAY = 33_333
+"""A million articles in the 30 days for which they are kept."""
+MEASURED = 600
+KEPT = timedelta(days=31)
+LATEST = timedelta(hours=48)
+"""The last article about an event is published this long after the first, at most."""
+_ROW = "INSERT INTO {} (pk, id, body, etag, ts, expires) VALUES (?, ?, ?, ?, ?, ?)"
+
+
+def name_of(number: int) -> str:
+    return f"{number * 0x9E3779B97F4A7C15 % 2**64:016x}{number:016x}"
+
+
+def store_made(path: Path, made: Iterable[Made]) -> None:
+    """Writes what the grouping would have stored of these articles."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = OFF")
+    connection.execute("PRAGMA synchronous = OFF")
+    connection.execute("CREATE TABLE entries (key TEXT, minute INTEGER, name TEXT)")
+    connection.execute("BEGIN")
+    connection.executemany("INSERT INTO entries VALUES (?, ?, ?)", _members(connection, made))
+    keys = connection.execute("SELECT key, minute, name FROM entries ORDER BY key, minute, name")
+    writer = connection.cursor()
+    for key, entries in groupby(keys, itemgetter(0)):
+        for write in changed(key, {}, [(minute, name) for _, minute, name in entries], (), START):
+            assert isinstance(write, Create | Upsert)
+            _insert(writer, LOCATORS.name, key_id(key), dict(write.document))
+    connection.execute("DROP TABLE entries")
+    connection.execute("COMMIT")
+    connection.close()
+
+
+def _members(connection: sqlite3.Connection, made: Iterable[Made]) -> Iterator[tuple[str, int, str]]:
+    begun: dict[int, tuple[str, str]] = {}
+    writer = connection.cursor()
+    like = StoryMember(
+        created_at=START,
+        updated_at=START,
+        day=START.date().isoformat(),
+        source_id=f"dedup:{name_of(0)}",
+        published_at=START,
+        revision="r",
+        language="en",
+        signature={},
+    ).to_document()
+    for number, each in enumerate(made):
+        name, signature = name_of(number), signed(each)
+        source_id = f"dedup:{name}"
+        event, opening = begun.setdefault(each.event, (event_id(source_id, each.at), source_id))
+        time = format_time(each.at)
+        member = {
+            **like,
+            "id": source_id,
+            "source_id": source_id,
+            "day": each.at.date().isoformat(),
+            "published_at": time,
+            "publisher_id": each.publisher,
+            "signature": signature.document(),
+            "event_id": event,
+            "opening": opening,
+        }
+        _insert(writer, STORIES.name, member["day"], member)
+        minute = minute_of(each.at)
+        yield from ((key, minute, name) for key in signature.keys)
+
+
+def _insert(writer: sqlite3.Cursor, container: str, partition: str, document: dict[str, Any]) -> None:
+    document["ttl_timestamp"] = unix_seconds(START + 3 * KEPT)
+    body = json.dumps(document, separators=(",", ":"))
+    writer.execute(_ROW.format(container), (partition, document["id"], body, "e", 0, document["ttl_timestamp"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of one article."""
+
+    stored: int
+    milliseconds: float
+    units: float
+    operations: Counter[str]
+    bytes_read: float
+
+
+async def cost(stored: int, folder: Path, per_day: int) -> Cost:
+    path = folder / f"{stored}.db"
+    room = Newsroom(1, START)
+    watch = Watch(START)
+    store = SqliteStore(path, watch)
+    await store.ensure_containers()
+    await store.close()
+    stream = room.news(per_day)
+    store_made(path, islice(stream, stored))
+    store = SqliteStore(path, watch)
+    new = _in_order(islice(stream, 2 * MEASURED), room.now + LATEST, timedelta(days=1) / per_day)
+    watch.now = new[-1].at + timedelta(minutes=1)
+    await _arrive(store, new[:MEASURED], stored, watch)
+    counting = CountingStore(store)
+    await _grouped(counting, watch)
+    operations = Counter(f"{each.container} {each.kind}" for each in counting.operations)
+    units = sum(each.units for each in counting.operations)
+    size = sum(each.size for each in counting.operations if each.kind in ("read", "query"))
+    await _arrive(store, new[MEASURED:], stored + MEASURED, watch)
+    begun = time.process_time()
+    await _grouped(store, watch)
+    seconds = time.process_time() - begun
+    await store.close()
+    path.unlink()
+    return Cost(stored, seconds / MEASURED * 1000, units / MEASURED, operations, size / MEASURED)
+
+
+def _in_order(made: Iterable[Made], start: datetime, each: timedelta) -> list[Made]:
+    """These articles, published one after the other after all that are stored."""
+    return [replace(one, at=start + number * each) for number, one in enumerate(made)]
+
+
+async def _arrive(store: Store, new: Sequence[Made], first: int, watch: Watch) -> None:
+    """New articles, analysed and due to be grouped."""
+    documents = []
+    for number, each in enumerate(new):
+        due = watch.now + timedelta(seconds=number)
+        stored = article(
+            dedup_key=name_of(first + number),
+            created_at=each.at,
+            updated_at=each.at,
+            timestamp=each.at,
+            headline=each.headline,
+            matched_tickers=(),
+            publisher_id=each.publisher,
+            language="en",
+            canonical=reading(headline=each.headline, revision=f"r{number}", published_at=each.at),
+            text_for_analysis=each.text or None,
+            ttl_timestamp=unix_seconds(each.at + KEPT),
+        )
+        documents.append({**stored.to_document(), "grouping_due_since": format_time(due)})
+    await store.write_many(ARTICLES.name, documents)
+
+
+async def _grouped(store: Store, watch: Watch) -> None:
+    """Works on the messages of all articles that are due."""
+    queues, ids = MemoryQueues(), count()
+    refreshes = RefreshAnnouncer(store, queues, watch)
+    grouping = Grouping.build(store, queues, refreshes, MEASURED, timedelta(minutes=5), watch, lambda: f"w{next(ids)}")
+    while (await grouping.work(GroupMessage((), "threshold_reached", MEASURED))).left:
+        pass
+
+
+def microseconds(made: Sequence[Made]) -> tuple[float, float]:
+    """Of signing an article, and of comparing it with another one."""
+    begun = time.process_time()
+    signatures = [signed(each) for each in made]
+    middle = time.process_time()
+    for one, other in pairwise(signatures):
+        near_duplicate(one, other)
+        similarity(one, other)
+    return (middle - begun) / len(made) * 1e6, (time.process_time() - middle) / len(made) * 1e6
+
+
+def show(sizes: Sequence[int]) -> None:
+    logging.disable(logging.WARNING)
+    signing, comparing = microseconds(list(islice(Newsroom(3).news(PER_DAY), 5000)))
+    print(f"\nCost: signing an article takes {signing:.0f} microseconds, comparing it with another one {comparing:.0f}")
+    print("Grouping an article beside stored ones, all published at the same rate (units: request units of Cosmos DB):")
+    print(f"{'stored':>10}{'ms':>8}{'ratio':>7}{'units':>9}{'ratio':>7}{'KB read':>9}   operations")
+    found: list[Cost] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for size in sizes:
+            each = asyncio.run(cost(size, Path(folder), PER_DAY))
+            found.append(each)
+            first = found[0]
+            ratios = each.milliseconds / first.milliseconds, each.units / first.units
+            operations = ", ".join(f"{n / MEASURED:.2f} {kind}" for kind, n in each.operations.most_common(6))
+            print(
+                f"{each.stored:10}{each.milliseconds:8.2f}{ratios[0]:7.2f}{each.units:9.1f}{ratios[1]:7.2f}"
+                f"{each.bytes_read / 1000:9.1f}   {operations}"
+            )

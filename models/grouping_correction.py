@@ -1,0 +1,102 @@
+"""What people said of articles and stories: which belong together, and which do not.
+
+The one truth about it: what the grouping obeys follows from these documents (services/stories/constraints.py).
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from models.article import ARTICLE_KEPT
+from models.stored import StoredDocument
+from models.values import Day, Flag, IdPart, SourceKey, Text, Time, UnixSeconds, lives
+
+Kind = Literal["SPLIT_ARTICLE", "NEAR_DUPLICATES", "NOT_NEAR_DUPLICATES", "SPLIT_STORY", "ONE_STORY", "NOT_ONE_STORY"]
+MOST_ARTICLES = 200
+"""On each side of a correction: each of them is written, and its member lists all of the other side."""
+
+_ID = re.compile(r"correction:(\d{4})(\d{2})(\d{2}):[A-Za-z0-9-]{1,64}")
+
+
+def grouping_correction_id(run_id: str, made_at: datetime) -> str:
+    """The id of the correction that a run makes."""
+    return f"correction:{made_at.astimezone(UTC):%Y%m%d}:{run_id}"
+
+
+def partition_of_correction(correction_id: str) -> str:
+    """The day on which it was made. Raises ValueError for a text that is not such an id."""
+    found = _ID.fullmatch(correction_id)
+    if found is None:
+        raise ValueError("must be the id of a correction, such as correction:20260221:<run>")
+    return "-".join(found.groups())
+
+
+class GroupingCorrection(StoredDocument):
+    """A statement of a person about articles, in the partition of the day on which it was made.
+
+    It is about each pair of an article in `articles` and one in `others`: they are near-duplicates or not, are of one
+    story or not. With SPLIT_STORY, `articles` left the story of `others` together. With SPLIT_ARTICLE, `source` left
+    the article in `articles` and is the article in `others` since; `was_first`: it was the first source of its article.
+    `event_ids` are the stories that the person named. A correction with `undone_at` is not applied. It expires when all
+    of its articles have expired.
+    """
+
+    CONTAINER: ClassVar[str] = "stories"
+    PARTITION_FIELD: ClassVar[str] = "day"
+
+    entity_type: Literal["GroupingCorrection"] = "GroupingCorrection"
+    ttl_timestamp: UnixSeconds | None = lives(days=ARTICLE_KEPT.days)
+    day: Day
+    correction_id: IdPart
+    kind: Kind
+    articles: tuple[IdPart, ...] = Field(min_length=1, max_length=MOST_ARTICLES)
+    others: tuple[IdPart, ...] = Field(min_length=1, max_length=MOST_ARTICLES)
+    source: SourceKey | None = None
+    was_first: Flag | None = None
+    event_ids: tuple[IdPart, ...] = ()
+    reason: Text | None = None
+    author: Text
+    made_at: Time
+    made_by_run: IdPart
+    undone_at: Time | None = None
+    undone_by: Text | None = None
+    undone_reason: Text | None = None
+
+    @property
+    def partition(self) -> str:
+        return self.day
+
+    @property
+    def id(self) -> str:
+        return self.correction_id
+
+    @property
+    def is_active(self) -> bool:
+        return self.undone_at is None
+
+    def across_from(self, source_id: str) -> tuple[str, ...]:
+        """The articles that the correction is about together with this one."""
+        if source_id in self.articles:
+            return self.others
+        return self.articles if source_id in self.others else ()
+
+    def shown(self) -> dict[str, Any]:
+        fields = super().shown()
+        correction_id = fields.pop("correction_id")
+        return {"correction_id": correction_id, "state": "active" if self.is_active else "undone", **fields}
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.day != partition_of_correction(self.correction_id):
+            raise ValueError("day must be that of the correction_id")
+        if set(self.articles) & set(self.others):
+            raise ValueError("an article must be in articles or in others")
+        if (self.kind == "SPLIT_ARTICLE") != (self.source is not None):
+            raise ValueError("source must be there if, and only if, an article is split")
+        if (self.undone_at is None) != (self.undone_by is None):
+            raise ValueError("undone_at and undone_by must be there together, or neither")
+        return self

@@ -1,0 +1,109 @@
+"""Signals: what a story suggests for a tool. Also the stories whose signals are due to be decided.
+
+services/signals decides them.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from models.article import ARTICLE_KEPT
+from models.stored import StoredDocument
+from models.story import Topic
+from models.values import Count, Day, IdPart, Polarity, Text, Time, UnixSeconds, Value, lives
+
+Kind = Literal["NEW", "GROWING", "REVERSED", "FIRST_OF_ITS_KIND"]
+MOST_NAMED = 20
+"""The articles, and the publishers, that a signal names as evidence."""
+SIGNAL_KEPT = timedelta(days=90)
+
+
+class Side(Value):
+    """Articles that mention the tool, with their publishers (null if they are not known) and their average sentiment:
+    null if none was scored."""
+
+    articles: Count = 0
+    publishers: Count | None = None
+    average_sentiment: Polarity | None = None
+
+
+NOBODY = Side(articles=0, publishers=0)
+
+
+class Signal(StoredDocument):
+    """What one story suggests for one tool. Its id follows from kind and story: deciding again writes nothing new.
+
+    `timestamp` is when it happened: the publication time of the article that made it so. `story_published_at` is that
+    of the first article of the story. `before` and `after` are compared: see services/signals/rules.py. `compared_with`
+    is what a reversal is compared with: earlier articles of the story, or the week before it. `topic` and `days`: the
+    first story about this topic in so many days. `articles` and `publishers` are some of those in `after`.
+    A signal with `withdrawn_at` does not hold any more: articles were deleted, split off or corrected.
+    """
+
+    CONTAINER: ClassVar[str] = "signals"
+    PARTITION_FIELD: ClassVar[str] = "tool_id"
+
+    entity_type: Literal["Signal"] = "Signal"
+    ttl_timestamp: UnixSeconds | None = lives(days=SIGNAL_KEPT.days)
+    tool_id: IdPart
+    event_id: IdPart
+    kind: Kind
+    timestamp: Time
+    story_published_at: Time
+    reason: Text
+    before: Side = NOBODY
+    after: Side = NOBODY
+    compared_with: Literal["STORY", "WEEK"] | None = None
+    topic: Topic | None = None
+    days: Count | None = None
+    publishers: tuple[Text, ...] = Field(default=(), max_length=MOST_NAMED)
+    articles: tuple[IdPart, ...] = Field(default=(), max_length=MOST_NAMED)
+    withdrawn_at: Time | None = None
+
+    @property
+    def partition(self) -> str:
+        return self.tool_id
+
+    @property
+    def id(self) -> str:
+        return signal_id(self.kind, self.topic, self.event_id)
+
+    def shown(self) -> dict[str, Any]:
+        return {"signal_id": self.id, **super().shown()}
+
+
+def signal_id(kind: Kind, topic: Topic | None, event_id: str) -> str:
+    return f"{kind}:{event_id}" if topic is None else f"{kind}:{topic}:{event_id}"
+
+
+class SignalsDue(StoredDocument):
+    """The signals of a story are due to be decided: its articles, or what they say of tools, have changed.
+
+    It is written after the change, by whoever makes it, and deleted after the signals were written. `signals_due_at` is
+    when the message that asks for it counts as lost; `announcements` is how often it was sent again.
+    """
+
+    CONTAINER: ClassVar[str] = "stories"
+    PARTITION_FIELD: ClassVar[str] = "day"
+
+    entity_type: Literal["SignalsDue"] = "SignalsDue"
+    ttl_timestamp: UnixSeconds | None = lives(days=ARTICLE_KEPT.days)
+    day: Day
+    event_id: IdPart
+    signals_due_at: Time
+    announcements: Count = 0
+
+    @property
+    def partition(self) -> str:
+        return self.day
+
+    @property
+    def id(self) -> str:
+        return due_id(self.event_id)
+
+
+def due_id(event_id: str) -> str:
+    return f"signals-due:{event_id}"

@@ -1,0 +1,224 @@
+"""Stories: articles about one event, and what is stored of each article to find its story and its near-duplicates.
+
+services/stories decides which articles belong together.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from models.article import ARTICLE_KEPT, source_id
+from models.stored import StoredDocument
+from models.values import Count, Day, Hex32, IdPart, Language, Share, SourceKey, Text, Time, UnixSeconds, Value, lives
+
+_PREFIX = "story:"
+Topic = Literal["OUTAGE", "SECURITY", "PRICING", "ACQUISITION"]
+"""What a headline names."""
+KEY_KEPT = ARTICLE_KEPT + timedelta(days=3)
+"""Longer than articles, so that whatever may depend on an article is found until the article expires."""
+LEASE = timedelta(minutes=2)
+"""How long a worker may group without renewing its lease. Afterwards another one goes on."""
+ANNOUNCED = timedelta(minutes=2)
+"""After this time, a message of `group-headlines` that nobody worked on counts as lost."""
+
+
+def event_id(first: str, published_at: datetime) -> str:
+    """The id of the story that this article begins: it follows from the article, so that grouping the same articles
+    again, in any order, gives the same ids."""
+    return f"{_PREFIX}{published_at.astimezone(UTC):%Y%m%d}:{first.removeprefix('dedup:')}"
+
+
+def day_of(event: str) -> str:
+    """The partition of a story, of its first article and of its members of that day. Raises ValueError for a text that
+    is not an event_id."""
+    prefix, day, key = (*event.split(":"), "", "")[:3]
+    if f"{prefix}:" != _PREFIX or len(day) != 8 or not day.isdigit() or len(key) != 32:
+        raise ValueError("must be the id of a story, such as story:20260221:<32 hexadecimal characters>")
+    return f"{day[:4]}-{day[4:6]}-{day[6:]}"
+
+
+def first_article(event: str) -> str:
+    """The source_id of the article that begins the story."""
+    return source_id(event.rsplit(":", 1)[1])
+
+
+class Reason(Value):
+    """Why an article was put with another: an entry of the merge ledger.
+
+    `rule` names the rule of services/stories or `person`; `score` is its similarity; `fields` are the facts that it
+    compared, by name; `with_article` is the article that it was compared with.
+    """
+
+    rule: Text
+    score: Share | None = None
+    fields: dict[Text, float | str | None] = Field(default_factory=dict)
+    with_article: IdPart | None = None
+    correction_id: IdPart | None = None
+
+
+class _OfStories(StoredDocument):
+    CONTAINER: ClassVar[str] = "stories"
+    PARTITION_FIELD: ClassVar[str] = "day"
+
+    day: Day
+
+    @property
+    def partition(self) -> str:
+        return self.day
+
+
+class StoryMember(_OfStories):
+    """What the grouping knows of one article, in the partition of the day on which it was published.
+
+    * `signature`: what similarities are computed from (services/stories/signature.py), without the article's text.
+    * `detected_tool_ids`, `article_sources`: as the article had them when it was grouped, so that its story is counted
+      from members alone. `words` are those of its headlines, `topics` what they name (services/stories/topics.py); both
+      are absent in members that an earlier version stored.
+    * `event_id`, `story_reason`: its story, and why; null for the article that begins the story. `opening`: the article
+      that stands for the story when further articles are compared with it.
+    * `near_duplicate_of`, `near_duplicate_reason`: the first of the articles that it repeats, and why.
+    * `apart_from`, `together_with`: articles that a person said it must not, or must, share a story with;
+      `different_from`, `same_as`: likewise for near-duplicates. By article, with the id of the correction.
+    * `removed_at`: its article was deleted. It has no words any more, and stays until the articles that depend on it
+      were grouped again.
+    """
+
+    entity_type: Literal["StoryMember"] = "StoryMember"
+    ttl_timestamp: UnixSeconds | None = lives(days=ARTICLE_KEPT.days)
+    source_id: IdPart
+    published_at: Time
+    revision: Text
+    language: Language | None = None
+    publisher_id: Text | None = None
+    signature: dict[str, Any]
+    detected_tool_ids: tuple[IdPart, ...] = ()
+    article_sources: tuple[SourceKey, ...] = ()
+    words: tuple[Text, ...] = ()
+    topics: tuple[Topic, ...] = ()
+    event_id: IdPart | None = None
+    opening: IdPart | None = None
+    story_reason: Reason | None = None
+    near_duplicate_of: IdPart | None = None
+    near_duplicate_reason: Reason | None = None
+    apart_from: dict[IdPart, IdPart] = Field(default_factory=dict)
+    together_with: dict[IdPart, IdPart] = Field(default_factory=dict)
+    different_from: dict[IdPart, IdPart] = Field(default_factory=dict)
+    same_as: dict[IdPart, IdPart] = Field(default_factory=dict)
+    removed_at: Time | None = None
+
+    @property
+    def id(self) -> str:
+        return self.source_id
+
+
+class Story(_OfStories):
+    """A story of two articles or more, counted from its members: in the partition of its first article's day.
+
+    `timestamp` is when its last article was published, `published_at` when its first one was. `words` are those of the
+    headlines of all its articles: searches find the story by them. `topics` are those of at least half of its articles.
+    A story of one article has no document: its article's StoryMember says all. The document expires with the first of
+    its articles to expire, so that it never counts an article that is gone.
+    """
+
+    entity_type: Literal["Story"] = "Story"
+    ttl_timestamp: UnixSeconds | None = lives(days=ARTICLE_KEPT.days)
+    event_id: IdPart
+    headline: Text
+    published_at: Time
+    timestamp: Time
+    language: Language | None = None
+    article_count: Count
+    near_duplicate_count: Count
+    publisher_ids: tuple[Text, ...] = ()
+    publisher_count: Count
+    tool_ids: tuple[IdPart, ...] = ()
+    sources: tuple[SourceKey, ...] = ()
+    topics: tuple[Topic, ...] = ()
+    words: tuple[Text, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return self.event_id
+
+    def shown(self) -> dict[str, Any]:
+        fields = super().shown()
+        del fields["words"]
+        return fields
+
+
+class GroupingKey(StoredDocument):
+    """Articles with one key of their signatures: each with the minute of its publication, counted from 1970.
+
+    A key that many articles have has parts: `splits` says where each document after the first begins, and `part` where
+    this one does. The document with the latest articles has `splits` and no `part`. See services/stories/keys.py.
+    """
+
+    CONTAINER: ClassVar[str] = "locators"
+    PARTITION_FIELD: ClassVar[str] = "locator"
+
+    entity_type: Literal["GroupingKey"] = "GroupingKey"
+    ttl_timestamp: UnixSeconds | None = lives(days=KEY_KEPT.days)
+    key: IdPart
+    part: str | None = None
+    splits: tuple[str, ...] = ()
+    articles: dict[Hex32, int]
+
+    @property
+    def id(self) -> str:
+        return self.partition if self.part is None else f"{self.partition}:{self.part}"
+
+    @property
+    def partition(self) -> str:
+        return f"group:{self.key}"
+
+
+class GroupingLease(StoredDocument):
+    """Which worker groups articles, until `ttl_timestamp`: one at a time."""
+
+    CONTAINER: ClassVar[str] = "catalog"
+    PARTITION: ClassVar[str] = "GROUPING"
+    ID: ClassVar[str] = "lease"
+
+    entity_type: Literal["GroupingLease"] = "GroupingLease"
+    ttl_timestamp: UnixSeconds | None = lives(seconds=LEASE.total_seconds())
+    holder: IdPart
+
+
+class AnnouncedGrouping(StoredDocument):
+    """A message of `group-headlines` waits: nobody needs to send another."""
+
+    CONTAINER: ClassVar[str] = "catalog"
+    PARTITION: ClassVar[str] = "GROUPING"
+    ID: ClassVar[str] = "announced"
+
+    entity_type: Literal["AnnouncedGrouping"] = "AnnouncedGrouping"
+    ttl_timestamp: UnixSeconds | None = lives(seconds=ANNOUNCED.total_seconds())
+
+
+class RemovedStory(_OfStories):
+    """Says that a story has no document any more: it has fewer than two articles. An export reads it."""
+
+    COMPUTED: ClassVar[tuple[str, ...]] = ("removed_id",)
+    KIND: ClassVar[str] = "RemovedStory"
+
+    entity_type: Literal["RemovedStory"] = "RemovedStory"
+    ttl_timestamp: UnixSeconds | None = lives(days=ARTICLE_KEPT.days)
+    event_id: IdPart
+    removed_at: Time
+
+    @property
+    def removed_id(self) -> str:
+        return self.event_id
+
+    @property
+    def id(self) -> str:
+        return f"removed:{self.event_id}"
+
+
+def removed_story(event: str, now: datetime) -> dict[str, Any]:
+    """The document that says that the story was removed."""
+    day = day_of(event)
+    return RemovedStory(created_at=now, updated_at=now, day=day, event_id=event, removed_at=now).to_document()

@@ -1,0 +1,136 @@
+"""One action on many feeds, chosen by filter: enable, disable, tag, untag, fetch.
+
+A request does at most MOST_FEEDS feeds and answers with the cursor of those that are left. Each feed has a result of
+its own. Doing the same again changes nothing: feeds that are so already are left as they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, get_args
+
+from models.errors import ChangedMeanwhile, Conflict, InvalidInput, NotFound
+from models.feed import Feed
+from services.feeds.claims import Claims, IngestMessage
+from services.feeds.form import changed_feed, checked_tags, feed_change
+from services.feeds.listing import MOST_IDS, FeedFilter, feed_filter, feeds_of
+from services.feeds.registry import FeedRegistry
+from services.ports import Clock, Store
+
+MOST_FEEDS = MOST_IDS
+_AT_ONCE = 16
+
+Action = Literal["enable", "disable", "tag", "untag", "fetch"]
+ACTIONS: tuple[Action, ...] = get_args(Action)
+FIELDS = ("action", "filter", "tags", "dry_run", "limit", "cursor")
+
+Outcome = Literal["changed", "unchanged", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class BulkAction:
+    action: Action
+    by: FeedFilter
+    tags: tuple[str, ...] = ()
+    dry_run: bool = False
+
+    def change(self, feed: Feed) -> Mapping[str, Any]:
+        """What the action changes in a feed, by posted names. Raises InvalidInput if the feed had too many tags."""
+        if self.action in ("tag", "untag"):
+            wanted = {*feed.tags, *self.tags} if self.action == "tag" else {*feed.tags} - {*self.tags}
+            return {"tags": checked_tags(sorted(wanted))}
+        return feed_change({"enabled": self.action == "enable"})
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What happened to one feed, or would. `run_id`: the run that fetches the feed."""
+
+    feed_id: str
+    outcome: Outcome
+    reason: str | None = None
+    run_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BulkReport:
+    """The results, and the cursor of the feeds that are left. The caller sends `messages`."""
+
+    results: Sequence[Result]
+    next: str | None = None
+    messages: Sequence[IngestMessage] = ()
+
+
+def bulk_action(fields: Mapping[str, Any]) -> BulkAction:
+    """Raises InvalidInput that names the field and what is allowed."""
+    action = next((each for each in ACTIONS if each == fields.get("action")), None)
+    if action is None:
+        raise InvalidInput("action", f"one of {', '.join(ACTIONS)}")
+    chosen = fields.get("filter")
+    if not isinstance(chosen, dict) or not chosen:
+        raise InvalidInput("filter", 'an object with at least one filter, such as {"enabled": true}')
+    tags = checked_tags(fields["tags"]) if "tags" in fields else ()
+    if bool(tags) != (action in ("tag", "untag")):
+        raise InvalidInput("tags", "at least one tag with the actions tag and untag, none with others")
+    dry_run = fields.get("dry_run", False)
+    if not isinstance(dry_run, bool):
+        raise InvalidInput("dry_run", "true or false")
+    return BulkAction(action, feed_filter(chosen), tags, dry_run)
+
+
+class BulkActions:
+    def __init__(self, store: Store, registry: FeedRegistry, claims: Claims, clock: Clock) -> None:
+        self._store = store
+        self._registry = registry
+        self._claims = claims
+        self._clock = clock
+
+    async def run(self, wanted: BulkAction, limit: int = MOST_FEEDS, after: str | None = None) -> BulkReport:
+        """Does the action on the first `limit` feeds after the cursor; with `ids`, on all of them."""
+        page = await feeds_of(self._store, wanted.by, limit, after)
+        messages: Sequence[IngestMessage] = ()
+        if wanted.action == "fetch":
+            results, messages = await self._fetch(page.items, self._clock(), dry_run=wanted.dry_run)
+        else:
+            gate = asyncio.Semaphore(_AT_ONCE)
+            results = list(await asyncio.gather(*(self._change(wanted, feed, gate) for feed in page.items)))
+        results += [Result(each, "refused", "its document cannot be read") for each in page.unreadable]
+        named = {each.feed_id for each in results}
+        missing = "there is none with this id that meets the filter"
+        results += [Result(each, "refused", missing) for each in wanted.by.ids or () if each not in named]
+        return BulkReport(results, page.next, messages)
+
+    async def _change(self, wanted: BulkAction, feed: Feed, gate: asyncio.Semaphore) -> Result:
+        try:
+            if wanted.dry_run:
+                now = max(self._clock(), feed.updated_at)
+                is_same = changed_feed(feed, wanted.change(feed), now) is feed
+            else:
+                async with gate:
+                    before, after = await self._registry.change_by(feed.feed_id, wanted.change)
+                is_same = before is after
+        except (NotFound, Conflict, InvalidInput, ChangedMeanwhile) as refused:
+            return Result(feed.feed_id, "refused", str(refused))
+        return Result(feed.feed_id, "unchanged" if is_same else "changed")
+
+    async def _fetch(
+        self, feeds: Sequence[Feed], now: datetime, *, dry_run: bool
+    ) -> tuple[list[Result], Sequence[IngestMessage]]:
+        enabled = [feed.feed_id for feed in feeds if feed.enabled]
+        claimed = await self._claims.claim_some(enabled, now, dry_run=dry_run)
+        runs = {each.feed_id: message.run_id for message in claimed.messages for each in message.feeds}
+        results = []
+        for feed in feeds:
+            name = feed.feed_id
+            if not feed.enabled:
+                results.append(Result(name, "refused", f"it is disabled ({feed.disabled_reason}); enable it first"))
+            elif name in runs:
+                results.append(Result(name, "changed", run_id=None if dry_run else runs[name]))
+            elif name in claimed.under_way:
+                results.append(Result(name, "unchanged", "a run is about to fetch it", claimed.under_way[name]))
+            else:
+                results.append(Result(name, "refused", "too many feeds of its host at once, or it has no token"))
+        return results, () if dry_run else claimed.messages

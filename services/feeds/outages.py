@@ -1,0 +1,104 @@
+"""Whether this installation cannot reach the web: then no feed is blamed for its failed fetches. Pure.
+
+The rule is over distinct hosts and what is stored, so that all workers see the same. An outage begins when at least
+HOSTS_AT_LEAST hosts that began to fail within AT_ONCE still do; when of all hosts that were tried since the first of
+them at least SHARE fail; and when they are at least TRIED of all hosts that were tried within AT_ONCE. Only failures to
+connect count: lookups, connections, TLS, timeouts. Hosts that are dead for long are no evidence, since they did not
+begin to fail at once. The outage lasts until less than SHARE of the hosts that were tried in the last minutes fail;
+while none is tried, it lasts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from models.host import HostState, Outage
+from models.values import unix_seconds
+from services.fetch.outcome import FetchStatus
+
+HOSTS_AT_LEAST = 3
+"""Two hosts may fail at once by chance, or be one server."""
+SHARE = 0.8
+"""Not all: feeds of the own network may still answer."""
+TRIED = 0.6
+"""Right after some hosts began to fail, the others may just not have been tried."""
+AT_ONCE = timedelta(minutes=20)
+"""Longer than the longest interval of a healthy feed."""
+RECENT = timedelta(minutes=5)
+BEFORE = timedelta(minutes=15)
+"""Errors of so long before the first host of the evidence failed are forgiven: a timeout counts as a failure of its
+host only when the host has answered nothing for five minutes."""
+RETRY = timedelta(minutes=2)
+"""The wait after a failure in an outage, and up to twice as long by chance."""
+COUNTED_EVERY = timedelta(minutes=1)
+KEPT = timedelta(days=1)
+"""An outage that is over, or that nobody has looked at, is forgotten after so long."""
+
+UNREACHED = frozenset(
+    str(each) for each in (FetchStatus.TIMEOUT, FetchStatus.DNS, FetchStatus.CONNECTION, FetchStatus.TLS)
+)
+"""The failures that may be the fault of this installation."""
+_ASKED_TO_WAIT = frozenset({"429", "503"})
+
+
+def failing_lately(hosts: Iterable[HostState], now: datetime) -> list[HostState]:
+    """The hosts that could not be reached in the last minutes, those that began to fail first before others."""
+    found = [each for each in hosts if each.reason not in _ASKED_TO_WAIT and now - each.updated_at <= RECENT]
+    return sorted(found, key=lambda each: each.created_at)
+
+
+def may_begin(failing: Sequence[HostState], now: datetime) -> list[HostState]:
+    """Those of the failing hosts that began to fail at once; none if they are too few."""
+    begun = [each for each in failing if now - each.created_at <= AT_ONCE]
+    return begun if len(begun) >= HOSTS_AT_LEAST else []
+
+
+def begun_outage(begun: Sequence[HostState], answered: Mapping[str, datetime], now: datetime) -> Outage | None:
+    """The outage that began with the earliest of these hosts for which the rule holds. `answered` is when hosts last
+    answered, as far as that is within AT_ONCE."""
+    for number, first in enumerate(begun):
+        failing = begun[number:]
+        if len(failing) < HOSTS_AT_LEAST:
+            return None
+        answering = _answering(failing, answered, first.created_at)
+        tried = len(failing) + _answering(failing, answered, now - AT_ONCE)
+        if _is_most(len(failing), answering) and len(failing) >= TRIED * tried:
+            return Outage(created_at=now, updated_at=now, since=first.created_at, **_evidence(failing, answering))
+    return None
+
+
+def continued_outage(
+    outage: Outage, failing: Sequence[HostState], answered: Mapping[str, datetime], now: datetime
+) -> Outage:
+    """The outage by what was tried in the last minutes: unchanged if nothing was."""
+    answering = _answering(failing, answered, now - RECENT)
+    if not failing and not answering:
+        return outage
+    ends = None if _is_most(len(failing), answering) else now
+    changes = {**_evidence(failing, answering), "until": ends, "ttl_timestamp": unix_seconds(now + KEPT)}
+    if ends is not None:  # what the evidence was stays on record
+        changes = {"until": ends, "ttl_timestamp": unix_seconds(now + KEPT)}
+    return outage.changed(max(now, outage.updated_at), **changes)
+
+
+def _answering(failing: Sequence[HostState], answered: Mapping[str, datetime], since: datetime) -> int:
+    names = {each.host for each in failing}
+    return sum(at >= since and host not in names for host, at in answered.items())
+
+
+def _is_most(failing: int, answering: int) -> bool:
+    return failing >= SHARE * (failing + answering)
+
+
+def _evidence(failing: Sequence[HostState], answering: int) -> dict[str, Any]:
+    reasons = Counter(each.reason.partition(":")[0] for each in failing)
+    return {"failing": len(failing), "answering": answering, "reasons": dict(reasons)}
+
+
+def is_news(before: Outage | None, after: Outage) -> bool:
+    if before is None or not before.lasts or not after.lasts:
+        return True
+    return after.updated_at - before.updated_at >= COUNTED_EVERY

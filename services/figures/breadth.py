@@ -1,0 +1,266 @@
+"""How many stories, publishers and sources are behind some mentions, and what their average is worth. Pure.
+
+Only scored mentions count: those of `total_mentions`. They are counted as rows (`row_of`), which are added up for any
+time: `breadth_of` counts rows of mentions.
+
+Sums are of integers: polarities in ten-thousandths, as they have four decimals.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from models.cache import Verdict, is_mostly_unscored
+from models.tally import Tally
+from models.values import agreeing_polarity
+from services.parse.publisher_id import counted_publisher
+
+TEN_THOUSANDTHS = 10_000
+MEAN_UNIT = 100_000_000
+"""The mean of a story is kept in ten-thousandths of this part."""
+
+UNKNOWN_SOURCE = "unknown"
+
+FEWEST = 5
+"""With fewer mentions, or with an effective sample size below this, an average says too little."""
+ONE_STORY = 2.0
+"""Below this effective sample size, one story has more than 70 % of the mentions."""
+ONE_PUBLISHER = 0.8
+"""From this share on, the figures are those of one publisher."""
+
+
+class Row(NamedTuple):
+    """The scored mentions of one minute with the same story, publisher and source: their number, the sum of their
+    polarities, and the sum of the squares of their polarities.
+
+    `story` is empty for mentions without a story: each of them is a story of its own.
+    """
+
+    minute: int
+    story: str
+    publisher: str
+    source: str
+    mentions: int
+    polarity: int
+    squares: int
+
+
+def publisher_of(mention: Mapping[str, Any]) -> str:
+    return counted_publisher(mention.get("publisher_id"), source_of(mention))
+
+
+def source_of(mention: Mapping[str, Any]) -> str:
+    return mention.get("source") or UNKNOWN_SOURCE
+
+
+@lru_cache(maxsize=4096)
+def story_key(event_id: str) -> str:
+    """A story's key in stored counts: 16 characters instead of 47."""
+    return hashlib.sha256(event_id.encode()).hexdigest()[:16]
+
+
+def polarity_of(sentiment: Any, polarity: float) -> int:
+    """In ten-thousandths."""
+    return round(agreeing_polarity(sentiment, polarity) * TEN_THOUSANDTHS)
+
+
+def row_of(mention: Mapping[str, Any]) -> Row | None:
+    """The row of one stored mention; None if it was removed or could not be scored."""
+    if mention.get("removed_at") is not None or mention.get("polarity") is None:
+        return None
+    polarity = polarity_of(mention["sentiment"], mention["polarity"])
+    minute, story = int(mention["published_at"][14:16]), mention.get("event_id") or ""
+    return Row(minute, story, publisher_of(mention), source_of(mention), 1, polarity, polarity**2)
+
+
+class Sums(NamedTuple):
+    """Sums over stories. `squares` is of the number of mentions of each story, `means` of the mean polarity of each,
+    `polarity_squares` of the square of its summed polarity, `products` of its mentions times its summed polarity."""
+
+    stories: int = 0
+    ungrouped: int = 0
+    mentions: int = 0
+    polarity: int = 0
+    squares: int = 0
+    means: int = 0
+    polarity_squares: int = 0
+    products: int = 0
+
+    def plus(self, *others: Sequence[int]) -> Sums:
+        return Sums(*map(sum, zip(self, *others, strict=True)))
+
+    def minus(self, other: Sequence[int]) -> Sums:
+        return Sums(*(a - b for a, b in zip(self, other, strict=True)))
+
+
+def of_story(mentions: int, polarity: int) -> Sums:
+    """The sums of one story; of none if it has no mentions."""
+    if not mentions:
+        return Sums()
+    mean = polarity * MEAN_UNIT // mentions
+    return Sums(1, 0, mentions, polarity, mentions**2, mean, polarity**2, mentions * polarity)
+
+
+def of_ungrouped(mentions: int, polarity: int, squares: int) -> Sums:
+    """The sums of mentions of which each is a story of its own. `squares` is the sum of their squared polarities."""
+    return Sums(mentions, mentions, mentions, polarity, mentions, polarity * MEAN_UNIT, squares, polarity)
+
+
+class Breadth(NamedTuple):
+    """What aggregates and points of a history show beside the counts. docs/api.md defines the fields."""
+
+    stories: int = 0
+    publishers: int = 0
+    ungrouped_mentions: int = 0
+    largest_publisher: str | None = None
+    largest_publisher_share: float | None = None
+    largest_source: str | None = None
+    largest_source_share: float | None = None
+    average_sentiment_by_story: float = 0.0
+    effective_sample_size: float = 0.0
+    confidence_interval: tuple[float, float] | None = None
+
+
+def figures_of(sums: Sums, publishers: Mapping[str, int], sources: Mapping[str, int]) -> Breadth:
+    """From the sums over stories, and the mentions by publisher and by source."""
+    if not sums.mentions:
+        return Breadth()
+    return figures_at(sums, len(publishers), *largest(publishers), *largest(sources))
+
+
+@lru_cache(maxsize=8192)
+def figures_at(sums: Sums, publishers: int, publisher: str, by_publisher: int, source: str, by_source: int) -> Breadth:
+    """The same from the number of publishers, and the largest publisher and source with their mentions. Kept, since
+    most windows have the same mentions at the next refresh."""
+    if not sums.mentions:
+        return Breadth()
+    return Breadth(
+        stories=sums.stories,
+        publishers=publishers,
+        ungrouped_mentions=sums.ungrouped,
+        largest_publisher=publisher,
+        largest_publisher_share=round(by_publisher / sums.mentions, 4),
+        largest_source=source,
+        largest_source_share=round(by_source / sums.mentions, 4),
+        average_sentiment_by_story=round(sums.means / (sums.stories * MEAN_UNIT * TEN_THOUSANDTHS), 4),
+        effective_sample_size=round(sums.mentions**2 / sums.squares, 2),
+        confidence_interval=confidence_interval(sums),
+    )
+
+
+def breadth_of(rows: Iterable[Row]) -> Breadth:
+    """The breadth of mentions that are given as rows."""
+    sums, stories, publishers, sources = Sums(), dict[str, tuple[int, int]](), dict[str, int](), dict[str, int]()
+    for _, story, publisher, source, mentions, polarity, squares in rows:
+        publishers[publisher] = publishers.get(publisher, 0) + mentions
+        sources[source] = sources.get(source, 0) + mentions
+        if story:
+            before = stories.get(story, (0, 0))
+            stories[story] = before[0] + mentions, before[1] + polarity
+        else:
+            sums = sums.plus(of_ungrouped(mentions, polarity, squares))
+    return figures_of(sums.plus(*(of_story(*each) for each in stories.values())), publishers, sources)
+
+
+def breadth_of_mentions(mentions: Iterable[Mapping[str, Any]]) -> Breadth:
+    """The breadth of any stored mentions. Removed and unscored ones are not counted."""
+    return breadth_of(row for mention in mentions if (row := row_of(mention)) is not None)
+
+
+def largest(counts: Mapping[str, int]) -> tuple[str, int]:
+    """The name with the highest count; of equal ones, the first by name."""
+    most = max(counts.values())
+    return min(name for name, count in counts.items() if count == most), most
+
+
+_T = (
+    *(12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281),
+    *(2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860),
+    *(2.0796, 2.0739, 2.0687, 2.0639, 2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423),
+)
+_Z = 1.959964
+
+
+def t_quantile(degrees: int) -> float:
+    """The 97.5 % quantile of Student's distribution with so many degrees of freedom (at least one)."""
+    if degrees <= len(_T):
+        return _T[degrees - 1]
+    first = (_Z**3 + _Z) / (4 * degrees)
+    return _Z + first + (5 * _Z**5 + 16 * _Z**3 + 3 * _Z) / (96 * degrees**2)
+
+
+def confidence_interval(sums: Sums) -> tuple[float, float] | None:
+    """The 95 % confidence interval of the mean polarity, where mentions of one story are not independent.
+
+    None with fewer than two stories, or if all stories have the same mean: nothing then tells how far other stories
+    would differ.
+    """
+    stories, mentions, polarity = sums.stories, sums.mentions, sums.polarity
+    if stories < 2:
+        return None
+    # The sum over stories of (summed polarity - mentions * mean)^2, times the square of the mentions.
+    spread = sums.polarity_squares * mentions**2 - 2 * polarity * mentions * sums.products + polarity**2 * sums.squares
+    if spread <= 0:
+        return None
+    mean = polarity / mentions
+    half = t_quantile(stories - 1) * math.sqrt(stories / (stories - 1) * spread) / mentions**2
+    low, high = ((mean + side) / TEN_THOUSANDTHS for side in (-half, half))
+    return round(max(-1.0, low), 4), round(min(1.0, high), 4)
+
+
+FIELDS = (*Breadth._fields, "verdict", "verdict_text")
+
+
+def shown(tally: Tally, breadth: Breadth | None) -> dict[str, Any]:
+    """The FIELDS of an aggregate with this tally; all null if the breadth is not known."""
+    return dict.fromkeys(FIELDS) if breadth is None else _shown(tally.total, tally.unscored, breadth).copy()
+
+
+def stored_fields(tally: Tally, breadth: Breadth | None) -> Mapping[str, Any]:
+    """The same as an entry stores them: without those that are null."""
+    return {} if breadth is None else _stored_fields(tally.total, tally.unscored, breadth)
+
+
+@lru_cache(maxsize=8192)
+def _stored_fields(scored: int, unscored: int, breadth: Breadth) -> Mapping[str, Any]:
+    fields = {name: value for name, value in _shown(scored, unscored, breadth).items() if value is not None}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
+
+
+@lru_cache(maxsize=8192)
+def _shown(scored: int, unscored: int, breadth: Breadth) -> dict[str, Any]:
+    said = {"verdict": verdict(scored, unscored, breadth), "verdict_text": verdict_text(scored, unscored, breadth)}
+    return {**breadth._asdict(), **said}
+
+
+def verdict(mentions: int, unscored: int, breadth: Breadth) -> Verdict:
+    """Whether the average can be relied on, and if not, the first reason that applies. `mentions` are the scored."""
+    if is_mostly_unscored(mentions, unscored):
+        return "MOSTLY_UNSCORED"
+    if mentions < FEWEST:
+        return "TOO_FEW"
+    if (breadth.largest_publisher_share or 0.0) >= ONE_PUBLISHER:
+        return "ONE_PUBLISHER"
+    if breadth.effective_sample_size < ONE_STORY:
+        return "ONE_STORY"
+    return "TOO_FEW" if breadth.effective_sample_size < FEWEST else "OK"
+
+
+def verdict_text(mentions: int, unscored: int, breadth: Breadth) -> str:
+    """The verdict in words."""
+    said = verdict(mentions, unscored, breadth)
+    if said == "MOSTLY_UNSCORED":
+        return f"mostly unscored: {unscored} of {mentions + unscored} mentions could not be scored"
+    if said == "ONE_PUBLISHER":
+        share = f"{breadth.largest_publisher_share or 0.0:.0%}"
+        return f"one publisher: {breadth.largest_publisher} has {share} of {mentions} mentions"
+    stories = f"{breadth.stories} {'story' if breadth.stories == 1 else 'stories'}"
+    if said == "ONE_STORY":
+        return f"one story has most of {mentions} mentions"
+    if said == "TOO_FEW":
+        return f"too few to say: {mentions} {'mention' if mentions == 1 else 'mentions'} of {stories}"
+    return f"{mentions} mentions of {stories} by {breadth.publishers} publishers"

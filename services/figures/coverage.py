@@ -1,0 +1,171 @@
+"""Coverage: of the fetches of a tool's relevant feeds that were expected in some hours, the share that succeeded.
+
+Relevant are the feeds that brought mentions of the tool in the last 30 days, and feeds of which nothing is known, since
+no fetch of theirs succeeded in that time; all feeds if no feed has brought mentions. Hours count as a whole. Nothing is
+known of an hour without an expected fetch, nor of a time in which no fetch was made, as in a standstill of the app. If
+fetches were made in a part of the time, those that were due in the rest of it and not made are missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import orjson
+
+from models.cache import PERIODS, Period, Window
+from models.coverage import FetchDay
+from models.timeline import BreadthDocument, WindowTables
+from models.tool import Tool
+from models.values import parse_time
+from services.ports import Document, Query, Store, Where, pages
+from services.store.containers import CATALOG
+
+READ_AGAIN_AFTER = timedelta(minutes=1)
+KEPT_DAYS = 33
+_MONTH = 30 * 24
+_PAGE = 100
+
+
+class Fetches:
+    """The hours of all feeds: by feed, those with an expected fetch, with a successful one, and with any that was made,
+    as bits from the hour `_first` on. `version` changes when they change."""
+
+    def __init__(self) -> None:
+        self._first: int | None = None
+        self._expected: dict[str, int] = {}
+        self._succeeded: dict[str, int] = {}
+        self._attempted: dict[str, int] = {}
+        self.version = 0
+
+    def add(self, document: Document) -> None:
+        start = _number(datetime.strptime(document["day"], "%Y%m%d").replace(tzinfo=UTC))
+        if self._first is None:
+            self._first = start - KEPT_DAYS * 24
+        shift = start - self._first
+        if shift < 0:
+            return  # longer ago than any figure reaches back
+        tables = self._expected, self._succeeded, self._attempted
+        for feed_id, stored in document["feeds"].items():
+            bits = stored if len(stored) == len(tables) else (*stored, stored[0])  # see FetchesOfDay
+            before = [table.get(feed_id, 0) for table in tables]
+            after = [known | each << shift for known, each in zip(before, bits, strict=True)]
+            if after != before:
+                for table, each in zip(tables, after, strict=True):
+                    table[feed_id] = each
+                self.version += 1
+
+    def unknown_feeds(self, now: datetime) -> frozenset[str]:
+        """The feeds of which no fetch succeeded in the last 30 days."""
+        last = self._mask(_number(now) - _MONTH, _number(now) + 1)
+        return frozenset(each for each, hours in self._succeeded.items() if not hours & last)
+
+    def relevant(self, sources: frozenset[str], unknown: frozenset[str]) -> frozenset[str] | None:
+        """The relevant feeds of a tool with mentions of these sources; None for all feeds."""
+        known = sources & self._expected.keys()
+        return known | unknown if known else None
+
+    def share(self, start: datetime, end: datetime, feeds: Collection[str] | None) -> float | None:
+        """The share of the expected fetches of these feeds (of all: None) that succeeded, in the hours from that of
+        `start` up to that of `end`, without the latter if `end` is its beginning. Four decimals; None if none of them
+        was made."""
+        hours = self._mask(_number(start), _number(end - timedelta(microseconds=1)) + 1)
+        expected = succeeded = attempted = 0
+        for feed_id in self._expected if feeds is None else feeds:
+            expected += (self._expected.get(feed_id, 0) & hours).bit_count()
+            succeeded += (self._succeeded.get(feed_id, 0) & hours).bit_count()
+            attempted |= self._attempted.get(feed_id, 0) & hours
+        return round(succeeded / expected, 4) if attempted else None
+
+    def _mask(self, start: int, end: int) -> int:
+        if self._first is None:
+            return 0
+        first, last = max(0, start - self._first), max(0, end - self._first)
+        return (1 << last) - (1 << first) if last > first else 0
+
+
+class Coverage:
+    """Reads the days of fetches: all once, then today and yesterday, as bits are only added to these."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._fetches = Fetches()
+        self._read_at: datetime | None = None
+
+    async def fetches(self, now: datetime) -> Fetches:
+        """As they were read at most READ_AGAIN_AFTER ago."""
+        last = self._read_at
+        # A negative difference: the clock was set back.
+        if last is None or not timedelta(0) <= now - last < READ_AGAIN_AFTER:
+            since = now - timedelta(days=KEPT_DAYS) if last is None else min(now, last) - timedelta(days=1)
+            where = (Where("id", "ge", f"{since:%Y%m%d}"),)
+            query = Query(where, partition=FetchDay.PARTITION, limit=_PAGE, may_be_stale=True)
+            async for page in pages(self._store, CATALOG.name, query):
+                for document in page.items:
+                    self._fetches.add(document)
+            self._read_at = now
+        return self._fetches
+
+    async def shares(self, now: datetime) -> Shares:
+        return Shares(await self.fetches(now), now)
+
+    async def of_tools(self, tool_ids: Sequence[str], now: datetime) -> dict[str, ToolCoverage]:
+        fetches = await self.fetches(now)
+        unknown = fetches.unknown_feeds(now)
+        keys = [(tool_id, name) for tool_id in tool_ids for name in (WindowTables.ID, Tool.ID)]
+        read = await self._store.read_many(CATALOG.name, keys) if keys else []
+        found: dict[str, ToolCoverage] = {}
+        for tool_id, windows, tool in zip(tool_ids, read[::2], read[1::2], strict=True):
+            sources = sources_of((windows or {}).get("breadth"))
+            since = tool and (tool.get("searched_since") or tool["created_at"])
+            searched = parse_time(since) if since else now
+            found[tool_id] = ToolCoverage(fetches, fetches.relevant(sources, unknown), searched)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCoverage:
+    """The coverage of a tool in any time: by its relevant feeds, since articles are searched for it."""
+
+    fetches: Fetches
+    relevant: frozenset[str] | None
+    since: datetime
+
+    def share(self, start: datetime, end: datetime) -> float | None:
+        start = max(start, self.since)
+        return self.fetches.share(start, end, self.relevant) if start < end else None
+
+
+class Shares:
+    """The four windows at one time, and their coverage. What is equal for several tools is computed once."""
+
+    def __init__(self, fetches: Fetches, now: datetime) -> None:
+        self._fetches = fetches
+        self.windows = {period: Window.at(period, now) for period in PERIODS}
+        self.seconds = {period: window.seconds for period, window in self.windows.items()}
+        self._unknown = fetches.unknown_feeds(now)
+        self._known: dict[tuple[Period, frozenset[str], datetime], float | None] = {}
+
+    def of(self, period: Period, since: datetime, sources: frozenset[str]) -> float | None:
+        """The coverage for a tool with mentions of these sources, for which articles are searched since `since`."""
+        window = self.windows[period]
+        key = period, sources, max(window.start, since)
+        if key not in self._known:
+            relevant = self._fetches.relevant(sources, self._unknown)
+            self._known[key] = self._fetches.share(key[2], window.end, relevant) if key[2] < window.end else None
+        return self._known[key]
+
+
+def sources_of(breadth: BreadthDocument | None) -> frozenset[str]:
+    """The sources of the mentions in a tool's windows."""
+    if breadth is None:
+        return frozenset()
+    table: Mapping[str, list[int]] = orjson.loads(breadth["sources"]["table"])
+    in_edges = (source for rows in breadth["rows"].values() for by_source in rows.values() for source in by_source)
+    return frozenset((*table, *in_edges))
+
+
+def _number(moment: datetime) -> int:
+    """The number of the hour since 1970."""
+    return int(moment.timestamp()) // 3600

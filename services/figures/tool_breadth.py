@@ -1,0 +1,163 @@
+"""One recount of the stories, publishers and sources of a tool: its rows, and the story tables that it reads and
+writes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import cast
+
+from models.timeline import (
+    MOST_ROWS,
+    BreadthDocument,
+    HourDocument,
+    HourRows,
+    StoryHours,
+    StoryTable,
+    StoryTableDocument,
+)
+from services.figures.breadth import publisher_of, source_of, story_key
+from services.figures.edges import Edges
+from services.figures.window_breadth import (
+    RowChanges,
+    carried_on,
+    empty_breadth,
+    stories_needed,
+    with_changes,
+)
+from services.ports import Document, Operation, Upsert
+
+
+@dataclass(slots=True)
+class RowCount:
+    """The scored mentions of one hour, as they are added: by publisher, source, minute and story, their number, the sum
+    of their polarities, and the sum of the squares of these."""
+
+    numbers: dict[str, dict[str, dict[tuple[int, str], list[int]]]] = field(default_factory=dict)
+
+    def add(self, mention: Document, minute: int, polarity: int) -> None:
+        """Adds a scored mention with this polarity in ten-thousandths."""
+        event = mention.get("event_id")
+        by_source = self.numbers.setdefault(publisher_of(mention), {})
+        of_source = by_source.setdefault(source_of(mention), {})
+        numbers = of_source.setdefault((minute, story_key(event) if event else ""), [0, 0, 0])
+        numbers[0] += 1
+        numbers[1] += polarity
+        numbers[2] += polarity * polarity
+
+    def rows(self) -> HourRows | None:
+        """As an hour table has them; None if there are too many."""
+        rows: HourRows = {
+            publisher: {
+                source: [[*key, *numbers] for key, numbers in sorted(of_source.items())]
+                for source, of_source in sorted(by_source.items())
+            }
+            for publisher, by_source in sorted(self.numbers.items())
+        }
+        number = sum(len(of_source) for by_source in rows.values() for of_source in by_source.values())
+        return rows if number <= MOST_ROWS else None
+
+
+def rows_of(hour: HourDocument | None) -> HourRows | None:
+    """None for a crowded hour. Raises ValueError for a table that an earlier version stored."""
+    if hour is None:
+        return {}
+    if "rows" not in hour:
+        raise ValueError(f"{hour.get('id')!r} is not a document of HourTable")
+    return None if hour.get("crowded") else hour["rows"]
+
+
+@dataclass(slots=True)
+class ToolBreadth:
+    """`stored` is the breadth that the recount carries on, of the windows with the first of `edges`; `tables` are the
+    story tables as they are stored, once they are read. `is_new`: nothing is carried on, all tables are written."""
+
+    tool_id: str
+    stored: BreadthDocument
+    edges: tuple[Edges, Edges]
+    changes: RowChanges
+    edge_rows: dict[str, HourRows]
+    tables: dict[int, StoryTableDocument | None] = field(default_factory=dict)
+    is_new: bool = False
+    needed: set[str] = field(init=False, default_factory=set)
+    """The stories whose tables must be read."""
+    after: StoryHours = field(init=False, default_factory=dict)
+    """The hours of the needed stories after the changes."""
+
+    def __post_init__(self) -> None:
+        if not self.is_new:
+            self.needed = stories_needed(*self.edges, self.changes, self.edge_rows)
+
+    @classmethod
+    def of_all(
+        cls,
+        tool_id: str,
+        edges: Edges,
+        rows: Mapping[str, HourRows | None],
+        tables: Iterable[StoryTableDocument],
+    ) -> ToolBreadth:
+        """From the rows of all hours."""
+        edge_rows = {hour: rows.get(hour) or {} for hour in edges.hours}
+        by_bucket: dict[int, StoryTableDocument | None] = {each["bucket"]: each for each in tables}
+        changes = RowChanges({}, dict(rows))
+        return cls(tool_id, empty_breadth(), (edges, edges), changes, edge_rows, by_bucket, is_new=True)
+
+    @property
+    def buckets(self) -> list[int]:
+        return sorted({StoryTable.bucket_of(story) for story in self.needed})
+
+    def carried_on(self) -> BreadthDocument:
+        """Once the `tables` are read."""
+        before = self._stories()
+        self.after = with_changes(before, self.changes)
+        return carried_on(self.stored, self.edges, self.changes, self.edge_rows, (before, self.after))
+
+    def writes(self, oldest: str, now: datetime) -> list[Operation]:
+        """The writes of the story tables that change, after `carried_on`. Hours before `oldest` are dropped."""
+        changed = {story for of_hour in self.changes.stories.values() for story in of_hour}
+        buckets = {StoryTable.bucket_of(story) for story in changed} | (set(self.tables) if self.is_new else set())
+        by_bucket: dict[int, StoryHours] = {bucket: {} for bucket in buckets}
+        for bucket in () if self.is_new else buckets:
+            by_bucket[bucket] = dict(_stories_of(self.tables[bucket]))
+        for story, hours in self.after.items():
+            bucket = StoryTable.bucket_of(story)
+            if bucket in by_bucket:
+                by_bucket[bucket][story] = hours
+        writes: list[Operation] = []
+        for bucket, stories in sorted(by_bucket.items()):
+            kept = _since(oldest, stories)
+            if kept == _stories_of(self.tables.get(bucket)):
+                continue
+            writes.append(_table(self.tool_id, bucket, kept, now))
+        return writes
+
+    def differing(self, oldest: str) -> list[str]:
+        """The stories whose hours from `oldest` on are not as in the tables."""
+        stored = {story: hours for table in self.tables.values() for story, hours in _stories_of(table).items()}
+        stored, right = _since(oldest, stored), _since(oldest, with_changes({}, self.changes))
+        return [story for story in {*stored, *right} if stored.get(story) != right.get(story)]
+
+    def _stories(self) -> StoryHours:
+        return {
+            story: hours
+            for table in self.tables.values()
+            for story, hours in _stories_of(table).items()
+            if story in self.needed
+        }
+
+
+def _stories_of(table: StoryTableDocument | None) -> StoryHours:
+    return {} if table is None else table["stories"]
+
+
+def _since(oldest: str, stories: StoryHours) -> StoryHours:
+    found = {
+        story: {hour: numbers for hour, numbers in hours.items() if hour >= oldest} for story, hours in stories.items()
+    }
+    return {story: hours for story, hours in found.items() if hours}
+
+
+def _table(tool_id: str, bucket: int, stories: StoryHours, now: datetime) -> Upsert:
+    table = StoryTable(tool_id=tool_id, bucket=bucket, created_at=now, updated_at=now)
+    return Upsert(cast(Document, {**table.to_document(), "stories": stories}))

@@ -1,0 +1,79 @@
+"""The mentions of one article with the names of their tools, and what each observation says in its own words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from models.article import Article
+from models.mention import SentimentScore
+from models.observation import Observation
+from models.scored import ScoredDocument, WordsJudgement
+from services.mentions.own_words import what_it_says
+from services.ports import Store, listed_documents
+from services.store.containers import MENTIONS
+from services.tools.catalog import Catalog
+
+_JUDGEMENT = tuple(WordsJudgement.model_fields)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedMention:
+    """`tool` is the primary name; None for a tool that cannot be read."""
+
+    mention: SentimentScore
+    tool: str | None
+
+    def shown(self) -> dict[str, Any]:
+        return {"tool": self.tool, **self.mention.shown()}
+
+
+@dataclass(frozen=True, slots=True)
+class MentionsOfArticle:
+    """The mentions that count, by the names of their tools. `unreadable` are the tools whose mention cannot be read."""
+
+    items: tuple[NamedMention, ...]
+    unreadable: tuple[str, ...] = ()
+
+
+async def mentions_of_article(store: Store, catalog: Catalog, article: Article) -> MentionsOfArticle:
+    keys = [(tool_id, article.source_id) for tool_id in article.tool_ids_ever_detected]
+    documents = await store.read_many(MENTIONS.name, keys) if keys else ()
+    found = listed_documents(documents, SentimentScore.from_document, "tool_id")
+    counting = [each for each in found.items if each.counts]
+    tools = await catalog.known([each.tool_id for each in counting]) if counting else None
+    names = {tool.tool_id: tool.primary_name for tool in tools.items} if tools is not None else {}
+    named = [NamedMention(each, names.get(each.tool_id)) for each in counting]
+    return MentionsOfArticle(
+        tuple(sorted(named, key=lambda each: ((each.tool or "").casefold(), each.mention.tool_id))), found.unreadable
+    )
+
+
+def shown_observation(observation: Observation, article: Article, mentions: Sequence[NamedMention]) -> dict[str, Any]:
+    """The observation with the sentiment of its own words, in general and for each tool that they name.
+
+    Null where these words were not judged: an earlier version of what a source published, or the words of a source
+    that the article does not list and no listed source shares.
+    """
+    revision = observation.revision
+    general = _in_general(article, revision)
+    if general is None:
+        return {**observation.shown(), **dict.fromkeys(_JUDGEMENT), "tools": None}
+    tools = []
+    for each in mentions:
+        is_judged = revision == each.mention.revision or revision in (each.mention.other_words or {})
+        said = what_it_says(each.mention, revision)
+        if is_judged and said is not None:
+            tools.append({"tool_id": each.mention.tool_id, "tool": each.tool, **_shown(said)})
+    return {**observation.shown(), **_shown(general), "tools": tools}
+
+
+def _in_general(article: Article, revision: str) -> ScoredDocument | WordsJudgement | None:
+    if revision == article.analyzed_revision:
+        return article
+    return (article.other_words or {}).get(revision)
+
+
+def _shown(said: ScoredDocument | WordsJudgement) -> dict[str, Any]:
+    return {name: getattr(said, name) for name in _JUDGEMENT}

@@ -1,0 +1,194 @@
+"""The condition of all feeds together: how many have which verdict, and whether that is well.
+
+A feed that a person disabled does not count, one that the app disabled does: it is ill until it answers again or a
+person decides. Counts need as many reads for many feeds as for few.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from models.feed import Feed
+from models.host import Outage
+from models.values import format_time, parse_time
+from models.verdict import VERDICTS, Verdict
+from services.operations.check import Check, Status
+from services.ports import Document, Query, Store, Where, readable
+from services.store.containers import CATALOG, FEEDS
+
+DEGRADED_SHARE = 0.25
+"""The share of the feeds that count, from which on ill feeds degrade the app."""
+NO_SUCCESS_FOR = timedelta(days=1)
+"""If no feed can be fetched for so long, the app is unhealthy. An enabled feed without a success for so long is
+overdue: after so many failures it would be disabled."""
+
+UNREACHED: tuple[Verdict, ...] = ("gone", "blocked", "failing")
+"""The verdicts on feeds that bring nothing because they cannot be fetched. So do those that the app disabled."""
+ILL: tuple[Verdict, ...] = (*UNREACHED, "empty", "stale", "silent")
+
+_ENABLED = Where("enabled", "eq", True)
+_DISABLED = Where("enabled", "eq", False)
+_BY_PERSON = Where("disabled_by", "eq", "person")
+
+
+@dataclass(frozen=True, slots=True)
+class FeedCounts:
+    """All feeds that can be fetched: `stored`; those that are `enabled`; those disabled `by_people`; and all of them by
+    verdict. Of the enabled ones, `overdue` had no success for a day."""
+
+    stored: int = 0
+    enabled: int = 0
+    by_people: int = 0
+    overdue: int = 0
+    by_verdict: Mapping[Verdict, int] = field(default_factory=dict)
+
+    @property
+    def counting(self) -> int:
+        return self.stored - self.by_people
+
+    @property
+    def unreached(self) -> int:
+        return sum(self.by_verdict.get(each, 0) for each in UNREACHED) + self.disabled_by_app
+
+    @property
+    def disabled_by_app(self) -> int:
+        return max(0, self.by_verdict.get("disabled", 0) - self.by_people)
+
+    @property
+    def ill(self) -> int:
+        return sum(self.by_verdict.get(each, 0) for each in ILL) + self.disabled_by_app
+
+    @property
+    def ill_percent(self) -> float:
+        return round(100 * self.ill / self.counting, 1) if self.counting else 0.0
+
+
+async def count_feeds(store: Store, sources_off: Collection[str], overdue_since: datetime | None) -> FeedCounts:
+    """`sources_off` are news APIs without a token, which do not count. Without `overdue_since` none is overdue.
+
+    Feeds that are ok are those without another verdict, since counting nearly all feeds costs most. So a document of an
+    earlier version counts as ok until its next fetch.
+    """
+
+    async def count(*where: Where) -> int:
+        return await store.count(FEEDS.name, where, may_be_stale=True)
+
+    async def overdue() -> int:
+        if overdue_since is None:
+            return 0
+        return await count(_ENABLED, Where("last_successful_fetch", "lt", format_time(overdue_since)))
+
+    others: list[Verdict] = [each for each in VERDICTS if each != "ok"]
+    documents, numbers = await asyncio.gather(
+        store.read_many(FEEDS.name, [(name, Feed.ID) for name in sorted(sources_off)]),
+        asyncio.gather(
+            *(count(_ENABLED), count(_DISABLED), count(_BY_PERSON), overdue()),
+            *(count(Where("verdict", "eq", each)) for each in others),
+        ),
+    )
+    enabled, disabled, by_people, late, *verdicts = numbers
+    off = [each for each in documents if each is not None and each.get("kind") in sources_off]
+    left_out = Counter(each.get("verdict") for each in off)
+    by_verdict: dict[Verdict, int] = {
+        name: number - left_out[name] for name, number in zip(others, verdicts, strict=True)
+    }
+    stored = enabled + disabled - len(off)
+    return FeedCounts(
+        stored,
+        enabled - sum(bool(each["enabled"]) for each in off),
+        by_people - sum(each.get("disabled_by") == "person" for each in off),
+        late - (0 if overdue_since is None else sum(_is_overdue(each, overdue_since) for each in off)),
+        by_verdict | {"ok": max(0, stored - sum(by_verdict.values()))},
+    )
+
+
+def _is_overdue(feed: Document, since: datetime) -> bool:
+    success = feed.get("last_successful_fetch")
+    return bool(feed["enabled"]) and success is not None and parse_time(success) < since
+
+
+def judge_feeds(
+    feeds: FeedCounts,
+    last_success: datetime | None,
+    sources_off: Sequence[str],
+    taken: Sequence[str],
+    now: datetime,
+    *,
+    is_cut_off: bool = False,
+) -> Check:
+    """Unhealthy if no feed can be fetched, and none could for a day. Degraded from DEGRADED_SHARE of ill feeds on; if
+    there are feeds, and none is enabled; if feeds are overdue, unless this installation `is_cut_off` from the web; or
+    if a news API that has a token cannot be polled, because its name is the id of another feed."""
+    details = []
+    is_dead = bool(feeds.counting) and feeds.unreached >= feeds.counting
+    is_unhealthy = is_dead and last_success is not None and now - last_success > NO_SUCCESS_FOR
+    if is_unhealthy and last_success is not None:
+        details.append(f"no feed could be fetched since {format_time(last_success)}")
+    elif feeds.stored and not feeds.enabled:
+        details.append(f"none of {feeds.stored} feeds is enabled: see verdict_reason in GET feeds")
+    if feeds.ill and feeds.ill >= DEGRADED_SHARE * feeds.counting:
+        details.append(f"{feeds.ill} of {feeds.counting} feeds are ill ({_listed(feeds)}): see GET feeds?verdict=")
+    if feeds.overdue and not is_cut_off:
+        details.append(
+            f"{feeds.overdue} enabled feeds had no success for a day: see last_successful_fetch in GET feeds"
+        )
+    if taken:
+        details.append(f"not polled, as another feed has their id: {', '.join(taken)}")
+    is_well = not details
+    if is_well:
+        details.append("feeds that are fetched when due" if feeds.stored else "no feeds yet: add one with POST feeds")
+        if feeds.ill:
+            details.append(f"{feeds.ill} of {feeds.counting} are ill ({_listed(feeds)}): see GET feeds?verdict=")
+    if sources_off:
+        details.insert(1, f"off, as they have no token: {', '.join(sources_off)}")
+    facts = {
+        "count": feeds.enabled,
+        "ill": feeds.ill,
+        "counting": feeds.counting,
+        "overdue": feeds.overdue,
+        "verdicts": {name: number for name, number in feeds.by_verdict.items() if number},
+        "disabled_by_app": feeds.disabled_by_app,
+        "sources_off": list(sources_off),
+    }
+    status: Status = "unhealthy" if is_unhealthy else "healthy" if is_well else "degraded"
+    return Check(status, "; ".join(details), facts)
+
+
+def judge_web(outage: Outage | None, now: datetime) -> Check:
+    """Degraded while this installation cannot reach the web, unhealthy after a day of it."""
+    if outage is None:
+        return Check("healthy", "the web can be reached", {"unreachable_since": None})
+    since = format_time(outage.since)
+    if outage.until is not None:
+        detail = f"the web could not be reached from {since} to {format_time(outage.until)}"
+        return Check("healthy", detail, {"unreachable_since": None})
+    tried = outage.failing + outage.answering
+    reasons = ", ".join(f"{number} {reason}" for reason, number in sorted(outage.reasons.items()))
+    detail = (
+        f"this installation cannot reach the web since {since}: {outage.failing} of {tried} hosts failed ({reasons});"
+        " check its network and DNS. No feed is blamed, and all are polled once it can"
+    )
+    facts = {"unreachable_since": since, "failing_hosts": outage.failing, "answering_hosts": outage.answering}
+    return Check("unhealthy" if now - outage.since > NO_SUCCESS_FOR else "degraded", detail, facts)
+
+
+async def read_outage(store: Store) -> Outage | None:
+    document = await store.read(CATALOG.name, Outage.PARTITION, Outage.ID)
+    return readable(document, Outage.from_document)
+
+
+def _listed(feeds: FeedCounts) -> str:
+    numbers = [(feeds.by_verdict.get(each, 0), each) for each in ILL]
+    numbers.append((feeds.disabled_by_app, "disabled"))
+    return ", ".join(f"{number} {name}" for number, name in numbers if number)
+
+
+async def last_success(store: Store, *where: Where) -> datetime | None:
+    """The latest successful fetch of all feeds."""
+    query = Query(where, order="by_last_success", reverse=True, limit=1, may_be_stale=True)
+    latest = (await store.query(FEEDS.name, query)).items
+    return parse_time(latest[0]["last_successful_fetch"]) if latest else None

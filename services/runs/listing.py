@@ -1,0 +1,114 @@
+"""Which runs and attempts a list has. The filters and orders of runs are served by indexes (containers.py)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import get_args
+
+from models.errors import InvalidInput
+from models.run import WORKFLOWS, Attempt, JobRun
+from models.states import AttemptStatus, RunStatus
+from models.values import format_time, parse_time
+from services.ports import Operator, Query, Where
+
+_CONDITIONS: Mapping[str, tuple[str, Operator]] = {
+    "workflow": ("workflow_name", "eq"),
+    "status": ("status", "eq"),
+    "subject": ("subject", "eq"),
+    "feed": ("feeds", "contains"),
+    "since": ("started_at", "ge"),
+    "until": ("started_at", "lt"),
+}
+RUN_FILTERS = tuple(_CONDITIONS)
+ATTEMPT_FILTERS = ("status", "since", "until")
+BEGUN_WITHIN = timedelta(days=1)
+"""An attempt begins within this time after its run: later, its feed was fetched by another run."""
+_ID = re.compile(r"[^\x00-\x1f/\\?#]{1,200}")
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Which runs. Quiet runs, which brought nothing new, are left out unless `with_quiet`."""
+
+    where: tuple[Where, ...] = ()
+    with_quiet: bool = False
+
+    def query(self, limit: int, after: str | None) -> Query:
+        """The query of the runs, newest first."""
+        where = (Where("id", "eq", JobRun.ID), *self.where)
+        if not self.with_quiet:
+            where = (*where, Where("is_quiet", "missing"))
+        order = "by_subject" if any(each.field == "subject" for each in where) else "by_start"
+        return Query(where, order=order, reverse=True, limit=limit, after=after, may_be_stale=True)
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptFilter:
+    """Which attempts: those with `status`, begun from `since` until before `until`."""
+
+    status: AttemptStatus | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def of_runs(self) -> tuple[Where, ...]:
+        """Conditions that every ingestion run with such an attempt meets."""
+        earliest = () if self.since is None else (Where("started_at", "ge", format_time(self.since - BEGUN_WITHIN)),)
+        latest = () if self.until is None else (Where("started_at", "lt", format_time(self.until)),)
+        return (*earliest, *latest)
+
+    def of_attempts(self) -> tuple[Where, ...]:
+        """The conditions of attempts that are documents of their own."""
+        since = () if self.since is None else (Where("started_at", "ge", format_time(self.since)),)
+        until = () if self.until is None else (Where("started_at", "lt", format_time(self.until)),)
+        return (*since, *until, *(() if self.status is None else (Where("status", "eq", self.status),)))
+
+    def accepts(self, attempt: Attempt) -> bool:
+        return (
+            self.status in (None, attempt.status)
+            and (self.since is None or attempt.started_at >= self.since)
+            and (self.until is None or attempt.started_at < self.until)
+        )
+
+
+EVERY_RUN = RunFilter(with_quiet=True)
+EVERY_ATTEMPT = AttemptFilter()
+
+
+def run_filter(given: Mapping[str, str], *, with_quiet: bool = False) -> RunFilter:
+    """The filters by their names. Raises InvalidInput that names the filter and what is allowed."""
+    for name, allowed in (("workflow", WORKFLOWS), ("status", get_args(RunStatus))):
+        if name in given and given[name] not in allowed:
+            raise InvalidInput(name, f"one of {', '.join(allowed)}")
+    for name in ("subject", "feed"):
+        if name in given and not _ID.fullmatch(given[name]):
+            raise InvalidInput(name, "an id")
+    since, until = _span(given)
+    values = {**given, **{name: format_time(at) for name, at in (("since", since), ("until", until)) if at is not None}}
+    return RunFilter(tuple(Where(*_CONDITIONS[name], value) for name, value in values.items()), with_quiet)
+
+
+def attempt_filter(given: Mapping[str, str]) -> AttemptFilter:
+    """The filters by their names. Raises InvalidInput that names the filter and what is allowed."""
+    status = next((each for each in get_args(AttemptStatus) if each == given.get("status")), None)
+    if "status" in given and status is None:
+        raise InvalidInput("status", f"one of {', '.join(get_args(AttemptStatus))}")
+    return AttemptFilter(status, *_span(given))
+
+
+def asked_time(field: str, text: str) -> datetime:
+    """The time in a query parameter. Raises InvalidInput."""
+    try:
+        # A plus sign that was not escaped arrives as a space.
+        return parse_time(text.replace(" ", "+"))
+    except ValueError as error:
+        raise InvalidInput(field, str(error)) from None
+
+
+def _span(given: Mapping[str, str]) -> tuple[datetime | None, datetime | None]:
+    since, until = (asked_time(name, given[name]) if name in given else None for name in ("since", "until"))
+    if since is not None and until is not None and until <= since:
+        raise InvalidInput("until", "a time after since")
+    return since, until

@@ -1,0 +1,220 @@
+"""The rules: what a story suggests for a tool. Pure.
+
+Every rule looks at publication times only, so the same articles suggest the same, in whatever order they arrived and
+however often they are looked at. What a rule found does not change when later articles are published, but for the
+evidence of the day after.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import accumulate
+from statistics import fmean
+from typing import Literal
+
+from models.signal import MOST_NAMED, NOBODY, Kind, Side
+from models.story import Topic
+from models.values import format_time
+from services.signals.facts import Report, ToolStory, side_of
+
+FEWEST_PUBLISHERS = 2
+"""A story suggests something for a tool once so many publishers mention the tool in it."""
+NEW_FOR = timedelta(hours=24)
+"""The evidence of a new story is of this time."""
+GROWN_WITHIN = timedelta(hours=6)
+FEWEST_BEFORE = 2
+FEWEST_ADDED = 3
+GROWTH = 2
+"""A story grows if, within GROWN_WITHIN, at least FEWEST_ADDED articles join FEWEST_BEFORE or more, and the number of
+publishers is multiplied by GROWTH."""
+FEWEST_SCORED = 3
+"""A reversal needs so many scored articles on each side, of FEWEST_PUBLISHERS publishers."""
+FEWEST_IN_WEEK = 5
+CLEAR = 0.2
+"""An average sentiment below this distance from 0 is on no side."""
+FIRST_IN_DAYS = 30
+"""A story is compared with those of so many days, as long as articles are kept."""
+
+_TOPICS: dict[Topic, str] = {
+    "OUTAGE": "an outage",
+    "SECURITY": "a security flaw",
+    "PRICING": "prices",
+    "ACQUISITION": "an acquisition",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a rule found: the fields of a Signal."""
+
+    kind: Kind
+    timestamp: datetime
+    reason: str
+    before: Side
+    after: Side
+    reports: tuple[Report, ...]
+    compared_with: Literal["STORY", "WEEK"] | None = None
+    topic: Topic | None = None
+    days: int | None = None
+
+    @property
+    def articles(self) -> tuple[str, ...]:
+        return tuple(each.source_id for each in self.reports[:MOST_NAMED])
+
+    @property
+    def publishers(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(each.publisher for each in self.reports))[:MOST_NAMED]
+
+
+def findings(story: ToolStory) -> list[Finding]:
+    """All that the rules find in the story."""
+    rules: tuple[Callable[[ToolStory], Sequence[Finding]], ...] = (_new, _growing, _reversed, _first_of_its_kind)
+    return [found for rule in rules for found in rule(story)]
+
+
+def noticed_at(reports: Sequence[Report]) -> datetime | None:
+    """When the second publisher mentioned the tool."""
+    seen: set[str] = set()
+    for each in reports:
+        seen.add(each.publisher)
+        if len(seen) == FEWEST_PUBLISHERS:
+            return each.published_at
+    return None
+
+
+def is_about(story: ToolStory) -> bool:
+    """Whether enough publishers, and at least half of the articles, mention the tool."""
+    return noticed_at(story.reports) is not None and 2 * len(story.reports) >= story.articles
+
+
+def _new(story: ToolStory) -> list[Finding]:
+    moment = noticed_at(story.reports)
+    if moment is None:
+        return []
+    found = _of_a_day(story.reports, moment)
+    reason = f"A new story: {_counted(found)} since {format_time(found[0].published_at)}."
+    return [Finding("NEW", moment, reason, NOBODY, side_of(found), found)]
+
+
+def _of_a_day(reports: Sequence[Report], moment: datetime) -> tuple[Report, ...]:
+    return tuple(each for each in reports if each.published_at <= moment + NEW_FOR)
+
+
+def _growing(story: ToolStory) -> list[Finding]:
+    """The six hours in which most articles joined the story."""
+    best: tuple[int, int, int] | None = None
+    publishers = _publishers(story.reports)
+    start = 0
+    for end, report in enumerate(story.reports, 1):
+        while story.reports[start].published_at <= report.published_at - GROWN_WITHIN:
+            start += 1
+        added = end - start
+        if (
+            start >= FEWEST_BEFORE
+            and added >= FEWEST_ADDED
+            and publishers[end - 1] >= GROWTH * publishers[start - 1]
+            and (best is None or added > best[0])
+        ):
+            best = added, start, end
+    if best is None:
+        return []
+    _, start, end = best
+    before, after = story.reports[:start], story.reports[:end]
+    hours = GROWN_WITHIN // timedelta(hours=1)
+    reason = f"The story grew within {hours} hours: from {_counted(before)} to {_counted(after)}."
+    moment, sides = after[-1].published_at, (side_of(before), side_of(after))
+    return [Finding("GROWING", moment, reason, *sides, story.reports[start:end])]
+
+
+def _publishers(reports: Sequence[Report]) -> list[int]:
+    """The number of publishers up to each report."""
+    seen: set[str] = set()
+    counts = []
+    for each in reports:
+        seen.add(each.publisher)
+        counts.append(len(seen))
+    return counts
+
+
+def _reversed(story: ToolStory) -> list[Finding]:
+    scored = tuple(each for each in story.reports if each.polarity is not None)
+    found = _turned_in_story(scored) or _turned_from_week(story, scored)
+    return [] if found is None else [found]
+
+
+def _turned_in_story(scored: tuple[Report, ...]) -> Finding | None:
+    """The articles before and after the moment at which their averages differ most."""
+    polarities = [each.polarity for each in scored if each.polarity is not None]
+    earliest = max(FEWEST_SCORED, _second_publisher(scored))
+    latest = len(scored) - max(FEWEST_SCORED, _second_publisher(scored[::-1]))
+    sums = list(accumulate(polarities, initial=0.0))
+    best: tuple[float, int] | None = None
+    for at in range(earliest, latest + 1):
+        one, other = sums[at] / at, (sums[-1] - sums[at]) / (len(scored) - at)
+        if _is_turn(one, other) and (best is None or abs(one - other) > best[0]):
+            best = abs(one - other), at
+    if best is None:
+        return None
+    at = best[1]
+    sides, after = (side_of(scored[:at]), side_of(scored[at:])), scored[at:]
+    averages = [fmean(each) for each in (polarities[:at], polarities[at:])]
+    reason = "Sentiment in the story turned from {:+.2f} to {:+.2f}.".format(*averages)
+    return Finding("REVERSED", after[0].published_at, reason, *sides, after, "STORY")
+
+
+def _second_publisher(reports: Sequence[Report]) -> int:
+    """How many reports it takes until there are two publishers; one more than there are reports if there are not."""
+    publishers = _publishers(reports)
+    return bisect_left(publishers, FEWEST_PUBLISHERS) + 1
+
+
+def _turned_from_week(story: ToolStory, scored: tuple[Report, ...]) -> Finding | None:
+    if len(scored) < FEWEST_SCORED or story.week.total < FEWEST_IN_WEEK or noticed_at(scored) is None:
+        return None
+    after, average = side_of(scored), story.week.average_sentiment
+    if after.average_sentiment is None or not _is_turn(average, after.average_sentiment):
+        return None
+    before = Side(articles=story.week.total, average_sentiment=average)
+    reason = (
+        f"Sentiment in the story is {after.average_sentiment:+.2f}; in the seven days before it was {average:+.2f}."
+    )
+    return Finding("REVERSED", scored[FEWEST_SCORED - 1].published_at, reason, before, after, scored, "WEEK")
+
+
+def _is_turn(before: float, after: float) -> bool:
+    return min(before, after) <= -CLEAR and max(before, after) >= CLEAR
+
+
+def _first_of_its_kind(story: ToolStory) -> list[Finding]:
+    """Nobody can know it of a tool that was not known a day before."""
+    days, moment = min(story.days_known, FIRST_IN_DAYS), noticed_at(story.reports)
+    if moment is None or not is_about(story) or not days:
+        return []
+    found = _of_a_day(story.reports, moment)
+    after = side_of(found)
+    return [
+        Finding(
+            "FIRST_OF_ITS_KIND",
+            moment,
+            f"The first story about {_TOPICS[topic]} in {_plural(days, 'day')}: {_counted(found)}.",
+            NOBODY,
+            after,
+            found,
+            topic=topic,
+            days=days,
+        )
+        for topic in story.topics
+        if topic not in story.earlier_topics
+    ]
+
+
+def _counted(reports: Sequence[Report]) -> str:
+    publishers = len({each.publisher for each in reports})
+    return f"{_plural(len(reports), 'article')} by {_plural(publishers, 'publisher')}"
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"

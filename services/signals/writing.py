@@ -1,0 +1,199 @@
+"""Decides the signals of one story from what is stored, and writes them.
+
+The mark of the story (models/signal.py) is read first, and deleted last if it is the version that was read. A change of
+the story is marked after it was written: so whoever deletes the mark has read the change. A worker that wrote while
+another one deleted the mark may have read less: it decides again, until it has nothing to write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from models.errors import ChangedMeanwhile
+from models.mention import SentimentScore
+from models.signal import Signal, due_id
+from models.story import StoryMember, Topic, day_of
+from models.timeline import Timeline
+from models.values import Day, format_time
+from services.mentions.signals_due import mark_signals_due
+from services.ports import Clock, Create, Document, Query, Replace, Store, Where, query_all, readable
+from services.signals.deciding import Key, decide, key_of, too_old
+from services.signals.facts import Report, ToolStory, days_known, reports_by_tool, topics_of_members, week_before
+from services.signals.rules import FIRST_IN_DAYS, is_about
+from services.store.containers import CATALOG, MENTIONS, SIGNALS, STORIES
+from services.stories.documents import day_of_time
+from services.stories.index import StoredArticles
+from services.tools.catalog import Catalog
+
+ROUNDS = 8
+SETTLED = timedelta(days=24)
+"""The signals of a story that began so long ago stay as they are: its articles expire soon, after 30 days, which
+withdraws nothing, and so do the counts of the week before it, after 32 days."""
+FIRST_IN = timedelta(days=FIRST_IN_DAYS)
+LOOKED_UP = 3
+"""By so many of its articles, an earlier signal of an old finding is looked up."""
+_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A story as far as it mentions each tool, and its known signals."""
+
+    stories: Sequence[ToolStory]
+    known: Sequence[Signal]
+
+
+class SignalWriter:
+    def __init__(self, store: Store, catalog: Catalog, clock: Clock) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._clock = clock
+
+    async def write(self, event_id: str) -> int:
+        """Returns how many signals were written. Raises UnreadableDocument if a document of the story cannot be read,
+        and ChangedMeanwhile if others keep changing it."""
+        written = 0
+        for _ in range(ROUNDS):
+            mark = await self._store.read(STORIES.name, day_of(event_id), due_id(event_id))
+            now = self._clock()
+            changes = [] if _is_settled(event_id, now) else await self._changes(event_id, now)
+            if not await self._written(changes):
+                continue
+            written += len(changes)
+            if mark is None:
+                is_last = not changes
+            else:
+                try:
+                    is_last = await self._store.delete(STORIES.name, mark["day"], mark["id"], mark["_etag"])
+                except ChangedMeanwhile:
+                    continue
+            if is_last or not changes:
+                return written
+        raise ChangedMeanwhile(f"the story {event_id} keeps changing")
+
+    async def _changes(self, event_id: str, now: datetime) -> list[Signal]:
+        read = await self._read(event_id)
+        inherited = await self._inherited(read, now)
+        changes = decide(read.stories, read.known, inherited, now)
+        others = await self._others_of_topics(read.stories, changes)
+        await mark_signals_due(self._store, sorted(others - {event_id}), now)
+        return changes
+
+    async def _written(self, changes: Sequence[Signal]) -> bool:
+        """Whether all were written: not if another worker was quicker with one of them."""
+        batches = [(each.tool_id, [_operation(each)]) for each in changes]
+        outcomes = await self._store.batch_many(SIGNALS.name, batches) if batches else []
+        return all(isinstance(each, list) for each in outcomes)
+
+    async def _read(self, event_id: str) -> _Read:
+        documents = await StoredArticles(self._store).members_of(event_id)
+        members = [StoryMember.from_document(each) for each in documents]
+        of_story = Query((Where("event_id", "eq", event_id),), order="by_story", limit=_PAGE)
+        found = await query_all(self._store, SIGNALS.name, of_story)
+        known = [Signal.from_document(each) for each in found]
+        keys = [(tool_id, each.source_id) for each in members for tool_id in each.detected_tool_ids]
+        mentions: list[tuple[SentimentScore, Document]] = []
+        for start in range(0, len(keys), _PAGE):
+            read = await self._store.read_many(MENTIONS.name, keys[start : start + _PAGE])
+            mentions += [(SentimentScore.from_document(each), each) for each in read if each is not None]
+        reports = reports_by_tool(members, mentions)
+        return _Read(await self._stories(event_id, members, reports) if reports else [], known)
+
+    async def _stories(
+        self, event_id: str, members: Sequence[StoryMember], reports: Mapping[str, tuple[Report, ...]]
+    ) -> list[ToolStory]:
+        began_at, topics = min(each.published_at for each in members), topics_of_members(members)
+        documents = await self._store.read_many(CATALOG.name, [(tool_id, Timeline.ID) for tool_id in reports])
+        discovered: dict[str, Day | None] = {}
+        if topics:
+            tools = (await self._catalog.known(sorted(reports))).items
+            discovered = {tool.tool_id: tool.discovery_date for tool in tools}
+        found = []
+        for (tool_id, of_tool), document in zip(reports.items(), documents, strict=True):
+            timeline = readable(document, Timeline.from_document)
+            story = ToolStory(
+                tool_id=tool_id,
+                event_id=event_id,
+                reports=of_tool,
+                articles=len(members),
+                began_at=began_at,
+                topics=topics,
+                week=week_before({} if timeline is None else timeline.hours, of_tool[0].published_at),
+                days_known=days_known(discovered.get(tool_id), began_at),
+            )
+            found.append(await self._with_earlier_topics(story))
+        return found
+
+    async def _with_earlier_topics(self, story: ToolStory) -> ToolStory:
+        if not story.days_known or not is_about(story):
+            return story
+        pages = [await self._store.query(STORIES.name, _of_topic(story, each, before=True)) for each in story.topics]
+        earlier = frozenset(topic for topic, page in zip(story.topics, pages, strict=True) if page.items)
+        return replace(story, earlier_topics=earlier)
+
+    async def _inherited(self, read: _Read, now: datetime) -> set[Key]:
+        """The old findings that had a signal: of a tool that was merged into theirs, or of a story that had some of
+        their articles."""
+        old = too_old(read.stories, read.known, now)
+        others = sorted({each.tool_id for each in read.known} - {each.tool_id for each in read.stories})
+        tools = (await self._catalog.known(others)).items if old and others else []
+        merged = {tool.tool_id: tool.merged_into for tool in tools if tool.merged_into is not None}
+        found = {(merged[each.tool_id], each.id) for each in read.known if each.tool_id in merged}
+        for story, finding in old:
+            key = key_of(story, finding)
+            for source_id in () if key in found else finding.articles[:LOOKED_UP]:
+                where = (Where("kind", "eq", finding.kind), Where("articles", "contains", source_id))
+                query = Query(where, partition=story.tool_id, order="by_time", limit=1)
+                if (await self._store.query(SIGNALS.name, query)).items:
+                    found.add(key)
+                    break
+        return found
+
+    async def _others_of_topics(self, stories: Sequence[ToolStory], changes: Sequence[Signal]) -> set[str]:
+        """Later stories that this one makes the second of their kind, and those that are the first without it."""
+        found: set[str] = set()
+        for story in stories:
+            for topic in story.topics:
+                where = (
+                    Where("kind", "eq", "FIRST_OF_ITS_KIND"),
+                    Where("topic", "eq", topic),
+                    Where("withdrawn_at", "missing"),
+                    *_after(story.began_at),
+                )
+                query = Query(where, partition=story.tool_id, limit=_PAGE)
+                found |= {each["event_id"] for each in await query_all(self._store, SIGNALS.name, query)}
+        for each in changes:
+            if each.topic is not None and each.withdrawn_at is not None:
+                gone = ToolStory(each.tool_id, each.event_id, (), 0, each.story_published_at)
+                page = await self._store.query(STORIES.name, _of_topic(gone, each.topic, before=False))
+                found |= {next_one["event_id"] for next_one in page.items}
+        return found
+
+
+def _operation(signal: Signal) -> Create | Replace:
+    document = signal.to_document()
+    return Create(document) if signal.stored_etag is None else Replace(document, signal.stored_etag)
+
+
+def _of_topic(story: ToolStory, topic: Topic, *, before: bool) -> Query:
+    """A story about the tool and the topic, of FIRST_IN before this one or after it."""
+    times = (
+        (
+            Where("published_at", "lt", format_time(story.began_at)),
+            Where("published_at", "ge", format_time(story.began_at - FIRST_IN)),
+        )
+        if before
+        else _after(story.began_at, "published_at")
+    )
+    about = (Where("tool_ids", "contains", story.tool_id), Where("topics", "contains", topic))
+    return Query((*about, *times), order="by_time", limit=1)
+
+
+def _after(moment: datetime, field: str = "story_published_at") -> tuple[Where, Where]:
+    return Where(field, "gt", format_time(moment)), Where(field, "le", format_time(moment + FIRST_IN))
+
+
+def _is_settled(event_id: str, now: datetime) -> bool:
+    return day_of(event_id) < day_of_time(now - SETTLED)

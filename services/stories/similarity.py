@@ -1,0 +1,173 @@
+"""Whether two articles report one event, although they were written independently. Pure.
+
+The ladder, from the top; the first rung that applies decides:
+
+1. One of them is a digest of several events: no.
+2. Their headlines name other issues of a series (versions, quarters, parts, dates, numbered products): no.
+3. Both report how markets moved: only on the same day, in the same direction.
+4. The headlines are alike, and the leads have nothing in common, or each headline has a name that the other article
+   lacks; or they differ in their numbers only: no, a template.
+5. The leads are a publisher's standing text: no. The same if the articles share usual words of headlines only.
+6. Else the terms decide that they share, each weighed by how much it says: in headline and lead together, those of a
+   headline that the other article has at all, and those of both headlines that are no names. Much of it must be the
+   same, more if they are of one publisher, or if time lies between them.
+
+near_duplicates.py decides whether one article repeats another.
+"""
+
+from __future__ import annotations
+
+import math
+
+from services.parse.words import is_unspaced
+from services.stories.lists import NUMBERS, SERIES_WORDS
+from services.stories.near_duplicates import is_boilerplate
+from services.stories.signature import Signature
+from services.stories.subject import Subject
+from services.stories.terms import terms_of
+
+NEAREST = 0.65
+"""From this similarity on, an article may belong to the story of another one."""
+OPENING = 0.5
+"""From this similarity on, an article is similar enough to the opening article of a story."""
+
+ALL_TERMS = 0.5
+"""What it adds if all terms are the same."""
+HEADLINES = 0.667
+"""What it adds if each article has all terms of the other's headline."""
+SHARED_WORD = 0.0125
+"""What a term of both headlines that is no name adds for each unit that it says."""
+SHARED_NUMBER = 0.03
+OTHER_NUMBERS = 0.13
+"""What it takes away if each headline has a number that the other article lacks."""
+ONE_PUBLISHER = 0.08
+"""What it takes away if both are of one publisher: it seldom reports an event twice; and as much again on another
+day."""
+NO_SHARED_NAME = 0.3
+"""What it takes away if both headlines have names, and the articles share none of them."""
+PER_HOUR = 0.0015
+"""What each hour between the publications takes away."""
+
+MARKET_HOURS = 12
+TEMPLATE = 0.75
+"""The share of equal terms in headlines of a template."""
+TEMPLATE_TOPICS = (6, 2)
+"""Of two articles with so many topics each, fewer common ones than this show a template."""
+NAMED_TEMPLATE = 0.6
+"""The same share, if each headline has a name that the other article lacks."""
+FEWEST_TELLING = 2
+"""Shared terms that are no usual words of headlines."""
+OTHER_DAY_HOURS = 18
+
+_DATED = ("quarter:", "month:", "part:")
+_TELLS_LITTLE = frozenset(terms_of(SERIES_WORDS))
+
+
+def similarity(one: Signature, other: Signature) -> float:
+    """How likely both report one event, 0 to 1. The same for both orders."""
+    mine, theirs = one.subject, other.subject
+    shared = mine.terms.keys() & theirs.terms.keys()
+    if len(shared) < 2 or mine.headline.keys().isdisjoint(shared):
+        return 0.0
+    both = mine.headline.keys() & theirs.headline.keys()
+    names = mine.names | theirs.names
+    score = ALL_TERMS * _of_all_terms(mine, theirs) + HEADLINES * _of_headlines(mine, theirs)
+    score += SHARED_WORD * sum(mine.headline[term] for term in both if term not in names)
+    score += SHARED_NUMBER * sum(mine.terms[term] for term in shared if term[0].isdigit())
+    if _lacks_a_number(mine, theirs) and _lacks_a_number(theirs, mine):
+        score -= OTHER_NUMBERS
+    if mine.names and theirs.names and names.isdisjoint(shared):
+        score -= NO_SHARED_NAME
+    hours = abs(one.minute - other.minute) / 60
+    score -= PER_HOUR * hours
+    if one.publisher and one.publisher == other.publisher:
+        score -= ONE_PUBLISHER * (1 + (hours >= OTHER_DAY_HOURS))
+    if score < OPENING:  # too little, whatever the rules say
+        return max(score, 0.0)
+    return 0.0 if is_apart(one, other) else min(score, 1.0)
+
+
+def compared(one: Signature, other: Signature) -> dict[str, float | str | None]:
+    """What a similarity follows from, for the merge ledger."""
+    mine, theirs = one.subject, other.subject
+    shared = sorted(mine.terms.keys() & theirs.terms.keys(), key=lambda term: (-mine.terms[term], term))
+    return {
+        "terms": " ".join(shared[:8]),
+        "of_all_terms": round(_of_all_terms(mine, theirs), 3),
+        "of_headlines": round(_of_headlines(mine, theirs), 3),
+        "hours": round(abs(one.minute - other.minute) / 60, 1),
+    }
+
+
+def _of_all_terms(one: Subject, other: Subject) -> float:
+    """The cosine of what both say."""
+    shared = sum(says * says for term, says in one.terms.items() if term in other.terms)
+    return shared / (one.size * other.size)
+
+
+def _of_headlines(one: Subject, other: Subject) -> float:
+    """Of what each headline says, the share that the other article says too: the geometric mean of both."""
+    if not one.headline or not other.headline:
+        return 0.0
+    mine = sum(says for term, says in one.headline.items() if term in other.terms)
+    theirs = sum(says for term, says in other.headline.items() if term in one.terms)
+    return math.sqrt(mine / one.headline_says * theirs / other.headline_says)
+
+
+def _lacks_a_number(one: Subject, other: Subject) -> bool:
+    """Whether one lacks a number of the other's headline."""
+    return any(term not in one.terms for term in other.numbers)
+
+
+def is_apart(one: Signature, other: Signature) -> bool:
+    """Whether a rule keeps them apart, whatever they share."""
+    mine, theirs = one.subject, other.subject
+    if mine.is_digest or theirs.is_digest or _is_other_issue(one, other):
+        return True
+    if len((mine.terms.keys() & theirs.terms.keys()) - _TELLS_LITTLE) < FEWEST_TELLING:
+        return True
+    if mine.is_market_report and theirs.is_market_report:
+        return abs(one.minute - other.minute) > MARKET_HOURS * 60 or mine.directions != theirs.directions
+    return _differ_in_numbers(one, other) or _is_template(one, other) or is_boilerplate(one, other)
+
+
+def _is_other_issue(one: Signature, other: Signature) -> bool:
+    """Whether the headlines name other versions, quarters, months or parts, or other numbers after the same word."""
+    for kind in _DATED:
+        mine = {mark for mark in one.marks if mark.startswith(kind)}
+        theirs = {mark for mark in other.marks if mark.startswith(kind)}
+        if (mine - theirs and theirs - mine) or (kind == "part:" and mine != theirs):
+            return True
+    numbered = other.subject.numbered
+    return any(numbered.get(word, numbers).isdisjoint(numbers) for word, numbers in one.subject.numbered.items())
+
+
+def _differ_in_numbers(one: Signature, other: Signature) -> bool:
+    """Whether the headlines have the same words, and each a number that the other lacks: "6 seats", "29 seats"."""
+    if _besides_numbers(one.subject) != _besides_numbers(other.subject):
+        return False
+    mine, theirs = ({mark for mark in each.marks if mark.startswith("number:")} for each in (one, other))
+    return bool(mine - theirs and theirs - mine)
+
+
+def _besides_numbers(subject: Subject) -> set[str]:
+    return {term for term in subject.headline if not term[0].isdigit() and term not in NUMBERS}
+
+
+def _is_template(one: Signature, other: Signature) -> bool:
+    """Whether the headlines are alike, and the articles are about other things: the leads have little in common, or
+    each headline has a name that the other article lacks."""
+    mine, theirs = one.subject, other.subject
+    both, every = mine.headline.keys() & theirs.headline.keys(), mine.headline.keys() | theirs.headline.keys()
+    if len(both) >= NAMED_TEMPLATE * len(every) and _lacks_a_name(mine, theirs) and _lacks_a_name(theirs, mine):
+        return True
+    if len(both) < TEMPLATE * len(every):
+        return False
+    fewest, common = TEMPLATE_TOPICS
+    topics = set(one.topics), set(other.topics)
+    return min(map(len, topics)) >= fewest and len(topics[0] & topics[1]) < common
+
+
+def _lacks_a_name(one: Subject, other: Subject) -> bool:
+    """Whether one lacks a name of the other's headline. In a script without spaces, any term may be of a name."""
+    return any(term not in one.terms and (term in other.names or is_unspaced(term)) for term in other.headline)

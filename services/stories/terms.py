@@ -1,0 +1,95 @@
+"""The terms of headlines and leads: words without endings, of words that mean the same the first one, amounts in one
+spelling; and how much each says of what an article is about. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+from services.stories.lists import FUNCTION_WORDS
+
+UNLISTED = 4.5
+"""What a term says that is not in the list: names and rare words."""
+AMOUNT = 5.0
+NUMBER = 2.0
+YEAR_OR_DIGIT = 0.5
+
+_MAGNITUDES = {
+    **dict.fromkeys(("million", "mln", "mn", "m"), "m"),
+    **dict.fromkeys(("billion", "bln", "bn", "b"), "b"),
+    **dict.fromkeys(("trillion", "tn", "tln", "t"), "t"),
+    **dict.fromkeys(("percent", "pct", "pc", "%"), "%"),
+}
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)([a-z]{1,3}|%)")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_ENDINGS = (("ies", "y", 6), ("ing", "", 7), ("ed", "", 6), ("es", "", 6), ("s", "", 4))
+"""An ending, what takes its place, and the length of the shortest word that has it."""
+
+
+def terms_of(words: Iterable[str]) -> tuple[str, ...]:
+    """The terms of these words, each once, in their order. A number with its magnitude is one term: `36b`."""
+    found: dict[str, None] = {}
+    number = ""
+    for word in words:
+        magnitude = _MAGNITUDES.get(word)
+        if number and magnitude:
+            found.pop(number, None)
+            found[number + magnitude] = None
+            number = ""
+        elif word[0].isdigit():
+            amount = _AMOUNT.fullmatch(word)
+            number = amount[1] + _MAGNITUDES.get(amount[2], amount[2]) if amount else word
+            found.setdefault(number)
+        else:
+            number = ""
+            found.setdefault(_term(word))
+    return tuple(found)
+
+
+@lru_cache(maxsize=20_000)
+def weight(term: str) -> float:
+    """How much a term says of what an article is about: 0 for function words."""
+    if term in FUNCTION_WORDS:
+        return 0.0
+    if term[0].isdigit():
+        if not term[-1].isdigit():
+            return AMOUNT
+        return YEAR_OR_DIGIT if len(term) == 1 or _YEAR.fullmatch(term) else NUMBER
+    return _WEIGHTS.get(term, UNLISTED)
+
+
+@lru_cache(maxsize=20_000)
+def _term(word: str) -> str:
+    plain = _stem(word)
+    return _SAME.get(plain, plain)
+
+
+def _stem(word: str) -> str:
+    for ending, instead, shortest in _ENDINGS:
+        if len(word) >= shortest and word.endswith(ending) and not word.endswith("ss"):
+            word = word[: len(word) - len(ending)] + instead
+            break
+    if len(word) > 4 and word[-1] == "e":
+        word = word[:-1]
+    if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "sl":
+        word = word[:-1]
+    return word
+
+
+def _read() -> tuple[dict[str, float], dict[str, str]]:
+    weights: dict[str, float] = {}
+    same: dict[str, str] = {}
+    for line in Path(__file__).with_name("terms.txt").read_text("utf-8").splitlines():
+        first, *words = line.split() or ("#",)
+        if first == "=":
+            for word in words:
+                same.setdefault(_stem(word), _stem(words[0]))
+        elif first != "#":
+            weights |= dict.fromkeys(words, float(first))
+    return weights, same
+
+
+_WEIGHTS, _SAME = _read()

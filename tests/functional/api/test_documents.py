@@ -1,0 +1,137 @@
+"""Full texts over the HTTP and queue functions, from a feed that asks for them to the deleted article."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import azure.functions as func
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from models.values import format_time
+from services import container
+from services.container import Container
+from services.documents.discovery import AcquireMessage
+from services.ports import Query, query_all
+from services.store.containers import DOCUMENTS
+from services.topology import ACQUIRE_DOCUMENTS
+from tests.functional.api.conftest import FUNCTIONS, call, started
+from tests.functional.documents.world import HEADLINE, html
+from tests.queue_service import QueueService
+
+FEED = (
+    "<rss version='2.0'><channel><title>News</title>{}</channel></rss>",
+    "<item><title>{}</title><link>{}</link><guid>{}</guid><description>Ferry is a bad tool.</description></item>",
+)
+ODD = "Lantern has something to say today"
+
+
+class Site:
+    """A feed with two entries, and their pages; the second page is about something else."""
+
+    def __init__(self) -> None:
+        self.pages = {"1": html(), "2": html(headline="Welcome to our site")}
+
+    async def feed(self, request: web.Request) -> web.Response:
+        origin = f"http://{request.host}"
+        items = "".join(FEED[1].format(title, f"{origin}/p/{n}", n) for n, title in ((1, HEADLINE), (2, ODD)))
+        return web.Response(text=FEED[0].format(items), content_type="application/rss+xml")
+
+    async def page(self, request: web.Request) -> web.Response:
+        return web.Response(text=self.pages[request.match_info["number"]], content_type="text/html")
+
+
+@pytest.fixture
+async def reading(environment: pytest.MonkeyPatch) -> AsyncIterator[Container]:
+    """An app with one feed that asks for full texts, polled once."""
+    environment.setenv("ALLOW_PRIVATE_ADDRESSES", "true")
+    site, application = Site(), web.Application()
+    application.router.add_get("/feed", site.feed)
+    application.router.add_get("/p/{number}", site.page)
+    async with TestServer(application) as server:
+        app = await started()
+        url = f"http://127.0.0.1:{server.port}/feed"
+        said = {"url": url, "source_name": "News", "id": "news", "full_text": "short"}
+        added = await call("add_feed", body=said)
+        assert (added.status, added.json["full_text"]) == (201, "short")
+        for batch in await app.claims.claim_every(app.clock()):
+            await app.ingestion.ingest(batch)
+        yield app
+        await container.close()
+
+
+async def delivered(app: Container) -> None:
+    """Delivers a message for each document that is due to the queue function."""
+    names = [each["source_id"] for each in (await listed()).values()]
+    for name in names:
+        text = AcquireMessage(f"run-of-{name}", (name,)).to_message()
+        await FUNCTIONS["acquire_documents"](func.QueueMessage(body=text.encode()))
+    await app.analysis.handle(names, 1)
+
+
+async def listed() -> dict[str, dict[str, Any]]:
+    return {each["headline"]: each for each in (await call("list_articles")).json["items"]}
+
+
+async def test_a_poll_sends_the_message_of_its_documents(reading: Container, queue_server: QueueService) -> None:
+    [depth] = await reading.queues.depths([ACQUIRE_DOCUMENTS])
+    assert depth.messages == 1
+    article = (await listed())[HEADLINE]
+    found = (await call("get_document", article_id=article["source_id"])).json
+    assert (found["acquisition_status"], found["eligibility"], found["attempts"]) == ("STUB", "ACQUIRE", [])
+
+
+async def test_a_full_text_is_shown_reviewed_asked_for_again_and_removed(reading: Container) -> None:
+    await call("add_tool", body={"name": "Ferry"})
+    await delivered(reading)
+    articles = await listed()
+    good, odd = articles[HEADLINE], articles[ODD]
+    assert (good["scored_text"], odd["scored_text"]) == ("document", "feed")
+    assert set(good["full_text"]) == {"sha256", "characters", "revision", "extraction_profile_id"}
+    shown = (await call("get_document", article_id=good["source_id"])).json
+    assert (shown["validation_status"], [each["role"] for each in shown["files"]]) == ("VALID", ["NORMALIZED", "RAW"])
+    assert not any("archive" in name for name in shown)
+
+    held = (await call("get_document", article_id=odd["source_id"])).json
+    assert (held["validation_status"], held["manual_review_status"]) == ("QUARANTINED", "PENDING")
+    refused = await call("acquire_document", article_id=odd["source_id"], body={})
+    assert refused.status == 409
+    assert held["quarantine_id"] in refused.json["detail"]
+    review = {"decision": "CLEARED_TERMINAL", "author": "Ann", "reason": "not an article"}
+    assert (await call("review_quarantine", quarantine_id=held["quarantine_id"], body=review)).status == 200
+    dropped = (await call("get_document", article_id=odd["source_id"])).json
+    assert (dropped["validation_status"], dropped["eligibility"]) == ("TERMINAL_INVALID", "NONE")
+
+    again = await call("acquire_document", article_id=good["source_id"], body={})
+    assert (again.status, again.json["eligibility"]) == (202, "ACQUIRE")
+    assert [each["source_ids"] for each in again.sent] == [[good["source_id"]]]
+    assert (await call("delete_article", article_id=good["source_id"])).status == 204
+    assert (await call("get_document", article_id=good["source_id"])).status == 404
+
+
+async def test_an_article_without_a_document_says_how_to_get_one(app: Container) -> None:
+    answer = await call("get_document", article_id="dedup:" + "0" * 32)
+    assert answer.status == 404
+
+
+async def test_a_body_with_fields_is_refused(reading: Container) -> None:
+    article = (await listed())[HEADLINE]
+    answer = await call("acquire_document", article_id=article["source_id"], body={"force": True})
+    assert (answer.status, answer.json["field"]) == (400, "force")
+
+
+async def test_a_document_that_is_tried_again_as_planned_is_no_lost_message(
+    reading: Container, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = reading.clock()
+    for document in await query_all(reading.store, DOCUMENTS.name, Query(limit=10)):
+        due = {**document, "next_eligible_attempt_at": format_time(now - timedelta(hours=2))}
+        await reading.store.upsert(DOCUMENTS.name, due)
+    caplog.set_level(logging.INFO)
+    await reading.upkeep.run()
+    assert '"event": "overdue_documents_sent", "documents": 2' in caplog.text
+    assert "sent_again" not in caplog.text

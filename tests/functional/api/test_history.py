@@ -1,0 +1,264 @@
+"""The history of tools over HTTP, while days go by."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from models.mention import SentimentScore
+from services import container
+from services.container import Container
+from services.figures.breadth import breadth_of_mentions
+from services.figures.coverage import Coverage
+from services.figures.history import History
+from services.figures.span import span_of
+from services.mentions.dirty_hours import mark_dirty
+from services.store.containers import CATALOG, MENTIONS
+from tests.builders import MemoryQueues, Watch
+from tests.functional.api.conftest import call
+from tests.functional.figures.world import a_mention, a_tool, judging, mentions_of
+
+START = datetime(2026, 2, 21, 12, 0, tzinfo=UTC)
+TOOL, OTHER = (a_tool(number, START - timedelta(days=3), primary_name=f"Tool {number}") for number in range(2))
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def clock() -> Watch:
+    return Watch(START)
+
+
+@pytest.fixture
+async def app(environment: pytest.MonkeyPatch, clock: Watch) -> AsyncIterator[Container]:
+    built = await container.build(os.environ, clock, queues=MemoryQueues())
+    container.adopt(built)
+    for tool in (TOOL, OTHER):
+        await built.store.create(CATALOG.name, tool.to_document())
+        await built.tools.names.claim(tool.primary_name, "PRIMARY", tool.tool_id)
+    yield built
+    await container.close()
+    await built.close()
+
+
+async def _say(
+    app: Container, tool: Any, source_id: str, at: datetime, sentiment: Any = "positive", **more: Any
+) -> None:
+    fields = {"created_at": app.clock(), "updated_at": app.clock(), **more}
+    mention = a_mention(tool.tool_id, source_id, at, sentiment, **fields)
+    await app.store.upsert(MENTIONS.name, mention.to_document())
+    await mark_dirty(app.store, tool.tool_id, [at], app.clock())
+
+
+async def _history(query: str = "", tool: Any = TOOL) -> Any:
+    answer = await call("get_tool_history", query, tool=tool.tool_id)
+    assert answer.status == 200, answer.body
+    return answer.json
+
+
+def _said(mentions: list[SentimentScore], since: datetime, until: datetime) -> dict[str, Any]:
+    """The figures of these mentions, one after the other."""
+    some = [each for each in mentions if each.counts and since <= each.published_at < until]
+    scored = [each for each in some if each.sentiment is not None]
+    counts = {
+        f"{word}_count": sum(each.sentiment == word for each in scored) for word in ("positive", "negative", "neutral")
+    }
+    total = sum(each.polarity or 0 for each in scored)
+    breadth = breadth_of_mentions(each.to_document() for each in some)._asdict()
+    interval = breadth["confidence_interval"]
+    return {
+        "total_mentions": len(scored),
+        "unscored_mentions": len(some) - len(scored),
+        "average_sentiment": round(total / len(scored), 4) if scored else 0.0,
+        "analyzers": list(judging(mentions, since, until)),
+        **counts,
+        **breadth,
+        "confidence_interval": None if interval is None else list(interval),
+    }
+
+
+def _shows(point: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert {name: point[name] for name in expected} == expected
+
+
+async def test_forty_days_go_by_and_every_point_is_what_its_mentions_said(app: Container, clock: Watch) -> None:
+    every: dict[str, SentimentScore] = {}
+    for day in range(40):
+        for number in range(1 + day % 3):
+            at = clock.now - timedelta(hours=number)
+            fields = {"event_id": f"story-{(day + number) // 2}", "publisher_id": f"p{number}.example"}
+            sentiment = ("positive", "negative", "unscored")[(day + number) % 3]
+            await _say(app, TOOL, f"{day}-{number}", at, sentiment, **fields)
+        for mention in await mentions_of(app.store, TOOL.tool_id):
+            every[mention.source_id] = mention
+        clock.advance(days=1)
+        await app.upkeep.run()
+        await app.figures.daily_closes.work()
+    mentions = list(every.values())
+    first, today = START.date(), clock.now.date()
+    history = await _history(f"from={first}&to={today}")
+    assert len(history["items"]) == 40
+    for point in history["items"]:
+        start = datetime.fromisoformat(point["day"]).replace(tzinfo=UTC)
+        _shows(point, _said(mentions, start, start + DAY))
+    assert [point["state"] for point in history["items"]] == ["frozen"] * 9 + ["live"] * 31
+    whole = START.replace(hour=0)
+    _shows(history["total"], _said(mentions, whole, whole + 40 * DAY))
+    # Old days alone, of which stories go over midnight.
+    old = await _history(f"from={first}&to={first + 6 * DAY}")
+    assert {point["state"] for point in old["items"]} == {"frozen"}
+    _shows(old["total"], _said(mentions, whole, whole + 6 * DAY))
+    assert old["total"]["stories"] < sum(point["stories"] for point in old["items"])
+    # Each hour of the live days.
+    hours = await _history(f"step=hour&from={today - 3 * DAY}&to={today - 2 * DAY}")
+    assert [point["hour"][11:13] for point in hours["items"]] == [f"{hour:02}" for hour in range(24)]
+    for point in hours["items"]:
+        start = datetime.fromisoformat(point["hour"])
+        _shows(point, _said(mentions, start, start + timedelta(hours=1)))
+
+
+async def test_a_close_can_be_cited_and_the_present_figures_stand_beside_it(app: Container, clock: Watch) -> None:
+    await _say(app, TOOL, "one", START, "positive")
+    clock.advance(days=1)
+    await app.figures.daily_closes.work()
+
+    async def day() -> Any:
+        return (await call("get_tool_history_day", tool=TOOL.tool_id, day="2026-02-21")).json
+
+    cited = await day()
+    assert (cited["closed"]["figures"]["total_mentions"], cited["differing"]) == (1, [])
+    assert cited["closed"]["id"] == f"close:{TOOL.tool_id}:2026-02-21"
+    assert cited["closed"]["closed_at"] == "2026-02-22T12:00:00Z"
+    said = {name: value for name, value in cited["closed"].items() if name != "sha256"}
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert hashlib.sha256(text.encode()).hexdigest() == cited["closed"]["sha256"]
+    await _say(app, TOOL, "late", START, "negative")
+    later = await day()
+    assert later["closed"] == cited["closed"]
+    assert (later["present"]["total_mentions"], later["present"]["state"]) == (2, "live")
+    assert {"total_mentions", "negative_count", "average_sentiment", "stories"} <= set(later["differing"])
+    for _ in range(50):
+        clock.advance(days=1)
+        await app.figures.daily_closes.work()
+    frozen = await day()
+    assert frozen["closed"] == cited["closed"]
+    assert (frozen["present"]["total_mentions"], frozen["present"]["state"]) == (2, "frozen")
+    assert frozen["present"]["frozen_at"] == "2026-03-25T12:00:00Z"
+
+
+async def test_a_day_without_mentions_or_before_its_close_has_nothing_to_cite(app: Container, clock: Watch) -> None:
+    for day in ("2026-02-21", "2026-02-20"):
+        found = (await call("get_tool_history_day", tool=TOOL.primary_name, day=day)).json
+        assert (found["closed"], found["differing"], found["present"]["total_mentions"]) == (None, [], 0)
+    long_ago = (await call("get_tool_history_day", tool=TOOL.primary_name, day="2020-02-21")).json
+    assert (long_ago["present"]["state"], long_ago["present"]["total_mentions"]) == ("unknown", None)
+    first = await call("get_tool_history_day", tool=TOOL.primary_name, day="0001-01-01")
+    assert (first.status, first.json["present"]["state"]) == (200, "unknown")
+    days = await call("get_tool_history", "from=0001-01-01&to=0001-01-08", tool=TOOL.primary_name)
+    assert (days.status, len(days.json["items"]), days.json["change"]) == (200, 7, None)
+    for day in ("2026-02-22", "yesterday", "20260220"):
+        answer = await call("get_tool_history_day", tool=TOOL.tool_id, day=day)
+        assert (answer.status, answer.json["field"]) == (400, "day")
+    assert (await call("get_tool_history_day", tool="nobody", day="2026-02-21")).status == 404
+
+
+async def test_a_merged_tool_is_cited_by_its_id(app: Container, clock: Watch) -> None:
+    await _say(app, TOOL, "one", START)
+    clock.advance(days=1)
+    await app.figures.daily_closes.work()
+    tool = await app.tools.get(TOOL.tool_id)
+    merged = tool.changed(clock.now, status="MERGED", merged_into=OTHER.tool_id)
+    await app.store.replace(CATALOG.name, merged.to_document(), tool.stored_etag or "")
+    found = (await call("get_tool_history_day", tool=TOOL.tool_id, day="2026-02-21")).json
+    assert (found["tool_id"], found["merged_into"]) == (TOOL.tool_id, OTHER.tool_id)
+    assert found["closed"]["figures"]["total_mentions"] == 1
+    assert (await _history())["total"]["total_mentions"] == 0, "of the tool that it was merged into"
+
+
+async def test_several_tools_are_answered_at_once_in_the_order_of_the_request(app: Container) -> None:
+    await _say(app, TOOL, "one", START, "positive")
+    await _say(app, OTHER, "one", START, "negative")
+    await _say(app, OTHER, "two", START - DAY, "negative")
+    body = (await call("list_histories", f"tools={OTHER.tool_id},tool%200,TOOL%201&days=2")).json
+    assert [(each["tool"], each["tool_id"]) for each in body["items"]] == [
+        ("Tool 1", OTHER.tool_id),
+        ("Tool 0", TOOL.tool_id),
+    ]
+    assert [[point["total_mentions"] for point in each["points"]] for each in body["items"]] == [[1, 1], [0, 1]]
+    assert (body["from"], body["to"], body["step"]) == ("2026-02-20T00:00:00Z", "2026-02-22T00:00:00Z", "day")
+    alone = await _history("days=2", OTHER)
+    assert {name: body["items"][0][name] for name in ("points", "total", "change")} == {
+        "points": alone["items"],
+        "total": alone["total"],
+        "change": alone["change"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("function", "query", "field"),
+    [
+        ("list_histories", "", "tools"),
+        ("list_histories", "tools=Tool%200,,", "tools"),
+        ("list_histories", "tools=Tool%200,nobody", "tools"),
+        ("list_histories", "tools=Tool%200&layer=raw", "layer"),
+        ("list_histories", "tools=Tool%200&days=31", "days"),
+        ("get_tool_history", "from=2026-02-01&to=2026-01-01", "from"),
+        ("get_tool_history", "from=2026-02-01&days=3", "days"),
+        ("get_tool_history", "to=2026-02-01", "from"),
+        ("get_tool_history", "from=2026-02-01&to=2026-03-01", "to"),
+        ("get_tool_history", "from=2026-01-01&step=hour", "from"),
+        ("get_tool_history", "from=1999-01-01", "from"),
+        ("get_tool_history", "step=week", "step"),
+        ("get_tool_history", "from=2025-12-01&layer=raw", "from"),
+    ],
+)
+async def test_what_cannot_be_answered_names_its_field(app: Container, function: str, query: str, field: str) -> None:
+    names = {"tool": TOOL.tool_id} if function == "get_tool_history" else {}
+    answer = await call(function, query, **names)
+    assert (answer.status, answer.json["field"]) == (400, field)
+
+
+async def test_the_change_compares_the_same_time_before(app: Container, clock: Watch) -> None:
+    for number in range(6):
+        await _say(app, TOOL, f"before-{number}", START - 7 * DAY - timedelta(hours=number), "negative")
+    await _say(app, TOOL, "before, later in the day", START - 7 * DAY + timedelta(hours=1), "negative")
+    for number in range(9):
+        await _say(app, TOOL, f"now-{number}", START - timedelta(hours=number), "positive")
+    change = (await _history())["change"]
+    assert (change["from"], change["to"]) == ("2026-02-15T00:00:00Z", "2026-02-21T12:01:00Z")
+    assert (change["previous_from"], change["previous_to"]) == ("2026-02-08T00:00:00Z", "2026-02-14T12:01:00Z")
+    assert change["total_mentions"] == {"present": 9, "previous": 6, "absolute": 3, "relative": 0.5}
+    assert change["positive_count"] == {"present": 9, "previous": 0, "absolute": 9, "relative": None}
+    assert change["average_sentiment"] == {"present": 0.75, "previous": -0.5, "absolute": 1.25, "relative": None}
+    whole = (await _history("from=2026-02-14&to=2026-02-15"))["change"]
+    assert whole["total_mentions"] == {"present": 7, "previous": 0, "absolute": 7, "relative": None}
+    unknown = (await _history("days=30"))["change"]
+    assert unknown["total_mentions"] == {"present": 16, "previous": None, "absolute": None, "relative": None}
+
+
+async def test_a_tool_with_very_many_mentions_is_counted_without_its_stories(app: Container, clock: Watch) -> None:
+    for number in range(5):
+        await _say(app, TOOL, f"{number}", START - timedelta(hours=number), "positive", event_id="one")
+    await app.figures.recount.recount_tool(TOOL.tool_id, clock.now)
+    few = History(app.store, app.figures.recount, Coverage(app.store), clock, most_counted=4)
+    many = await app.figures.history.canonical(TOOL.tool_id, span_of({}, 2, "hour", clock.now))
+    some = await few.canonical(TOOL.tool_id, span_of({}, 2, "hour", clock.now))
+    assert (many.total["stories"], some.total["stories"]) == (1, None)
+    counts = ("total_mentions", "positive_count", "average_sentiment", "analyzers")
+    assert [[point.figures[name] for name in counts] for point in many.points] == [
+        [point.figures[name] for name in counts] for point in some.points
+    ]
+    assert {name: some.total[name] for name in counts} == {name: many.total[name] for name in counts}
+
+
+async def test_a_mention_that_cannot_be_read_is_left_out_and_named(app: Container) -> None:
+    await _say(app, TOOL, "one", START)
+    broken = a_mention(TOOL.tool_id, "broken", START).to_document()
+    await app.store.upsert(MENTIONS.name, {**broken, "sentiment": "odd"})
+    history = await _history("days=1")
+    assert (history["total"]["total_mentions"], history["unreadable"]) == (1, ["broken"])

@@ -1,0 +1,189 @@
+"""Stories over the HTTP functions: lists by filter, one story, and where the articles of a story are that is gone."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from services.container import Container
+from services.store.containers import STORIES
+from tests.builders import Watch
+from tests.functional.api.conftest import call
+from tests.functional.stories.world import LEAD, OTHER, OUTAGE, OUTAGE_LATER, OUTAGE_TOO, RELEASE, World
+
+ADA = {"author": "Ada", "reason": "another event"}
+
+
+@pytest.fixture
+async def world(app: Container) -> World:
+    return World(app.store, Watch(app.clock()))
+
+
+async def grouped(world: World) -> list[str]:
+    """Three articles about an outage, of which the last repeats the first, and two about other events."""
+    found = [
+        await world.analysed(90, OUTAGE, LEAD + " It was a bad day."),
+        await world.analysed(80, OUTAGE_TOO, "It was good."),
+        await world.analysed(70, RELEASE),
+        await world.analysed(50, OTHER),
+        await world.analysed(40, OUTAGE, LEAD + " It was a bad day."),
+    ]
+    await world.group()
+    await world.is_right()
+    return found
+
+
+async def event_of(world: World, source_id: str) -> str:
+    event = (await world.read(source_id)).event_id
+    assert event is not None
+    return event
+
+
+async def listed(query: str = "", name: str = "list_stories", **route: str) -> list[dict[str, Any]]:
+    answer = await call(name, query, **route)
+    assert answer.status == 200, answer.body
+    items: list[dict[str, Any]] = answer.json["items"]
+    return items
+
+
+async def test_a_story_has_its_articles_with_their_reasons_publishers_and_what_it_says_of_tools(world: World) -> None:
+    tool = await world.tool("Hexwharf")
+    articles = await grouped(world)
+    event = await event_of(world, articles[0])
+    answer = await call("get_story", event_id=event)
+    story = answer.json
+    assert answer.status == 200
+    assert (story["event_id"], story["headline"], story["state"]) == (event, OUTAGE, "open")
+    assert (story["article_count"], story["near_duplicate_count"], story["topics"]) == (3, 1, ["OUTAGE"])
+    first, second, copy = story["members"]
+    assert [each["source_id"] for each in story["members"]] == [articles[0], articles[1], articles[4]]
+    assert (first["reason"], first["near_duplicate_of"]) == (None, None)
+    assert (second["reason"]["rule"], second["reason"]["with_article"]) == ("same_event", articles[0])
+    assert (copy["near_duplicate_of"], copy["near_duplicate_reason"]["with_article"]) == (articles[0], articles[0])
+    assert first["tool_ids"] == [tool.tool_id]
+    (said,) = story["tools"]
+    assert (said["tool"], said["tool_id"], said["articles"]) == ("Hexwharf", tool.tool_id, 3)
+    counts = {name: said[name] for name in ("total_mentions", "negative_count", "unscored_mentions")}
+    assert counts["total_mentions"] + counts["unscored_mentions"] == 3
+    assert sum(each["articles"] for each in story["publishers"]) == 3
+    assert (await call("get_article", article_id=articles[1])).json["event_id"] == event
+
+
+async def test_a_story_of_one_article_is_served_by_its_id_and_in_no_list(world: World) -> None:
+    articles = await grouped(world)
+    story = (await call("get_story", event_id=await event_of(world, articles[2]))).json
+    assert (story["article_count"], [each["source_id"] for each in story["members"]]) == (1, [articles[2]])
+    assert (story["headline"], story["tools"], story["state"]) == (RELEASE, [], "open")
+    assert [each["article_count"] for each in await listed()] == [3]
+
+
+async def test_stories_are_listed_by_each_filter(world: World) -> None:
+    tool = await world.tool("Hexwharf")
+    await world.tool("Pebblegrid")
+    articles = await grouped(world)
+    event = await event_of(world, articles[0])
+    last = (world.watch() - timedelta(minutes=40)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    later = (world.watch() - timedelta(minutes=39)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    found = [
+        *("", "tool=hexwharf", f"tool={tool.tool_id}", "source=tiingo", "language=en", "state=open", "min_articles=3"),
+        *(f"since={last}", f"until={later}", "text=OUTAGE+deployments", "text=tuesday"),
+    ]
+    for query in found:
+        assert [each["event_id"] for each in await listed(query)] == [event], query
+    missed = [
+        *("tool=pebblegrid", "source=reuters", "language=de", "state=closed", "min_articles=4", "publisher=nobody"),
+        *(f"since={later}", f"until={last}", "text=compiler"),
+    ]
+    for query in missed:
+        assert await listed(query) == [], query
+    assert [each["event_id"] for each in await listed(name="list_tool_stories", tool="Hexwharf")] == [event]
+    assert await listed(name="list_tool_stories", tool="Pebblegrid") == []
+
+
+async def test_pages_of_stories_are_complete_newest_first_and_without_repetition(world: World) -> None:
+    names = ["Alder", "Birch", "Cedar", "Dogwood", "Elder"]
+    for number, name in enumerate(names):
+        for minute in (10 * number + 100, 10 * number + 105):
+            headline = f"{name} foundry closes its {name} plant in northern {name}shire"
+            await world.analysed(minute, headline, LEAD.replace("Hexwharf", name))
+    await world.group()
+    found: list[str] = []
+    cursor = ""
+    while True:
+        answer = (await call("list_stories", f"limit=2{cursor}")).json
+        found += [each["headline"].split()[0] for each in answer["items"]]
+        if answer["next"] is None:
+            break
+        cursor = f"&cursor={answer['next']}"
+    assert found == names
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("state=ended", "state"),
+        ("min_articles=1", "min_articles"),
+        ("min_articles=x", "min_articles"),
+        ("limit=0", "limit"),
+        ("cursor=x", "cursor"),
+        ("since=yesterday", "since"),
+        ("text=%22a+b%22", "text"),
+        ("language=EN", "language"),
+        ("sentiment=positive", "sentiment"),
+    ],
+)
+async def test_a_wrong_filter_is_named(app: Container, query: str, field: str) -> None:
+    answer = await call("list_stories", query)
+    assert (answer.status, answer.json["field"]) == (400, field)
+
+
+async def test_a_story_that_is_gone_is_not_found_and_says_where_its_articles_are(world: World) -> None:
+    await world.tool("Hexwharf")
+    articles = await grouped(world)
+    event = await event_of(world, articles[0])
+    earlier = await world.analysed(95, OUTAGE, LEAD)
+    await world.group()
+    now = await event_of(world, articles[0])
+    assert now == await event_of(world, earlier) != event
+    answer = await call("get_story", event_id=event)
+    assert (answer.status, now in answer.json["detail"]) == (404, True)
+    assert [each["event_id"] for each in await listed()] == [now]
+    for unknown in (f"story:20200101:{'0' * 32}", "story:x", "nonsense", "dedup:" + "0" * 32):
+        assert (await call("get_story", event_id=unknown)).status == 404
+    assert (await call("list_tool_stories", tool="nobody")).status == 404
+
+
+async def test_a_deleted_article_is_in_no_story_and_a_story_of_one_article_is_in_no_list(world: World) -> None:
+    articles = await grouped(world)
+    event = await event_of(world, articles[0])
+    for which in (1, 4):
+        await world.worker.delete(articles[which])
+        shown = (await call("get_story", event_id=event)).json
+        assert articles[which] not in str(shown)
+    assert (shown["article_count"], await listed()) == (1, [])
+    await world.worker.delete(articles[0])
+    assert (await call("get_story", event_id=event)).status == 404
+
+
+async def test_a_split_story_is_two(world: World) -> None:
+    articles = await grouped(world)
+    event = await event_of(world, articles[0])
+    assert (await call("split_story", body={"articles": [articles[1]], **ADA}, event_id=event)).status == 201
+    await world.group()
+    other = await event_of(world, articles[1])
+    assert other != event
+    assert (await call("get_story", event_id=event)).json["article_count"] == 2
+    assert (await call("get_story", event_id=other)).json["article_count"] == 1
+
+
+async def test_a_document_that_cannot_be_read_hides_no_other(world: World) -> None:
+    await grouped(world)
+    await world.analysed(45, OUTAGE_LATER)
+    await world.store.upsert(
+        STORIES.name,
+        {"id": "story:broken", "day": "2026-01-01", "event_id": "story:broken", "timestamp": "2026-01-01T00:00:00Z"},
+    )
+    answer = (await call("list_stories")).json
+    assert (len(answer["items"]), answer["unreadable"]) == (1, ["story:broken"])

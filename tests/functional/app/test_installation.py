@@ -1,0 +1,66 @@
+"""The set-up prints one line for each step, and all that pip printed only if pip failed."""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts.dev import packages_in
+from tests.hosting import ROOT, host_environment
+
+_PIP = (
+    "print('Collecting idna==3.10'); print('Collecting attrs==25.3.0');"
+    "print('Installing collected packages: attrs, idna'); raise SystemExit({code})"
+)
+_INSTALL = """
+import sys
+from pathlib import Path
+from scripts import dev
+code, output = dev.with_progress("Installing", [sys.executable, "-c", sys.argv[1]], 2)
+print(code, len(output.splitlines()))
+"""
+
+
+def command(code: int) -> list[str]:
+    return [sys.executable, "-c", _INSTALL, _PIP.format(code=code)]
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_step_is_one_line_and_the_output_of_pip_is_kept(code: int) -> None:
+    done = subprocess.run(
+        command(code), capture_output=True, text=True, cwd=ROOT, env=host_environment(), timeout=30, check=True
+    )
+    assert done.stderr == "Installing ...\n"
+    assert done.stdout == f"{code} 3\n"
+
+
+def test_a_terminal_sees_how_many_packages_are_there() -> None:
+    ours, of_process = pty.openpty()
+    done = subprocess.run(
+        command(0),
+        stdout=subprocess.DEVNULL,
+        stderr=of_process,
+        cwd=ROOT,
+        env=host_environment(),
+        timeout=30,
+        check=True,
+    )
+    os.close(of_process)
+    printed = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert done.returncode == 0
+    shown = [line for line in printed.replace("\x1b[K", "").replace("\n", "").split("\r") if line]
+    assert shown == [
+        "Installing: 1 of 2 ...",
+        "Installing: 2 of 2 ...",
+        "Installing: installing ...",
+        "Installing: done.",
+    ]
+
+
+def test_packages_are_counted_without_their_hashes(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("# a==1\nidna==3.10 \\\n    --hash=sha256:0==\nattrs==25.3.0\n")
+    assert packages_in(tmp_path / "requirements.txt") == 2

@@ -1,0 +1,110 @@
+"""The fetches of each day are what the feeds say, whoever collects them, how often, and wherever a worker dies."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from models.coverage import FetchDay
+from models.feed import Feed
+from services.feeds.fetch_days import FetchDays
+from services.fetch.outcome import FetchStatus
+from services.figures.coverage import Coverage
+from services.store.containers import CATALOG, FEEDS
+from tests.functional.articles.counting import CountingStore
+from tests.functional.articles.dying import Died, DyingStore
+from tests.functional.articles.world import World, item
+
+
+async def share(world: World, hours: float = 1) -> float | None:
+    now = world.clock.now
+    return (await Coverage(world.store).fetches(now)).share(now - timedelta(hours=hours), now, None)
+
+
+async def fetched(world: World) -> None:
+    for batch in await world.worker.claims.claim_every(world.clock.now):
+        await world.worker.ingestion.ingest(batch)
+
+
+async def test_a_feed_that_answers_304_covers_its_hour_and_a_dead_one_does_not(world: World) -> None:
+    await world.add_feed("alive", [item(1)])
+    await world.add_feed("dead", [item(2)])
+    world.publish("alive", [item(1)], etag='"1"')
+    await fetched(world)
+    world.publish("dead", [], status=FetchStatus.TIMEOUT)
+    collecting = FetchDays(world.store, world.clock)
+    for _ in range(3):
+        world.clock.forward(hours=1)
+        await fetched(world)
+        assert await collecting.work() == 2
+    assert await share(world, hours=2) == 0.5
+    await collecting.work()
+    assert await share(world, hours=2) == 0.5
+
+
+async def test_what_is_collected_by_several_workers_or_after_a_death_is_the_same(world: World) -> None:
+    for number in range(5):
+        await world.add_feed(f"feed-{number}", [item(number)])
+    await fetched(world)
+    for k in range(1, 5):
+        with pytest.raises(Died):
+            await FetchDays(DyingStore(world.store, k, "before"), world.clock, feeds_at_once=2).work()
+    workers = [FetchDays(world.store, world.clock, feeds_at_once=2) for _ in range(3)]
+    for _ in range(4):
+        await asyncio.gather(*(each.work() for each in workers))
+    (document,) = [
+        FetchDay.from_document(each)
+        for each in [await world.store.read(CATALOG.name, FetchDay.PARTITION, f"{world.clock.now:%Y%m%d}")]
+        if each is not None
+    ]
+    hour = 1 << world.clock.now.hour
+    assert document.feeds == {f"feed-{number}": (hour, hour, hour) for number in range(5)}
+
+
+async def test_the_next_feeds_follow_in_the_next_call_and_a_call_costs_a_few_operations(world: World) -> None:
+    for number in range(5):
+        await world.add_feed(f"feed-{number}", [item(number)])
+    await fetched(world)
+    counting = CountingStore(world.store)
+    assert [await FetchDays(counting, world.clock, feeds_at_once=2).work() for _ in range(4)] == [2, 2, 1, 2]
+    before = counting.operations
+    await FetchDays(counting, world.clock).work()
+    assert counting.operations - before <= 6
+
+
+async def test_an_attempt_that_is_repeated_after_a_lost_response_changes_no_hour(world: World) -> None:
+    await world.add_feed("feed", [item(1)])
+    (batch,) = await world.worker.claims.claim_every(world.clock.now)
+    await world.worker.ingestion.ingest(batch)
+    document = await world.store.read(FEEDS.name, "feed", Feed.ID)
+    await world.worker.ingestion.ingest(batch, 2)
+    again = await world.store.read(FEEDS.name, "feed", Feed.ID)
+    assert document is not None
+    assert again is not None
+    assert document["fetch_hours"] == again["fetch_hours"]
+
+
+async def test_a_standstill_is_unknown_alone_and_missed_in_a_longer_time(world: World) -> None:
+    world.clock.forward(minutes=1)
+    await world.add_feed("feed", [item(1)])
+    await fetched(world)
+    collecting = FetchDays(world.store, world.clock)
+    await collecting.work()
+    assert await share(world, hours=0.01) == 1.0
+    world.clock.forward(hours=5)
+    await collecting.work()
+    assert await share(world, hours=4) is None
+    standstill = await share(world, hours=5)
+    assert standstill is not None
+    assert 0.0 < standstill < 0.34
+    await fetched(world)
+    await collecting.work()
+    assert await share(world, hours=0.01) == 1.0
+    assert await share(world, hours=5) == pytest.approx(2 * standstill, abs=0.001)
+    world.clock.forward(hours=1)
+    world.publish("feed", [], status=FetchStatus.TIMEOUT)
+    await fetched(world)
+    await collecting.work()
+    assert await share(world, hours=0.01) == 0.0

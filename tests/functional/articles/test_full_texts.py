@@ -1,0 +1,83 @@
+"""Which articles a feed asks the full text of, from the poll to the stored document and its message."""
+
+from __future__ import annotations
+
+from models.document import DocumentProduct
+from services.articles.full_texts import SHORT_TEXT
+from services.documents.discovery import AcquireMessage
+from services.topology import ACQUIRE_DOCUMENTS
+from tests.functional.articles.world import World, item
+
+LONG = "A sentence of a long text. " * (SHORT_TEXT // 20)
+
+
+async def documents(world: World) -> list[DocumentProduct]:
+    found = [DocumentProduct.from_document(each) for each in await world.all("documents")]
+    return sorted(found, key=lambda each: each.locators[0].value)
+
+
+def asked(world: World) -> list[AcquireMessage]:
+    return [AcquireMessage.from_message(each) for each in world.worker.queues.sent.pop(ACQUIRE_DOCUMENTS, [])]
+
+
+async def test_a_feed_that_does_not_ask_gets_no_document(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+    await world.poll("a")
+    assert await documents(world) == []
+    assert asked(world) == []
+
+
+async def test_a_feed_may_ask_for_short_entries_or_all(world: World) -> None:
+    await world.add_feed("short", [item(1), item(2, text=LONG)], full_text="short")
+    await world.add_feed("always", [item(3), item(4, text=LONG)], full_text="always")
+    await world.poll("short")
+    [message] = asked(world)
+    await world.poll("always")
+    found = await documents(world)
+    assert [each.locators[0].value for each in found] == [f"https://news.example/{number}" for number in (1, 3, 4)]
+    assert message.source_ids == (found[0].source_id,)
+    assert [each.provider for each in found] == ["short", "always", "always"]
+    articles = {each["source_id"]: each for each in await world.articles()}
+    for each in found:
+        article = articles[each.source_id]
+        assert (each.revision, each.ttl_timestamp) == (article["canonical"]["revision"], article["ttl_timestamp"])
+
+
+async def test_known_entries_are_asked_for_once(world: World) -> None:
+    await world.add_feed("a", [item(1)], full_text="always")
+    await world.poll("a")
+    assert len(asked(world)) == 1
+    world.publish("a", [item(1), item(2)])
+    await world.poll("a")
+    [message] = asked(world)
+    assert len(message.source_ids) == 1
+    assert len(await documents(world)) == 2
+
+
+async def test_an_edited_entry_is_asked_for_again(world: World) -> None:
+    await world.add_feed("a", [item(1)], full_text="always")
+    await world.poll("a")
+    [before] = await documents(world)
+    asked(world)
+    world.publish("a", [item(1, text="Edited meanwhile.")])
+    await world.poll("a")
+    [after] = await documents(world)
+    assert after.revision == (await world.article())["canonical"]["revision"] != before.revision
+    assert [each.source_ids for each in asked(world)] == [(after.source_id,)]
+
+
+async def test_only_the_source_of_the_canonical_reading_asks(world: World) -> None:
+    title = "Both of them have this one today"
+    await world.add_feed("best", [item(1, title=title)], source_priority=1)
+    await world.add_feed("other", [item(2, title=title, link="https://other.example/2")], full_text="always")
+    await world.poll("best")
+    await world.poll("other")
+    assert (await world.article())["canonical"]["source"] == "best"
+    assert await documents(world) == []
+
+
+async def test_entries_that_lead_to_one_host_make_one_message(world: World) -> None:
+    items = [item(number) for number in range(60)] + [item(100, link="https://other.example/x")]
+    await world.add_feed("a", items, full_text="always")
+    await world.poll("a")
+    assert sorted(len(each.source_ids) for each in asked(world)) == [1, 10, 50]

@@ -1,0 +1,173 @@
+"""A flood whose entries are known articles under new ids: only locators are added, however the work is interrupted."""
+
+import itertools
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from services.articles.reading import Articles
+from services.feeds.claims import IngestMessage
+from services.ports import Document
+from services.store.sqlite import SqliteStore
+from tests.functional.articles.dying import Died, DyingStore, When
+from tests.functional.articles.test_floods import quarantine, quarantined_batch
+from tests.functional.articles.world import START, Item, SettableClock, World, item
+
+MANY = 12
+KNOWN = [item(number) for number in range(MANY)]
+SAME_HEADLINE = 3
+NEW = 2
+
+
+def renamed(number: int, **changes: object) -> Item:
+    """The same page in a new publishing system: other ids, dates and parameters of tracking, and another text."""
+    at = START + timedelta(days=1)
+    link = KNOWN[number].link + "?utm_source=cms"
+    return item(number, **{"guid": f"cms-{number}", "link": link, "published": at, "text": "Other words.", **changes})
+
+
+def flood() -> list[Item]:
+    """Most have their URLs, some only their headlines, and two are new."""
+    moved = [renamed(number, link=f"https://new.example/p/{number}") for number in range(SAME_HEADLINE)]
+    new = [item(700 + number, guid=f"cms-new-{number}", published=START + timedelta(days=1)) for number in range(NEW)]
+    return [*moved, *(renamed(number) for number in range(SAME_HEADLINE, MANY)), *new]
+
+
+async def flooded(world: World, entries: list[Item]) -> None:
+    await world.add_feed("a", KNOWN)
+    await world.poll("a")
+    world.clock.forward(days=1)
+    world.publish("a", entries)
+    await world.poll("a")
+
+
+async def approved(world: World) -> IngestMessage:
+    name = (await quarantined_batch(world)).quarantine_id
+    reviewed = await quarantine(world).review(name, "same_articles_new_ids", "Ann", "a new publishing system")
+    assert reviewed.batch is not None
+    return IngestMessage.from_message(reviewed.batch.to_message())
+
+
+def content(articles: list[Document]) -> dict[str, Document]:
+    return {each["source_id"]: {k: v for k, v in each.items() if k[:1] != "_"} for each in articles}
+
+
+async def check(world: World, before: dict[str, Document]) -> None:
+    """The state after the batch was ingested: nothing but the new entries was added."""
+    articles = content(await world.articles())
+    added = {name: each for name, each in articles.items() if name not in before}
+    assert {name: articles[name] for name in before} == before, "known articles are unchanged: nothing is scored again"
+    assert sorted(each["headline"] for each in added.values()) == sorted(each.title for each in flood()[-NEW:])
+    aliases = await world.locators("LocatorAlias")
+    of_articles = [each["source_id"] for each in aliases if each["source_id"] in before]
+    assert {name: of_articles.count(name) for name in before} == dict.fromkeys(before, 2)
+    feed = await world.feed("a")
+    assert (feed.total_articles_fetched, feed.quarantine_id, feed.current_attempt) == (MANY + NEW, None, None)
+    batch = await quarantined_batch(world)
+    assert (batch.released_at is not None, batch.left_out, batch.reviewed_by) == (True, 0, "Ann")
+
+
+async def test_known_entries_get_their_new_ids_and_nothing_is_counted_twice(world: World) -> None:
+    await flooded(world, flood())
+    before = content(await world.articles())
+    outcome = await world.worker.ingestion.ingest(await approved(world))
+    assert len(outcome.article_ids) == NEW
+    await check(world, before)
+
+
+async def test_later_polls_know_the_new_ids_and_take_their_edits(world: World) -> None:
+    await flooded(world, flood())
+    await world.worker.ingestion.ingest(await approved(world))
+    before = content(await world.articles())
+    for poll in (1, 2, 3):
+        world.clock.forward(hours=1)
+        world.publish("a", [*flood()[poll:], *flood()[:poll]])
+        await world.poll("a", world.new_worker())
+    assert content(await world.articles()) == before
+    assert len([each for each in await world.all("quarantine") if each["entity_type"] == "QuarantineItem"]) == 1
+    edited = replace(flood()[5], title="Number 5 has a correction", text="All is different.")
+    world.clock.forward(hours=1)
+    world.publish("a", [*flood()[:5], edited, *flood()[6:]])
+    await world.poll("a", world.new_worker())
+    after = content(await world.articles())
+    (changed,) = [name for name in after if after[name] != before.get(name)]
+    assert after[changed]["canonical"]["headline"] == "Number 5 has a correction"
+    assert after.keys() == before.keys()
+
+
+async def test_an_edit_after_the_article_has_expired_does_not_bring_it_back(world: World) -> None:
+    await flooded(world, flood())
+    await world.worker.ingestion.ingest(await approved(world))
+    world.clock.forward(days=29, hours=12)  # the articles have expired, the aliases of their new ids have not
+    gone = len(await world.articles())
+    assert gone == NEW
+    world.publish("a", [replace(each, text="Edited late.") for each in flood()[:MANY]])
+    await world.poll("a", world.new_worker())
+    assert len(await world.articles()) == gone
+
+
+@pytest.mark.parametrize("when", ["before", "halfway", "after"])
+async def test_a_worker_that_dies_anywhere_leaves_what_the_next_one_completes(tmp_path: Path, when: When) -> None:
+    for k in itertools.count(1):
+        clock = SettableClock()
+        stored = SqliteStore(tmp_path / f"{k}.db", clock)
+        await stored.ensure_containers()
+        world = World(stored, clock)
+        await flooded(world, flood())
+        before = content(await world.articles())
+        batch = await approved(world)
+        store = DyingStore(world.store, k, when)
+        with suppress(Died):
+            await world.new_worker(store).ingestion.ingest(batch)
+        world.clock.forward(minutes=5)
+        await world.new_worker().ingestion.ingest(batch, 2)
+        await check(world, before)
+        await stored.close()
+        if not store.is_dead:
+            return
+
+
+async def test_entries_that_may_be_several_articles_are_left_out_and_counted(world: World) -> None:
+    twins = [item(100, title="One and the same headline"), item(101, title="One and the same headline")]
+    await world.add_feed("a", [*KNOWN, *twins])
+    await world.poll("a")
+    before = content(await world.articles())
+    world.clock.forward(days=1)
+    unclear = item(100, title="One and the same headline", guid="cms-100", link="https://new.example/x", published=None)
+    world.publish("a", [*(renamed(number) for number in range(MANY)), unclear])
+    await world.poll("a")
+    await world.worker.ingestion.ingest(await approved(world))
+    assert content(await world.articles()) == before
+    assert (await quarantined_batch(world)).left_out == 1
+    attempts = await world.attempts()
+    assert max(attempts, key=lambda each: str(each["started_at"]))["articles_skipped"] == 1
+
+
+async def test_a_deleted_article_stays_deleted(world: World) -> None:
+    await flooded(world, flood())
+    (victim,) = [each["source_id"] for each in await world.articles() if each["headline"] == KNOWN[5].title]
+    await Articles(world.store, world.clock).delete(victim)
+    await world.worker.ingestion.ingest(await approved(world))
+    world.publish("a", [replace(each, text="Edited.") for each in flood()])
+    world.clock.forward(hours=1)
+    await world.poll("a", world.new_worker())
+    (left,) = [each for each in await world.all("articles") if each["id"] == "article" and each["source_id"] == victim]
+    assert left["deleted_at"]
+
+
+async def test_a_second_approval_while_the_first_is_unfinished_changes_nothing(world: World) -> None:
+    await flooded(world, flood())
+    before = content(await world.articles())
+    first, second = await approved(world), await approved(world)
+    assert first.run_id != second.run_id
+    with pytest.raises(Died):
+        await world.new_worker(DyingStore(world.store, 9, "after")).ingestion.ingest(first)
+    world.clock.forward(minutes=5)
+    await world.new_worker().ingestion.ingest(second)
+    await world.new_worker().ingestion.ingest(first, 2)
+    articles = content(await world.articles())
+    assert {name: articles[name] for name in before} == before
+    assert len(articles) == MANY + NEW

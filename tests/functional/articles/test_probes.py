@@ -1,0 +1,189 @@
+"""Feeds that the app disabled return by themselves; others do not. And what else a feed's document tells over time."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from services.feeds.form import feed_change
+from services.feeds.outcome import MOST_ERRORS
+from services.feeds.probing import MOST_NOT_FOUND
+from services.feeds.registry import FeedRegistry
+from services.fetch.outcome import FetchStatus
+from tests.functional.articles.world import Page, World, item, rss
+
+URL = "https://a.example/feed"
+DAY = timedelta(days=1)
+
+
+async def ticks(world: World, days: float, every_minutes: float = 60.0) -> None:
+    for _ in range(int(days * 24 * 60 / every_minutes)):
+        world.clock.forward(minutes=every_minutes)
+        for message in await world.worker.claims.claim_due(world.clock.now):
+            await world.worker.ingestion.ingest(message)
+
+
+async def disabled(world: World, status: FetchStatus = FetchStatus.SERVER_ERROR) -> None:
+    await world.add_feed("a", [item(1)])
+    await world.poll("a")
+    world.shelf.pages[URL] = Page(status=status)
+    for _ in range(MOST_ERRORS if status is FetchStatus.SERVER_ERROR else 1):
+        await world.poll("a")
+    assert not (await world.feed("a")).enabled
+
+
+@pytest.mark.parametrize("status", [FetchStatus.SERVER_ERROR, FetchStatus.NOT_FOUND])
+async def test_a_feed_returns_once_it_answers_and_its_history_goes_on(world: World, status: FetchStatus) -> None:
+    await disabled(world, status)
+    feed = await world.feed("a")
+    assert (feed.disabled_by, feed.verdict) == ("app", "gone" if status is FetchStatus.NOT_FOUND else "disabled")
+    assert feed.verdict_since == feed.disabled_at
+    asked = len(world.shelf.asked)
+    await ticks(world, 0.9)
+    within_a_day = 0 if status is FetchStatus.NOT_FOUND else 14
+    assert len(world.shelf.asked) - asked == within_a_day
+    await ticks(world, 4)
+    feed = await world.feed("a")
+    probes = 2 if status is FetchStatus.NOT_FOUND else within_a_day + 3
+    assert (feed.probes, len(world.shelf.asked) - asked, feed.verdict_since) == (probes, probes, feed.disabled_at)
+    world.shelf.pages[URL] = Page(rss([item(1), item(2)]))
+    await ticks(world, 5)
+    feed = await world.feed("a")
+    assert (feed.enabled, feed.verdict, feed.probe_at, feed.total_articles_fetched) == (True, "ok", None, 2)
+
+
+async def test_a_probe_must_find_a_feed(world: World) -> None:
+    await disabled(world)
+    world.shelf.pages[URL] = Page(b"<html><body>This domain is for sale</body></html>")
+    await ticks(world, 8)
+    feed = await world.feed("a")
+    assert (feed.enabled, feed.probes) == (False, 18)
+
+
+async def test_an_address_that_is_gone_is_never_asked_again(world: World) -> None:
+    await disabled(world, FetchStatus.GONE)
+    asked = len(world.shelf.asked)
+    await ticks(world, 70, every_minutes=720)
+    feed = await world.feed("a")
+    assert (feed.enabled, feed.verdict, len(world.shelf.asked)) == (False, "gone", asked)
+
+
+async def test_an_address_that_is_not_found_for_half_a_year_is_given_up(world: World) -> None:
+    await disabled(world, FetchStatus.NOT_FOUND)
+    asked = len(world.shelf.asked)
+    await ticks(world, 300, every_minutes=720)
+    feed = await world.feed("a")
+    assert (feed.probes, feed.probe_at, len(world.shelf.asked) - asked) == (MOST_NOT_FOUND, None, MOST_NOT_FOUND)
+    assert (feed.verdict_reason or "").endswith("It is not tried again.")
+
+
+async def test_a_persons_decision_stays(world: World) -> None:
+    await disabled(world)
+    await FeedRegistry(world.store, world.clock).change("a", feed_change({"enabled": False}))
+    world.shelf.pages[URL] = Page(rss([item(1)]))
+    asked = len(world.shelf.asked)
+    await ticks(world, 70, every_minutes=720)
+    feed = await world.feed("a")
+    assert (feed.enabled, feed.disabled_by, len(world.shelf.asked)) == (False, "person", asked)
+
+
+async def test_a_person_who_disables_a_feed_during_its_last_try_wins(world: World) -> None:
+    """The attempt would disable it for the app, to be probed."""
+    await world.add_feed("a", [item(1)], consecutive_errors=MOST_ERRORS - 1, last_error="x")
+    shelf, registry = world.shelf, FeedRegistry(world.store, world.clock)
+    shelf.pages[URL] = Page(status=FetchStatus.SERVER_ERROR)
+    fetch = shelf.fetch
+
+    async def slow(request: object) -> object:
+        await registry.change("a", feed_change({"enabled": False}))
+        return await fetch(request)  # type: ignore[arg-type]
+
+    shelf.fetch = slow  # type: ignore[method-assign, assignment]
+    await world.poll("a")
+    feed = await world.feed("a")
+    assert (feed.enabled, feed.disabled_by, feed.disabled_cause, feed.probe_at) == (False, "person", None, None)
+    assert (feed.verdict, feed.verdict_reason) == ("disabled", "A person disabled it: disabled by an administrator.")
+
+
+async def test_a_person_who_disables_a_feed_during_its_probe_wins(world: World) -> None:
+    await disabled(world)
+    world.shelf.pages[URL] = Page(rss([item(1), item(2)]))
+    shelf, registry = world.shelf, FeedRegistry(world.store, world.clock)
+    fetch = shelf.fetch
+
+    async def slow(request: object) -> object:
+        await registry.change("a", feed_change({"enabled": False}))
+        return await fetch(request)  # type: ignore[arg-type]
+
+    shelf.fetch = slow  # type: ignore[method-assign, assignment]
+    await ticks(world, 2)
+    feed = await world.feed("a")
+    assert (feed.enabled, feed.disabled_by, feed.probe_at, feed.verdict) == (False, "person", None, "disabled")
+
+
+# What a feed's document tells over months
+
+
+async def test_a_feed_that_is_empty_for_a_week_says_so_and_since_when(world: World) -> None:
+    await world.add_feed("a", [item(1)])
+    await world.poll("a")
+    world.publish("a", [], etag='"1"')
+    await world.poll("a")
+    empty_since = world.clock.now
+    await ticks(world, 6.9)
+    assert (await world.feed("a")).verdict != "empty"
+    await ticks(world, 60, every_minutes=240)
+    feed = await world.feed("a")
+    assert (feed.verdict, feed.verdict_since, feed.empty_since) == ("empty", empty_since, empty_since)
+    world.publish("a", [item(2)])
+    await ticks(world, 0.2)
+    assert (await world.feed("a")).verdict == "ok"
+
+
+async def test_a_daily_feed_that_falls_silent_is_noticed_by_its_own_rhythm(world: World) -> None:
+    await world.add_feed("a")
+    for number in range(40):
+        entries = [item(each, published=world.clock.now - (number - each) * DAY) for each in range(number + 1)]
+        world.publish("a", entries[-20:])
+        await ticks(world, 1, every_minutes=180)
+    feed = await world.feed("a")
+    assert (feed.verdict, len(feed.longest_gaps)) == ("ok", 33)
+    newest = feed.newest_article_at
+    await ticks(world, 1.5, every_minutes=180)
+    assert (await world.feed("a")).verdict == "ok"
+    await ticks(world, 1.5, every_minutes=180)
+    feed = await world.feed("a")
+    assert (feed.verdict, feed.verdict_since) == ("silent", newest)
+
+
+async def test_a_feed_that_was_dead_when_it_was_added_is_stale_at_once(world: World) -> None:
+    old = [item(number, published=world.clock.now - (400 + 10 * number) * DAY) for number in range(5)]
+    await world.add_feed("a", old)
+    await world.poll("a")
+    feed = await world.feed("a")
+    assert (feed.verdict, feed.verdict_since) == ("stale", old[0].published)
+
+
+async def test_a_challenge_page_is_a_block_and_no_web_page(world: World) -> None:
+    await world.add_feed("a")
+    world.shelf.pages[URL] = Page(b"<html><head><title>Just a moment...</title></head></html>")
+    await world.poll("a")
+    feed = await world.feed("a")
+    assert (feed.verdict, feed.last_error_fingerprint) == ("blocked", "blocked:cloudflare")
+
+
+async def test_twenty_thousand_entries_of_a_feed_that_brings_five_a_day_are_held(world: World) -> None:
+    known = {"first_fetched_at": world.clock.now - 30 * DAY, "articles_per_day": 5.0}
+    await world.add_feed("a", [item(1)], last_successful_fetch=world.clock.now, **known)
+    await world.poll("a")
+    for poll in range(3):
+        world.publish("a", [item(number) for number in range(3_000 * poll + 10, 3_000 * poll + 3_010)])
+        await world.poll("a")
+    feed = await world.feed("a")
+    assert (feed.total_articles_fetched, feed.entries_skipped) == (1, {"awaits_review": 3_000})
+    assert feed.quarantine_id is not None
+    await FeedRegistry(world.store, world.clock).change("a", feed_change({"daily_limit": 50_000}))
+    world.publish("a", [item(number) for number in range(20_000, 20_040)])
+    await world.poll("a")
+    assert (await world.feed("a")).total_articles_fetched == 41

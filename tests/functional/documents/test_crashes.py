@@ -1,0 +1,182 @@
+"""A worker that dies at any write, two workers, a deletion meanwhile, a failing archive: nothing is lost or doubled."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+import pytest
+
+from models.errors import Unavailable
+from models.quarantine import QuarantineItem
+from services.documents.discovery import AcquireMessage
+from services.documents.life_cycle import TRY_TAKES
+from services.ports import Archive, Query, Where
+from services.store.containers import QUARANTINE, RUNS
+from tests.failing_stores import hesitant
+from tests.functional.documents.world import TEXT, World, html, page
+
+_DUE = Query((Where("deleted_at", "missing"),), order="by_analysis_due", limit=100)
+_RUNNING = Query((Where("status", "eq", "RUNNING"),), limit=100)
+
+
+@dataclass
+class DownArchive:
+    """An archive that does not answer while it is `down`."""
+
+    archive: Archive
+    down: bool = True
+    puts: list[int] = field(default_factory=list)
+
+    def __getattr__(self, name: str) -> object:
+        if self.down and name in ("put", "get"):
+            raise Unavailable("the archive did not answer")
+        return getattr(self.archive, name)
+
+
+async def _settled(world: World) -> None:
+    """What `clean_up` does once the lease of a dead worker is over."""
+    for _ in range(3):
+        world.watch.advance(seconds=TRY_TAKES.total_seconds() + 120)
+        await world.services.overdue.send()
+        await world.deliver()
+        due = await world.mentions.store.query("articles", _DUE)
+        await world.mentions.delivered([each["source_id"] for each in due.items])
+
+
+async def test_a_worker_may_die_at_any_write(world: World) -> None:
+    tool = await world.mentions.tool("Ferry")
+    world.server.answers |= {f"/{number}": page() for number in range(1, 40)}
+    for writes in range(30):
+        asked = await world.article(writes + 1, f"/{writes + 1}", text="Ferry is a bad tool.")
+        await world.discover(asked)
+        survived = await world.dying(writes)
+        await world.deliver()  # the message comes again, too early: nothing happens
+        await _settled(world)
+        document = await world.document(asked.source_id)
+        assert document.validation_status == "VALID", writes
+        attempts = await world.attempts(asked.source_id)
+        assert [each.attempt_no for each in attempts] == list(range(1, document.attempt_count + 1)), writes
+        assert [each.status for each in attempts][:-1] == ["FAILED"] * (len(attempts) - 1)
+        article = await world.mentions.read(asked.source_id)
+        assert article.analysis_due_since is None, writes
+        assert article.shown()["scored_text"] == "document", writes
+        mention = (await world.mentions.mentions(tool))[asked.source_id]
+        assert mention.polarity is not None
+        assert mention.polarity > 0, writes
+        if survived:
+            break
+    else:
+        pytest.fail("no worker survived")
+    assert writes > 5
+    await world.mentions.is_counted(tool)
+    assert [each["status"] for each in (await world.store.query(RUNS.name, _RUNNING)).items] == []
+
+
+async def test_two_workers_with_one_message_read_the_page_once(world: World) -> None:
+    asked = [await world.article(number, f"/{number}") for number in range(1, 6)]
+    world.server.answers |= {f"/{number}": page() for number in range(1, 6)}
+    await world.discover(*asked)
+    messages = world.queues.sent["acquire-documents"]
+    messages *= 2
+    workers = [world.new_worker(hesitant(world.store, seed)) for seed in (1, 2)]
+    one = AcquireMessage.from_message(messages[0])
+    await asyncio.gather(*(each.handler.handle(one) for each in workers))
+    for each in asked:
+        assert (await world.document(each.source_id)).validation_status == "VALID"
+        assert len(await world.attempts(each.source_id)) == 1
+    read = [each.path for each in world.server.requests if each.path != "/robots.txt"]
+    assert sorted(read) == [f"/{number}" for number in range(1, 6)]
+
+
+async def test_an_article_that_is_deleted_during_a_try_leaves_nothing(world: World) -> None:
+    asked = await world.article()
+
+    async def slowly(request: object, writer: asyncio.StreamWriter) -> None:
+        await world.mentions.worker.delete(asked.source_id)
+        writer.write(page())
+        await writer.drain()
+        writer.close()
+
+    world.server.answers["/story"] = slowly
+    await world.discover(asked)
+    await world.deliver()
+    assert await world.find(asked.source_id) is None
+    assert world.archived() == []
+    assert await world.aliases() == []
+
+
+async def test_an_archive_that_fails_delays_the_document_and_no_article(world: World) -> None:
+    asked = await world.article()
+    world.server.answers["/story"] = page()
+    archive = DownArchive(world.archive)
+    await world.discover(asked)
+    await world.deliver(world.new_worker(archive=archive))  # type: ignore[arg-type]
+    document = await world.document(asked.source_id)
+    assert (document.acquisition_status, document.last_error_fingerprint) == ("FAILED_RETRYABLE", "ARCHIVE_UNAVAILABLE")
+    await _settled(world)
+    assert (await world.document(asked.source_id)).validation_status == "VALID"
+
+
+async def test_a_damaged_page_in_the_archive_is_never_scored(world: World) -> None:
+    asked = await world.article()
+    world.server.answers["/story"] = page()
+    await world.discover(asked)
+    await world.dying(5)  # after the document is ACQUIRED
+    document = await world.document(asked.source_id)
+    assert (document.acquisition_status, document.validation_status) == ("ACQUIRED", "UNVALIDATED")
+    [raw] = [each for each in world.archived() if each.name == document.sha256]
+    raw.chmod(0o600)
+    raw.write_bytes(b"something else")
+    await _settled(world)
+    held = await world.document(asked.source_id)
+    assert (held.validation_status, held.quarantine_reason_code) == ("QUARANTINED", "CHECKSUM_MISMATCH")
+    assert (await world.mentions.read(asked.source_id)).full_text is None
+
+
+ODD = html(headline="Something else entirely", paragraphs=TEXT)
+
+
+async def test_an_unknown_page_waits_for_a_person_and_is_tried_again_only_then(world: World) -> None:
+    asked = await world.article()
+    world.server.answers["/story"] = [page(ODD), page(ODD), page()]
+    document = await world.acquire(asked)
+    assert (document.validation_status, document.ttl_timestamp) == ("QUARANTINED", None)
+    assert document.quarantine_reason_code == "MISSING_CRITICAL_METADATA"
+    [item] = await world.held()
+    assert (item.kind, item.subject, item.manual_review_status) == ("DOCUMENT", asked.source_id, "PENDING")
+    files = (await world.services.documents.get(asked.source_id)).files.items
+    assert {each.role for each in files} == {"RAW", "QUARANTINE_CONTEXT"}
+    world.watch.advance(days=3)
+    assert await world.services.overdue.send() == 0
+
+    for expected in ("QUARANTINED", "VALID"):
+        await _review(world, "CLEARED_RETRY_APPROVED")
+        await world.services.overdue.send()
+        await world.deliver()
+        after = await world.document(asked.source_id)
+        assert after.validation_status == expected
+    assert after.ttl_timestamp == asked.expires
+    assert len(await world.attempts(asked.source_id)) == 3
+
+
+async def test_a_dropped_document_is_not_tried_again(world: World) -> None:
+    asked = await world.article()
+    world.server.answers["/story"] = page(ODD)
+    await world.acquire(asked)
+    await _review(world, "CLEARED_TERMINAL")
+    await world.services.overdue.send()
+    await world.deliver()
+    document = await world.document(asked.source_id)
+    assert (document.validation_status, document.eligibility) == ("TERMINAL_INVALID", "NONE")
+    assert document.ttl_timestamp == asked.expires
+    world.watch.advance(days=2)
+    assert await world.services.overdue.send() == 0
+    assert len(world.server.requests) == 2
+
+
+async def _review(world: World, decision: str) -> None:
+    """What a review records."""
+    [item] = await world.held()
+    reviewed: QuarantineItem = item.reviewed(world.watch.now, decision, "Ann", "because")  # type: ignore[arg-type]
+    await world.store.replace(QUARANTINE.name, reviewed.to_document(), item.stored_etag or "")

@@ -1,0 +1,116 @@
+"""What an edit, a deletion or a review could leave behind when a try is under way: aliases, quarantine items, and
+documents that wait for nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from models.locator import document_key
+from models.quarantine import QuarantineItem
+from services.ports import Operation, Store
+from services.store.containers import DOCUMENTS, QUARANTINE
+from tests.functional.documents.world import World, html, page
+
+ODD = page(html(headline="Welcome to our site"))
+
+
+class _BeforeQuarantine:
+    """A store that does `act` right before it saves a document that is quarantined."""
+
+    def __init__(self, store: Store, act: Any) -> None:
+        self._store = store
+        self._act = act
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def batch(self, container: str, partition: str, operations: Sequence[Operation]) -> list[str | None]:
+        documents: list[Mapping[str, Any]] = [getattr(each, "document", {}) for each in operations]
+        if container == DOCUMENTS.name and any(each.get("validation_status") == "QUARANTINED" for each in documents):
+            await self._act()
+        return await self._store.batch(container, partition, operations)
+
+
+def before_quarantine(store: Store, act: Any) -> Store:
+    return cast(Store, _BeforeQuarantine(store, act))
+
+
+async def test_an_article_whose_address_changed_no_longer_holds_the_old_page(world: World) -> None:
+    world.mentions._ids = itertools.count(100)  # deletions have runs too
+    asked, other = await world.article(1, "/old"), await world.article(2, "/other")
+    world.server.answers |= {"/old": page(), "/new": page()}
+    assert (await world.acquire(asked)).validation_status == "VALID"
+    moved = asked._replace(url=world.server.url("/new"), revision="r9")
+    assert (await world.acquire(moved)).validation_status == "VALID"
+    assert len(await world.aliases()) == 1
+
+    document = await world.acquire(other._replace(url=asked.url))
+    assert document.acquisition_status == "ACQUIRED"
+    for each in (asked, other):
+        await world.mentions.worker.delete(each.source_id)
+    assert await world.aliases() == []
+
+
+async def test_an_edit_during_a_try_leaves_no_alias_of_the_old_page(world: World) -> None:
+    asked = await world.article(1, "/old")
+    moved = asked._replace(url=world.server.url("/new"), revision="r9")
+
+    async def edited(request: object, writer: asyncio.StreamWriter) -> None:
+        await world.discover(moved)
+        writer.write(page())
+        await writer.drain()
+        writer.close()
+
+    world.server.answers |= {"/old": edited, "/new": page()}
+    document = await world.acquire(asked)
+    assert (document.validation_status, document.locators[0].value) == ("VALID", moved.url)
+    assert [each["id"] for each in await world.aliases()] == [document_key(document.locator_identity)]
+
+
+async def test_a_deleted_article_leaves_no_quarantine_item(world: World) -> None:
+    """Also if the deletion came before the try had ended, and items of reviews before."""
+    world.mentions._ids = itertools.count(100)  # deletions have runs too
+    asked, other = await world.article(1, "/1"), await world.article(2, "/2")
+    world.server.answers |= {"/1": [ODD, page(html(paragraphs=["Too little."]))], "/2": ODD}
+    await world.acquire(asked)
+    await _review(world, "CLEARED_RETRY_APPROVED")
+    await world.services.overdue.send()
+    await world.deliver()
+    assert len(await world.held()) == 2
+    await world.mentions.worker.delete(asked.source_id)
+    assert await world.held() == []
+
+    await world.discover(other)
+    store = before_quarantine(world.store, lambda: world.mentions.worker.delete(other.source_id))
+    await world.deliver(world.new_worker(store))
+    assert await world.find(other.source_id) is None
+    assert await world.held() == []
+
+
+async def test_a_review_right_before_the_end_of_the_try_is_followed(world: World) -> None:
+    asked = await world.article()
+    world.server.answers["/story"] = ODD
+    await world.discover(asked)
+
+    async def reviewed() -> None:
+        await _review(world, "CLEARED_TERMINAL")
+        [item] = await world.held()
+        await world.services.overdue.follow(item)
+
+    await world.deliver(world.new_worker(before_quarantine(world.store, reviewed)))
+    await world.services.overdue.send()
+    document = await world.document(asked.source_id)
+    assert (document.validation_status, document.manual_review_status) == ("TERMINAL_INVALID", "CLEARED_TERMINAL")
+    assert document.ttl_timestamp == asked.expires
+    [item] = await world.held()
+    assert item.released_at is not None
+
+
+async def _review(world: World, decision: str) -> None:
+    """What a review records."""
+    [item] = [each for each in await world.held() if each.manual_review_status == "PENDING"]
+    reviewed: QuarantineItem = item.reviewed(world.watch.now, decision, "Ann", "because")  # type: ignore[arg-type]
+    await world.store.replace(QUARANTINE.name, reviewed.to_document(), item.stored_etag or "")

@@ -1,0 +1,165 @@
+"""Articles with pages on a real server, and workers that acquire the full texts. A worker may die at any write."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from models.document import DocumentProduct
+from models.quarantine import QuarantineItem
+from models.run import Attempt
+from services.archive.folder import FolderArchive
+from services.articles.full_texts import Asked
+from services.documents.discovery import AcquireMessage
+from services.documents.profiles import Profiles
+from services.documents.services import DocumentServices
+from services.feeds.hosts import HostStates
+from services.fetch.fetcher import Fetcher
+from services.ports import Archive, Query, Store, Where
+from services.runs.engine import RunEngine
+from services.settings import Settings
+from services.store.containers import ARTICLES, DOCUMENTS, LOCATORS, QUARANTINE, RUNS
+from services.topology import ACQUIRE_DOCUMENTS
+from tests.builders import MemoryQueues, Watch
+from tests.documents import reading
+from tests.failing_stores import Crash, mortal
+from tests.functional.fetch.conftest import Server, response
+from tests.functional.mentions.world import World as Mentions
+
+HEADLINE = "Ferry 4.2 halves the time of cold starts"
+TEXT = (
+    "The maintainers of Ferry have released version 4.2, and it is a good one for all who build large projects.",
+    "Until now the tool read the whole dependency graph before it began to compile anything at all.",
+    "The new scheduler begins with the packages that nothing else waits for, and reads the rest meanwhile.",
+    "The release also removes the old cache format, so teams that share a cache should delete it once.",
+)
+
+
+def html(headline: str = HEADLINE, paragraphs: Iterable[str] = TEXT, head: str = "", after: str = "") -> str:
+    body = "".join(f"<p>{each}</p>" for each in paragraphs)
+    return (
+        f"<!doctype html><html><head><title>{headline} - The Daily Build</title>{head}</head><body>"
+        f"<nav><a>Home</a></nav><article><h1>{headline}</h1>{body}</article>{after}"
+        "<footer><p>© 2026</p></footer></body></html>"
+    )
+
+
+def page(
+    text: str | bytes = "", status: int = 200, content_type: str = "text/html; charset=utf-8", **headers: str
+) -> bytes:
+    body = (text or html()).encode() if not isinstance(text, bytes) else text
+    return response(status, body, content_type=content_type, **headers)
+
+
+@dataclass
+class World:
+    store: Store
+    watch: Watch
+    server: Server
+    archive: Archive
+    profiles: Profiles = field(default_factory=Profiles)
+    announced: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._ids = itertools.count(1)
+        self.queues = MemoryQueues()
+        settings = Settings(store="sqlite", allow_private_addresses=True, retry_attempts=1, request_timeout_seconds=2.0)
+        self.fetcher = Fetcher(settings, clock=self.watch)
+        self.mentions = Mentions(self.store, self.watch, self.archive)
+        self.services = self.new_worker()
+
+    def new_worker(self, store: Store | None = None, archive: Archive | None = None) -> DocumentServices:
+        store = store or self.store
+
+        async def announce(source_ids: Iterable[str], feed_id: str | None = None) -> None:
+            self.announced += source_ids
+
+        engine = RunEngine(store, self.watch, self._new_id)
+        worker = self.mentions.worker
+        return DocumentServices.build(
+            *(store, archive or self.archive, self.queues, self.fetcher, engine),
+            HostStates(store, self.fetcher.host_reports),
+            *(worker.articles, announce, self.profiles, ("toolpulse/1.0 (+https://example.org)",), self.watch),
+            self._new_id,
+        )
+
+    def _new_id(self) -> str:
+        return f"run-{next(self._ids)}"
+
+    async def article(
+        self, number: int = 1, path: str = "/story", headline: str = HEADLINE, text: str = "Short."
+    ) -> Asked:
+        """An article whose page is at that path, stored and analysed, and what its feed asks for."""
+        url = self.server.url(path)
+        canonical = reading(headline=headline, revision=f"r{number}", url=url)
+        source_id = await self.mentions.article(number, headline, text, canonical=canonical)
+        await self.mentions.delivered([source_id])
+        stored = await self.mentions.read(source_id)
+        return Asked(source_id, canonical.source, url, f"r{number}", stored.ttl_timestamp)
+
+    async def discover(self, *asked: Asked) -> None:
+        await self.services.discovery.discover(asked)
+
+    async def deliver(self, services: DocumentServices | None = None) -> None:
+        """Delivers all messages of the queue, and the analyses that follow."""
+        while messages := self.queues.sent.pop(ACQUIRE_DOCUMENTS, []):
+            for message in messages:
+                left = await (services or self.services).handler.handle(AcquireMessage.from_message(message))
+                assert left is None
+        announced, self.announced = self.announced, []
+        if announced:
+            await self.mentions.delivered(announced)
+
+    async def acquire(self, *asked: Asked) -> DocumentProduct:
+        """Discovers and acquires the documents; the first of them."""
+        await self.discover(*asked)
+        await self.deliver()
+        return await self.document(asked[0].source_id)
+
+    async def document(self, source_id: str) -> DocumentProduct:
+        found = await self.find(source_id)
+        assert found is not None
+        return found
+
+    async def find(self, source_id: str) -> DocumentProduct | None:
+        found = await self.store.read(DOCUMENTS.name, source_id, DocumentProduct.ID)
+        return None if found is None else DocumentProduct.from_document(found)
+
+    async def attempts(self, source_id: str) -> list[Attempt]:
+        found = await RunEngine(self.store, self.watch, self._new_id).attempts_at(source_id, "acquire_document", 50)
+        return sorted(found.items, key=lambda each: each.attempt_no)
+
+    async def runs(self) -> list[dict[str, Any]]:
+        query = Query((Where("workflow_name", "eq", "acquire_documents"),), limit=1000)
+        return (await self.store.query(RUNS.name, query)).items
+
+    async def held(self) -> list[QuarantineItem]:
+        found = (await self.store.query(QUARANTINE.name, Query(limit=100))).items
+        return [QuarantineItem.from_document(each) for each in found]
+
+    async def aliases(self) -> list[dict[str, Any]]:
+        found = (await self.store.query(LOCATORS.name, Query(limit=100))).items
+        return [each for each in found if each["id"].startswith("doc:")]
+
+    async def article_document(self, source_id: str) -> dict[str, Any]:
+        found = await self.store.read(ARTICLES.name, source_id, "article")
+        assert found is not None
+        return found
+
+    def archived(self) -> list[Path]:
+        """The objects in the archive."""
+        assert isinstance(self.archive, FolderArchive)
+        return sorted(each for each in self.archive._root.rglob("*") if each.is_file())
+
+    async def dying(self, writes: int) -> bool:
+        """Delivers the waiting messages in a worker that dies after so many writes. Whether it survived."""
+        kept = list(self.queues.sent.get(ACQUIRE_DOCUMENTS, []))
+        with contextlib.suppress(Crash):
+            await self.deliver(self.new_worker(mortal(self.store, writes)))
+            return True
+        self.queues.sent[ACQUIRE_DOCUMENTS] = kept  # the message is delivered again
+        return False

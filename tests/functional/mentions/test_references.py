@@ -1,0 +1,380 @@
+"""The references of a tool outlive mentions and articles, and follow every change of a mention before that."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from models.errors import ChangedMeanwhile, InvalidInput, Unavailable
+from models.reference import ReferenceDay
+from models.tool import Tool
+from services.figures.figures import Figures
+from services.mentions import references, tool_references
+from services.mentions.announcing import RefreshAnnouncer
+from services.mentions.kept_references import KeptReferences
+from services.mentions.tool_references import Asked, ToolReferences
+from services.operations.migrations import m0005_references
+from services.ports import Document, Operation, Query, Store
+from services.store.containers import CATALOG, MENTIONS
+from services.tools.merges import Merges
+from tests.builders import MemoryQueues
+from tests.documents import reference
+from tests.functional.articles.dying import Died, DyingStore
+from tests.functional.figures.world import a_mention
+from tests.functional.mentions.world import World
+
+DAY = timedelta(days=1)
+
+
+async def listed(world: World, tool: Tool, limit: int = 50, **filters: str) -> list[dict[str, Any]]:
+    """All references, page by page."""
+    known = await world.worker.catalog.get(tool.tool_id)
+    reader, cursor = reader_of(world), None
+    found: list[dict[str, Any]] = []
+    while True:
+        page = await reader.page(known, Asked.of(filters), limit, cursor)
+        assert len(page.items) == limit or page.next is None
+        found += page.items
+        cursor = page.next
+        if cursor is None:
+            return found
+        assert page.items, "an empty page follows nothing"
+
+
+def reader_of(world: World) -> ToolReferences:
+    return ToolReferences(world.store, Merges(world.store, world.worker.catalog))
+
+
+async def ids(world: World, tool: Tool, **more: Any) -> list[str]:
+    return [each["article_id"] for each in await listed(world, tool, **more)]
+
+
+async def closed(world: World, store: Store | None = None) -> None:
+    """All days that are due are closed and frozen."""
+    store = store or world.store
+    announcer = RefreshAnnouncer(store, MemoryQueues(), world.watch)
+    new_id = iter(f"{number}" for number in itertools.count())
+    figures = Figures.build(
+        *(store, world.worker.catalog, announcer, world.watch, lambda: next(new_id), 0.0, lambda: "words/1")
+    )
+    while (await figures.daily_closes.work()).tools:
+        pass
+
+
+async def recounted(world: World, *tools: Tool) -> None:
+    for each in tools:
+        await world.worker.recount.recount_tool(each.tool_id, world.watch.now)
+
+
+async def said(world: World, tool: Tool, name: str, at: datetime, **fields: Any) -> None:
+    mention = a_mention(tool.tool_id, name, at, **fields)
+    await world.store.upsert(MENTIONS.name, mention.to_document())
+
+
+async def kept(world: World, tool: Tool) -> dict[str, list[str]]:
+    found = (await world.store.query(CATALOG.name, Query(partition=tool.tool_id, limit=1000))).items
+    days = [ReferenceDay.from_document(each) for each in found if each["id"].startswith("REFS:")]
+    return {each.day: [one.source_id for one in each.references] for each in days}
+
+
+async def test_references_outlive_articles_and_mentions(world: World) -> None:
+    tool = await world.tool("Quorvia")
+    names = [await world.article(number, "Quorvia is good") for number in (1, 2, 3)]
+    await world.delivered(names)
+    live = await listed(world, tool)
+    assert [each["article_id"] for each in live] == names
+    assert [each["role"] for each in live] == ["TIMELINE_SOURCE", "TIMELINE_SOURCE", "DISCOVERY"]
+    assert all(each["article_url"] == f"/api/v1/articles/{each['article_id']}" for each in live)
+    for days in (32, 14, 400):
+        world.watch.advance(hours=24 * days)
+        await closed(world)
+        old = await listed(world, tool)
+        assert old == [{**each, "article_url": None} for each in live]
+    assert await world.mentions(tool) == {}
+    assert (await world.store.query(MENTIONS.name, world.everything)).items == []
+
+
+async def test_live_and_kept_references_are_listed_once_and_paged_exactly(world: World) -> None:
+    tool = await world.tool("Quorvia")
+    start = world.watch.now
+    expected = []
+    for days in (80, 50, 40, 35, 33, 31, 30, 29, 3, 0):
+        for number in range(3):
+            # Two of three are published in the same second.
+            name, at = f"article-{days:02}-{number}", start - days * DAY - timedelta(hours=number // 2)
+            await said(world, tool, name, at, created_at=max(at, start - 44 * DAY))
+            expected.append((at, name))
+    days_kept = [(start - days * DAY).date() for days in (80, 50, 40, 35, 33, 31, 30)]
+    keeper = KeptReferences(world.store)
+    await keeper.keep(tool.tool_id, [each + shift * DAY for each in days_kept for shift in (-1, 0)], start)
+    newest_first = [name for _, name in sorted(expected, reverse=True)]
+    for limit in (1, 2, 3, 7, 30, 31, 100):
+        assert await ids(world, tool, limit=limit) == newest_first, limit
+    since, until = f"{start - 50 * DAY:%Y-%m-%dT%H:%M:%SZ}", f"{start - 29 * DAY:%Y-%m-%dT%H:%M:%SZ}"
+    wanted = [name for at, name in sorted(expected, reverse=True) if start - 50 * DAY <= at < start - 29 * DAY]
+    for limit in (1, 4, 50):
+        assert await ids(world, tool, limit=limit, since=since, until=until) == wanted
+
+
+async def test_a_role_is_found_among_others_and_a_page_looks_at_a_bounded_number(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = await world.tool("Quorvia")
+    for number in range(20):
+        role = "OTHER" if number % 7 == 0 else "TIMELINE_SOURCE"
+        await said(world, tool, f"article-{number:02}", world.watch.now - number * DAY, role=role)
+    wanted = ["article-00", "article-07", "article-14"]
+    for limit in (1, 2, 3, 50):
+        assert await ids(world, tool, limit=limit, role="OTHER") == wanted
+    monkeypatch.setattr(tool_references, "MOST_LOOKED_AT", 4)
+    reader, cursor = reader_of(world), None
+    pages: list[list[str]] = []
+    while cursor is not None or not pages:
+        page = await reader.page(tool, Asked("OTHER"), 50, cursor)
+        pages.append([each["article_id"] for each in page.items])
+        cursor = page.next
+    assert pages == [["article-00"], ["article-07"], [], ["article-14"], []]
+
+
+async def test_a_cursor_of_another_list_is_refused(world: World) -> None:
+    tool = await world.tool("Quorvia")
+    for number in range(3):
+        await said(world, tool, f"article-{number}", world.watch.now)
+    reader = reader_of(world)
+    cursor = (await reader.page(tool, Asked(), 1, None)).next
+    for asked, given in ((Asked("OTHER"), cursor), (Asked(), "x"), (Asked(), "")):
+        with pytest.raises(InvalidInput, match="cursor"):
+            await reader.page(tool, asked, 1, given)
+
+
+async def test_a_verdict_removes_a_reference_also_from_a_kept_day_and_its_undoing_brings_it_back(world: World) -> None:
+    tool = await world.tool("Quorvia")
+    old = world.watch.now - 33 * DAY
+    names = [await world.article(number, "Quorvia is good", timestamp=old) for number in (1, 2)]
+    await world.delivered(names)
+    await recounted(world, tool)
+    assert await kept(world, tool) == {old.date().isoformat(): sorted(names, reverse=True)}
+    one, other = sorted(names)
+    await world.worker.correct(tool, one, "not_this_tool")
+    assert await ids(world, tool) == [other], "before the recount"
+    await recounted(world, tool)
+    assert await ids(world, tool) == [other]
+    assert await kept(world, tool) == {old.date().isoformat(): [other]}
+    await world.worker.undo(tool, one)
+    assert await ids(world, tool) == [other, one]
+    await recounted(world, tool)
+    world.watch.advance(hours=24 * 50)
+    assert await ids(world, tool) == [other, one]
+    assert [each["role"] for each in await listed(world, tool)].count("DISCOVERY") == 1
+
+
+async def test_a_removed_reference_does_not_return_when_its_mention_expires(world: World) -> None:
+    tool = await world.tool("Quorvia")
+    old = world.watch.now - 33 * DAY
+    names = [await world.article(number, "Quorvia is good", timestamp=old) for number in (1, 2, 3)]
+    await world.delivered(names)
+    await recounted(world, tool)
+    await world.worker.correct(tool, names[0], "not_this_tool")
+    await world.worker.delete(names[1])
+    await world.delivered([names[1]])
+    assert await ids(world, tool) == [names[2]]
+    await recounted(world, tool)
+    world.watch.advance(hours=24 * 60)
+    assert await ids(world, tool) == [names[2]]
+
+
+async def test_a_merged_tool_gives_its_references_and_gets_them_back(world: World) -> None:
+    old, new = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
+    long_ago, then = world.watch.now - 400 * DAY, world.watch.now - 33 * DAY
+    keeper = KeptReferences(world.store)
+    for tool, name in ((old, "ancient-old"), (new, "ancient-new"), (old, "ancient-both"), (new, "ancient-both")):
+        one = reference(source_id=name, published_at=long_ago)
+        await keeper.keep(tool.tool_id, [long_ago.date()], world.watch.now, [one])
+    theirs = await world.article(1, "Hexwharf is good", timestamp=then)
+    both = await world.article(2, "Hexwharf is bad", "Pebblegrid is bad", timestamp=then)
+    own = await world.article(3, "Pebblegrid is good", timestamp=then)
+    await world.delivered([theirs, both, own])
+    await recounted(world, old, new)
+    before = [await ids(world, each) for each in (old, new)]
+    assert before == [[both, theirs, "ancient-old", "ancient-both"], [own, both, "ancient-new", "ancient-both"]]
+    run = await world.run(await world.worker.changes.merge(old.tool_id, new.tool_id))
+    assert run.status == "SUCCEEDED"
+    joint = [own, both, theirs, "ancient-old", "ancient-new", "ancient-both"]
+    for limit in (1, 2, 50):
+        assert await ids(world, new, limit=limit) == joint
+        assert await ids(world, old, limit=limit) == joint
+    await recounted(world, old, new)
+    assert set(itertools.chain(*(await kept(world, old)).values())) == {"ancient-old", "ancient-both"}
+    undoing = await world.worker.unmerge("Hexwharf")
+    assert undoing is not None
+    assert (await world.run(undoing)).status == "SUCCEEDED"
+    assert [await ids(world, each) for each in (old, new)] == before
+    await recounted(world, old, new)
+    world.watch.advance(hours=24 * 60)
+    assert [await ids(world, each) for each in (old, new)] == before
+
+
+@pytest.mark.parametrize("when", ["before", "halfway", "after"])
+async def test_after_a_crash_at_any_operation_each_reference_is_kept_once(world: World, when: Any) -> None:
+    for k in itertools.count(1):
+        tool = await world.tool(f"Quorvia{k}")
+        start = world.watch.now
+        names = [f"article-{k}-{number}" for number in range(3)]
+        for name in names:
+            await said(world, tool, name, start - 31 * DAY)
+        world.watch.advance(hours=48)
+        died = False
+        try:
+            await closed(world, DyingStore(world.store, k, when))
+        except Died:
+            died = True
+            await closed(world)
+        assert await kept(world, tool) == {(start - 31 * DAY).date().isoformat(): sorted(names, reverse=True)}
+        if not died:
+            assert k > 5
+            return
+
+
+class Meanwhile:
+    """A store that does something before its first write of references."""
+
+    def __init__(self, store: Store, work: Any) -> None:
+        self._store = store
+        self._work = work
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def batch_many(self, container: str, batches: Sequence[tuple[str, Sequence[Operation]]]) -> Any:
+        work, self._work = self._work, None
+        if work is not None:
+            await work()
+        return await self._store.batch_many(container, batches)
+
+
+@pytest.mark.parametrize("is_kept_before", [False, True])
+async def test_a_worker_that_read_an_older_mention_does_not_keep_what_was_removed(
+    world: World, *, is_kept_before: bool
+) -> None:
+    tool = await world.tool("Quorvia")
+    old = world.watch.now - 33 * DAY
+    (day, name), now = (old.date(), await world.article(1, "Quorvia is good", timestamp=old)), world.watch.now
+    await world.delivered([name])
+    if is_kept_before:
+        await recounted(world, tool)
+
+    async def removed() -> None:
+        await world.worker.correct(tool, name, "not_this_tool")
+        await recounted(world, tool)
+
+    slow: Any = Meanwhile(world.store, removed)
+    await KeptReferences(slow).keep(tool.tool_id, [day], now)
+    world.watch.advance(hours=24 * 60)
+    assert await ids(world, tool) == []
+
+
+async def test_many_workers_keep_the_same_days(world: World) -> None:
+    tool = await world.tool("Quorvia")
+    days = [(world.watch.now - number * DAY).date() for number in range(31, 75)]
+    for number, day in enumerate(days):
+        at = world.watch.now - (31 + number) * DAY
+        await said(world, tool, f"article-{day}", at, created_at=world.watch.now)
+    keeper = KeptReferences(world.store)
+    await asyncio.gather(*(keeper.keep(tool.tool_id, days, world.watch.now) for _ in range(4)))
+    assert await kept(world, tool) == {day.isoformat(): [f"article-{day}"] for day in days}
+    await keeper.keep(tool.tool_id, [world.watch.now.date()], world.watch.now)
+    assert len(await kept(world, tool)) == len(days), "a day that is not old is left alone"
+
+
+async def test_days_that_keep_changing_are_given_up(world: World) -> None:
+    tool = await world.tool("Quorvia")
+
+    class Contended(Meanwhile):
+        async def batch_many(self, container: str, batches: Any) -> list[Exception]:
+            return [ChangedMeanwhile("always") for _ in batches]
+
+    store: Any = Contended(world.store, None)
+    with pytest.raises(Unavailable, match="2025-02-01"):
+        await KeptReferences(store).keep(tool.tool_id, [date(2025, 2, 1)], world.watch.now)
+
+
+async def test_of_a_day_with_too_many_references_the_latest_are_kept_and_the_page_says_how_many_are_missing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = await world.tool("Quorvia")
+    at = world.watch.now - 33 * DAY
+    for number in range(5):
+        await said(world, tool, f"article-{number}", at, created_at=world.watch.now)
+    size = len(references.reference_of(a_mention(tool.tool_id, "article-0", at)).model_dump_json()) + 1
+    monkeypatch.setattr(references.fitting, "__defaults__", (3 * size,))
+    keeper = KeptReferences(world.store)
+    await keeper.keep(tool.tool_id, [at.date()], world.watch.now)
+    world.watch.advance(hours=24 * 60)
+    await keeper.keep(tool.tool_id, [at.date()], world.watch.now)
+    page = await reader_of(world).page(tool, Asked(), 50, None)
+    assert [each["article_id"] for each in page.items] == ["article-4", "article-3", "article-2"]
+    assert page.not_kept == {at.date().isoformat(): 2}
+
+
+async def test_documents_that_cannot_be_read_hide_nothing_else_and_are_not_overwritten(world: World) -> None:
+    tool = await world.tool("Quorvia")
+    old, older = world.watch.now - 33 * DAY, world.watch.now - 35 * DAY
+    for at in (old, older):
+        await said(world, tool, f"article-{at.date()}", at, created_at=world.watch.now)
+    broken = {"id": ReferenceDay.id_of(old.date().isoformat()), "pk": tool.tool_id, "entity_type": "ReferenceDay"}
+    await world.store.upsert(CATALOG.name, broken)
+    await KeptReferences(world.store).keep(tool.tool_id, [old.date(), older.date()], world.watch.now)
+    document = await world.store.read(CATALOG.name, tool.tool_id, broken["id"])
+    assert document is not None
+    assert {name: document[name] for name in broken} == broken
+    mention = await world.store.read(MENTIONS.name, tool.tool_id, f"article-{older.date()}")
+    assert mention is not None
+    await world.store.upsert(MENTIONS.name, {**mention, "analyzer": 7})
+    page = await reader_of(world).page(tool, Asked(), 50, None)
+    assert [each["article_id"] for each in page.items] == [f"article-{old.date()}", f"article-{older.date()}"]
+    assert sorted(page.unreadable) == sorted([broken["id"], f"article-{older.date()}"])
+
+
+async def test_the_migration_keeps_first_articles_and_old_mentions(world: World) -> None:
+    tool, bare = await world.tool("Quorvia"), await world.tool("Tarnwick")
+    now = world.watch.now
+    first, old = now - 300 * DAY, now - 34 * DAY
+    await world.worker.catalog.discovered(tool.tool_id, None, "first", first.date().isoformat())
+    await said(world, tool, "old", old, created_at=now)
+    await said(world, tool, "present", now)
+
+    def stored(tool_id: str, source_id: str) -> Document:
+        fields = {"source": "tiingo", "source_identifier": "91144751", "title": "Quorvia is here"}
+        return {
+            **{"id": f"NOVAREF:{source_id}", "pk": tool_id, "tool_id": tool_id, "entity_type": "ToolReference"},
+            **{"reference_id": source_id, "role": "DISCOVERY", "added_by_workflow": "analyze_articles"},
+            **{"created_at": f"{first:%Y-%m-%dT%H:%M:%SZ}", "updated_at": f"{first:%Y-%m-%dT%H:%M:%SZ}"},
+            "schema_version": "1",
+            "reference": {**fields, "reference_id": source_id, "published_at": f"{first:%Y-%m-%dT%H:%M:%SZ}"},
+        }
+
+    await world.store.create(CATALOG.name, stored(tool.tool_id, "first"))
+    await world.store.create(CATALOG.name, stored(bare.tool_id, "first"))
+    for k in itertools.count(1):
+        try:
+            await m0005_references.run(DyingStore(world.store, k, "halfway"), now)
+        except Died:
+            continue
+        break
+    await m0005_references.run(world.store, now)
+    found = await listed(world, tool)
+    assert [(each["article_id"], each["role"]) for each in found] == [
+        ("present", "TIMELINE_SOURCE"),
+        ("old", "TIMELINE_SOURCE"),
+        ("first", "DISCOVERY"),
+    ]
+    assert (found[2]["title"], found[2]["source_identifier"]) == ("Quorvia is here", "91144751")
+    assert await kept(world, tool) == {first.date().isoformat(): ["first"], old.date().isoformat(): ["old"]}
+    assert await kept(world, bare) == {}, "it was left behind when the tool lost this article"
+    names = [each["id"] for each in (await world.store.query(CATALOG.name, world.everything)).items]
+    assert [each for each in names if each.startswith("NOVAREF")] == []

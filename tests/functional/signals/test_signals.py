@@ -1,0 +1,371 @@
+"""Stories that were grouped give signals, which follow their stories, whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+from datetime import timedelta
+
+import pytest
+
+from models.errors import InvalidInput, Unavailable
+from models.signal import Side
+from services.mentions.correction_form import Signed
+from services.signals.handler import SignalsFailed
+from services.store.containers import SIGNALS, STORIES
+from tests.documents import NOW
+from tests.failing_stores import hesitant
+from tests.functional.articles.dying import Died, DyingStore, When
+from tests.functional.signals.world import SAID, World
+from tests.functional.stories.world import OTHER
+
+ADA = Signed("Ada", "another event")
+
+
+async def outage(world: World, start: int = 90) -> list[str]:
+    """A story of three outlets, published an hour and a half ago."""
+    return [
+        await world.told(start, "alpha", "bad"),
+        await world.told(start - 10, "beta", "bad"),
+        await world.told(start - 20, "gamma", "bad"),
+    ]
+
+
+async def test_a_story_of_several_outlets_is_new_for_its_tool(world: World) -> None:
+    tool = await world.tool("Hexwharf")
+    articles = await outage(world)
+    await world.grouped()
+    found = await world.signals(tool)
+    assert found.keys() == {"NEW"}
+    new = found["NEW"]
+    assert (new.event_id, new.timestamp) == (await world.event_of(articles[0]), NOW - timedelta(minutes=80))
+    assert new.after == Side(articles=3, publishers=3, average_sentiment=-SAID)
+    assert (new.publishers, set(new.articles)) == (("alpha.com", "beta.com", "gamma.com"), set(articles))
+    await world.all_is_decided()
+
+
+async def test_one_outlet_suggests_nothing_and_leaves_no_mark(world: World) -> None:
+    await world.tool("Hexwharf")
+    await world.told(90, "alpha")
+    await world.told(80, "alpha")
+    await world.told(70, "beta", headline=OTHER, text="Nothing else.")
+    await world.grouped()
+    assert await world.all_signals() == []
+    await world.all_is_decided()
+
+
+async def test_a_message_that_is_delivered_twice_writes_nothing_more(world: World) -> None:
+    await world.tool("Hexwharf")
+    await outage(world)
+    await world.group()
+    (message,) = world.messages()
+    assert (await world.handler().handle(message, 1)).signals == 1
+    before = [each.stored_etag for each in await world.all_signals()]
+    assert (await world.handler().handle(message, 1)).stories == 0
+    assert (await world.handler().handle(message, 2)).signals == 0
+    assert [each.stored_etag for each in await world.all_signals()] == before
+
+
+async def test_two_workers_write_each_signal_once(world: World) -> None:
+    await world.tool("Hexwharf")
+    await outage(world)
+    await world.group()
+    (message,) = world.messages()
+    workers = [world.handler(hesitant(world.store, seed)) for seed in range(4)]
+    await asyncio.gather(*(each.handle(message, 1) for each in workers))
+    (signal,) = await world.all_signals()
+    assert (signal.after.articles, signal.created_at) == (3, NOW)
+    await world.all_is_decided()
+
+
+async def test_a_story_that_grows_later_updates_its_signals_in_place(world: World) -> None:
+    tool = await world.tool("Hexwharf")
+    await outage(world, 60)
+    await world.grouped()
+    world.watch.advance(hours=7)
+    for number, outlet in enumerate(("delta", "epsilon", "zeta")):
+        await world.told(number, outlet, "good")
+    await world.grouped()
+    found = await world.signals(tool)
+    assert found.keys() == {"NEW", "GROWING", "REVERSED"}
+    assert found["NEW"].after == Side(articles=6, publishers=6, average_sentiment=0.0)
+    assert (found["GROWING"].before.articles, found["GROWING"].after.articles) == (3, 6)
+    turned = found["REVERSED"]
+    assert (turned.before.average_sentiment, turned.after.average_sentiment) == (-SAID, SAID)
+    await world.all_is_decided()
+
+
+async def test_a_story_is_compared_with_the_week_before_it(world: World) -> None:
+    tool = await world.tool("Hexwharf")
+    for number in range(6):
+        headline = f"Number {number}: Hexwharf is good for project {'abcdefgh'[number] * 9}"
+        await world.told(60 * 24 * (number + 1), f"blog{number}", headline=headline, text="It ships.")
+    await world.grouped()
+    await world.is_counted(tool)
+    await outage(world)
+    await world.grouped()
+    turned = (await world.signals(tool))["REVERSED"]
+    assert (turned.compared_with, turned.before) == ("WEEK", Side(articles=6, average_sentiment=SAID))
+    await world.all_is_decided()
+
+
+async def test_the_first_outage_of_a_tool_is_told_and_an_earlier_one_takes_its_place(world: World) -> None:
+    tool = await world.tool("Hexwharf")
+    await world.told(60 * 24 * 4, "blog", headline="Hexwharf opens an office in Lyon", text="Nothing else.")
+    late = await outage(world)
+    await world.grouped()
+    first = (await world.signals(tool))["FIRST_OF_ITS_KIND"]
+    assert (first.topic, first.days, first.event_id) == ("OUTAGE", 4, await world.event_of(late[0]))
+    headline, text = (
+        "Registry of Hexwharf: an outage of images in Osaka",
+        "Pulls of images from Osaka failed for hours.",
+    )
+    earlier = [await world.told(60 * 20 + n, each, "", headline, text) for n, each in enumerate(("eta", "theta"))]
+    await world.grouped()
+    assert await world.event_of(earlier[0]) == await world.event_of(earlier[1]) != first.event_id
+    world.watch.advance(minutes=1)
+    assert await world.announcer().announce_overdue() == 1
+    await world.decide()
+    firsts = {each.event_id: each.withdrawn_at for each in await world.all_signals(tool) if each.topic}
+    assert firsts == {first.event_id: world.watch(), await world.event_of(earlier[0]): None}
+    for each in earlier:
+        await world.worker.delete(each)
+    await world.decide()
+    world.watch.advance(minutes=1)
+    await world.announcer().announce_overdue()
+    await world.decide()
+    assert (await world.signals(tool))["FIRST_OF_ITS_KIND"].event_id == first.event_id
+    await world.all_is_decided()
+
+
+async def test_deleting_articles_withdraws_what_followed_from_them(world: World) -> None:
+    tool = await world.tool("Hexwharf")
+    articles = await outage(world)
+    await world.grouped()
+    await world.worker.delete(articles[2])
+    await world.decide()
+    assert (await world.signals(tool))["NEW"].after.articles == 2
+    await world.worker.delete(articles[0])
+    await world.decide()
+    assert await world.signals(tool) == {}
+    (gone,) = await world.all_signals(tool)
+    assert gone.withdrawn_at is not None
+    await world.all_is_decided()
+
+
+async def test_splitting_a_story_withdraws_its_signals_and_undoing_it_brings_them_back(world: World) -> None:
+    tool = await world.tool("Hexwharf")
+    articles = await outage(world)
+    await world.grouped()
+    event = await world.event_of(articles[0])
+    said = await world.worker.grouping.split_story(event, articles[1:], ADA)
+    await world.grouped()
+    held = {each.event_id for each in (await world.signals(tool)).values()}
+    assert held == {await world.event_of(articles[1])} != {event}
+    await world.worker.grouping.undo(said.correction_id, ADA)
+    await world.grouped()
+    assert {each.event_id for each in (await world.signals(tool)).values()} == {event}
+    await world.all_is_decided()
+
+
+async def test_a_corrected_mention_is_found_without_any_message(world: World) -> None:
+    """Nothing groups the article again: its words are the same."""
+    tool = await world.tool("Hexwharf")
+    articles = await outage(world)
+    await world.grouped()
+    assert (await world.signals(tool))["NEW"].after.average_sentiment == -SAID
+    await world.worker.correct(tool, articles[0], "positive")
+    assert world.messages() == []
+    assert list(await world.marks()) == [await world.event_of(articles[0])]
+    assert await world.announcer().announce_overdue() == 0
+    world.watch.advance(minutes=1)
+    assert await world.announcer().announce_overdue() == 1
+    await world.decide()
+    assert (await world.signals(tool))["NEW"].after.average_sentiment == round((1 - 2 * SAID) / 3, 4)
+    for each in articles[1:]:
+        await world.worker.correct(tool, each, "not_this_tool")
+    world.watch.advance(minutes=1)
+    await world.group()
+    await world.decide()
+    assert await world.signals(tool) == {}
+    await world.all_is_decided()
+
+
+async def test_a_lost_message_is_sent_again_and_each_time_later(world: World) -> None:
+    await world.tool("Hexwharf")
+    await outage(world)
+    await world.group()
+    world.messages()
+    sent = []
+    for minute in range(16):
+        world.watch.advance(minutes=1)
+        if await world.announcer().announce_overdue():
+            sent.append(minute + 1)
+            lost = world.messages()
+    assert sent == [1, 3, 7, 15]
+    await world.decide(also=lost)
+    assert (await world.signals()).keys() == {"NEW"}
+    world.watch.advance(days=2)
+    assert await world.announcer().announce_overdue() == 0
+
+
+async def test_a_message_that_waits_in_the_queue_is_not_sent_again(world: World) -> None:
+    await world.tool("Hexwharf")
+    await outage(world)
+    await world.group()
+    world.queues.waiting_since["generate-ideas"] = world.watch()
+    world.watch.advance(minutes=5)
+    assert await world.announcer().announce_overdue() == 0
+    world.queues.waiting_since["generate-ideas"] = world.watch()
+    assert await world.announcer().announce_overdue() == 1
+
+
+async def test_the_signals_of_a_merged_tool_go_on_at_the_other(world: World) -> None:
+    old, new = await world.tool("Hexwharf"), await world.tool("Pebblegrid")
+    await outage(world)
+    await world.grouped()
+    world.watch.advance(days=2)
+    await world.run(await world.worker.changes.merge(old.tool_id, new.tool_id))
+    await world.grouped()
+    world.watch.advance(minutes=1)
+    await world.announcer().announce_overdue()
+    await world.decide()
+    assert await world.signals(old) == {}
+    assert (await world.signals(new))["NEW"].after.articles == 3
+    await world.all_is_decided()
+
+
+async def test_the_signals_of_an_old_story_go_on_when_it_gets_another_id(world: World) -> None:
+    """Its first article is deleted, or an earlier one is found."""
+    tool = await world.tool("Hexwharf")
+    articles = await outage(world)
+    await world.grouped()
+    world.watch.advance(days=2)
+    await world.worker.delete(articles[0])
+    await world.decide()
+    assert (await world.signals(tool))["NEW"].event_id == await world.event_of(articles[1])
+    earlier = await world.told(2 * 24 * 60 + 95, "delta", "bad")
+    await world.grouped()
+    (held,) = [each for each in await world.all_signals(tool) if each.withdrawn_at is None]
+    assert (held.event_id, held.after.articles) == (await world.event_of(earlier), 3)
+    assert await world.event_of(articles[1]) == held.event_id
+    await world.all_is_decided()
+
+
+async def test_the_expiry_of_articles_withdraws_nothing(world: World) -> None:
+    tool = await world.tool("Hexwharf")
+    articles = await outage(world)
+    await world.grouped()
+    before = await world.all_signals(tool)
+    event = await world.event_of(articles[0])
+    world.watch.advance(days=31)
+    await world.handler().handle([event], 2)
+    assert await world.all_signals(tool) == before
+    world.watch.advance(days=60)
+    assert await world.all_signals(tool) == []
+
+
+async def test_one_bad_story_does_not_stop_the_others(world: World) -> None:
+    tool = await world.tool("Hexwharf")
+    articles = await outage(world)
+    await world.group()
+    bad = f"story:20260220:{'f' * 32}"
+    broken = {"id": "dedup:x", "day": "2026-02-20", "entity_type": "StoryMember", "event_id": bad}
+    await world.store.create(STORIES.name, {**broken, "published_at": "2026-02-20T00:00:00Z"})
+    events = [bad, await world.event_of(articles[0])]
+    handled = await world.handler().handle(events, 2)
+    assert (handled.stories, handled.signals) == (1, 1)
+    (alone,) = handled.messages
+    assert alone == f'{{"event":"processing.generate_ideas","event_ids":["{bad}"],"trigger_reason":"events_updated"}}'
+    assert (await world.signals(tool)).keys() == {"NEW"}
+    with pytest.raises(SignalsFailed, match=bad):
+        await world.handler().handle([bad], 2)
+    with pytest.raises(InvalidInput, match="event_ids"):
+        await world.handler().handle(["nonsense"], 1)
+
+
+async def test_a_store_that_does_not_answer_fails_the_message(world: World) -> None:
+    await world.tool("Hexwharf")
+    articles = await outage(world)
+    await world.group()
+    event = await world.event_of(articles[0])
+    with pytest.raises(Unavailable):
+        await world.handler(Failing(world)).handle([event], 1)  # type: ignore[arg-type]
+    assert list(await world.marks()) == [event]
+    await world.decide()
+    await world.all_is_decided()
+
+
+@pytest.mark.parametrize("when", ["before", "halfway", "after"])
+async def test_a_worker_that_dies_at_any_operation_is_repaired_by_the_next_delivery(world: World, when: When) -> None:
+    await world.tool("Hexwharf")
+    for k in itertools.count(1):
+        articles = [await world.told(30 * k + n, outlet, "bad") for n, outlet in enumerate(("alpha", "beta", "gamma"))]
+        await world.group()
+        messages = world.messages()
+        dying = DyingStore(world.store, k, when)
+        with contextlib.suppress(Died, SignalsFailed):
+            for message in messages:
+                await world.handler(dying).handle(message, 1)
+        for message in messages:
+            await world.handler().handle(message, 2)
+        await world.all_is_decided()
+        assert (await world.signals()).keys() == {"NEW"}
+        for each in articles:
+            await world.worker.delete(each)
+        await world.decide()
+        await world.all_is_decided()
+        assert await world.signals() == {}
+        if not dying.is_dead:
+            assert k > 4
+            return
+
+
+async def test_an_old_reading_that_is_written_late_is_decided_again(world: World) -> None:
+    """A worker pauses before it writes; meanwhile articles are deleted, and other workers withdraw the signal."""
+    tool = await world.tool("Hexwharf")
+    articles = await outage(world)
+    await world.group()
+    (message,) = world.messages()
+    pausing = Pausing(world)
+    working = asyncio.create_task(world.handler(pausing).handle(message, 1))  # type: ignore[arg-type]
+    await pausing.reached.wait()
+    for each in articles[:2]:
+        await world.worker.delete(each)
+    await world.decide()
+    assert await world.signals(tool) == {}
+    pausing.go.set()
+    await working
+    assert await world.signals(tool) == {}
+    await world.all_is_decided()
+
+
+class Failing:
+    """A store that does not answer writes of signals."""
+
+    def __init__(self, world: World) -> None:
+        self._store = world.store
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+    async def batch_many(self, container: str, batches: object) -> object:
+        raise Unavailable("the store did not answer")
+
+
+class Pausing:
+    """A store that waits before its first write of signals."""
+
+    def __init__(self, world: World) -> None:
+        self._store = world.store
+        self.reached, self.go = asyncio.Event(), asyncio.Event()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+    async def batch_many(self, container: str, batches: object) -> object:
+        if container == SIGNALS.name:
+            self.reached.set()
+            await self.go.wait()
+        return await self._store.batch_many(container, batches)  # type: ignore[arg-type]

@@ -1,0 +1,103 @@
+"""Stories of several outlets, grouped and turned into signals by workers on one store."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import timedelta
+
+from models.article import Article
+from models.signal import Signal, SignalsDue
+from models.tool import Tool
+from services.ports import Query, Store, Where, query_all
+from services.signals.announcing import SignalsAnnouncer
+from services.signals.handler import SignalsHandler
+from services.signals.writing import SignalWriter
+from services.store.containers import ARTICLES, SIGNALS, STORIES
+from services.topology import GENERATE_IDEAS
+from tests.documents import article, reading
+from tests.functional.stories.world import World as StoriesWorld
+
+HEADLINE = "Hexwharf outage stops deployments of thousands of companies worldwide"
+LEAD = (
+    "An outage at Hexwharf stopped deployments of thousands of companies on Monday, after a certificate of its"
+    " registry expired during the night. Engineers restored the service within three hours, the company said."
+)
+
+SAID = 0.3846
+"""The polarity of an article that is `good` in headline and text."""
+
+
+class World(StoriesWorld):
+    async def told(self, number: int, outlet: str, how: str = "", headline: str = HEADLINE, text: str = LEAD) -> str:
+        """An analysed article of this outlet, published so many minutes ago. `how`: `good` or `bad`."""
+        now = self.watch.now
+        revision = f"r{next(self._ids)}"
+        headline = f"{headline}, {how}" if how else headline
+        url = f"https://www.{outlet}.com/{revision}"
+        stored = article(
+            dedup_key=f"{number:08x}{sum(outlet.encode()):08x}{'0' * 16}",
+            created_at=now,
+            updated_at=now,
+            headline=headline,
+            matched_tickers=(),
+            canonical=reading(headline=headline, revision=revision, url=url),
+            text_for_analysis=text.replace("An outage", f"An outage, {how or 'short'},"),
+            timestamp=now - timedelta(minutes=number),
+        )
+        await self.store.create(ARTICLES.name, stored.to_document())
+        await self.delivered([stored.source_id])
+        return stored.source_id
+
+    def handler(self, store: Store | None = None) -> SignalsHandler:
+        store = store or self.store
+        return SignalsHandler(store, SignalWriter(store, self.worker.catalog, self.watch))
+
+    def announcer(self) -> SignalsAnnouncer:
+        return SignalsAnnouncer(self.store, self.queues, self.watch)
+
+    def messages(self) -> list[list[str]]:
+        """The stories that the messages of `generate-ideas` name since the last call."""
+        return [json.loads(each)["event_ids"] for each in self.queues.sent.pop(GENERATE_IDEAS, [])]
+
+    async def decide(self, *, also: list[list[str]] | None = None) -> None:
+        """Works on all messages of `generate-ideas`."""
+        for event_ids in [*(also or []), *self.messages()]:
+            handled = await self.handler().handle(event_ids, 1)
+            assert handled.messages == ()
+
+    async def grouped(self) -> None:
+        """Groups what is due, and decides the signals that follow."""
+        await self.group()
+        await self.decide()
+
+    async def signals(self, tool: Tool | None = None) -> dict[str, Signal]:
+        """The signals that hold, by kind; with a story more than one of a kind, the last."""
+        return {each.kind: each for each in await self.all_signals(tool) if each.withdrawn_at is None}
+
+    async def all_signals(self, tool: Tool | None = None) -> list[Signal]:
+        query = Query(partition=None if tool is None else tool.tool_id, order="by_time", limit=500)
+        return [Signal.from_document(each) for each in await query_all(self.store, SIGNALS.name, query)]
+
+    async def marks(self) -> dict[str, SignalsDue]:
+        where = (Where("entity_type", "eq", "SignalsDue"),)
+        found = await query_all(self.store, STORIES.name, Query(where, limit=500))
+        return {each["event_id"]: SignalsDue.from_document(each) for each in found}
+
+    async def event_of(self, source_id: str) -> str:
+        event = (await self.read(source_id)).event_id
+        assert event is not None
+        return event
+
+    async def all_is_decided(self) -> None:
+        """No mark is left, and deciding all stories again changes nothing."""
+        assert await self.marks() == {}
+        before = [each.to_document() for each in await self.all_signals()]
+        events = {each.event_id for each in await self.living() if each.event_id} | {
+            each["event_id"] for each in before
+        }
+        await asyncio.gather(*(self.handler().handle([event], 2) for event in sorted(events)))
+        assert [each.to_document() for each in await self.all_signals()] == before
+
+    async def living(self) -> list[Article]:
+        return [each for each in await self.articles() if each.deleted_at is None]

@@ -1,0 +1,108 @@
+"""Articles that several feeds brought, analysed for two tools, and what must be true of them after any correction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from models.article import Article
+from models.tool import Tool
+from services.articles.observations import with_further_sources
+from services.mentions.correction_form import Signed
+from services.operations.audit import Audit
+from services.store.containers import ARTICLES
+from tests.functional.articles.world import START, Item, SettableClock, item
+from tests.functional.articles.world import World as Ingesting
+from tests.functional.mentions.world import World as Analysing
+
+TITLE = "Weekly security release notes now available"
+ADA = Signed("Ada", "two posts with one headline")
+MORNING, AFTERNOON = START - timedelta(hours=11), START - timedelta(hours=5)
+TEXTS = {"a": "Quorvia is good.", "b": "Pebblegrid is bad."}
+
+
+def entry(feed: str, number: int = 1, **changes: Any) -> Item:
+    fields: dict[str, Any] = {
+        "title": TITLE,
+        "link": f"https://{feed}.example/{number}",
+        "guid": f"{feed}-{number}",
+        "published": MORNING if feed == "a" else AFTERNOON,
+        "text": TEXTS.get(feed, "Nothing."),
+    }
+    return item(number, **{**fields, **changes})
+
+
+@dataclass
+class SplitWorld:
+    ingesting: Ingesting
+    analysing: Analysing
+    clock: SettableClock
+    quorvia: Tool
+    pebblegrid: Tool
+
+    @classmethod
+    async def of(cls, store: Any, clock: SettableClock, **options: Any) -> SplitWorld:
+        analysing = Analysing(store, clock)
+        tools = await analysing.tool("Quorvia"), await analysing.tool("Pebblegrid")
+        return cls(Ingesting(store, clock, first_id=10_000, **options), analysing, clock, *tools)
+
+    async def brought(self, *feeds: str, **entries: list[Item]) -> Article:
+        """One article that all feeds brought, in this order, and that is analysed."""
+        for feed in feeds:
+            await self.ingesting.add_feed(feed, entries.get(feed) or [entry(feed)])
+            await self.ingesting.poll(feed)
+        (article,) = await self.articles()
+        await self.analyse()
+        return article
+
+    async def articles(self) -> list[Article]:
+        """Those that are served, by time."""
+        found = [Article.from_document(each) for each in await self.ingesting.articles()]
+        served = [each for each in found if each.deleted_at is None]
+        return sorted(served, key=lambda each: (each.timestamp, each.source_id))
+
+    async def analyse(self) -> None:
+        due = [each for each in await self.ingesting.articles() if each.get("analysis_due_since")]
+        await self.analysing.delivered([each["source_id"] for each in due])
+
+    async def sources(self) -> list[list[str]]:
+        """The sources of each article, also those that it does not list."""
+        return [
+            sorted((await with_further_sources(self.ingesting.store, each)).source_attribution)
+            for each in await self.articles()
+        ]
+
+    async def mentioned(self, tool: Tool) -> dict[str, str]:
+        """The articles that mention the tool, each with the hour that counts it."""
+        return {key: f"{each.published_at:%H}" for key, each in (await self.analysing.mentions(tool)).items()}
+
+    async def is_whole(self) -> None:
+        """Each source of each article has its observations, and only there; figures and counts are those of what is
+        stored; the audit finds nothing."""
+        served = await self.articles()
+        observed = Counter((each["source_id"], each["source"]) for each in await self.ingesting.observations())
+        expected = set()
+        for article in served:
+            whole = await with_further_sources(self.ingesting.store, article)
+            expected |= {(article.source_id, key) for key in whole.source_attribution}
+            assert whole.source_count in (None, len(whole.source_attribution))
+            assert article.canonical.source in whole.source_attribution
+        assert set(observed) == expected
+        for tool in (self.quorvia, self.pebblegrid):
+            assert set(await self.analysing.mentions(tool)) <= {each.source_id for each in served}
+            await self.analysing.is_counted(tool)
+
+        async def at_once(seconds: float) -> None:
+            """Nobody writes."""
+
+        differences = []
+        async for part in Audit(self.ingesting.store, self.clock, sleep=at_once).round():
+            differences += [f"{each.kind} {each.subject}: {each.detail}" for each in part.differences]
+        assert [each for each in differences if "dangling" not in each and "windows" not in each] == []
+
+    async def read(self, source_id: str) -> dict[str, Any]:
+        found = await self.ingesting.store.read(ARTICLES.name, source_id, Article.ID)
+        assert found is not None
+        return found

@@ -1,0 +1,278 @@
+"""A source that was put into the wrong article becomes an article of its own, and may return."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models.errors import Conflict, NotFound
+from models.grouping_correction import GroupingCorrection
+from services.store.containers import FEEDS
+from services.store.sqlite import SqliteStore
+from tests.functional.articles.dying import Died, DyingStore, When
+from tests.functional.articles.world import SettableClock
+from tests.functional.workflows.split_world import ADA, SplitWorld, entry
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore(tmp_path / "store.db", SettableClock())
+    await store.ensure_containers()
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[SplitWorld]:
+    clock = SettableClock()
+    store = SqliteStore(tmp_path / "store.db", clock)
+    await store.ensure_containers()
+    yield await SplitWorld.of(store, clock)
+    await store.close()
+
+
+async def split(world: SplitWorld, source_id: str, source: str) -> GroupingCorrection:
+    return await world.analysing.worker.grouping.split_article(source_id, source, ADA)
+
+
+@pytest.mark.parametrize("source", ["a", "b"])
+async def test_each_article_has_its_own_text_time_and_mentions_when_the_call_returns(
+    world: SplitWorld, source: str
+) -> None:
+    before = await world.brought("a", "b")
+    made = await split(world, before.source_id, source)
+    morning, afternoon = await world.articles()
+    assert (morning.sources, afternoon.sources) == (("a",), ("b",))
+    assert (morning.text_for_analysis, afternoon.text_for_analysis) == ("Quorvia is good.", "Pebblegrid is bad.")
+    assert {made.articles[0], made.others[0]} == {morning.source_id, afternoon.source_id}
+    assert made.articles[0] == before.source_id
+    assert await world.mentioned(world.quorvia) == {morning.source_id: "09"}
+    assert await world.mentioned(world.pebblegrid) == {afternoon.source_id: "15"}
+    await world.is_whole()
+
+
+async def test_later_entries_and_edits_of_the_source_go_to_its_own_article(world: SplitWorld) -> None:
+    before = await world.brought("a", "b")
+    made = await split(world, before.source_id, "b")
+    world.ingesting.publish("b", [entry("b", text="Quorvia is bad now.")])
+    await world.ingesting.poll("b")
+    world.ingesting.publish("a", [entry("a", text="Quorvia is good, still.")])
+    await world.ingesting.poll("a", world.ingesting.new_worker())
+    await world.analyse()
+    assert await world.sources() == [["a"], ["b"]]
+    mentions = await world.analysing.mentions(world.quorvia)
+    assert {key: each.sentiment for key, each in mentions.items()} == {
+        before.source_id: "positive",
+        made.others[0]: "negative",
+    }
+    await world.is_whole()
+
+
+async def test_no_further_source_joins_the_article_by_its_headline_until_the_split_is_undone(
+    world: SplitWorld,
+) -> None:
+    before = await world.brought("a", "b")
+    made = await split(world, before.source_id, "b")
+    await world.ingesting.add_feed("c", [entry("c")])
+    await world.ingesting.poll("c")
+    await world.ingesting.add_feed("d", [entry("d", link="https://b.example/1")])
+    await world.ingesting.poll("d")
+    assert sorted(await world.sources()) == [["a"], ["b", "d"], ["c"]]
+    await world.analysing.worker.grouping.undo(made.correction_id, ADA)
+    await world.ingesting.add_feed("e", [entry("e")])
+    await world.ingesting.poll("e")
+    await world.analyse()
+    assert sorted(await world.sources()) == [["a", "b", "e"], ["c"], ["d"]]
+    await world.is_whole()
+
+
+@pytest.mark.parametrize("source", ["a", "b"])
+async def test_undoing_returns_the_source_with_the_edits_that_came_in_meanwhile(world: SplitWorld, source: str) -> None:
+    before = await world.brought("a", "b")
+    made = await split(world, before.source_id, source)
+    edited = entry(source, text="Quorvia is bad now.")
+    world.clock.forward(days=1)
+    world.ingesting.publish(source, [edited])
+    await world.ingesting.poll(source)
+    undone = await world.analysing.worker.grouping.undo(made.correction_id, ADA)
+    assert (undone.undone_by, undone.is_active) == ("Ada", False)
+    (article,) = await world.articles()
+    assert (article.source_id, article.sources) == (before.source_id, ("a", "b"))
+    assert (article.timestamp, article.headline, article.created_at) == (
+        before.timestamp,
+        before.headline,
+        before.created_at,
+    )
+    assert article.text_for_analysis == "Quorvia is bad now."
+    assert article.source_attribution["b"].joined_by == "headline_and_day"
+    assert await world.mentioned(world.quorvia) == {article.source_id: "09"}
+    await world.is_whole()
+    world.ingesting.publish(source, [entry(source, text="Pebblegrid is good.")])
+    await world.ingesting.poll(source)
+    await world.analyse()
+    assert await world.sources() == [["a", "b"]]
+    again = await split(world, before.source_id, source)
+    assert again.correction_id != made.correction_id
+    assert await world.sources() == [["a"], ["b"]]
+    await world.is_whole()
+
+
+async def test_deleting_one_of_the_two_deletes_only_that_one(world: SplitWorld) -> None:
+    before = await world.brought("a", "b")
+    made = await split(world, before.source_id, "b")
+    await world.analysing.worker.delete(made.others[0])
+    (left,) = await world.articles()
+    assert (left.source_id, left.sources) == (before.source_id, ("a",))
+    world.ingesting.publish("b", [entry("b", text="Pebblegrid is good.")])
+    await world.ingesting.poll("b")
+    assert await world.sources() == [["a"]]
+    with pytest.raises(Conflict, match="deleted"):
+        await world.analysing.worker.grouping.undo(made.correction_id, ADA)
+    await world.is_whole()
+
+
+async def test_an_article_without_its_first_one_takes_no_entry_of_the_deleted_one(world: SplitWorld) -> None:
+    before = await world.brought("a", "b")
+    made = await split(world, before.source_id, "b")
+    await world.analysing.worker.delete(before.source_id)
+    world.ingesting.publish("b", [entry("b", text="Pebblegrid is good.")])
+    world.ingesting.publish("a", [entry("a", text="Quorvia is bad.")])
+    for feed in "ab":
+        await world.ingesting.poll(feed)
+    await world.analyse()
+    (left,) = await world.articles()
+    assert (left.source_id, left.text_for_analysis) == (made.others[0], "Pebblegrid is good.")
+    await world.is_whole()
+
+
+async def test_a_source_whose_feed_is_gone_can_be_split_off(world: SplitWorld) -> None:
+    before = await world.brought("a", "b")
+    await world.ingesting.store.delete(FEEDS.name, "b", "feed")
+    await split(world, before.source_id, "b")
+    assert await world.sources() == [["a"], ["b"]]
+
+
+async def test_asking_again_returns_the_same_correction(world: SplitWorld) -> None:
+    before = await world.brought("a", "b")
+    made = await split(world, before.source_id, "b")
+    assert await split(world, before.source_id, "b") == made
+    undone = await world.analysing.worker.grouping.undo(made.correction_id, ADA)
+    assert await world.analysing.worker.grouping.undo(made.correction_id, ADA) == undone
+
+
+async def test_what_cannot_be_split_is_refused(world: SplitWorld) -> None:
+    before = await world.brought("a")
+    with pytest.raises(Conflict, match="source: a is the only source"):
+        await split(world, before.source_id, "a")
+    with pytest.raises(NotFound, match="source: x is not in the article"):
+        await split(world, before.source_id, "x")
+    with pytest.raises(NotFound, match="article"):
+        await split(world, "dedup:" + "0" * 32, "a")
+
+
+@pytest.mark.parametrize("source", ["a", "b", "c", "d"])
+async def test_a_further_source_and_the_sources_before_it(tmp_path: Path, source: str) -> None:
+    """The article lists one source itself."""
+    clock = SettableClock()
+    store = SqliteStore(tmp_path / "store.db", clock)
+    await store.ensure_containers()
+    world = await SplitWorld.of(store, clock, most_listed=1)
+    before = await world.brought("a", "b", "c", "d")
+    assert before.sources == ("a",)
+    made = await split(world, before.source_id, source)
+    others = sorted(set("abcd") - {source})
+    assert sorted(await world.sources()) == sorted([others, [source]])
+    await world.is_whole()
+    world.ingesting.publish(source, [entry(source, text="Quorvia is bad.")])
+    await world.ingesting.poll(source)
+    await world.analyse()
+    await world.is_whole()
+    await world.analysing.worker.grouping.undo(made.correction_id, ADA)
+    assert await world.sources() == [["a", "b", "c", "d"]]
+    (after,) = await world.articles()
+    assert after.timestamp == before.timestamp
+    await world.is_whole()
+    await store.close()
+
+
+async def test_an_article_of_one_url_can_be_split_and_each_source_keeps_its_own(world: SplitWorld) -> None:
+    """Both have no ids, and one link: they share the locator."""
+    shared: dict[str, Any] = {"link": "https://news.example/1", "guid": None}
+    before = await world.brought("a", "b", a=[entry("a", **shared)], b=[entry("b", **shared)])
+    made = await split(world, before.source_id, "b")
+    world.ingesting.publish("a", [entry("a", **shared, text="Quorvia is bad.")])
+    world.ingesting.publish("b", [entry("b", **shared, text="Pebblegrid is good.")])
+    for feed in "ab":
+        await world.ingesting.poll(feed)
+    await world.analyse()
+    assert await world.sources() == [["a"], ["b"]]
+    texts = {each.source_id: each.text_for_analysis for each in await world.articles()}
+    assert texts == {before.source_id: "Quorvia is bad.", made.others[0]: "Pebblegrid is good."}
+    await world.is_whole()
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("undoing", [False, True])
+@pytest.mark.parametrize("again", [False, True])
+async def test_a_worker_that_dies_anywhere_leaves_a_split_that_its_run_finishes(
+    tmp_path: Path, when: When, undoing: bool, again: bool
+) -> None:
+    """With `again`, the person asks again before the run is sent again: for the split and its undoing."""
+    clock = SettableClock()
+    store = SqliteStore(tmp_path / "start" / "store.db", clock)
+    await store.ensure_containers()
+    world = await SplitWorld.of(store, clock)
+    before = await world.brought("a", "b")
+    correction_id = ""
+    if undoing:
+        correction_id = (await split(world, before.source_id, "a")).correction_id
+    await store.close()
+    k = 0
+    while True:
+        k += 1
+        shutil.copytree(tmp_path / "start", tmp_path / f"{k}")
+        clock = SettableClock(world.clock.now)
+        store = SqliteStore(tmp_path / f"{k}" / "store.db", clock)
+        later = SplitWorld(
+            type(world.ingesting)(store, clock, first_id=20_000),
+            type(world.analysing)(store, clock),
+            clock,
+            world.quorvia,
+            world.pebblegrid,
+        )
+        later.analysing._ids = iter(range(50_000, 60_000))  # type: ignore[assignment]
+        dying = DyingStore(store, k, when)
+        grouping = later.analysing.new_worker(dying).grouping
+        with contextlib.suppress(Died):
+            if undoing:
+                await grouping.undo(correction_id, ADA)
+            else:
+                await grouping.split_article(before.source_id, "a", ADA)
+        clock.forward(minutes=20)
+        if again:
+            if not undoing:
+                correction_id = (await split(later, before.source_id, "a")).correction_id
+            await later.analysing.worker.grouping.undo(correction_id, ADA)
+        later.ingesting.publish("a", [entry("a", text="Quorvia is bad.")])
+        await later.ingesting.poll("a")
+        for run_id in await later.analysing.worker.workflows.overdue(clock.now):
+            await later.analysing.worker.workflows.advance(run_id, 2)
+        await later.analyse()
+        expected = [["a", "b"]] if undoing or again else [["a"], ["b"]]
+        begun = await later.sources() == expected
+        if not begun:
+            assert not again, f"died {when} operation {k}"
+            assert k < 25, "it died before it had promised anything"
+        mentions = await later.analysing.mentions(world.quorvia)
+        if begun:
+            assert [each.sentiment for each in mentions.values()] == ["negative"], f"died {when} operation {k}"
+        await later.is_whole()
+        await store.close()
+        if not dying.is_dead:
+            assert k > 25
+            break

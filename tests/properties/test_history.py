@@ -1,0 +1,121 @@
+"""Whatever is said of a tool and when, and wherever a process dies: every point is what the mentions say, or said."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from models.history import HistoryDay
+from models.mention import SentimentScore
+from services.figures.coverage import Coverage
+from services.figures.daily_close import DailyCloses
+from services.figures.history import History
+from services.figures.period_counts import CountedMention, PeriodCount
+from services.figures.recount import Recount
+from services.figures.span import LIVE_DAYS, Span, day_start
+from services.ports import Store
+from services.store.containers import CATALOG, MENTIONS
+from services.store.sqlite import SqliteStore
+from tests.builders import Watch
+from tests.functional.articles.dying import Died, DyingStore
+from tests.functional.figures.world import a_mention, a_tool, everything
+
+START = datetime(2026, 2, 21, 20, 17, 31, tzinfo=UTC)
+DAY = timedelta(days=1)
+TOOL = a_tool(0, START)
+DEATHS = st.none() | st.tuples(st.integers(1, 12), st.sampled_from(["before", "halfway", "after"]))
+STEPS = st.one_of(
+    st.tuples(
+        st.just("say"),
+        st.integers(0, 9),
+        st.integers(0, 33 * 24),
+        st.sampled_from(["positive", "negative", "neutral", "unscored"]),
+        st.sampled_from([None, "one", "two"]),
+        st.sampled_from([None, "a.example", "b.example"]),
+    ),
+    st.tuples(st.just("unsay"), st.integers(0, 9)),
+    st.tuples(st.just("close"), DEATHS),
+    st.tuples(st.just("wait"), st.sampled_from([1, 6, 24, 24 * 9, 24 * 31])),
+)
+
+
+async def _play(steps: list[tuple[Any, ...]]) -> None:
+    clock = Watch(START)
+    with tempfile.TemporaryDirectory() as folder:
+        store = SqliteStore(Path(folder) / "store.db", clock)
+        await store.create(CATALOG.name, TOOL.to_document())
+        closes: dict[str, HistoryDay] = {}
+        for step in (*steps, ("close", None)):
+            await _step(store, clock, step)
+            for document in await everything(store, CATALOG.name, TOOL.tool_id):
+                if document["id"].startswith("DAY:"):
+                    day = HistoryDay.from_document(document)
+                    before = closes.setdefault(day.day, day)
+                    assert day.closed == before.closed
+                    assert before.frozen in (None, day.frozen)
+                    closes[day.day] = day
+            await _check(store, clock, closes)
+        await store.close()
+
+
+def _closes(store: Store, clock: Watch) -> DailyCloses:
+    return DailyCloses(store, Coverage(store), clock)
+
+
+async def _step(store: SqliteStore, clock: Watch, step: tuple[Any, ...]) -> None:
+    what, *given_values = step
+    if what == "wait":
+        clock.advance(hours=given_values[0])
+    elif what == "close":
+        death = given_values[0]
+        with contextlib.suppress(Died):
+            await _closes(store if death is None else DyingStore(store, *death), clock).work()
+    elif what == "say":
+        number, age, sentiment, event, publisher = given_values
+        named = {"event_id": event, "publisher_id": publisher, "created_at": clock.now, "updated_at": clock.now}
+        at = clock.now - timedelta(hours=age)
+        known = await store.read(MENTIONS.name, TOOL.tool_id, f"{number}")
+        if known is not None:
+            at = SentimentScore.from_document(known).published_at
+        await store.upsert(MENTIONS.name, a_mention(TOOL.tool_id, f"{number}", at, sentiment, **named).to_document())
+    else:
+        await store.delete(MENTIONS.name, TOOL.tool_id, f"{given_values[0]}")
+
+
+async def _check(store: SqliteStore, clock: Watch, stored: dict[str, HistoryDay]) -> None:
+    """Live days are what their mentions say, frozen ones what they said when they were frozen, each for itself and
+    together."""
+    today = day_start(clock.now.date())
+    span = Span("day", today - 45 * DAY, today + DAY, clock.now)
+    history = await History(store, Recount(store), Coverage(store), clock).canonical(TOOL.tool_id, span)
+    mentions = await everything(store, MENTIONS.name, TOOL.tool_id)
+    live = (today - (LIVE_DAYS - 1) * DAY).date().isoformat()
+    whole = PeriodCount()
+    for point in history.points:
+        frozen = stored[point.name].frozen if point.name in stored else None
+        count = PeriodCount()
+        if frozen is not None and point.name < live:
+            count = PeriodCount.frozen(frozen)
+            assert point.figures == frozen.figures
+        elif point.state == "live":
+            for mention in mentions:
+                if mention["published_at"][:10] == point.name:
+                    count.add(CountedMention.of(mention))
+            assert point.figures == {**count.figures(), "coverage": None}
+        else:
+            count = PeriodCount.unknown() if point.figures["total_mentions"] is None else count
+        whole.merge(count)
+    assert history.total == {**whole.figures(), "coverage": None}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(STEPS, min_size=1, max_size=14))
+def test_every_point_is_what_the_mentions_say_or_said_when_the_day_was_frozen(steps: list[tuple[Any, ...]]) -> None:
+    asyncio.run(_play(steps))

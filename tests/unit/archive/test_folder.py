@@ -1,0 +1,102 @@
+"""The folder archive is private, whole after a crash, and says what a person must do."""
+
+import asyncio
+import errno
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from models.errors import NotFound, Unavailable
+from services.archive.folder import FolderArchive
+from services.archive.keys import key_of
+
+FOLDER = "2026-02-21/dedup%3A01"
+KILLED = """
+import asyncio, os, sys
+from pathlib import Path
+from services.archive import folder
+sync, when = os.fsync, sys.argv[2]
+replace = os.replace
+if when == "before the bytes are synced":
+    os.fsync = lambda descriptor: os._exit(9)
+if when == "before the rename":
+    os.replace = lambda *paths: os._exit(9)
+if when == "after the rename":
+    os.replace = lambda *paths: (replace(*paths), os._exit(9))
+archive = folder.FolderArchive(Path(sys.argv[1]))
+if when == "before the bytes are synced":
+    Path(sys.argv[1], "2026-02-21/dedup%3A01").mkdir(parents=True)
+asyncio.run(archive.put("2026-02-21/dedup%3A01", b"text" * 1000))
+"""
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.parametrize("when", ["before the bytes are synced", "before the rename", "after the rename"])
+async def test_a_killed_process_leaves_a_whole_object_or_none_and_the_next_put_succeeds(
+    when: str, tmp_path: Path
+) -> None:
+    killed = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, str(tmp_path), when, cwd=ROOT)
+    assert await killed.wait() == 9
+    archive, key = FolderArchive(tmp_path), key_of(FOLDER, b"text" * 1000)
+    if when == "after the rename":
+        assert await archive.get(key) == b"text" * 1000
+    else:
+        with pytest.raises(NotFound):
+            await archive.get(key)
+    await archive.put(FOLDER, b"text" * 1000)
+    assert await archive.get(key) == b"text" * 1000
+    assert await archive.delete_folder(FOLDER) == 1
+    assert os.listdir(tmp_path) == [], "what the killed process left is gone too"
+
+
+async def test_only_the_user_of_the_app_reads_it(tmp_path: Path) -> None:
+    root = tmp_path / "data" / "archive"
+    key = (await FolderArchive(root).put(FOLDER, b"text")).key
+    folders = [root, root / "2026-02-21", root / FOLDER]
+    assert [stat.S_IMODE(each.stat().st_mode) for each in folders] == [0o700] * 3
+    assert stat.S_IMODE((root / key).stat().st_mode) == 0o600
+
+
+async def test_file_and_new_folders_are_synced_before_put_returns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    sync = os.fsync
+
+    def recorded(descriptor: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", recorded)
+    root = tmp_path / "data" / "archive"
+    await FolderArchive(root).put(FOLDER, b"text")
+    assert synced[-1] == str(root / FOLDER)
+    assert Path(synced[-2]).parent == root / FOLDER
+    assert set(synced[:-2]) == {str(each) for each in (tmp_path, tmp_path / "data", root, root / "2026-02-21")}
+    synced.clear()
+    await FolderArchive(root).put(FOLDER, b"text")
+    assert synced == [str(root / FOLDER)], "a process may have died after it renamed the object"
+
+
+async def test_a_full_disk_says_so_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    (tmp_path / FOLDER).mkdir(parents=True)
+    with pytest.raises(Unavailable, match=r"no space is left .*: make room"):
+        await FolderArchive(tmp_path).put(FOLDER, b"text")
+    assert os.listdir(tmp_path / FOLDER) == []
+
+
+async def test_a_link_in_the_folder_is_removed_and_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_text("stays")
+    archive = FolderArchive(tmp_path / "archive")
+    await archive.put(FOLDER, b"text")
+    (tmp_path / "archive" / FOLDER / "link").symlink_to(outside)
+    assert await archive.delete_folder(FOLDER) == 1
+    assert outside.read_text() == "stays"

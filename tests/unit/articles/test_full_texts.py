@@ -1,0 +1,74 @@
+"""For which articles a feed asks for the page."""
+
+from typing import Any, cast
+
+import pytest
+
+from models.article import ArticleDocument
+from models.feed import FullTextChoice
+from services.articles.entry_documents import SourceAttempt
+from services.articles.full_texts import Asked, asked_for, asks
+from services.articles.identity import Source
+from services.articles.merge import Merged
+from tests.documents import NOW, article
+
+
+@pytest.mark.parametrize(
+    ("choice", "length", "expected"),
+    [
+        ("never", 0, False),
+        ("short", 0, True),
+        ("short", 599, True),
+        ("short", 600, False),
+        ("always", 0, True),
+        ("always", 4000, True),
+    ],
+)
+def test_a_feed_asks_as_it_is_told(choice: FullTextChoice, length: int, expected: bool) -> None:
+    assert asks(choice, "x" * length) is expected
+
+
+STORED = cast(ArticleDocument, article().to_document())
+READING = STORED["canonical"]
+
+
+def asked(choice: FullTextChoice, *merged: Merged, source: str = READING["source"]) -> list[Asked]:
+    return asked_for(merged, SourceAttempt(Source(source, "News", 1, None, choice), "run-1", 1, NOW))
+
+
+def merged(before: Any = None, after: Any = None) -> Merged:
+    return Merged(before, after, None, (), False, None)
+
+
+WANTED = [
+    Asked(STORED["source_id"], READING["source"], READING["url"], READING["revision"], STORED["ttl_timestamp"]),
+]
+
+
+def test_a_written_article_is_asked_for_once() -> None:
+    assert asked("always", merged(after=STORED), merged(before=STORED)) == WANTED
+
+
+def test_an_article_that_stays_as_it_is_is_asked_for_too() -> None:
+    assert asked("always", merged(before=STORED)) == WANTED
+
+
+def test_the_article_after_the_attempt_counts() -> None:
+    long = {**STORED, "text_for_analysis": "x" * 600}
+    assert asked("short", merged(before=STORED, after=long)) == []
+    assert [each.source_id for each in asked("short", merged(before=long, after={**STORED, "text_for_analysis": None}))]
+
+
+def test_a_text_of_599_characters_is_short_and_none_at_all_too() -> None:
+    for text in ("x" * 599, "", None):
+        assert len(asked("short", merged(after={**STORED, "text_for_analysis": text}))) == 1
+    without = {name: value for name, value in STORED.items() if name != "text_for_analysis"}
+    assert len(asked("short", merged(after=without))) == 1
+
+
+def test_no_article_a_deleted_one_and_that_of_another_source_are_not_asked_for() -> None:
+    deleted = {**STORED, "deleted_at": "2026-02-21T20:00:00Z"}
+    assert asked("always", merged(), merged(after=deleted)) == []
+    assert asked("always", merged(), merged(after=STORED)) == WANTED
+    assert asked("always", merged(after=STORED), source="another") == []
+    assert asked("always") == []

@@ -1,0 +1,55 @@
+"""By which rule a source is in an article."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from models.article import ArticleDocument, JoinRule
+from services.articles.joining import FIELDS, join_rule
+from tests.unit.articles.builders import article_after, attempt, candidate, match, merged, source
+
+WEAK = "Weekly notes"
+
+
+def article() -> ArticleDocument:
+    return article_after(attempt(), candidate(1))
+
+
+def test_every_rule_says_what_was_in_common() -> None:
+    assert set(FIELDS) == set(get_args(JoinRule))
+
+
+@pytest.mark.parametrize(
+    ("fields", "matched", "rule"),
+    [
+        ({}, {}, "headline_and_day"),
+        ({"headline": WEAK}, {}, "url_in_key"),
+        ({"headline": "Another headline of theirs"}, {"claimed_by": "a"}, "url"),
+        ({}, {"claimed_by": "a"}, "url"),
+        ({}, {"claimed_by": "b"}, "headline_and_day"),
+        ({"headline": "Another headline of theirs"}, {"source_id": "dedup:" + "0" * 32}, "own_id"),
+        ({"article_id": None}, {"source_id": "dedup:" + "0" * 32}, "url"),
+    ],
+)
+def test_the_rule_follows_from_the_match(fields, matched, rule) -> None:  # type: ignore[no-untyped-def]
+    entry = candidate(1, of=source("b"), **fields)
+    found = match(entry)._replace(**matched)
+    assert join_rule(found, article(), "b") == rule
+    assert join_rule(found, None, "b") == "first"
+
+
+def test_attribution_and_first_observation_keep_the_rule_through_edits() -> None:
+    first = merged(None, attempt(), candidate(1))
+    assert first.article is not None
+    assert first.observation is not None
+    assert (first.article["source_attribution"]["a"]["joined_by"], first.observation["joined_by"]) == ("first", "first")
+    by = attempt(source("b"))
+    joined = merged(first.article, by, candidate(1, of=source("b"), article_id="b-1"))
+    assert joined.article is not None
+    assert joined.observation is not None
+    assert joined.observation["joined_by"] == "headline_and_day"
+    edited = merged(joined.article, by, candidate(1, of=source("b"), article_id="b-1", summary_html="Edited."))
+    assert edited.article is not None
+    assert edited.article["source_attribution"]["b"]["joined_by"] == "headline_and_day"

@@ -1,0 +1,209 @@
+"""Every step of a document: what it allows, what it counts, and when the document is tried again."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from models.document import DocumentProduct, OpenAttempt
+from models.errors import InvalidTransition
+from services.articles.full_texts import Asked
+from services.documents import life_cycle
+from tests.documents import NOW, SHA256, file_object
+
+ASKED = Asked("dedup:1", "news", "https://news.example/1?utm_source=x", "r1", 2_000_000_000)
+STUB = life_cycle.stub(ASKED, NOW)
+LATER = NOW + timedelta(hours=1)
+
+
+def claimed(document: DocumentProduct = STUB) -> DocumentProduct:
+    return life_cycle.claimed(document, "run-1", NOW)
+
+
+def acquired() -> DocumentProduct:
+    return life_cycle.acquired(claimed(), file_object(source_id="dedup:1"), '"e"', NOW)
+
+
+def quarantined() -> DocumentProduct:
+    return life_cycle.quarantined(acquired(), "OTHER", "ODD", "DOCUMENT:x", {}, NOW)
+
+
+def test_a_stub_is_due_at_once_and_expires_with_its_article() -> None:
+    assert life_cycle.is_due(STUB, NOW)
+    assert STUB.ttl_timestamp == 2_000_000_000
+    assert STUB.locator_identity == "url:https://news.example/1"
+    assert (STUB.provider, STUB.revision, STUB.attempt_count) == ("news", "r1", 0)
+
+
+def test_a_claim_counts_a_try_and_keeps_others_away_for_ten_minutes() -> None:
+    begun = claimed()
+    assert begun.attempt_count == 1
+    assert begun.last_attempt_at == NOW
+    assert begun.open_attempt == OpenAttempt(run_id="run-1", attempt_no=1, started_at=NOW)
+    assert not life_cycle.is_due(begun, NOW + timedelta(minutes=10) - timedelta(seconds=1))
+    assert life_cycle.is_due(begun, NOW + timedelta(minutes=10))
+
+
+def test_a_try_that_never_ended_is_recorded_as_that_of_a_dead_worker() -> None:
+    record = life_cycle.interrupted(claimed(), LATER)
+    assert record is not None
+    assert (record.run_id, record.attempt_no, record.status) == ("run-1", 1, "FAILED")
+    assert record.error_type == "worker_died"
+    assert record.subject == "dedup:1"
+    assert life_cycle.interrupted(STUB, LATER) is None
+
+
+@pytest.mark.parametrize(("tries", "minutes"), [(1, 15), (2, 60), (3, 240), (4, 960), (5, 1440), (6, 1440), (0, 15)])
+def test_each_wait_is_four_times_as_long_up_to_a_day(tries: int, minutes: int) -> None:
+    assert life_cycle.backoff(tries) == timedelta(minutes=minutes)
+
+
+def test_a_failed_try_waits_as_long_as_the_server_asks_but_a_day_at_most() -> None:
+    asked = life_cycle.failed(claimed(), "TIMEOUT", timedelta(hours=2), NOW)
+    assert asked.next_eligible_attempt_at == NOW + timedelta(hours=2)
+    assert (asked.acquisition_status, asked.last_error_fingerprint) == ("FAILED_RETRYABLE", "TIMEOUT")
+    assert asked.open_attempt is None
+    assert asked.eligibility == "ACQUIRE"
+    forever = life_cycle.failed(claimed(), "TIMEOUT", timedelta(days=400), NOW)
+    assert forever.next_eligible_attempt_at == NOW + timedelta(hours=24)
+    assert life_cycle.failed(claimed(), "X", None, NOW).next_eligible_attempt_at == NOW + timedelta(minutes=15)
+
+
+def test_the_tries_that_a_person_asks_for_begin_with_the_first_wait() -> None:
+    document = STUB
+    for _ in range(6):
+        document = life_cycle.failed(claimed(document), "TIMEOUT", None, NOW)
+    again = life_cycle.failed(claimed(life_cycle.tried_again(document, NOW)), "TIMEOUT", None, NOW)
+    assert (again.attempt_count, again.next_eligible_attempt_at) == (7, NOW + timedelta(minutes=15))
+    assert life_cycle.failed(claimed(again), "TIMEOUT", None, NOW).next_eligible_attempt_at == NOW + timedelta(hours=1)
+
+
+def test_the_names_of_the_workflow_and_its_task_are_stored() -> None:
+    assert (life_cycle.WORKFLOW, life_cycle.TASK) == ("acquire_documents", "acquire_document")
+
+
+def test_after_the_sixth_failure_the_document_is_given_up() -> None:
+    document = STUB
+    for number in range(1, 7):
+        assert not life_cycle.is_exhausted(document)
+        document = life_cycle.failed(claimed(document), "TIMEOUT", None, NOW)
+        assert document.validation_status == ("TERMINAL_INVALID" if number == 6 else "UNVALIDATED")
+    assert document.eligibility == "NONE"
+    assert document.attempt_count == 6
+
+
+def test_a_document_whose_last_try_killed_its_worker_is_given_up() -> None:
+    last = STUB.changed(NOW, attempt_count=5)
+    after = life_cycle.given_up(claimed(last), NOW)
+    assert (after.validation_status, after.last_error_fingerprint) == ("TERMINAL_INVALID", "worker_died")
+    assert life_cycle.given_up(last, NOW).last_error_fingerprint == "GIVEN_UP"
+
+
+def test_no_request_is_no_attempt_and_the_waits_grow_with_the_age() -> None:
+    after = life_cycle.backed_off(claimed(), NOW + timedelta(minutes=1), "BREAKER_OPEN", NOW)
+    assert (after.acquisition_status, after.attempt_count) == ("SKIPPED_BACKOFF", 0)
+    assert after.next_eligible_attempt_at == NOW + timedelta(minutes=1)
+    assert after.eligibility == "ACQUIRE"
+    day = NOW + timedelta(days=1)
+    assert life_cycle.backed_off(STUB, day, "X", day).next_eligible_attempt_at == day + timedelta(hours=6)
+
+
+def test_what_a_site_does_not_give_and_what_another_article_has_is_not_tried_again() -> None:
+    skipped = life_cycle.unavailable(claimed(), "PAYWALL", NOW)
+    assert (skipped.acquisition_status, skipped.skip_reason) == ("SKIPPED_UNAVAILABLE", "PAYWALL")
+    twin = life_cycle.duplicate(claimed(), "dedup:2", NOW)
+    assert (twin.acquisition_status, twin.duplicate_of) == ("SKIPPED_DUPLICATE", "dedup:2")
+    assert [each.last_error_fingerprint for each in (skipped, twin)] == ["SKIPPED_PAYWALL", "SKIPPED_DUPLICATE"]
+    for each in (skipped, twin):
+        assert each.eligibility == "NONE"
+        assert each.validation_status == "UNVALIDATED"
+        assert not each.open_attempt
+
+
+def test_an_acquired_document_is_tried_again_until_its_text_is_judged() -> None:
+    half = acquired()
+    assert half.eligibility == "ACQUIRE"
+    assert half.open_attempt is not None
+    assert half.sha256 == SHA256
+    assert f"{half.derived_archive_prefix}/primary.html" == half.raw_archive_key
+    valid = life_cycle.valid(half, {"characters": 7}, NOW)
+    assert (valid.validation_status, valid.eligibility, valid.open_attempt) == ("VALID", "NONE", None)
+    failed = life_cycle.failed(half, "ARCHIVE_UNAVAILABLE", None, NOW)
+    assert failed.acquisition_status == "ACQUIRED"
+    assert failed.eligibility == "ACQUIRE"
+
+
+def test_a_quarantined_document_waits_for_a_person_and_does_not_expire() -> None:
+    held = quarantined()
+    assert held.ttl_timestamp is None
+    assert held.eligibility == "NONE"
+    assert (held.manual_review_status, held.quarantine_reason_code) == ("PENDING", "OTHER")
+    with pytest.raises(InvalidTransition):
+        life_cycle.tried_again(held, LATER)
+    assert life_cycle.edited(held, ASKED._replace(revision="r2"), LATER) is held
+
+
+def test_an_approved_retry_makes_the_document_due_with_all_its_tries() -> None:
+    after = life_cycle.reviewed(quarantined(), "CLEARED_RETRY_APPROVED", 2_000_000_000, LATER)
+    assert after is not None
+    assert life_cycle.is_due(after, LATER)
+    assert after.acquisition_status == "STUB"
+    assert after.ttl_timestamp == 2_000_000_000
+    assert after.attempt_limit == 7
+    assert after.attempt_count == 1
+    again = life_cycle.quarantined(
+        life_cycle.acquired(life_cycle.claimed(after, "run-2", LATER), file_object(), None, LATER),
+        *("OTHER", "ODD", "DOCUMENT:x", {}, LATER),
+    )
+    assert again.manual_review_status == "PENDING"
+
+
+def test_a_dropped_document_stays_dropped() -> None:
+    after = life_cycle.reviewed(quarantined(), "CLEARED_TERMINAL", None, LATER)
+    assert after is not None
+    assert after.validation_status == "TERMINAL_INVALID"
+    assert after.ttl_timestamp == (LATER + timedelta(days=30)).timestamp()
+    assert life_cycle.reviewed(after, "CLEARED_RETRY_APPROVED", None, LATER) is None
+    with pytest.raises(InvalidTransition):
+        life_cycle.tried_again(after, LATER)
+    assert life_cycle.edited(after, ASKED._replace(revision="r2"), LATER) is after
+
+
+def test_a_pending_review_changes_nothing() -> None:
+    assert life_cycle.reviewed(quarantined(), "PENDING", None, LATER) is None
+    assert life_cycle.reviewed(STUB, "CLEARED_TERMINAL", None, LATER) is None
+
+
+ENDS: dict[str, DocumentProduct] = {
+    "valid": life_cycle.valid(acquired(), {}, NOW),
+    "paywall": life_cycle.unavailable(claimed(), "PAYWALL", NOW),
+    "duplicate": life_cycle.duplicate(claimed(), "dedup:2", NOW),
+    "given up": life_cycle.given_up(STUB, NOW),
+    "failed": life_cycle.failed(claimed(), "X", None, NOW),
+    "waiting": life_cycle.backed_off(STUB, LATER, "X", NOW),
+}
+
+
+@pytest.mark.parametrize("document", ENDS.values(), ids=ENDS)
+def test_a_person_may_ask_for_another_try_of_what_no_review_holds(document: DocumentProduct) -> None:
+    after = life_cycle.tried_again(document, LATER)
+    assert life_cycle.is_due(after, LATER)
+    assert after.skip_reason is None
+    assert after.duplicate_of is None
+    assert after.attempt_limit == after.attempt_count + 6
+
+
+def test_a_try_that_is_under_way_goes_on() -> None:
+    begun = claimed()
+    assert life_cycle.tried_again(begun, NOW) is begun
+
+
+@pytest.mark.parametrize("document", ENDS.values(), ids=ENDS)
+def test_an_edited_article_has_its_text_acquired_again(document: DocumentProduct) -> None:
+    edit: dict[str, Any] = {"revision": "r2", "url": "https://news.example/2", "feed_id": "other"}
+    after = life_cycle.edited(document, ASKED._replace(**edit), LATER)
+    assert life_cycle.is_due(after, LATER)
+    assert (after.revision, after.provider) == ("r2", "other")
+    assert after.locator_identity == "url:https://news.example/2"
+    assert after.locators[0].value == edit["url"]
+    assert life_cycle.edited(document, ASKED, LATER) is document

@@ -1,0 +1,223 @@
+"""Presets: their file is checked by name, and the feeds that they make are read as the services write them."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models.errors import InvalidInput, WrongSettings
+from services.feeds.form import new_feed
+from services.feeds.lists import apply_yaml
+from services.feeds.presets import Presets, load, parse
+from services.feeds.registry import FeedRegistry
+from services.parse import feed as feed_parser
+from tests.documents import NOW
+
+RECORDED = Path(__file__).resolve().parents[2] / "data" / "presets"
+PRESETS = load()
+
+SEARCHED = "%22Visual%20Studio%20Code%22"
+CASES: dict[str, tuple[dict[str, str], str, str, str, str, datetime]] = {
+    "github-releases": (
+        {"owner": "astral-sh", "repository": "uv"},
+        "https://github.com/astral-sh/uv/releases.atom",
+        "astral-sh/uv releases",
+        "0.9.9",
+        "https://github.com/astral-sh/uv/releases/tag/0.9.9",
+        datetime(2026, 2, 20, 16, 7, 40, tzinfo=UTC),
+    ),
+    "github-advisories": (
+        {"ecosystem": "pip"},
+        "https://azu.github.io/github-advisory-database-rss/pip.json",
+        "GitHub advisories: pip",
+        "[urllib3] urllib3 streaming API improperly handles highly compressed data",
+        "https://github.com/advisories/GHSA-2xpw-w6gg-jr37",
+        datetime(2026, 2, 19, 21, 31, 8, tzinfo=UTC),
+    ),
+    "pypi-releases": (
+        {"package": "httpx"},
+        "https://pypi.org/rss/project/httpx/releases.xml",
+        "httpx on PyPI",
+        "1.0.1",
+        "https://pypi.org/project/httpx/1.0.1/",
+        datetime(2026, 2, 20, 13, 52, 51, tzinfo=UTC),
+    ),
+    "npm-releases": (
+        {"package": "@babel/core"},
+        "https://libraries.io/npm/%40babel%2Fcore/versions.atom",
+        "@babel/core on npm",
+        "8.0.1",
+        "https://libraries.io/npm/@babel%2Fcore/8.0.1",
+        datetime(2026, 2, 19, 8, 14, 30, tzinfo=UTC),
+    ),
+    "hacker-news": (
+        {"query": '"Visual Studio Code"'},
+        f"https://hnrss.org/newest?q={SEARCHED}",
+        'Hacker News: "Visual Studio Code"',
+        "Visual Studio Code now shows what an extension may read",
+        "https://editor.example.com/blog/permissions",
+        datetime(2026, 2, 20, 17, 55, 2, tzinfo=UTC),
+    ),
+    "reddit": (
+        {"query": '"Visual Studio Code"'},
+        f"https://www.reddit.com/search.rss?sort=new&q={SEARCHED}",
+        'Reddit: "Visual Studio Code"',
+        "The terminal of Visual Studio Code is faster now",
+        "https://www.reddit.com/r/vscode/comments/1xyz001/terminal_is_faster/",
+        datetime(2026, 2, 20, 18, 31, 12, tzinfo=UTC),
+    ),
+    "stack-overflow": (
+        {"tag": "c#"},
+        "https://stackoverflow.com/feeds/tag/c%23",
+        "Stack Overflow: c#",
+        "Why is a span not allowed in an async method?",
+        "https://stackoverflow.com/questions/79900010/why-is-a-span-not-allowed-in-an-async-method",
+        datetime(2026, 2, 20, 18, 40, 7, tzinfo=UTC),
+    ),
+    "google-news": (
+        {"query": '"Visual Studio Code" when:7d'},
+        f"https://news.google.com/rss/search?hl=en-US&gl=US&ceid=US%3Aen&q={SEARCHED}%20when%3A7d",
+        'Google News: "Visual Studio Code" when:7d',
+        "Visual Studio Code gets a new search - Example Times",
+        "https://news.google.com/rss/articles/CBMiWkFVX3lxTE1leGFtcGxlMDAwMQ?oc=5",
+        datetime(2026, 2, 20, 14, 0, tzinfo=UTC),
+    ),
+}
+"""By preset: values; URL and name of the feed; headline, link and date of the first entry of the recorded response."""
+
+
+def test_every_preset_has_a_recorded_response() -> None:
+    assert sorted(each.preset for each in PRESETS.every) == sorted(CASES) == sorted(f.stem for f in RECORDED.iterdir())
+
+
+@pytest.mark.parametrize("preset", CASES)
+def test_a_preset_makes_a_feed_whose_answer_is_read(preset: str) -> None:
+    values, url, name, headline, page, published = CASES[preset]
+    new = new_feed(PRESETS.resolved({"preset": preset, "values": values, "tags": ["t"]}), NOW)
+    assert (new.feed_url, new.source_name, new.tags) == (url, name, ("t",))
+    (recorded,) = RECORDED.glob(f"{preset}.*")
+    document = feed_parser.parse(recorded.read_bytes(), new.feed_url)
+    assert (len(document.items), document.skipped, document.warnings) == (2, {}, {})
+    first = document.items[0]
+    assert (first.headline, first.url, first.published) == (headline, page, published)
+
+
+def test_the_articles_of_a_search_are_those_of_the_publishers_that_it_names() -> None:
+    document = feed_parser.parse((RECORDED / "google-news.xml").read_bytes(), "https://news.google.com/rss/search")
+    assert [each.publisher for each in document.items] == ["Example Times", "Example Post"]
+
+
+def test_a_posted_name_replaces_that_of_the_preset() -> None:
+    given = {"preset": "stack-overflow", "values": {"tag": "c#"}, "source_name": "C sharp", "id": None}
+    assert PRESETS.resolved(given) == {"url": "https://stackoverflow.com/feeds/tag/c%23", "source_name": "C sharp"}
+
+
+def test_fields_without_a_preset_stay_as_they_are() -> None:
+    given = {"url": "https://a.example/", "source_name": "A", "colour": 1}
+    assert PRESETS.resolved({**given, "preset": None, "values": None}) == given
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"preset": "none-such"}, "preset"),
+        ({"preset": ["github-releases"]}, "preset"),
+        ({"values": {"tag": "c"}, "url": "https://a.example/"}, "preset"),
+        ({"preset": "stack-overflow", "values": {"tag": "c"}, "url": "https://a.example/"}, "url"),
+        ({"preset": "stack-overflow"}, "values.tag"),
+        ({"preset": "stack-overflow", "values": "c"}, "values"),
+        ({"preset": "stack-overflow", "values": []}, "values"),
+        ({"preset": "stack-overflow", "values": None}, "values.tag"),
+        ({"preset": "stack-overflow", "values": {"tag": 7}}, "values.tag"),
+        ({"preset": "stack-overflow", "values": {"tag": "../users"}}, "values.tag"),
+        ({"preset": "stack-overflow", "values": {"tag": "c", "sort": "new"}}, "values.sort"),
+        ({"preset": "github-releases", "values": {"owner": "a/b", "repository": "c"}}, "values.owner"),
+        ({"preset": "github-releases", "values": {"owner": "a", "repository": ".."}}, "values.repository"),
+        ({"preset": "hacker-news", "values": {"query": "a\nb"}}, "values.query"),
+        ({"preset": "hacker-news", "values": {"query": " "}}, "values.query"),
+    ],
+)
+def test_what_is_wrong_with_a_preset_or_a_value_is_named(given: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        PRESETS.resolved(given)
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("query", ["a&b=c#d", "a/../b?c", "{query}", "ünïcode 例", "100%"])
+def test_a_value_changes_nothing_of_the_url_but_its_place(query: str) -> None:
+    url = PRESETS.resolved({"preset": "hacker-news", "values": {"query": query}})["url"]
+    assert url.startswith("https://hnrss.org/newest?q=")
+    assert not set(url.partition("q=")[2]) & set("&#/?{} =")
+
+
+PRESET = {
+    "id": "a",
+    "about": "about",
+    "url": "https://a.example/{x}",
+    "source_name": "{x}",
+    "values": {"x": {"about": "an x", "pattern": "[a-z]+", "example": "b"}},
+}
+
+
+def document_of(*presets: Any) -> bytes:
+    return json.dumps({"presets": presets}).encode()  # JSON is YAML
+
+
+def value_with(**fields: Any) -> dict[str, Any]:
+    return {"values": {"x": PRESET["values"]["x"] | fields}}  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"id": "A b"}, "presets, line 1: id"),
+        ({"about": ""}, "presets, line 1: about"),
+        ({"url": "http://a.example/{x}"}, "presets, line 1: url"),
+        ({"url": "https://{x}.example/"}, "presets, line 1: url"),
+        ({"url": "https://a.example/"}, "presets, line 1: url"),
+        ({"url": "https://a.example/{x}/{y}"}, "presets, line 1: url"),
+        ({"url": "https://a.example/{x!r}"}, "presets, line 1: url"),
+        ({"url": "https://a.example/{x:5}"}, "presets, line 1: url"),
+        ({"url": "https://a.example/{x"}, "presets, line 1: url"),
+        ({"url": "https://a.example/{x} y"}, "presets, line 1: url"),
+        ({"source_name": "{y}"}, "presets, line 1: source_name"),
+        ({"values": {}}, "presets, line 1: values"),
+        ({"values": {"x": "b"}}, "presets, line 1: values.x"),
+        ({"values": {"x.y": {}}}, "presets, line 1: values.x.y"),
+        (value_with(pattern="["), "presets, line 1: values.x: pattern"),
+        (value_with(example="7"), "presets, line 1: values.x"),
+        (value_with(kind="text"), "presets, line 1: values.x: kind"),
+        ({"colour": "red"}, "presets, line 1: colour"),
+    ],
+)
+def test_a_wrong_preset_in_the_file_is_named_with_its_line(change: dict[str, Any], said: str, tmp_path: Path) -> None:
+    assert [each.preset for each in parse(document_of(PRESET))] == ["a"]
+    file = tmp_path / "presets.yaml"
+    file.write_bytes(document_of(PRESET | change))
+    with pytest.raises(WrongSettings, match=rf": config/presets\.yaml: {said}: "):
+        load(file)
+
+
+def test_two_presets_of_one_name_are_refused_and_no_file_means_none(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="a is there already"):
+        parse(document_of(PRESET, PRESET))
+    assert load(tmp_path / "none.yaml").every == ()
+    with pytest.raises(InvalidInput, match=r"^preset: must be one of "):
+        Presets().resolved({"preset": "a"})
+
+
+async def test_a_list_may_name_presets(registry: FeedRegistry) -> None:
+    document = b"""
+feeds:
+  - {preset: pypi-releases, values: {package: httpx}, tags: [releases]}
+  - {preset: pypi-releases, values: {package: "../x"}}
+"""
+    report = await apply_yaml(registry, document, NOW, presets=PRESETS)
+    assert [(each.source_name, each.tags) for each in report.added] == [("httpx on PyPI", ("releases",))]
+    assert [(each.line, each.reason[:14]) for each in report.refused] == [(4, "values.package")]
+    again = await apply_yaml(registry, document, NOW, presets=PRESETS)
+    assert [each.source_name for each in again.known] == ["httpx on PyPI"]

@@ -1,0 +1,54 @@
+"""Exports as CSV: stable columns, quoting, and no cell that a spreadsheet runs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import pytest
+
+from services.operations.export import LAYERS, Layer
+from services.operations.export_csv import COLUMNS, cell, csv_lines
+from tests import documents
+
+SHOWN: dict[Layer, dict[str, Any]] = {
+    "canonical": documents.article().shown(),
+    "raw": documents.observation().shown(),
+    "mentions": documents.mention().shown(),
+    "stories": documents.story().shown(),
+}
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_the_columns_are_the_fields_of_the_records_and_of_removals(layer: Layer) -> None:
+    assert set(COLUMNS[layer]) == {*SHOWN[layer], "removed", "removed_at"}
+    assert len(set(COLUMNS[layer])) == len(COLUMNS[layer])
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n"])
+def test_a_text_that_looks_like_a_formula_is_made_a_text(start: str) -> None:
+    assert cell(f"{start}cmd|' /C calc'!A0") == f"'{start}cmd|' /C calc'!A0"
+    assert cell(f"1{start}") == f"1{start}"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        *((None, ""), (True, "true"), (False, "false"), (-0.5, "-0.5"), (0, "0"), ("", "")),
+        *(([], "[]"), (["=a"], '["=a"]'), ({"a": "é"}, '{"a":"é"}')),
+    ],
+)
+def test_other_values_stay_what_they_are(value: Any, expected: str) -> None:
+    assert cell(value) == expected
+
+
+def test_lines_are_quoted_as_rfc_4180_says_and_read_back_as_they_were() -> None:
+    item = {**SHOWN["raw"], "headline": 'He said "go", then\r\nleft', "text": "=1+1", "tags": ["a,b"]}
+    text = csv_lines("raw", [item], with_header=True)
+    assert text.endswith("\r\n")
+    header, row = list(csv.reader(io.StringIO(text, newline="")))
+    assert tuple(header) == COLUMNS["raw"]
+    read = dict(zip(header, row, strict=True))
+    assert (read["headline"], read["text"], read["tags"]) == (item["headline"], "'=1+1", '["a,b"]')
+    assert csv_lines("raw", [], with_header=False) == ""

@@ -1,0 +1,146 @@
+"""The condition of all feeds together."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from models.host import Outage
+from models.verdict import VERDICTS
+from services.operations.check import Status
+from services.operations.feed_health import (
+    DEGRADED_SHARE,
+    ILL,
+    NO_SUCCESS_FOR,
+    FeedCounts,
+    count_feeds,
+    judge_feeds,
+    judge_web,
+    last_success,
+)
+from services.store.sqlite import SqliteStore
+from tests.documents import NOW, feed
+from tests.unit.conftest import Put
+
+DAY = timedelta(days=1)
+
+
+def counts(by_people: int = 0, overdue: int = 0, enabled: int | None = None, **by_verdict: int) -> FeedCounts:
+    stored = sum(by_verdict.values())
+    off = by_verdict.get("disabled", 0) + by_verdict.get("gone", 0)
+    return FeedCounts(stored, stored - off if enabled is None else enabled, by_people, overdue, by_verdict)  # type: ignore[arg-type]
+
+
+def judged(feeds: FeedCounts, success: datetime | None = NOW, **more: Any) -> tuple[Status, str]:
+    check = judge_feeds(feeds, success, (), (), NOW, **more)
+    return check.status, check.detail
+
+
+def test_the_constants() -> None:
+    assert (DEGRADED_SHARE, NO_SUCCESS_FOR) == (0.25, DAY)
+    assert set(ILL) == {"gone", "blocked", "failing", "empty", "stale", "silent"}
+
+
+@pytest.mark.parametrize(
+    ("feeds", "success", "status", "detail"),
+    [
+        (counts(), None, "healthy", "no feeds yet: add one with POST feeds"),
+        (counts(ok=3), NOW, "healthy", "feeds that are fetched when due"),
+        (counts(ok=1, new=1, lying=1, slow=1, moved=1), NOW, "healthy", "feeds that are fetched when due"),
+        (counts(ok=4, empty=1), NOW, "healthy", "feeds that are fetched when due; 1 of 5 are ill (1 empty)"),
+        (counts(ok=3, empty=1), NOW, "degraded", "1 of 4 feeds are ill (1 empty)"),
+        (counts(ok=3, disabled=1), NOW, "degraded", "1 of 4 feeds are ill (1 disabled)"),
+        (counts(ok=3, disabled=9, by_people=9), NOW, "healthy", "feeds that are fetched when due"),
+        (counts(ok=1, failing=3, gone=2, blocked=2, disabled=2), NOW, "degraded", "9 of 10 feeds are ill"),
+        (counts(failing=2, silent=1), NOW - 35 * DAY, "degraded", "3 of 3 feeds are ill"),
+        (counts(failing=3), NOW - DAY, "degraded", "3 of 3 feeds are ill"),
+        (counts(failing=3), NOW - DAY - timedelta(seconds=1), "unhealthy", "no feed could be fetched since 2026-02-20"),
+        (counts(disabled=3), NOW - 35 * DAY, "unhealthy", "no feed could be fetched since"),
+        (counts(gone=1, disabled=5, by_people=5), NOW - 35 * DAY, "unhealthy", "no feed could be fetched since"),
+        (counts(gone=1), None, "degraded", "none of 1 feeds is enabled"),
+        (counts(disabled=2, by_people=2), NOW - 35 * DAY, "degraded", "none of 2 feeds is enabled"),
+        (counts(ok=9, overdue=1), NOW, "degraded", "1 enabled feeds had no success for a day"),
+    ],
+)
+def test_the_shares_of_ill_feeds(feeds: FeedCounts, success: datetime | None, status: Status, detail: str) -> None:
+    found = judged(feeds, success)
+    assert found[0] == status
+    assert found[1].startswith(detail)
+
+
+def test_the_facts_have_every_verdict_that_occurs_and_name_no_feed() -> None:
+    shown = judge_feeds(counts(ok=3, empty=1, disabled=2, by_people=1), NOW, ("finnhub",), (), NOW).shown()
+    assert shown["verdicts"] == {"ok": 3, "empty": 1, "disabled": 2}
+    assert (shown["count"], shown["counting"], shown["ill"], shown["disabled_by_app"]) == (4, 5, 2, 1)
+    assert shown["sources_off"] == ["finnhub"]
+
+
+@pytest.mark.parametrize(("taken", "status"), [((), "healthy"), (("finnhub",), "degraded")])
+def test_a_news_api_that_cannot_become_a_feed_degrades(taken: tuple[str, ...], status: Status) -> None:
+    check = judge_feeds(counts(ok=3), NOW, ("tiingo",), taken, NOW)
+    assert check.status == status
+    assert ("not polled, as another feed has their id: finnhub" in check.detail) == bool(taken)
+    assert "off, as they have no token: tiingo" in check.detail
+
+
+async def test_stored_feeds_are_counted_without_news_apis_that_have_no_token(store: SqliteStore, put: Put) -> None:
+    off: dict[str, Any] = {"enabled": False, "disabled_reason": "x", "verdict": "disabled"}
+    old = NOW - 2 * DAY
+    await put(
+        *(feed(feed_id=each, verdict=each) for each in VERDICTS if each not in ("disabled", "ok")),
+        feed(feed_id="ok", verdict="ok", last_successful_fetch=old),
+        feed(feed_id="by-hand", disabled_by="person", last_successful_fetch=old, **off),
+        feed(feed_id="by-app", disabled_by="app", **off),
+        feed(feed_id="unread"),
+        feed(feed_id="tiingo", kind="tiingo", verdict="ok", last_successful_fetch=old),
+        feed(feed_id="finnhub", kind="finnhub", disabled_by="person", **off),
+    )
+    found = await count_feeds(store, ("tiingo", "finnhub"), NOW - DAY)
+    assert (found.stored, found.enabled, found.by_people, found.overdue) == (14, 12, 1, 1)
+    assert found.by_verdict == {**dict.fromkeys(VERDICTS, 1), "disabled": 2, "ok": 2}
+    assert (found.ill, found.unreached, found.counting) == (7, 4, 13)
+    assert (await count_feeds(store, (), None)).overdue == 0
+    assert await last_success(store) == old
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "status", "detail"),
+    [
+        (None, None, "healthy", "the web can be reached"),
+        (
+            NOW - DAY,
+            None,
+            "degraded",
+            "this installation cannot reach the web since 2026-02-20T20:00:00Z: 9 of 10",
+        ),
+        (NOW - DAY - timedelta(seconds=1), None, "unhealthy", "this installation cannot reach the web since"),
+        (
+            NOW - 3 * DAY,
+            NOW,
+            "healthy",
+            "the web could not be reached from 2026-02-18T20:00:00Z to 2026-02-21",
+        ),
+    ],
+)
+def test_an_outage_degrades_and_after_a_day_the_app_is_unhealthy(
+    since: datetime | None, until: datetime | None, status: Status, detail: str
+) -> None:
+    outage = None
+    if since is not None:
+        times = {"created_at": since, "updated_at": since, "since": since, "until": until}
+        outage = Outage.model_validate({**times, "failing": 9, "answering": 1, "reasons": {"dns": 7, "timeout": 2}})
+    check = judge_web(outage, NOW)
+    assert check.status == status
+    assert check.detail.startswith(detail)
+    assert (check.facts["unreachable_since"] is not None) == (status != "healthy")
+    assert ("(7 dns, 2 timeout)" in check.detail) == (status != "healthy")
+
+
+def test_in_an_outage_overdue_feeds_are_no_fault_of_theirs() -> None:
+    assert judged(counts(ok=9, overdue=9), is_cut_off=True)[0] == "healthy"
+
+
+def test_the_share_of_ill_feeds_is_logged_in_percent() -> None:
+    assert [counts(ok=3, empty=1).ill_percent, counts().ill_percent, counts(gone=2).ill_percent] == [25.0, 0.0, 100.0]

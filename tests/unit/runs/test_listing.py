@@ -1,0 +1,162 @@
+"""Which runs and attempts a list has."""
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models.errors import InvalidInput
+from models.run import WORKFLOWS, Attempt, IngestionBatch
+from models.values import format_time
+from services.documents import life_cycle
+from services.figures import refresh
+from services.ports import Store
+from services.runs import driver
+from services.runs.engine import RunEngine
+from services.runs.listing import ATTEMPT_FILTERS, RUN_FILTERS, attempt_filter, run_filter
+from services.store.containers import RUNS
+from tests.documents import NOW, attempt, ingestion_batch, metrics, run
+
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "api.md").read_text(encoding="utf-8")
+
+
+def at(minutes: int) -> str:
+    return format_time(NOW + timedelta(minutes=minutes))
+
+
+def batch(number: int, status: Any = "SUCCEEDED", **counts: int) -> IngestionBatch:
+    """A run of one attempt, which begins after so many minutes."""
+    began = NOW + timedelta(minutes=number)
+    ended = {"status": "FAILED", "error_type": "timeout"} if status == "FAILED" else {"status": "SUCCEEDED"}
+    nothing = dict.fromkeys(
+        ("articles_new", "articles_stored", "articles_held", "articles_skipped", "collisions_detected"), 0
+    )
+    counts = {"articles_found": 9, **nothing, **counts}
+    one = attempt(run_id=f"r{number}", subject="feed", started_at=began, **ended, **counts)
+    collisions = counts["collisions_detected"]
+    summed = metrics(
+        articles_fetched={"feed": 9},
+        articles_stored=counts["articles_stored"],
+        collisions_detected=collisions,
+        collision_rate=collisions / 9,
+    )
+    return ingestion_batch(
+        run_id=f"r{number}",
+        status=status,
+        started_at=began,
+        ended_at=began,
+        metrics=summed,
+        errors=("feed: timeout",) if status == "FAILED" else (),
+        feeds=("feed",),
+        attempts=(one.in_run(),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "counts", "is_quiet"),
+    [
+        ("SUCCEEDED", {}, True),
+        ("FAILED", {}, False),
+        ("SUCCEEDED", {"articles_stored": 1, "articles_new": 1}, False),
+        ("SUCCEEDED", {"collisions_detected": 1}, False),
+        ("SUCCEEDED", {"articles_new": 1}, False),
+        ("SUCCEEDED", {"articles_held": 1}, False),
+        ("SUCCEEDED", {"articles_skipped": 1}, False),
+    ],
+)
+def test_a_run_is_quiet_if_it_succeeded_and_nothing_new_came(status: str, counts: Any, is_quiet: bool) -> None:
+    found = batch(1, status, **counts)
+    assert found.is_quiet is is_quiet
+    assert found.to_document().get("is_quiet") == (True if is_quiet else None)
+    assert found.shown()["is_quiet"] is is_quiet
+    assert IngestionBatch.from_document(found.to_document()) == found
+
+
+def test_a_run_under_way_is_not_quiet() -> None:
+    assert not ingestion_batch(status="RUNNING", ended_at=None, metrics=None).is_quiet
+    assert not ingestion_batch(metrics=None).is_quiet
+
+
+@pytest.fixture
+async def engine(store: Store) -> RunEngine:
+    merge = run(run_id="r4", workflow_name="merge_tool", subject="tool", started_at=NOW + timedelta(minutes=4))
+    runs = [batch(0), batch(1, "FAILED"), batch(2, articles_new=1, articles_stored=1), batch(3), merge]
+    await store.create_many(RUNS.name, [each.to_document() for each in runs])
+    return RunEngine(store, lambda: NOW, lambda: "new")
+
+
+async def listed(engine: RunEngine, given: dict[str, str], *, quiet: bool = False) -> str:
+    found, after = [], None
+    while True:
+        page = await engine.page(2, after, run_filter(given, with_quiet=quiet))
+        found += [each.run_id for each in page.items]
+        after = page.next
+        if after is None:
+            return " ".join(found)
+
+
+async def test_runs_are_listed_by_filter_newest_first(engine: RunEngine) -> None:
+    assert await listed(engine, {}) == "r4 r2 r1"
+    assert await listed(engine, {}, quiet=True) == "r4 r3 r2 r1 r0"
+    assert await listed(engine, {"workflow": "merge_tool"}) == "r4"
+    assert await listed(engine, {"status": "FAILED"}) == "r1"
+    assert await listed(engine, {"subject": "tool"}) == "r4"
+    assert await listed(engine, {"feed": "feed"}) == "r2 r1"
+    assert await listed(engine, {"feed": "other"}, quiet=True) == ""
+    assert await listed(engine, {"since": at(1), "until": at(3)}, quiet=True) == "r2 r1"
+    assert await listed(engine, {"subject": "tool", "since": at(5)}) == ""
+
+
+async def history(engine: RunEngine, given: dict[str, str], limit: int) -> str:
+    found, after = [], None
+    while True:
+        page = await engine.history("feed", limit, after, attempt_filter(given))
+        found += [each.run_id for each in page.items]
+        after = page.next
+        if after is None:
+            return " ".join(found)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 100])
+async def test_attempts_at_a_feed_are_listed_by_filter_with_those_that_earlier_versions_stored(
+    engine: RunEngine, store: Store, limit: int
+) -> None:
+    for number, ended in ((-2, {"status": "FAILED", "error_type": "timeout"}), (-1, {"status": "SUCCEEDED"})):
+        began = NOW + timedelta(minutes=number)
+        early: Attempt = attempt(run_id=f"e{-number}", subject="feed", started_at=began, **ended)
+        await store.create(RUNS.name, early.to_document())
+    assert await history(engine, {}, limit) == "r3 r2 r1 r0 e1 e2"
+    assert await history(engine, {"status": "FAILED"}, limit) == "r1 e2"
+    assert await history(engine, {"status": "SUCCEEDED", "since": at(0), "until": at(3)}, limit) == "r2 r0"
+    assert await history(engine, {"until": at(0)}, limit) == "e1 e2"
+    assert await history(engine, {"status": "STARTED"}, limit) == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"workflow": "ingest"}, "workflow"),
+        ({"status": "succeeded"}, "status"),
+        ({"subject": ""}, "subject"),
+        ({"feed": "a/b"}, "feed"),
+        ({"since": "yesterday"}, "since"),
+        ({"since": at(1), "until": at(1)}, "until"),
+    ],
+)
+def test_a_wrong_filter_is_refused_by_its_name(given: dict[str, str], field: str) -> None:
+    readers: list[Any] = [run_filter]
+    if given.keys() <= set(ATTEMPT_FILTERS):
+        readers.append(attempt_filter)
+    assert given.keys() <= set(RUN_FILTERS)
+    for read in readers:
+        with pytest.raises(InvalidInput) as refused:
+            read(given)
+        assert refused.value.field == field
+
+
+def test_every_workflow_can_be_asked_for() -> None:
+    of_driver = {value for name, value in vars(driver).items() if re.fullmatch(r"[A-Z_]+", name)}
+    named = {each for each in of_driver if isinstance(each, str) and re.fullmatch(r"[a-z]+(_[a-z]+)+", each)}
+    assert {*named, life_cycle.WORKFLOW, refresh.WORKFLOW, "ingest_feeds"} == set(WORKFLOWS)

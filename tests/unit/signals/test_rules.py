@@ -1,0 +1,249 @@
+"""What a story suggests for a tool: each rule with its constants."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+
+import pytest
+
+from models.signal import NOBODY, Side
+from models.tally import Tally
+from services.signals.facts import ToolStory
+from services.signals.rules import (
+    CLEAR,
+    FEWEST_ADDED,
+    FEWEST_BEFORE,
+    FEWEST_IN_WEEK,
+    FEWEST_PUBLISHERS,
+    FEWEST_SCORED,
+    FIRST_IN_DAYS,
+    GROWN_WITHIN,
+    GROWTH,
+    NEW_FOR,
+    Finding,
+    findings,
+    is_about,
+)
+from tests.documents import NOW
+from tests.unit.signals.stories import told
+
+H = 60
+
+
+def found(story: ToolStory, kind: str) -> Finding | None:
+    matching = [each for each in findings(story) if each.kind == kind]
+    assert len(matching) <= 1
+    return matching[0] if matching else None
+
+
+def test_the_constants_are_those_that_the_documentation_names() -> None:
+    assert (2, timedelta(hours=24), timedelta(hours=6)) == (FEWEST_PUBLISHERS, NEW_FOR, GROWN_WITHIN)
+    assert (FEWEST_BEFORE, FEWEST_ADDED, GROWTH) == (2, 3, 2)
+    assert (FEWEST_SCORED, FEWEST_IN_WEEK, CLEAR, FIRST_IN_DAYS) == (3, 5, 0.2, 30)
+
+
+def test_nothing_follows_from_articles_of_one_publisher() -> None:
+    assert findings(told()) == []
+    assert findings(told((0, "a", 0.9), (1, "a", -0.9), (700, "a"), (701, "a"), (702, "a"))) == []
+
+
+def test_a_story_is_new_when_its_second_publisher_mentions_the_tool() -> None:
+    new = found(told((0, "a", 0.5), (10, "a"), (20, "b", -0.1), (30, "c")), "NEW")
+    assert new is not None
+    assert new.timestamp == NOW + timedelta(minutes=20)
+    assert (new.before, new.after) == (NOBODY, Side(articles=4, publishers=3, average_sentiment=0.2))
+    assert new.reason == "A new story: 4 articles by 3 publishers since 2026-02-21T20:00:00Z."
+    assert (new.publishers, len(new.articles), new.compared_with, new.topic) == (("a", "b", "c"), 4, None, None)
+
+
+def test_the_evidence_of_a_new_story_ends_after_a_day() -> None:
+    new = found(told((0, "a"), (20, "b"), (20 + 24 * H, "c"), (21 + 24 * H, "d")), "NEW")
+    assert new is not None
+    assert (new.after.articles, new.after.average_sentiment) == (3, None)
+
+
+def test_a_story_grows_if_three_articles_and_twice_the_publishers_are_there_six_hours_later() -> None:
+    story = told((0, "a"), (1, "b"), (7 * H, "c"), (7 * H + 1, "d"), (7 * H + 2, "a"))
+    growing = found(story, "GROWING")
+    assert growing is not None
+    assert growing.timestamp == NOW + timedelta(minutes=7 * H + 2)
+    assert growing.before == Side(articles=2, publishers=2)
+    assert growing.after == Side(articles=5, publishers=4)
+    assert growing.reason == (
+        "The story grew within 6 hours: from 2 articles by 2 publishers to 5 articles by 4 publishers."
+    )
+    assert growing.publishers == ("c", "d", "a")
+
+
+@pytest.mark.parametrize(
+    ("reports", "grows"),
+    [
+        ([(0, "a"), (1, "b"), (7 * H, "c"), (7 * H + 1, "d")], False),
+        ([(0, "a"), (7 * H, "c"), (7 * H + 1, "d"), (7 * H + 2, "e")], False),
+        ([(0, "a"), (1, "b"), (7 * H, "c"), (7 * H + 1, "a"), (7 * H + 2, "b")], False),
+        ([(0, "a"), (1, "b"), (6 * H, "c"), (6 * H, "d"), (6 * H + 1, "e")], True),
+        ([(0, "a"), (1, "b"), (6 * H, "c"), (6 * H, "d"), (6 * H, "e")], False),
+        ([(0, "a"), (1, "b"), (7 * H, "c"), (10 * H, "d"), (13 * H, "e")], False),
+        ([(0, "a"), (1, "b"), (2, "c"), (3, "d"), (4, "e")], False),
+        ([(0, "a"), (1, "b"), (7 * H, "c"), (7 * H + 1, "c"), (7 * H + 2, "c")], False),
+        ([(0, "a"), (1, "b"), (7 * H, "c"), (7 * H + 1, "c"), (7 * H + 2, "d")], True),
+    ],
+)
+def test_less_is_no_growth(reports: list[tuple[float, str]], grows: bool) -> None:
+    assert (found(told(*reports), "GROWING") is not None) == grows
+
+
+def grown_from(*reports: tuple[float, str]) -> int:
+    growing = found(told(*reports), "GROWING")
+    assert growing is not None
+    return growing.before.articles
+
+
+def test_of_two_times_of_growth_the_one_with_more_articles_counts_and_then_the_earlier() -> None:
+    first = [(0.0, "a"), (1.0, "a"), *((7.0 * H + n, "b") for n in range(4))]
+    for added, before in ((3, 2), (4, 2), (5, 6)):
+        assert grown_from(*first, *((20.0 * H + n, "cd"[n % 2]) for n in range(added))) == before
+
+
+def test_the_sentiment_of_a_story_turns_where_both_sides_differ_most() -> None:
+    story = told(*((n, "ab"[n % 2], 0.5) for n in range(4)), *((10 + n, "ab"[n % 2], -0.4) for n in range(3)))
+    turned = found(story, "REVERSED")
+    assert turned is not None
+    assert (turned.compared_with, turned.timestamp) == ("STORY", NOW + timedelta(minutes=10))
+    assert turned.before == Side(articles=4, publishers=2, average_sentiment=0.5)
+    assert turned.after == Side(articles=3, publishers=2, average_sentiment=-0.4)
+    assert turned.reason == "Sentiment in the story turned from +0.50 to -0.40."
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([("a", 0.5), ("b", 0.5)], [("a", -0.5), ("b", -0.5), ("c", -0.5)]),
+        ([("a", 0.5), ("b", 0.5), ("c", 0.5)], [("a", -0.5), ("b", -0.5)]),
+        ([("a", 0.5), ("b", 0.5), ("c", 0.5)], [("a", -0.5), ("b", -0.5), ("c", None)]),
+        ([("a", 0.5), ("a", 0.5), ("a", 0.5)], [("a", -0.5), ("b", -0.5), ("c", -0.5)]),
+        ([("a", 0.5), ("b", 0.5), ("c", 0.5)], [("a", -0.5), ("a", -0.5), ("a", -0.5)]),
+        ([("a", 0.19), ("b", 0.19), ("c", 0.19)], [("a", -0.5), ("b", -0.5), ("c", -0.5)]),
+        ([("a", 0.5), ("b", 0.5), ("c", 0.5)], [("a", -0.19), ("b", -0.19), ("c", -0.19)]),
+        ([("a", 0.2), ("b", 0.2), ("c", 0.2)], [("a", 0.9), ("b", 0.9), ("c", 0.9)]),
+    ],
+)
+def test_too_few_or_unclear_articles_are_no_turn(
+    before: list[tuple[str, float | None]], after: list[tuple[str, float | None]]
+) -> None:
+    story = told(*((n, *each) for n, each in enumerate((*before, *after))))
+    assert found(story, "REVERSED") is None
+
+
+def turned_after(*polarities: float, publishers: str = "ab") -> int | None:
+    """How many articles are before the turn."""
+    reports = [(float(n), publishers[n % len(publishers)], each) for n, each in enumerate(polarities)]
+    turned = found(told(*reports), "REVERSED")
+    return None if turned is None else turned.before.articles
+
+
+def test_of_several_turns_the_one_with_the_greatest_difference_counts_and_then_the_earliest() -> None:
+    assert turned_after(0.9, 0.9, 0.9, 0.3, -0.9, -0.9, -0.9) == 4
+    assert turned_after(0.5, 0.5, 0.5, 0.0, -0.5, -0.5, -0.5) == 3
+
+
+def test_the_second_publisher_of_a_side_may_be_its_third_article() -> None:
+    assert turned_after(0.5, 0.5, 0.5, -0.5, -0.5, -0.5, publishers="aabbaa") == 3
+    assert turned_after(0.5, 0.5, 0.5, 0.5, -0.5, -0.5, -0.5, -0.5, publishers="aaabbaaa") == 4
+
+
+def test_a_turn_of_exactly_the_least_size_counts() -> None:
+    reports = [(0.0, "a", -0.2), (1.0, "b", -0.2), (2.0, "b", -0.2)]
+    assert found(told(*reports, week=Tally(positive=5, polarity_millionths=1_000_000)), "REVERSED") is not None
+    turned_up = [(minute, publisher, -polarity) for minute, publisher, polarity in reports]
+    assert found(told(*turned_up, week=Tally(negative=5, polarity_millionths=-1_000_000)), "REVERSED") is not None
+    story = told(*((n, "ab"[n % 2], 0.2) for n in range(3)), *((10 + n, "ab"[n % 2], -0.2) for n in range(3)))
+    assert found(story, "REVERSED") is not None
+
+
+def test_a_story_is_also_compared_with_the_week_before_it() -> None:
+    reports = [(0, "a", -0.5), (5, "b", None), (9, "b", -0.4), (12, "a", -0.6)]
+    turned = found(told(*reports, week=Tally(positive=4, neutral=1, polarity_millionths=1_500_000)), "REVERSED")
+    assert turned is not None
+    assert (turned.compared_with, turned.timestamp) == ("WEEK", NOW + timedelta(minutes=12))
+    assert turned.before == Side(articles=5, publishers=None, average_sentiment=0.3)
+    assert turned.after == Side(articles=3, publishers=2, average_sentiment=-0.5)
+    assert turned.reason == "Sentiment in the story is -0.50; in the seven days before it was +0.30."
+    for week in (
+        Tally(positive=4, polarity_millionths=1_500_000),
+        Tally(positive=4, neutral=1, polarity_millionths=900_000),
+        Tally(negative=5, polarity_millionths=-2_000_000),
+        Tally(unscored=9),
+        Tally(),
+    ):
+        assert found(told(*reports, week=week), "REVERSED") is None
+    enough = Tally(positive=5, polarity_millionths=2_000_000)
+    assert found(told(*reports[:3], week=enough), "REVERSED") is None
+    assert found(told((0, "a", -0.5), (1, "a", -0.5), (2, "a", -0.5), week=enough), "REVERSED") is None
+
+
+def test_a_turn_in_the_story_comes_before_one_from_the_week() -> None:
+    story = told(
+        *((n, "ab"[n % 2], 0.9) for n in range(3)),
+        *((10 + n, "ab"[n % 2], -0.9) for n in range(9)),
+        week=Tally(positive=5, polarity_millionths=4_000_000),
+    )
+    turned = found(story, "REVERSED")
+    assert turned is not None
+    assert turned.compared_with == "STORY"
+
+
+def test_the_first_story_about_a_topic_says_in_how_many_days() -> None:
+    reports = [(0, "a", -0.5), (9, "b", -0.4)]
+    first = found(told(*reports, topics=("OUTAGE",), days_known=45), "FIRST_OF_ITS_KIND")
+    assert first is not None
+    assert (first.topic, first.days, first.timestamp) == ("OUTAGE", 30, NOW + timedelta(minutes=9))
+    assert first.reason == "The first story about an outage in 30 days: 2 articles by 2 publishers."
+    new = found(told(*reports, topics=("OUTAGE",), days_known=1), "FIRST_OF_ITS_KIND")
+    assert new is not None
+    assert new.reason == "The first story about an outage in 1 day: 2 articles by 2 publishers."
+
+
+def test_nobody_knows_what_is_first_of_a_tool_that_was_not_known_before() -> None:
+    reports = [(0, "a", -0.5), (9, "b", -0.4)]
+    for fields in (
+        {"days_known": 0, "topics": ("OUTAGE",)},
+        {"days_known": 9},
+        {"topics": ("OUTAGE",)},
+        {"days_known": 9, "topics": ("OUTAGE",), "earlier_topics": frozenset({"OUTAGE"})},
+        {"days_known": 9, "topics": ("OUTAGE",), "articles": 5},
+    ):
+        assert found(told(*reports, **fields), "FIRST_OF_ITS_KIND") is None
+    assert found(told(*reports, days_known=9, topics=("OUTAGE",), articles=4), "FIRST_OF_ITS_KIND") is not None
+    assert not is_about(told(*reports, articles=5))
+    topics = told(*reports, days_known=9, topics=("OUTAGE", "PRICING", "SECURITY", "ACQUISITION"))
+    assert [each.topic for each in findings(topics) if each.topic] == ["OUTAGE", "PRICING", "SECURITY", "ACQUISITION"]
+    named = [each.reason.split(" in ")[0] for each in findings(topics) if each.topic]
+    assert named[1:] == [
+        "The first story about prices",
+        "The first story about a security flaw",
+        "The first story about an acquisition",
+    ]
+
+
+def test_what_rules_found_stays_when_later_articles_come_but_for_the_evidence_of_a_day() -> None:
+    reports = [(float(n), f"p{n}", 0.5) for n in range(4)]
+    before = found(told(*reports), "NEW")
+    assert before == found(told(*reports, *((30.0 * H + n, f"q{n}", -0.1) for n in range(3))), "NEW")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_order_in_which_articles_arrive_makes_no_difference(seed: int) -> None:
+    chance = random.Random(seed)
+    reports = [
+        (float(chance.randrange(40 * H)), f"p{chance.randrange(9)}", round(chance.uniform(-1, 1), 4)) for _ in range(40)
+    ]
+    shuffled = chance.sample(reports, len(reports))
+    assert findings(told(*reports)) == findings(told(*shuffled))
+
+
+def test_long_stories_name_twenty_articles_and_publishers() -> None:
+    new = found(told(*((float(n), f"p{n}") for n in range(60))), "NEW")
+    assert new is not None
+    assert (len(new.articles), len(new.publishers), new.after.articles) == (20, 20, 60)

@@ -1,0 +1,76 @@
+"""What follows for an article from the corrections that name it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from models.grouping_correction import GroupingCorrection, Kind, grouping_correction_id
+from services.stories.constraints import constraints_of
+from services.stories.grouping import WITHOUT
+from tests.documents import NOW
+
+
+def correction(kind: Kind, articles: str, others: str, minute: int = 0, **fields: Any) -> GroupingCorrection:
+    made_at: datetime = NOW + timedelta(minutes=minute)
+    return GroupingCorrection(
+        created_at=made_at,
+        updated_at=made_at,
+        day=made_at.date().isoformat(),
+        correction_id=grouping_correction_id(f"run{minute}", made_at),
+        kind=kind,
+        articles=tuple(articles),
+        others=tuple(others),
+        author="Ada",
+        made_at=made_at,
+        made_by_run=f"run{minute}",
+        **fields,
+    )
+
+
+def test_a_correction_is_about_each_pair_across_and_says_the_same_to_both() -> None:
+    apart = correction("NOT_ONE_STORY", "ab", "cd")
+    assert constraints_of("a", [apart]).apart_from == dict.fromkeys("cd", apart.correction_id)
+    assert constraints_of("c", [apart]).apart_from == dict.fromkeys("ab", apart.correction_id)
+    assert constraints_of("x", [apart]) == WITHOUT
+
+
+def test_each_kind_has_its_field() -> None:
+    fields = {"ONE_STORY": "together_with", "NEAR_DUPLICATES": "same_as", "NOT_NEAR_DUPLICATES": "different_from"}
+    for kind, field in fields.items():
+        found = constraints_of("a", [correction(kind, "a", "b")])  # type: ignore[arg-type]
+        assert set(getattr(found, field)) == {"b"}
+        assert found.partners == {"b"}
+    split = constraints_of("b", [correction("SPLIT_ARTICLE", "a", "b", source="feed")])
+    assert set(split.different_from) == {"a"}
+
+
+def test_articles_that_leave_a_story_stay_together() -> None:
+    split = correction("SPLIT_STORY", "ab", "cd")
+    found = constraints_of("a", [split])
+    assert (set(found.apart_from), set(found.together_with)) == (set("cd"), {"b"})
+    left = constraints_of("c", [split])
+    assert (set(left.apart_from), set(left.together_with)) == (set("ab"), set())
+
+
+def test_the_later_correction_of_a_pair_counts_in_whatever_order_they_are_read() -> None:
+    apart, together = correction("NOT_ONE_STORY", "a", "bc", 1), correction("ONE_STORY", "b", "a", 2)
+    for said in ([apart, together], [together, apart]):
+        found = constraints_of("a", said)
+        assert (set(found.apart_from), set(found.together_with)) == ({"c"}, {"b"})
+
+
+def test_an_undone_correction_says_nothing_and_the_earlier_one_counts_again() -> None:
+    apart = correction("NOT_ONE_STORY", "a", "b", 1)
+    together = correction("ONE_STORY", "a", "b", 2, undone_at=NOW, undone_by="Ada")
+    assert set(constraints_of("a", [apart, together]).apart_from) == {"b"}
+    assert constraints_of("a", [together]) == WITHOUT
+
+
+def test_near_duplicates_are_of_one_story_so_the_later_statement_ends_the_other() -> None:
+    same, apart = correction("NEAR_DUPLICATES", "a", "b", 1), correction("NOT_ONE_STORY", "a", "b", 2)
+    found = constraints_of("a", [same, apart])
+    assert (set(found.same_as), set(found.apart_from)) == (set(), {"b"})
+    later = correction("NEAR_DUPLICATES", "a", "b", 3)
+    found = constraints_of("a", [same, apart, later])
+    assert (set(found.same_as), set(found.apart_from)) == ({"b"}, set())

@@ -1,0 +1,74 @@
+"""What is stored of a grouped article, and the story that members make."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from models.article import Article
+from models.story import Reason, StoryMember, event_id
+from services.stories.documents import MOST_LISTED, known, member_of, signed, story_of, without_words
+from services.stories.grouping import Constraints, Decision, Known
+from tests.documents import NOW, article, reading
+
+EVENT = event_id(article().source_id, NOW)
+
+
+def of(stored: Article, published: datetime = NOW, **changes: Any) -> Known:
+    decision = Decision(EVENT, stored.source_id, Reason(rule="same_event", fields={"words": "secret"}), "dedup:x", None)
+    return Known(stored.source_id, published, signed(stored), **{"decision": decision, **changes})
+
+
+def test_a_member_is_read_as_it_was_written_with_what_people_said() -> None:
+    stored = article(canonical=reading(headline="Hexwharf outage stops deployments"))
+    grouped = of(stored, constraints=Constraints(apart_from={"dedup:y": "c1"}, same_as={"dedup:x": "c2"}))
+    document = member_of(stored, grouped, None, NOW)
+    assert known(document) == grouped
+    member = StoryMember.from_document(document)
+    assert (member.detected_tool_ids, member.article_sources) == (stored.detected_tool_ids, stored.sources)
+    assert (member.ttl_timestamp, member.revision) == (stored.ttl_timestamp, stored.canonical.revision)
+    assert len(str(document)) < 3_000
+
+
+def test_the_member_of_a_deleted_article_keeps_where_it_stood_and_no_word() -> None:
+    stored = article(canonical=reading(headline="Hexwharf outage stops deployments"), text_for_analysis="Words " * 50)
+    grouped = of(stored)
+    bare = without_words(member_of(stored, grouped, None, NOW), "2026-02-21T20:00:00Z")
+    after = known(bare)
+    assert (after.signature.keys, after.place) == (grouped.signature.keys, grouped.place)
+    assert after.decision is not None
+    assert (after.decision.event_id, bare["removed_at"]) == (EVENT, "2026-02-21T20:00:00Z")
+    text = str(bare).lower()
+    assert not [word for word in ("hexwharf", "outage", "deployments", "secret", "words ") if word in text]
+    StoryMember.from_document(bare)
+
+
+def member(number: int, **changes: Any) -> dict[str, Any]:
+    stored = article(dedup_key=f"{number:032x}", detected_tool_ids=(), **changes)
+    return member_of(stored, of(stored, NOW + timedelta(minutes=number)), None, NOW)
+
+
+def test_a_story_is_counted_from_its_members() -> None:
+    members = [
+        {**member(2), "publisher_id": "b", "detected_tool_ids": ["t2", "t1"], "near_duplicate_of": None},
+        {**member(1), "publisher_id": "a", "detected_tool_ids": ["t1"], "language": "en", "near_duplicate_of": None},
+        {**member(3), "publisher_id": "a", "ttl_timestamp": 5},
+    ]
+    story = story_of(EVENT, members, "A headline", None, NOW)
+    assert (story.article_count, story.near_duplicate_count, story.publisher_count) == (3, 1, 2)
+    assert (story.publisher_ids, story.tool_ids) == (("a", "b"), ("t1", "t2"))
+    assert (story.published_at, story.timestamp) == (NOW + timedelta(minutes=1), NOW + timedelta(minutes=3))
+    assert (story.ttl_timestamp, story.language, story.headline) == (5, "en", "A headline")
+
+
+def test_the_first_source_stands_for_an_unknown_publisher() -> None:
+    members = [{**member(n), "publisher_id": None, "article_sources": [source, "z"]} for n, source in enumerate("aab")]
+    story = story_of(EVENT, members, "A headline", None, NOW)
+    assert (story.publisher_ids, story.publisher_count) == (("source:a", "source:b"), 2)
+
+
+def test_a_story_lists_a_hundred_publishers_and_counts_all() -> None:
+    first = member(1)
+    members = [{**first, "source_id": f"dedup:{number}", "publisher_id": f"p{number}"} for number in range(150)]
+    story = story_of(EVENT, members, "A headline", None, NOW)
+    assert (len(story.publisher_ids), story.publisher_count, MOST_LISTED) == (100, 150, 100)

@@ -1,0 +1,84 @@
+"""The filters of a list of stories, and when a story is open."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from models.errors import InvalidInput
+from services.articles.listing import meets
+from services.ports import Where
+from services.stories.listing import (
+    AS_ARTICLES,
+    FEWEST_ARTICLES,
+    MOST_ARTICLES,
+    STATES,
+    State,
+    closes_at,
+    state_of,
+    story_filter,
+)
+from tests.documents import NOW, story
+
+
+def test_a_story_is_open_until_72_hours_after_its_last_article() -> None:
+    found = story(timestamp=NOW)
+    assert closes_at(found) == NOW + timedelta(hours=72)
+    for after, state in ((0, "open"), (72 * 3600, "open"), (72 * 3600 + 1, "closed")):
+        now = NOW + timedelta(seconds=after, microseconds=5)
+        assert state_of(found, now) == state
+        assert [each for each in STATES if _meets(each, now)] == [state]
+
+
+def _meets(state: State, now: datetime) -> bool:
+    """Whether the story is listed with this state."""
+    (where,) = story_filter({}, state, 2, now)
+    return meets(story(timestamp=NOW).to_document(), where)
+
+
+def test_the_filters_are_those_of_articles_and_a_list_has_stories_of_two_articles_or_more() -> None:
+    assert AS_ARTICLES == ("tool", "publisher", "source", "language", "since", "until", "text")
+    assert (STATES, FEWEST_ARTICLES, MOST_ARTICLES) == (("open", "closed"), 2, 1_000_000)
+
+
+def test_filters_are_conditions_on_the_fields_of_stories() -> None:
+    given = {
+        "tool": "t",
+        "publisher": "p",
+        "source": "s",
+        "language": "en",
+        "since": "2026-02-20T00:00:00Z",
+        "until": "2026-02-21T01:00:00+01:00",
+        "text": "Outage hits",
+    }
+    assert set(story_filter(given, None, 3, NOW)) == {
+        Where("tool_ids", "contains", "t"),
+        Where("publisher_ids", "contains", "p"),
+        Where("sources", "contains", "s"),
+        Where("language", "eq", "en"),
+        Where("timestamp", "ge", "2026-02-20T00:00:00Z"),
+        Where("timestamp", "lt", "2026-02-21T00:00:00Z"),
+        Where("words", "contains", "outage"),
+        Where("words", "contains", "hits"),
+        Where("article_count", "ge", 3),
+    }
+    assert story_filter({}, None, 2, NOW) == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"text": '"down again"'}, "text"),
+        ({"text": ""}, "text"),
+        ({"source": "no source!"}, "source"),
+        ({"publisher": ""}, "publisher"),
+        ({"language": "english"}, "language"),
+        ({"since": "today"}, "since"),
+        ({"since": "2026-02-21T00:00:00Z", "until": "2026-02-20T00:00:00Z"}, "until"),
+    ],
+)
+def test_what_is_wrong_is_named(given: dict[str, str], field: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        story_filter(given, None, 2, NOW)
+    assert refused.value.field == field

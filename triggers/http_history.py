@@ -1,0 +1,120 @@
+"""The history of tools over HTTP: points and windows of one tool or several, and the close of a day."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import date
+from typing import Any
+
+import azure.functions as func
+
+from models.errors import InvalidInput, NotFound
+from models.tool import Tool
+from models.values import format_time
+from services.articles.reading import LAYERS
+from services.container import Container
+from services.figures.history import ToolHistory
+from services.figures.reader import is_reanalysis_offered
+from services.figures.span import MOST_DAYS, STEPS, Span, Step, span_of, tool_texts
+from triggers.bindings import endpoint
+from triggers.http_codec import choice, integer, json_response, left_out, list_response
+
+history_http = func.Blueprint()
+
+DAY: Step = "day"
+_SPAN = ("days", "from", "to", "step")
+
+
+@endpoint(history_http, "GET", "tools/{tool}/history", *_SPAN, "layer")
+async def get_tool_history(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    layer, span = choice(req, "layer", "canonical", LAYERS), _span(services, req)
+    tool = await services.tools.get(req.route_params["tool"])
+    completeness = await services.figures.completeness.of_all()
+    if layer == "canonical":
+        history = await services.figures.history.canonical(tool.tool_id, span)
+    else:
+        asked_for = "from" if "from" in req.params else "days"
+        history = await services.figures.raw_history.raw(tool.tool_id, span, asked_for=asked_for)
+    facts = {**_shown_span(span), **_windows(services, history), **completeness.shown()}
+    return list_response([point.shown() for point in history.points], None, history.unreadable, **facts)
+
+
+@endpoint(history_http, "GET", "history", "tools", *_SPAN)
+async def list_histories(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    texts = tool_texts(req.params.get("tools", ""))
+    span = _span(services, req, len(texts))
+    tools = {tool.tool_id: tool for tool in await asyncio.gather(*(_tool(services, text) for text in texts))}
+    completeness = await services.figures.completeness.of_all()
+    canonical = services.figures.history.canonical
+    histories = await asyncio.gather(*(canonical(tool_id, span, len(tools)) for tool_id in tools))
+    items = [
+        {
+            "tool_id": tool.tool_id,
+            "tool": tool.primary_name,
+            "points": [point.shown() for point in history.points],
+            **_windows(services, history),
+            **left_out(history.unreadable),
+        }
+        for tool, history in zip(tools.values(), histories, strict=True)
+    ]
+    return list_response(items, None, **_shown_span(span), **completeness.shown())
+
+
+@endpoint(history_http, "GET", "tools/{tool}/history/{day}")
+async def get_tool_history_day(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    """A merged tool that is named by its id keeps the days that were closed before its merge."""
+    day = _day(services, req.route_params["day"])
+    tool = await services.tools.unmerged(req.route_params["tool"])
+    stored, point = await services.figures.history.day(tool.tool_id, day)
+    closed = stored.closed if stored else None
+    figures = closed.figures if closed else None
+    present = dict(point.figures)
+    differing = [] if figures is None else sorted(name for name in present if figures.get(name) != present[name])
+    body = {
+        "tool_id": tool.tool_id,
+        "tool": tool.primary_name,
+        "merged_into": tool.merged_into,
+        "day": day.isoformat(),
+        "closed": closed.shown() if closed else None,
+        "present": {
+            **present,
+            "state": point.state,
+            "frozen_at": format_time(stored.frozen.frozen_at) if stored and stored.frozen else None,
+        },
+        "differing": differing,
+    }
+    return json_response(body)
+
+
+def _span(services: Container, req: func.HttpRequest, tools: int = 1) -> Span:
+    days = req.params.get("days")
+    number = None if days is None else integer(days, "days", 1, 1, MOST_DAYS)
+    return span_of(req.params, number, choice(req, "step", DAY, tuple(STEPS)), services.clock(), tools)
+
+
+def _shown_span(span: Span) -> dict[str, str]:
+    return {"step": span.step, "from": format_time(span.start), "to": format_time(span.end)}
+
+
+def _windows(services: Container, history: ToolHistory) -> dict[str, Any]:
+    analyzers = {name for point in history.points for name in point.analyzers}
+    offered = is_reanalysis_offered(analyzers, services.figures.analyzer())
+    return {"total": history.total, "change": history.change, "reanalysis_offered": offered}
+
+
+async def _tool(services: Container, text: str) -> Tool:
+    try:
+        return await services.tools.get(text)
+    except NotFound:
+        raise InvalidInput("tools", f"ids, names or aliases of tools: there is none for {text[:200]!r}") from None
+
+
+def _day(services: Container, text: str) -> date:
+    allowed = "a UTC day such as 2026-02-21, today or earlier"
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        raise InvalidInput("day", allowed) from None
+    if day.isoformat() != text or day > services.clock().date():
+        raise InvalidInput("day", allowed)
+    return day

@@ -1,0 +1,108 @@
+"""The base of all resources: how one is made from a stored document, its two views, and its links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, Self, get_args
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, Field
+
+View = Literal["default", "full"]
+VIEWS: tuple[View, ...] = get_args(View)
+ROOT = "/api/v1"
+
+INTERNAL = {"x-view": "full"}
+"""Marks, in the JSON schema too, the fields that only the full view has."""
+ADDED = {"x-added": True}
+"""Marks the fields that some endpoints add."""
+
+
+def internal(description: str) -> Any:
+    """A field of the full view only: what the app needs for its own work."""
+    return Field(default=None, description=description, json_schema_extra={**INTERNAL})
+
+
+def added(description: str) -> Any:
+    """A field that some endpoints add and the others leave out."""
+    return Field(default=None, description=description, json_schema_extra={**ADDED})
+
+
+def path(*parts: str) -> str:
+    """The absolute path of an endpoint. Ids may have characters that a path must not have."""
+    return "/".join((ROOT, *(quote(part, safe=":") for part in parts)))
+
+
+def links(**paths: str | None) -> dict[str, str]:
+    """Without those that lead nowhere."""
+    return {name: each for name, each in paths.items() if each is not None}
+
+
+class Shape(BaseModel):
+    """A resource or a part of one.
+
+    It is made from documents that were checked when they were read, and is not checked again: a list has 500 of them.
+    Fields that were not set are absent from the JSON.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, protected_namespaces=())
+
+    @classmethod
+    def shaped(cls, values: Mapping[str, Any]) -> Self:
+        """The shape with these values. `model_construct` would set all other fields to their defaults."""
+        shape = cls.__new__(cls)
+        object.__setattr__(shape, "__dict__", dict(values))
+        object.__setattr__(shape, "__pydantic_fields_set__", set(values))
+        object.__setattr__(shape, "__pydantic_extra__", None)
+        object.__setattr__(shape, "__pydantic_private__", None)
+        return shape
+
+    def shown(self) -> dict[str, Any]:
+        """As JSON."""
+        return self.model_dump(mode="json")
+
+
+class Resource(Shape):
+    """One kind of resource. Its fields have the names of the stored ones, but those in `STORED_AS`."""
+
+    STORED_AS: ClassVar[Mapping[str, str]] = {}
+
+    @classmethod
+    def fields_of(cls, view: View = "default") -> tuple[str, ...]:
+        """The fields that this view always has."""
+        return _names(cls, view)
+
+    @classmethod
+    def internal_names(cls) -> tuple[str, ...]:
+        return tuple(name for name, field in cls.model_fields.items() if field.json_schema_extra == INTERNAL)
+
+    @classmethod
+    def added_names(cls) -> tuple[str, ...]:
+        return tuple(name for name, field in cls.model_fields.items() if field.json_schema_extra == ADDED)
+
+    @classmethod
+    def made(cls, document: BaseModel, view: View, /, **computed: Any) -> Self:
+        """The resource with the fields of this view: those in `computed`, and the others from the document."""
+        values = document.__dict__
+        shape = {name: computed[name] if name in computed else values[stored] for name, stored in _stored_as(cls, view)}
+        return cls.shaped(shape)
+
+    def with_added(self, **values: Any) -> Self:
+        """The resource with fields that this endpoint adds."""
+        return self.shaped({**self.__dict__, **values})
+
+
+def shown_all(resources: Iterable[Resource]) -> list[dict[str, Any]]:
+    return [each.shown() for each in resources]
+
+
+@lru_cache(maxsize=256)
+def _names(cls: type[Resource], view: View) -> tuple[str, ...]:
+    left_out = [ADDED] if view == "full" else [ADDED, INTERNAL]
+    return tuple(name for name, field in cls.model_fields.items() if field.json_schema_extra not in left_out)
+
+
+@lru_cache(maxsize=256)
+def _stored_as(cls: type[Resource], view: View) -> tuple[tuple[str, str], ...]:
+    return tuple((name, cls.STORED_AS.get(name, name)) for name in _names(cls, view))

@@ -1,0 +1,137 @@
+"""Corrections of mentions, and of articles and stories, as the API shows them."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field
+
+from models.correction import Correction, JudgedPassage, PastVerdict, Subject, Verdict, VersionedJudgement
+from models.grouping_correction import GroupingCorrection, Kind
+from models.resources.base import Resource, View, added, internal, links, path
+from models.tool import ToolId
+from models.values import Day, Flag, IdPart, Sentiment, SourceKey, Text, Time, UnixSeconds
+
+CorrectionState = Literal["active", "outdated", "undone"]
+
+
+class CorrectionResource(Resource):
+    """The verdict of a person on a mention, a source or a phrase."""
+
+    correction_id: str = Field(
+        description="Of a mention, the id of its article; otherwise `SOURCE:` or `PHRASE:` with the feed or a hash."
+    )
+    state: Literal["active", "outdated", "undone"] = Field(
+        description="`active`; `outdated`: not applied though nobody has undone it; or `undone`."
+    )
+    tool_id: ToolId = Field(description="The tool.")
+    subject: Subject = Field(description="`MENTION`, `SOURCE` or `PHRASE`.")
+    source_id: IdPart | None = Field(description="What is corrected: one of them, as `subject` is.")
+    feed_id: SourceKey | None = Field(description="What is corrected: one of them, as `subject` is.")
+    phrase: Text | None = Field(description="What is corrected: one of them, as `subject` is.")
+    verdict: Verdict = Field(description="As it was posted.")
+    label: Sentiment | None = Field(
+        description="The sentiment that the person gave, or confirmed by `right`; otherwise null."
+    )
+    reason: Text | None = Field(description="As it was posted.")
+    author: Text = Field(description="As it was posted.")
+    made_at: Time = Field(description="When the verdict was asked for, and the run that made it.")
+    made_by_run: IdPart = Field(description="When the verdict was asked for, and the run that made it.")
+    headline: Text | None = Field(description="Of the article, as it was judged.")
+    language: Text | None = Field(description="Of the article, as it was judged.")
+    passages: tuple[JudgedPassage, ...] = Field(
+        description="What was judged: the headline if it counts, and the sentences that name the tool, at most "
+        "8,000 characters. Each has `text`, and the start and end of the tool's `names` and of "
+        "`other_names` in it."
+    )
+    said: VersionedJudgement | None = Field(
+        description="What the analyzer had said: `sentiment`, `score`, `polarity`, `unscored_reason`, `analyzer`, "
+        "`analyzer_version`."
+    )
+    undone_at: Time | None = Field(description="When, by whom and why it was undone; null while it is not.")
+    undone_by: Text | None = Field(description="When, by whom and why it was undone; null while it is not.")
+    undone_reason: Text | None = Field(description="When, by whom and why it was undone; null while it is not.")
+    history: tuple[PastVerdict, ...] = Field(
+        description="The earlier verdicts on the same subject, oldest first, at most 50. Each has those fields "
+        "that say who judged what, when and why. `tool_id` is set if the verdict was on a tool that "
+        "was merged since."
+    )
+    created_at: Time = Field(description="When it was first stored.")
+    updated_at: Time = Field(description="When the stored document last changed.")
+    links: dict[str, str] = Field(description="Paths: the correction itself, the tool, and the article or feed.")
+    run_id: str | None = added("The run that this request began, in the response to a change; null if it needed none.")
+    revision: Text | None = internal("Of the article, as it was judged.")
+    entity_type: str | None = internal("The kind of stored document.")
+    schema_version: str | None = internal("The version of its stored form.")
+    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
+
+    @classmethod
+    def of(cls, correction: Correction, state: CorrectionState, view: View = "default") -> Self:
+        """`state`: whether the verdict is applied, which depends on the tool and the mention as they are now."""
+        tool, article, feed = path("tools", correction.tool_id), correction.source_id, correction.feed_id
+        return cls.made(
+            correction,
+            view,
+            correction_id=correction.correction_id,
+            state=state,
+            links=links(
+                self=path("tools", correction.tool_id, "corrections", correction.correction_id),
+                tool=tool,
+                article=path("articles", article) if article else None,
+                feed=path("feeds", feed) if feed else None,
+                run=path("runs", correction.made_by_run),
+            ),
+        )
+
+
+class GroupingCorrectionResource(Resource):
+    """What a person said of articles and stories."""
+
+    correction_id: IdPart = Field(description="Its id.")
+    state: Literal["active", "undone"] = Field(description="`active` or `undone`.")
+    day: Day = Field(description="The day on which it was made.")
+    kind: Kind = Field(
+        description="`SPLIT_ARTICLE`, `NEAR_DUPLICATES`, `NOT_NEAR_DUPLICATES`, `SPLIT_STORY`, `ONE_STORY` or "
+        "`NOT_ONE_STORY`."
+    )
+    articles: tuple[IdPart, ...] = Field(
+        description="What it is about: each pair of an article in the one and an article in the other. After "
+        "`SPLIT_STORY`, `articles` left the story of `others`; after `SPLIT_ARTICLE`, the article in "
+        "`others` is the new one."
+    )
+    others: tuple[IdPart, ...] = Field(
+        description="What it is about: each pair of an article in the one and an article in the other. After "
+        "`SPLIT_STORY`, `articles` left the story of `others`; after `SPLIT_ARTICLE`, the article in "
+        "`others` is the new one."
+    )
+    source: SourceKey | None = Field(
+        description="The source that became an article, and whether it was the first of its article; null without "
+        "a split."
+    )
+    was_first: Flag | None = Field(
+        description="The source that became an article, and whether it was the first of its article; null without "
+        "a split."
+    )
+    event_ids: tuple[IdPart, ...] = Field(description="The stories that the person named.")
+    reason: Text | None = Field(description="Who said so, why, when, and the run that did it.")
+    author: Text = Field(description="Who said so, why, when, and the run that did it.")
+    made_at: Time = Field(description="Who said so, why, when, and the run that did it.")
+    made_by_run: IdPart = Field(description="Who said so, why, when, and the run that did it.")
+    undone_at: Time | None = Field(description="When it was undone, by whom and why; null while it applies.")
+    undone_by: Text | None = Field(description="When it was undone, by whom and why; null while it applies.")
+    undone_reason: Text | None = Field(description="When it was undone, by whom and why; null while it applies.")
+    created_at: Time = Field(description="When it was first stored.")
+    updated_at: Time = Field(description="When the stored document last changed.")
+    links: dict[str, str] = Field(description="Paths: the correction itself, and the run that made it.")
+    entity_type: str | None = internal("The kind of stored document.")
+    schema_version: str | None = internal("The version of its stored form.")
+    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
+
+    @classmethod
+    def of(cls, correction: GroupingCorrection, view: View = "default") -> Self:
+        return cls.made(
+            correction,
+            view,
+            state="active" if correction.is_active else "undone",
+            links=links(self=path("corrections", correction.correction_id), run=path("runs", correction.made_by_run)),
+        )

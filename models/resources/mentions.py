@@ -1,0 +1,100 @@
+"""A mention of a tool by an article as the API shows it."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import Field
+
+from models.correction import AnalyzerJudgement, Verdict
+from models.mention import Match, SentimentScore
+from models.resources.base import Resource, View, added, internal, links, path
+from models.scored import WordsJudgement
+from models.tool import ReferenceRole
+from models.values import (
+    Flag,
+    IdPart,
+    Polarity,
+    Sentiment,
+    Share,
+    SourceKey,
+    Text,
+    Time,
+    UnixSeconds,
+    UnscoredReason,
+    WebUrl,
+)
+
+
+class MentionResource(Resource):
+    """What one article says of one tool."""
+
+    tool_id: IdPart = Field(description="The tool and the article.")
+    source_id: IdPart = Field(description="The tool and the article.")
+    headline: Text | None = Field(description="Of the canonical reading.")
+    url: WebUrl | None = Field(description="Of the canonical reading.")
+    published_at: Time = Field(
+        description="When the article was published or first seen, whichever is earlier. It decides which windows "
+        "count the mention. It is fixed when the mention is first analysed."
+    )
+    sentiment: Sentiment | None = Field(
+        description="`positive`, `negative` or `neutral`: the most probable of the three. Null if the mention "
+        "could not be scored."
+    )
+    score: Share | None = Field(
+        description="Confidence in `sentiment`, 0 to 1: its probability. Null without a sentiment."
+    )
+    polarity: Polarity | None = Field(
+        description="-1 (negative) to 1 (positive). Above 0 if `sentiment` is `positive`, below 0 if it is "
+        "`negative`, exactly 0 if it is `neutral`. Null without a sentiment."
+    )
+    unscored_reason: UnscoredReason | None = Field(
+        description="Why the mention could not be scored: `LANGUAGE` if the analyzer cannot judge the language of "
+        "the article. Null if it has a sentiment."
+    )
+    role: ReferenceRole = Field(
+        description="`DISCOVERY`: the first article that named the tool. `DOCUMENT_SOURCE`: the full text of the "
+        "page names the tool, the headline does not. `OTHER`: only tags or tickers of the source name "
+        "the tool. `TIMELINE_SOURCE`: all others."
+    )
+    matches: tuple[Match, ...] = Field(description="Why the article counts: the names that were found.")
+    source: SourceKey | None = Field(description="Of the canonical reading.")
+    publisher: Text | None = Field(description="Of the canonical reading.")
+    publisher_id: Text | None = Field(description="Of the canonical reading.")
+    event_id: IdPart | None = Field(description="The story of the article; null until the article is grouped.")
+    analyzer: Text = Field(description="The analyzer that judged the mention, or could not.")
+    analyzer_version: Text = Field(description="The analyzer that judged the mention, or could not.")
+    verdict: Verdict | None = Field(description="What a person said of the mention, while it applies: see corrections.")
+    corrected: Flag | None = Field(
+        description="True: `sentiment` is that of a person, with the `score` 1 and the `polarity` 1, -1 or 0; "
+        "otherwise null."
+    )
+    analyzer_judgement: AnalyzerJudgement | None = Field(
+        description="Of a corrected mention: `sentiment`, `score`, `polarity` and `unscored_reason` that the "
+        "analyzer gave; otherwise null."
+    )
+    created_at: Time = Field(description="When it was first stored.")
+    updated_at: Time = Field(description="When the stored document last changed.")
+    links: dict[str, str] = Field(description="Paths: the article, the tool, the story.")
+    tool: str | None = added("The name of the tool, in `GET articles/{article_id}`.")
+    revision: Text | None = internal("The `revision` of the canonical reading that was judged.")
+    other_words: dict[Text, WordsJudgement | None] | None = internal(
+        "What sources that wrote other words say: sentiment, score, polarity and `unscored_reason` by `revision`; "
+        "null for words that do not name the tool. Null if no listed source has other words."
+    )
+    removed_at: Time | None = internal("Null; a removed mention is never served.")
+    entity_type: str | None = internal("The kind of stored document.")
+    schema_version: str | None = internal("The version of its stored form.")
+    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
+
+    @classmethod
+    def of(cls, mention: SentimentScore, view: View = "default") -> Self:
+        return cls.made(
+            mention,
+            view,
+            links=links(
+                article=path("articles", mention.source_id),
+                tool=path("tools", mention.tool_id),
+                story=path("stories", mention.event_id) if mention.event_id else None,
+            ),
+        )

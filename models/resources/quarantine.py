@@ -1,0 +1,73 @@
+"""A quarantined item as the API shows it."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import Field, JsonValue
+
+from models.document import QuarantineReason
+from models.quarantine import BatchReason, Decision, QuarantineItem, QuarantineKind
+from models.resources.base import Resource, View, added, internal, links, path
+from models.states import ReviewStatus
+from models.values import Count, IdPart, Text, Time, UnixSeconds
+
+
+class QuarantineResource(Resource):
+    """A batch of entries of a feed, or a full text, that waits for the review of a person."""
+
+    quarantine_id: IdPart = Field(description="The id.")
+    kind: QuarantineKind = Field(description="`BATCH`: entries of a feed; `DOCUMENT`: a full text.")
+    subject: IdPart = Field(description="The feed, or the article.")
+    reason_code: QuarantineReason | BatchReason = Field(
+        description="Why the item is here. Of a batch `FLOOD` or `VOLUME`; of a full text `UNKNOWN_PROFILE`, "
+        "`MISSING_CRITICAL_METADATA`, `CHECKSUM_MISMATCH` or `OTHER`."
+    )
+    reason: Text = Field(
+        description="Why the item is here. Of a batch `FLOOD` or `VOLUME`; of a full text `UNKNOWN_PROFILE`, "
+        "`MISSING_CRITICAL_METADATA`, `CHECKSUM_MISMATCH` or `OTHER`."
+    )
+    item_count: Count = Field(description="Number of entries.")
+    payload: JsonValue = Field(description="`samples`: URL and headline of up to 20 entries.")
+    released_at: Time | None = Field(
+        description="When the batch was ingested, or when the full text followed its review."
+    )
+    left_out: Count = Field(description="Ambiguous entries that were not ingested.")
+    manual_review_status: ReviewStatus = Field(description="`PENDING`, `CLEARED_RETRY_APPROVED` or `CLEARED_TERMINAL`.")
+    decision: Decision | None = Field(
+        description="The decision, who made it, when, and why. Null before the review, and in items that an "
+        "earlier version reviewed. A reviewed item is deleted after 30 days."
+    )
+    reviewed_by: Text | None = Field(
+        description="The decision, who made it, when, and why. Null before the review, and in items that an "
+        "earlier version reviewed. A reviewed item is deleted after 30 days."
+    )
+    reviewed_at: Time | None = Field(
+        description="The decision, who made it, when, and why. Null before the review, and in items that an "
+        "earlier version reviewed. A reviewed item is deleted after 30 days."
+    )
+    review_note: Text | None = Field(
+        description="The decision, who made it, when, and why. Null before the review, and in items that an "
+        "earlier version reviewed. A reviewed item is deleted after 30 days."
+    )
+    created_at: Time = Field(description="When it was first stored.")
+    updated_at: Time = Field(description="When the stored document last changed.")
+    links: dict[str, str] = Field(description="Paths: the preview of a batch; the feed, or the article.")
+    run_id: str | None = added("The run that this request began, in the response to a change; null if it needed none.")
+    parts: Count | None = internal("Number of stored documents that have the entries.")
+    entity_type: str | None = internal("The kind of stored document.")
+    schema_version: str | None = internal("The version of its stored form.")
+    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
+
+    @classmethod
+    def of(cls, item: QuarantineItem, view: View = "default") -> Self:
+        is_batch = item.kind == "BATCH"
+        return cls.made(
+            item,
+            view,
+            links=links(
+                preview=path("quarantine", item.quarantine_id, "preview") if is_batch else None,
+                feed=path("feeds", item.subject) if is_batch else None,
+                article=None if is_batch else path("articles", item.subject),
+            ),
+        )

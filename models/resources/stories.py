@@ -1,0 +1,196 @@
+"""A story with its members, and a signal, as the API shows them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal, Self
+
+from pydantic import Field
+
+from models.article import Article
+from models.resources.base import Resource, Shape, View, added, internal, links, path
+from models.signal import Kind, Side, Signal
+from models.story import Reason, Story, StoryMember, Topic, first_article
+from models.values import Count, Day, IdPart, Language, Polarity, Sentiment, SourceKey, Text, Time, UnixSeconds
+
+StoryState = Literal["open", "closed"]
+
+
+class StoryPublisher(Shape):
+    """A publisher of a story, with the number of its articles there."""
+
+    publisher_id: Text
+    publisher_name: Text | None
+    articles: Count
+
+
+class StoryTool(Shape):
+    """What the articles of a story say of one tool."""
+
+    tool_id: IdPart
+    tool: Text | None = Field(description="The name of the tool; null for one that cannot be read.")
+    articles: Count = Field(description="How many of the articles mention the tool.")
+    total_mentions: Count = Field(description="How many of these have a sentiment.")
+    positive_count: Count
+    negative_count: Count
+    neutral_count: Count
+    unscored_mentions: Count
+    average_sentiment: Polarity | None = Field(description="Null if no mention could be scored.")
+
+
+class StoryMemberResource(Resource):
+    """The article of a member, and why it is in the story."""
+
+    source_id: str = Field(description="Of the article.")
+    headline: str = Field(description="Of the article.")
+    url: str = Field(description="Of the article.")
+    published_at: Time = Field(description="Of the article, as it was grouped.")
+    language: str | None = Field(description="Of the article, as it was grouped.")
+    publisher_id: str | None = Field(description="Of the article, as it was grouped.")
+    publisher_name: str | None = Field(description="Of the article, as it was grouped.")
+    sources: tuple[str, ...] = Field(description="Of the article.")
+    tool_ids: tuple[str, ...] = Field(description="The tools that it mentions.")
+    sentiment: Sentiment | None = Field(description="Of the article.")
+    reason: Reason | None = Field(
+        description="Why it is in the story, as in the merge ledger; null for the article that begins the story."
+    )
+    near_duplicate_of: str | None = Field(description="The article that it repeats, and why; null if it repeats none.")
+    near_duplicate_reason: Reason | None = Field(
+        description="The article that it repeats, and why; null if it repeats none."
+    )
+    links: dict[str, str] = Field(description="Paths: the article.")
+
+    @classmethod
+    def of(cls, member: StoryMember, article: Article, publisher_name: str | None) -> Self:
+        reading = article.canonical
+        return cls.made(
+            member,
+            "default",
+            headline=reading.headline,
+            url=reading.url,
+            publisher_name=publisher_name,
+            sources=article.sources,
+            tool_ids=member.detected_tool_ids,
+            sentiment=article.sentiment,
+            reason=member.story_reason,
+            links=links(article=path("articles", member.source_id)),
+        )
+
+
+class StoryResource(Resource):
+    """Articles about one event."""
+
+    event_id: IdPart = Field(
+        description="The id. It names the article that begins the story: if this article leaves the story, or an "
+        "earlier one joins it, the story gets another id."
+    )
+    headline: Text = Field(description="That of its first article.")
+    day: Day = Field(description="The day on which its first article was published.")
+    published_at: Time = Field(description="When its first and its last article were published.")
+    timestamp: Time = Field(description="When its first and its last article were published.")
+    state: Literal["open", "closed"] = Field(
+        description="`open` until 72 hours after its last article, then `closed`. A late article that was "
+        "published earlier can still join it."
+    )
+    closes_at: Time = Field(description="When it closes, or closed, unless another article joins it.")
+    language: Language | None = Field(description="The language of its first article.")
+    article_count: Count = Field(description="The number of its articles.")
+    near_duplicate_count: Count = Field(description="How many of them repeat another article.")
+    publisher_ids: tuple[Text, ...] = Field(
+        description="Its publishers, at most 100, and their number; where the publisher of an article is not "
+        "known, its first source stands for it (`source:` and the source's id)."
+    )
+    publisher_count: Count = Field(
+        description="Its publishers, at most 100, and their number; where the publisher of an article is not "
+        "known, its first source stands for it (`source:` and the source's id)."
+    )
+    tool_ids: tuple[IdPart, ...] = Field(description="The tools that its articles mention, at most 100.")
+    sources: tuple[SourceKey, ...] = Field(description="The sources of its articles, at most 100.")
+    topics: tuple[Topic, ...] = Field(
+        description="What at least half of the headlines name: `OUTAGE`, `SECURITY`, `PRICING`, `ACQUISITION`."
+    )
+    created_at: Time = Field(description="When it was first stored.")
+    updated_at: Time = Field(description="When the stored document last changed.")
+    links: dict[str, str] = Field(description="Paths: the story itself, its ledger, its first article.")
+    publishers: tuple[StoryPublisher, ...] | None = added(
+        "The publishers with the number of their articles, those with most first."
+    )
+    tools: tuple[StoryTool, ...] | None = added("What the articles say of each tool.")
+    members: tuple[StoryMemberResource, ...] | None = added("The articles, in the order of their publication.")
+    unreadable: list[str] | None = added(
+        "The ids of parts that cannot be read and were left out; absent if there are none."
+    )
+    entity_type: str | None = internal("The kind of stored document.")
+    schema_version: str | None = internal("The version of its stored form.")
+    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
+
+    @classmethod
+    def of(cls, story: Story, state: StoryState, closes_at: datetime, view: View = "default") -> Self:
+        own = path("stories", story.event_id)
+        first = path("articles", first_article(story.event_id))
+        return cls.made(
+            story,
+            view,
+            state=state,
+            closes_at=closes_at,
+            links=links(self=own, ledger=f"{own}/ledger", first_article=first),
+        )
+
+
+class SignalResource(Resource):
+    """What one story suggests for one tool."""
+
+    signal_id: str = Field(description="The id, which follows from kind, topic and story.")
+    kind: Kind = Field(description="The kind, and a sentence that says why.")
+    reason: Text = Field(description="The kind, and a sentence that says why.")
+    tool_id: IdPart = Field(description="The tool and its name.")
+    tool: str | None = Field(description="The tool and its name.")
+    event_id: IdPart = Field(
+        description="The story and its headline; the headline is null if the story is gone, or has one article left."
+    )
+    headline: str | None = Field(
+        description="The story and its headline; the headline is null if the story is gone, or has one article left."
+    )
+    timestamp: Time = Field(description="When it happened: the publication time of the article that made it so.")
+    story_published_at: Time = Field(description="When the first article of the story was published.")
+    before: Side = Field(
+        description="What is compared: of each side the number of `articles` that mention the tool and of their "
+        "`publishers` (null if that is not known), and their `average_sentiment`, null if none was "
+        "scored."
+    )
+    after: Side = Field(
+        description="What is compared: of each side the number of `articles` that mention the tool and of their "
+        "`publishers` (null if that is not known), and their `average_sentiment`, null if none was "
+        "scored."
+    )
+    compared_with: Literal["STORY", "WEEK"] | None = Field(
+        description="Of a reversal, what is before: `STORY` (earlier articles of the story) or `WEEK` (the scored "
+        "mentions of the seven days before the story); else null."
+    )
+    topic: Topic | None = Field(
+        description="Of the first story of its kind, the topic, and the days before it that were looked at; else null."
+    )
+    days: Count | None = Field(
+        description="Of the first story of its kind, the topic, and the days before it that were looked at; else null."
+    )
+    publishers: tuple[Text, ...] = Field(description="The first 20 articles, and publishers, that made it so.")
+    articles: tuple[IdPart, ...] = Field(description="The first 20 articles, and publishers, that made it so.")
+    withdrawn_at: Time | None = Field(description="Since when it does not hold any more; null while it holds.")
+    created_at: Time = Field(description="When it was first stored.")
+    updated_at: Time = Field(description="When the stored document last changed.")
+    links: dict[str, str] = Field(description="Paths: the tool, and the story.")
+    entity_type: str | None = internal("The kind of stored document.")
+    schema_version: str | None = internal("The version of its stored form.")
+    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
+
+    @classmethod
+    def of(cls, signal: Signal, tool: str | None, headline: str | None, view: View = "default") -> Self:
+        """`tool` and `headline` are the names of the tool and of the story, None if they are gone."""
+        return cls.made(
+            signal,
+            view,
+            signal_id=signal.id,
+            tool=tool,
+            headline=headline,
+            links=links(tool=path("tools", signal.tool_id), story=path("stories", signal.event_id)),
+        )

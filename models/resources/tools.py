@@ -1,0 +1,213 @@
+"""A tool, its references, and a merge of two tools as the API shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field
+
+from models.reference import ADDED_BY, Reference, reference_id
+from models.resources.base import Resource, Shape, View, added, internal, links, path
+from models.states import ToolStatus
+from models.tool import NameRule, ReferenceRole, Reviews, Tool, ToolId
+from models.tool_merge import ToolMerge
+from models.values import Count, Day, Flag, IdPart, Share, SourceKey, Text, Time, UnixSeconds
+
+
+class PrecisionFigures(Shape):
+    """How often the analyzer was right about mentions that people have reviewed."""
+
+    reviewed: Count = Field(description="Mentions with a verdict.")
+    about_tool: Count = Field(description="Those whose verdict is not `not_this_tool`.")
+    precision: Share | None = Field(description="`about_tool` / `reviewed`; null while nothing is reviewed.")
+    scored: Count = Field(
+        description="Mentions about the tool to which the analyzer had given a sentiment, and the person too."
+    )
+    sentiment_right: Count = Field(description="Those for which both are the same.")
+    sentiment_accuracy: Share | None = Field(description="`sentiment_right` / `scored`; null while there is none.")
+
+
+class Precision(PrecisionFigures):
+    by_analyzer: dict[str, PrecisionFigures] = Field(
+        description="The same figures for each analyzer and version that had scored the mentions."
+    )
+
+    @classmethod
+    def of(cls, reviews: Mapping[str, Reviews]) -> Self:
+        """The measured precision of the analyzer versions in `reviews` together, and of each."""
+        total = Reviews()
+        for each in reviews.values():
+            total = total.plus(each)
+        by_analyzer = {version: PrecisionFigures.shaped(each.shown()) for version, each in sorted(reviews.items())}
+        return cls.shaped({**total.shown(), "by_analyzer": by_analyzer})
+
+
+class ToolResource(Resource):
+    """A product, library or ticker that the app watches."""
+
+    STORED_AS: ClassVar[Mapping[str, str]] = {"name": "primary_name"}
+
+    tool_id: ToolId = Field(description="The id, a UUID.")
+    name: Text = Field(description="The name by which people know the tool.")
+    status: ToolStatus = Field(description="`ACTIVE`, `DEPRECATED` or `MERGED`.")
+    aliases: tuple[Text, ...] = Field(description="As it was posted.")
+    tickers: tuple[Text, ...] = Field(description="As it was posted.")
+    keywords: tuple[Text, ...] = Field(description="As it was posted.")
+    excluded: tuple[Text, ...] = Field(description="As it was posted.")
+    muted_sources: tuple[SourceKey, ...] = Field(description="As it was posted.")
+    name_rules: dict[str, NameRule] = Field(description="As it was posted.")
+    discovery_date: Day | None = Field(
+        description="Day and id of the first article that named the tool; not of one that is not about it, by the "
+        "verdict of a person."
+    )
+    discovery_reference: IdPart | None = Field(
+        description="Day and id of the first article that named the tool; not of one that is not about it, by the "
+        "verdict of a person."
+    )
+    scored_by: Text | None = Field(
+        description="Analyzer and version that scored the mentions; after the analyzer changed, the old one until "
+        "a reanalysis."
+    )
+    searched_since: Time | None = Field(
+        description="Since when a backfill has searched the articles for the tool, if that is before the tool was "
+        "created; else null."
+    )
+    precision: Precision = Field(description="The measured precision of the tool's mentions.")
+    merged_into: ToolId | None = Field(description="The tool that replaces it, if the status is `MERGED`.")
+    merging_into: ToolId | None = Field(description="The tool of a merge that is under way.")
+    unmerged_from: ToolId | None = Field(description="The tool that replaced it until the merge was undone.")
+    created_at: Time = Field(description="When it was first stored.")
+    updated_at: Time = Field(description="When the stored document last changed.")
+    links: dict[str, str] = Field(
+        description="Paths: the tool itself, its sentiment, evidence, history, articles, references, stories, "
+        "signals, corrections, merges."
+    )
+    reanalysis_offered: bool | None = added(
+        "Whether an earlier analyzer or version judged some of the mentions of the tool's history."
+    )
+    run_id: str | None = added("The run that this request began, in the response to a change; null if it needed none.")
+    merged_by_run: IdPart | None = internal("The run of its latest merge.")
+    entity_type: str | None = internal("The kind of stored document.")
+    schema_version: str | None = internal("The version of its stored form.")
+    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
+
+    @classmethod
+    def of(cls, tool: Tool, view: View = "default") -> Self:
+        own = path("tools", tool.tool_id)
+        discovery = tool.discovery_reference
+        return cls.made(
+            tool,
+            view,
+            precision=Precision.of(tool.reviews),
+            links=links(
+                self=own,
+                **{name: f"{own}/{name}" for name in _PARTS},
+                evidence=f"{own}/sentiment/evidence",
+                discovery=path("articles", discovery) if discovery else None,
+                merged_into=path("tools", tool.merged_into) if tool.merged_into else None,
+            ),
+        )
+
+
+_PARTS = ("sentiment", "history", "articles", "references", "stories", "signals", "corrections", "merges")
+
+
+class ReferenceResource(Resource):
+    """One article that mentions the tool, also after the article and its mention have expired."""
+
+    reference_id: str = Field(description="A UUID, always the same for the same tool and article.")
+    source_id: str = Field(description="The id of the article.")
+    article_url: str | None = Field(description="Where the article is served; null once it has expired.")
+    title: Text | None = Field(description="The headline.")
+    published_at: Time = Field(description="When the article was published or first seen, whichever is earlier.")
+    source: Text | None = Field(description="The publisher; the feed if the publisher is unknown.")
+    source_identifier: Text = Field(description="The URL; the id of the article if it has none.")
+    role: ReferenceRole = Field(description="As of a mention. `DISCOVERY` is the article that is the tool's first now.")
+    event_id: IdPart | None = Field(description="The story of the article; null if it had none.")
+    added_by_workflow: str = Field(description="`analyze_articles`.")
+    links: dict[str, str] = Field(description="Paths: the article while it is served, its tool, its story.")
+
+    @classmethod
+    def of(cls, reference: Reference, tool: Tool, view: View = "default", *, article_exists: bool) -> Self:
+        article = path("articles", reference.source_id) if article_exists else None
+        return cls.made(
+            reference,
+            view,
+            reference_id=reference_id(tool.tool_id, reference.source_id),
+            article_url=article,
+            role=reference.role_for(tool),
+            added_by_workflow=ADDED_BY,
+            links=links(
+                article=article,
+                tool=path("tools", tool.tool_id),
+                story=path("stories", reference.event_id) if reference.event_id else None,
+            ),
+        )
+
+
+class MergeResource(Resource):
+    """A merge of two tools."""
+
+    state: Literal["active", "undone"] = Field(description="`active` or `undone`.")
+    tool_id: ToolId = Field(description="The tool that got the names and mentions.")
+    merged_tool_id: ToolId = Field(description="The tool that was merged, and its name.")
+    merged_name: Text = Field(description="The tool that was merged, and its name.")
+    names: tuple[Text, ...] = Field(description="What the other tool got.")
+    tickers: tuple[Text, ...] = Field(description="What the other tool got.")
+    keywords: tuple[Text, ...] = Field(description="What the other tool got.")
+    excluded: tuple[Text, ...] = Field(description="What the other tool got.")
+    muted_sources: tuple[SourceKey, ...] = Field(description="What the other tool got.")
+    author: Text | None = Field(
+        description="Who merged them, why, when, and the run. `author` is null if nobody was named."
+    )
+    reason: Text | None = Field(
+        description="Who merged them, why, when, and the run. `author` is null if nobody was named."
+    )
+    made_at: Time = Field(description="Who merged them, why, when, and the run. `author` is null if nobody was named.")
+    made_by_run: IdPart = Field(
+        description="Who merged them, why, when, and the run. `author` is null if nobody was named."
+    )
+    undone_at: Time | None = Field(
+        description="When the merge was undone, by whom, why, and the run; null while it holds."
+    )
+    undone_by: Text | None = Field(
+        description="When the merge was undone, by whom, why, and the run; null while it holds."
+    )
+    undone_reason: Text | None = Field(
+        description="When the merge was undone, by whom, why, and the run; null while it holds."
+    )
+    undone_by_run: IdPart | None = Field(
+        description="When the merge was undone, by whom, why, and the run; null while it holds."
+    )
+    created_at: Time = Field(description="When it was first stored.")
+    updated_at: Time = Field(description="When the stored document last changed.")
+    links: dict[str, str] = Field(description="Paths: both tools, and the run.")
+    run_id: str | None = added("The run that this request began, in the response to a change; null if it needed none.")
+    was_deprecated: Flag | None = internal(
+        "True if the merged tool was `DEPRECATED`: it is again when the merge has been undone."
+    )
+    target_was_deprecated: Flag | None = internal(
+        "True if the other tool was made `DEPRECATED` while the merge was under way: it is since the end of the merge."
+    )
+    target_discovery_date: Day | None = internal("Whether it also got the first article, and which it had before.")
+    target_discovery_reference: IdPart | None = internal(
+        "Whether it also got the first article, and which it had before."
+    )
+    took_discovery: Flag | None = internal("Whether it also got the first article, and which it had before.")
+    entity_type: str | None = internal("The kind of stored document.")
+    schema_version: str | None = internal("The version of its stored form.")
+    ttl_timestamp: UnixSeconds | None = internal("When the store deletes it, in Unix seconds; null: never.")
+
+    @classmethod
+    def of(cls, merge: ToolMerge, view: View = "default") -> Self:
+        return cls.made(
+            merge,
+            view,
+            state="active" if merge.is_active else "undone",
+            links=links(
+                tool=path("tools", merge.tool_id),
+                merged_tool=path("tools", merge.merged_tool_id),
+                run=path("runs", merge.made_by_run),
+            ),
+        )

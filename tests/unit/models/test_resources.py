@@ -1,0 +1,105 @@
+"""Resources: both views of each have what they declare, and nothing of a stored document is lost by accident."""
+
+import json
+from typing import Any
+
+import pytest
+
+from models.resources.base import VIEWS, Resource, View, path
+from models.resources.feeds import FeedResource
+from models.resources.tools import ToolResource
+from tests import documents, resources
+
+# The stored fields that no view shows.
+HIDDEN = {
+    "Article": {
+        *("tool_ids_ever_detected", "muted_tool_ids", "has_further_sources", "moved_sources", "other_words", "words"),
+    },
+    "Observation": {"article_timestamp", "deleted_at"},
+    "Tool": {"corrections", "reviews"},
+    "SentimentScore": {"removal_counted"},
+    "Story": {"words"},
+    "IngestionBatch": {"claimed", "hosts", "feeds", "attempts"},
+    "Correction": {"passages_hash"},
+    "DataProduct": {
+        *("raw_archive_container", "raw_archive_key", "derived_archive_prefix", "archive_day", "attempt_limit"),
+    },
+    "FileObject": {"archive_container", "archive_key"},
+}
+COMMON_INTERNALS = {"entity_type", "schema_version", "ttl_timestamp"}
+
+
+def as_declared(resource: Resource) -> dict[str, Any]:
+    """What is shown, read by the rules of the shape and shown again. Raises ValidationError if it breaks a rule."""
+    shown = resource.shown()
+    again = type(resource).model_validate(shown).shown()
+    return {name: again[name] for name in shown}
+
+
+@pytest.mark.parametrize("kind", resources.EACH)
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_has_the_fields_that_the_shape_declares_in_their_form(kind: str, view: View) -> None:
+    _, make = resources.EACH[kind]
+    resource = make(view)
+    shown = resource.shown()
+    assert tuple(shown) == type(resource).fields_of(view)
+    assert as_declared(resource) == json.loads(json.dumps(shown))
+
+
+@pytest.mark.parametrize("kind", resources.EACH)
+def test_the_full_view_has_every_stored_field_that_is_not_hidden(kind: str) -> None:
+    document, make = resources.EACH[kind]
+    resource = make("full")
+    public = {stored: name for name, stored in type(resource).STORED_AS.items()}
+    wanted = {public.get(name, name) for name in type(document).model_fields} - HIDDEN.get(kind, set())
+    assert wanted - set(resource.shown()) == set()
+
+
+@pytest.mark.parametrize("kind", resources.EACH)
+def test_the_default_view_leaves_internals_out(kind: str) -> None:
+    _, make = resources.EACH[kind]
+    assert not COMMON_INTERNALS & set(make("default").shown())
+    assert set(make("full").shown()) >= COMMON_INTERNALS
+
+
+@pytest.mark.parametrize("kind", resources.EACH)
+def test_a_schema_says_which_fields_are_always_there(kind: str) -> None:
+    _, make = resources.EACH[kind]
+    shape = type(make("default"))
+    schema = shape.model_json_schema(mode="serialization")
+    assert schema["required"] == list(shape.fields_of("default"))
+    assert {name for name, each in schema["properties"].items() if each.get("x-view") == "full"} == set(
+        shape.internal_names()
+    )
+    assert [name for name in shape.fields_of() if not schema["properties"][name].get("description")] == []
+
+
+def test_references_and_members_have_the_fields_that_they_declare() -> None:
+    for resource in (resources.reference(), resources.member()):
+        assert tuple(resource.shown()) == type(resource).fields_of()
+        assert as_declared(resource) == resource.shown()
+
+
+def test_a_feed_is_shown_under_the_names_by_which_it_is_posted() -> None:
+    feed = documents.feed(priority_score=2.5)
+    shown = FeedResource.of(feed).shown()
+    assert (shown["url"], shown["priority"], shown["feed_id"]) == (feed.feed_url, 2.5, feed.feed_id)
+    assert not {"feed_url", "priority_score"} & set(FeedResource.of(feed, "full").shown())
+
+
+def test_a_tool_is_shown_by_its_name_with_links_to_what_belongs_to_it() -> None:
+    tool = documents.tool()
+    shown = ToolResource.of(tool).shown()
+    assert shown["name"] == tool.primary_name
+    assert shown["links"]["self"] == f"/api/v1/tools/{tool.tool_id}"
+    assert shown["links"]["evidence"] == f"/api/v1/tools/{tool.tool_id}/sentiment/evidence"
+
+
+def test_an_endpoint_adds_a_field_to_a_resource_and_no_other_has_it() -> None:
+    plain = FeedResource.of(documents.feed())
+    assert plain.with_added(run_id="r-1").shown() == {**plain.shown(), "run_id": "r-1"}
+
+
+def test_an_id_is_quoted_in_a_path() -> None:
+    assert path("articles", "dedup:ab") == "/api/v1/articles/dedup:ab"
+    assert path("tools", "a b/c") == "/api/v1/tools/a%20b%2Fc"

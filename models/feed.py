@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from models.article import LOWEST_PRIORITY
 from models.coverage import FetchHours
+from models.host import CompactDay, CountersOfHosts
 from models.stored import StoredDocument, StoredFields
 from models.values import Amount, Count, Flag, IdPart, Language, Sha256, SourceKey, Text, Time, Value, WebUrl
 from models.verdict import ADVICE, DisabledBy, DisabledCause, Verdict
@@ -118,6 +119,7 @@ class FeedDocument(StoredFields, total=False):
     recheck_entries: bool
     retry_after_until: str | None
     fetch_hours: dict[str, Any]
+    traffic: dict[str, dict[str, dict[str, int]]]
     etag: str | None
     last_modified: str | None
     body_hash: str | None
@@ -194,7 +196,8 @@ class Feed(StoredDocument):
     The app fetches a feed that it disabled itself at `probe_at`, if that is set; `probes` is how often that failed.
     `tags` are a person's own, sorted; a slash separates the levels of a tag: `News/World`.
     `full_text` says for which entries the text of the page is acquired (services/documents).
-    `fetch_hours` has the hours of the last two days in which a fetch was expected, was made, and succeeded.
+    `fetch_hours` has the hours of the last two days in which a fetch was expected, was made, and succeeded; `traffic`
+    what the fetches of these days cost, by UTC day and host (models/host.py).
     `credential` names the setting with a private feed's secret; the secret itself is never stored.
     `host`, `name_key` and `words` are stored too: feeds are filtered and sorted by them (services/feeds/listing.py).
     """
@@ -240,6 +243,7 @@ class Feed(StoredDocument):
     recheck_entries: Flag = False
     retry_after_until: Time | None = None
     fetch_hours: FetchHours | None = None
+    traffic: dict[CompactDay, CountersOfHosts] = Field(default_factory=dict)
 
     etag: Text | None = None
     last_modified: Text | None = None
@@ -293,7 +297,10 @@ class Feed(StoredDocument):
         return {name: value for name, value in document.items() if name not in _USUAL or value != _USUAL[name]}
 
     def shown(self) -> dict[str, Any]:
-        return {**super().shown(), "host": self.host, "verdict_advice": ADVICE[self.verdict] if self.verdict else None}
+        """Without `traffic`, which `GET hosts` has of all feeds."""
+        fields = super().shown()
+        del fields["traffic"]
+        return {**fields, "host": self.host, "verdict_advice": ADVICE[self.verdict] if self.verdict else None}
 
     @property
     def is_of_news_api(self) -> bool:
@@ -348,6 +355,7 @@ _USUAL: Mapping[str, Any] = {
     "parse_warnings": {},
     "languages": {},
     "entries_skipped": {},
+    "traffic": {},
 }
 """The fields that are not stored if they have this value, which is the default of the model."""
 

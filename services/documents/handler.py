@@ -16,8 +16,10 @@ from services.documents import life_cycle
 from services.documents.acquisition import Acquisition
 from services.documents.discovery import AcquireMessage
 from services.documents.robots import Robots
+from services.feeds.host_days import HostDays
 from services.feeds.hosts import HostStates, host_of
 from services.fetch.addresses import is_loopback
+from services.fetch.traffic import counted
 from services.logs import log_event
 from services.ports import Clock, Store, listed_documents
 from services.runs.engine import RunEngine
@@ -50,6 +52,7 @@ class AcquisitionHandler:
         self._hosts = hosts
         self._clock = clock
         self._new_id = new_id
+        self._host_days = HostDays(store, clock)
         self._pause = pause
 
     async def handle(self, message: AcquireMessage) -> AcquireMessage | None:
@@ -62,17 +65,24 @@ class AcquisitionHandler:
             await self._acquisition.back_off(due)
             return None
         await self._engine.begin_batch(life_cycle.WORKFLOW, message.run_id)
-        left: list[str] = []
-        for number, each in enumerate(due):
-            if deadline.is_near():
-                left = [one.source_id for one in due[number:]]
-                break
-            if number:
-                await self._pause(await self._pause_seconds(_url(each)))
-            await self._try(message.run_id, each.source_id)
+        with counted() as traffic:
+            try:
+                left = await self._try_all(message.run_id, due)
+            finally:
+                await self._host_days.add_pages(traffic, self._new_id())
         await self._engine.close(message.run_id, summary)
         await self._hosts.note(self._clock())
         return AcquireMessage(self._new_id(), tuple(left)) if left else None
+
+    async def _try_all(self, run_id: str, due: Sequence[DocumentProduct]) -> list[str]:
+        """Tries one after the other. Returns those that the deadline left."""
+        for number, each in enumerate(due):
+            if deadline.is_near():
+                return [one.source_id for one in due[number:]]
+            if number:
+                await self._pause(await self._pause_seconds(_url(each)))
+            await self._try(run_id, each.source_id)
+        return []
 
     async def _due(self, source_ids: Sequence[str]) -> list[DocumentProduct]:
         keys = [(each, DocumentProduct.ID) for each in dict.fromkeys(source_ids)]

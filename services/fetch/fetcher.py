@@ -20,7 +20,9 @@ from dataclasses import replace
 import httpx
 from yarl import URL
 
+from models.feed import host_of_address
 from services import telemetry
+from services.fetch import traffic
 from services.fetch.addresses import (
     checked_url,
     host_key,
@@ -178,6 +180,7 @@ class Fetcher:
                 waited = reservation.waited_seconds - waited if reservation else 0.0
                 hops.spent_seconds += max(self._monotonic() - started - waited, 0.0)
             self._report(host, response)
+            _count(url, response)
             return response
 
     def _report(self, host: str, response: Response | Failure) -> None:
@@ -241,6 +244,15 @@ class Fetcher:
             max_age=max_age_seconds(headers, now),
             moved_to=hops.moved_to,
         )
+
+
+def _count(url: URL, response: Response | Failure) -> None:
+    """An address that is refused, or no URL, gets no request."""
+    host = host_of_address(str(url))
+    if isinstance(response, Response):
+        traffic.add_request(host, response.status_code, response.received_bytes)
+    elif response.status not in (FetchStatus.REFUSED_ADDRESS, FetchStatus.INVALID_URL):
+        traffic.add_request(host, None)
 
 
 class _Hops:

@@ -44,6 +44,7 @@ from services.feeds.budget import Budget
 from services.feeds.bulk import BulkActions
 from services.feeds.claims import Claims
 from services.feeds.fetch_days import FetchDays
+from services.feeds.host_figures import HostFigures
 from services.feeds.hosts import HostStates
 from services.feeds.news_apis import enabled_apis
 from services.feeds.outage_states import Outages
@@ -170,6 +171,7 @@ class Container:
     metrics: Metrics
     claims: Claims
     fetch_days: FetchDays
+    host_figures: HostFigures
     ingestion: Ingestion
     articles: Articles
     documents: DocumentServices
@@ -418,6 +420,7 @@ async def build(
             metrics=Metrics(store, figures.backlog, clock, adapter.connections, sources_off),
             claims=claims,
             fetch_days=FetchDays(store, clock),
+            host_figures=HostFigures(store, clock),
             ingestion=ingestion,
             articles=articles,
             documents=documents,

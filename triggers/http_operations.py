@@ -1,15 +1,17 @@
-"""Operations over HTTP: health, metrics, queues and their poison messages, and runs with their attempts."""
+"""Operations over HTTP: health, metrics, hosts, queues and their poison messages, and runs with their attempts."""
 
 import azure.functions as func
 
 from models.errors import NotFound
 from services.container import Container
+from services.feeds.host_figures import DEFAULT_DAYS, HOST_FILTERS, HOST_SORTS, MOST_DAYS, host_filter
 from services.mentions.handler import article_messages
 from services.operations.metrics import MEDIA_TYPE
 from services.runs.listing import RUN_FILTERS, run_filter
 from services.topology import ANALYZE_ARTICLES, QUEUES
 from triggers.bindings import OPEN, endpoint, with_container
 from triggers.http_codec import (
+    choice,
     flag,
     given_of,
     integer,
@@ -57,6 +59,24 @@ async def get_run(services: Container, req: func.HttpRequest) -> func.HttpRespon
     attempts = await services.runs.listed_attempts(run.run_id)
     tried = [attempt.shown() for attempt in attempts.items]
     return json_response({**run.shown(), "attempts": tried, **left_out(attempts.unreadable)})
+
+
+@endpoint(operations_http, "GET", "hosts", *HOST_FILTERS, "days", "sort", "reverse", "limit", "cursor")
+async def list_hosts(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    by = host_filter(req.params.get("text"), flag(req, "failing") if "failing" in req.params else None)
+    sort = choice(req, "sort", HOST_SORTS[0], HOST_SORTS)
+    page = await services.host_figures.page(*page_of(req), _days(req), by, sort, reverse=flag(req, "reverse"))
+    return list_response([each.model_dump(mode="json") for each in page.items], page.next)
+
+
+@endpoint(operations_http, "GET", "hosts/{host}", "days")
+async def get_host(services: Container, req: func.HttpRequest) -> func.HttpResponse:
+    found = await services.host_figures.get(req.route_params["host"], _days(req))
+    return json_response(found.model_dump(mode="json"))
+
+
+def _days(req: func.HttpRequest) -> int:
+    return integer(req.params.get("days"), "days", DEFAULT_DAYS, 1, MOST_DAYS)
 
 
 @endpoint(operations_http, "GET", "queues", is_management=True)

@@ -14,6 +14,7 @@ from models.article import CanonicalReading, SourceAttribution
 from models.feed import FeedAttempt
 from models.mention import Match
 from models.operations import AnalysisTotals, CacheTotals, IngestionTotals, StoreTotals
+from models.resources.host import HostWithDays
 from models.run import CollisionMetrics
 from models.stored import StoredDocument
 from models.tool import shown_reviews
@@ -34,6 +35,7 @@ from services.operations.metrics import (
     of_audit,
     of_cache,
     of_feeds,
+    of_hosts,
     of_ingestion,
     of_reviews,
     of_store,
@@ -87,6 +89,7 @@ SERVED: dict[str, dict[str, Any]] = {
     "QuarantineItem": documents.quarantined().shown(),
     "DataProduct": shown_document(documents.document()),
     "FileObject": shown_file(documents.file_object()),
+    "HostWithDays": dict.fromkeys(HostWithDays.model_fields),
     **{
         kind.__name__: dict.fromkeys(kind.model_fields)
         for kind in (SourceAttribution, CanonicalReading, FeedAttempt, Match, CollisionMetrics)
@@ -123,6 +126,7 @@ def test_the_page_lists_every_metric_with_its_kind() -> None:
     lines = [
         *of_ingestion(IngestionTotals.at(documents.NOW)),
         *of_feeds(0, [], 0, {}),
+        *of_hosts({}),
         *of_analysis(AnalysisTotals.at(documents.NOW), Backlog(0, 0), documents.NOW),
         *of_cache(CacheTotals.at(documents.NOW), None),
         *of_store(StoreTotals.at(documents.NOW)),

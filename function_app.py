@@ -8,6 +8,7 @@ from triggers.http_feeds import feeds_http
 from triggers.http_grouping import grouping_http
 from triggers.http_history import history_http
 from triggers.http_operations import operations_http
+from triggers.http_page import page_http
 from triggers.http_sentiment import sentiment_http
 from triggers.http_stories import stories_http
 from triggers.http_tools import tools_http
@@ -22,6 +23,7 @@ for blueprint in (
     history_http,
     grouping_http,
     operations_http,
+    page_http,
     queues,
     sentiment_http,
     stories_http,

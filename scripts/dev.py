@@ -7,6 +7,7 @@
     python3 scripts/dev.py mutate [modules]    mutation tests of the modules that only decide; --list names them
     python3 scripts/dev.py infra               check the Bicep: Azure's type schemas, checkov, azure-functions-doctor
     python3 scripts/dev.py package             build dist/toolpulse-<version>.zip (with the Python that Azure runs)
+    python3 scripts/dev.py vendor              fetch the libraries of the dashboard from npm; --check compares them
     python3 scripts/dev.py lock                resolve requirements*.in into requirements*.txt
 
 Set-up makes a virtual environment and installs the pinned, hashed requirements. It is repeated when these change.
@@ -240,6 +241,10 @@ def package(arguments: list[str]) -> None:
     become([str(set_up(development=True)), "scripts/package.py", *arguments])
 
 
+def vendor(arguments: list[str]) -> None:
+    become([sys.executable, str(ROOT / "scripts" / "vendor.py"), *arguments])
+
+
 def lock() -> None:
     python = str(set_up(development=True))
     compile_ = [
@@ -278,9 +283,10 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     commands.add_parser("mutate", help="run mutation tests: [--list] [--jobs N] [module ...]", add_help=False)
     commands.add_parser("infra", help="check the Bicep: Azure's type schemas, checkov, azure-functions-doctor")
     commands.add_parser("package", help="build the zip that Azure runs; --output FOLDER", add_help=False)
+    commands.add_parser("vendor", help="fetch the libraries of the dashboard from npm: [--check]", add_help=False)
     commands.add_parser("lock", help="resolve requirements*.in into requirements*.txt")
     arguments, rest = parser.parse_known_args(argv)
-    if rest and arguments.command not in ("test", "check", "mutate", "package"):
+    if rest and arguments.command not in ("test", "check", "mutate", "package", "vendor"):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     return arguments, rest
 
@@ -301,6 +307,8 @@ def main(argv: list[str]) -> None:
         infra()
     elif arguments.command == "package":
         package(rest)
+    elif arguments.command == "vendor":
+        vendor(rest)
     else:
         lock()
 

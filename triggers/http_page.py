@@ -1,0 +1,74 @@
+"""The dashboard: a page and its files. They hold no data and need no key: the page asks the API with the reader's key.
+
+Every path that is no asset gets the page, which shows the view that the path names.
+"""
+
+import azure.functions as func
+
+from triggers.page_files import PageFile, PageFiles, shipped_files
+
+page_http = func.Blueprint()
+
+ASSETS = "assets/"
+SECURITY = {
+    "Content-Security-Policy": "; ".join(
+        (
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            "img-src 'self'",
+            "connect-src 'self'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        )
+    ),
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+KEPT_FOR_GOOD = "public, max-age=31536000, immutable"
+ASKED_AGAIN = "no-cache"
+
+
+@page_http.route(route="dashboard/{*path}", methods=["GET", "HEAD"], auth_level=func.AuthLevel.ANONYMOUS)
+async def get_dashboard(req: func.HttpRequest) -> func.HttpResponse:
+    path = req.route_params.get("path") or ""
+    found = file_at(shipped_files(), path)
+    if found is None:
+        return func.HttpResponse("There is no such file.\n", status_code=404, headers={"Cache-Control": "no-store"})
+    return file_response(req, *found)
+
+
+def file_at(files: PageFiles, path: str) -> tuple[PageFile, str] | None:
+    """The file for a path below `dashboard/`, with its Cache-Control. An asset of another version is served as it is
+    now, and not kept: while a deployment is under way, two versions answer."""
+    if not path.startswith(ASSETS):
+        return files.page, ASKED_AGAIN
+    version, _, name = path.removeprefix(ASSETS).partition("/")
+    asset = files.assets.get(name)
+    if asset is None:
+        return None
+    return asset, KEPT_FOR_GOOD if version == files.digest else ASKED_AGAIN
+
+
+def file_response(req: func.HttpRequest, file: PageFile, cache_control: str) -> func.HttpResponse:
+    headers = {**SECURITY, "Cache-Control": cache_control, "ETag": file.etag, "Vary": "Accept-Encoding"}
+    if req.headers.get("If-None-Match", "").removeprefix("W/") == file.etag:
+        return func.HttpResponse(status_code=304, headers=headers)
+    content = file.content
+    if accepts_gzip(req.headers.get("Accept-Encoding", "")):
+        content, headers["Content-Encoding"] = file.zipped, "gzip"
+    return func.HttpResponse(content, headers=headers, mimetype=file.media_type, charset="utf-8")
+
+
+def accepts_gzip(header: str) -> bool:
+    """Whether `Accept-Encoding` names gzip, and not with the weight 0."""
+    for each in header.lower().split(","):
+        name, _, weight = each.replace(" ", "").partition(";")
+        if name in ("gzip", "*"):
+            return weight not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    return False

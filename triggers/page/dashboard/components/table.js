@@ -1,0 +1,93 @@
+// A table whose columns can be sorted, whose rows appear as they are scrolled to, and which becomes cards on a phone.
+import { html, useEffect, useRef, useState } from "../lib/dom.js";
+import { t } from "../i18n/index.js";
+
+const FIRST = 60;
+const STEP = 120;
+
+/**
+ * columns: [{id, name, cell: (row) => markup, value?: (row) => number|string|null (sortable), numeric?, className?,
+ * hideName?: true for a column whose cells need no name on a phone, first?: "up" or "down"}]
+ * sort: "id" or "-id" (highest first). rows come sorted; `groups` is [{id, name, rows}] instead of rows.
+ */
+export function Table({ caption, columns, rows, groups, keyOf, sort, onSort, className = "", rowClass }) {
+  const parts = groups ?? [{ id: "all", rows }];
+  const total = parts.reduce((sum, part) => sum + part.rows.length, 0);
+  const [most, grow] = useState(FIRST);
+  const end = useRef(null);
+  useEffect(() => {
+    if (most >= total || !end.current) return undefined;
+    const watch = new IntersectionObserver(
+      (seen) => seen.some((each) => each.isIntersecting) && grow((count) => count + STEP),
+      { rootMargin: "1200px" },
+    );
+    watch.observe(end.current);
+    return () => watch.disconnect();
+  }, [most, total]);
+  let left = most;
+  return html`
+    <div class="table-frame">
+      <table class=${`table ${className}`}>
+        ${caption && html`<caption class="visually-hidden">${caption}</caption>`}
+        <thead>
+          <tr>${columns.map((column) => html`<${Head} key=${column.id} column=${column} sort=${sort} onSort=${onSort} />`)}</tr>
+        </thead>
+        ${parts.map((part) => {
+          const shown = part.rows.slice(0, Math.max(0, left));
+          left -= shown.length;
+          return html`
+            <tbody key=${part.id}>
+              ${part.name && shown.length > 0 && html`<tr class="group"><th scope="rowgroup" colspan=${columns.length}>${part.name} <span class="quiet">${part.rows.length}</span></th></tr>`}
+              ${shown.map(
+                (row) => html`
+                  <tr key=${keyOf(row)} class=${rowClass?.(row)}>
+                    ${columns.map((column) => html`
+                      <td key=${column.id} data-name=${column.hideName ? undefined : column.name} class=${`${column.numeric ? "numeric" : ""} ${column.className ?? ""}`}>
+                        ${column.cell(row)}
+                      </td>
+                    `)}
+                  </tr>
+                `,
+              )}
+            </tbody>
+          `;
+        })}
+      </table>
+      ${most < total && html`<div ref=${end} class="table-end"><button type="button" class="button" onClick=${() => grow(total)}>${t("word.more")}</button></div>`}
+    </div>
+  `;
+}
+
+function Head({ column, sort, onSort }) {
+  const up = sort === column.id;
+  const down = sort === `-${column.id}`;
+  const kind = `${column.numeric ? "numeric" : ""} ${column.className ?? ""}`;
+  if (!column.value || !onSort) {
+    return html`<th scope="col" class=${kind}>${column.hideName ? html`<span class="visually-hidden">${column.name}</span>` : column.name}</th>`;
+  }
+  const first = column.first ?? (column.numeric ? "down" : "up");
+  const next = up ? `-${column.id}` : down ? column.id : first === "down" ? `-${column.id}` : column.id;
+  return html`
+    <th scope="col" class=${kind} aria-sort=${up ? "ascending" : down ? "descending" : undefined}>
+      <button type="button" class="sort" onClick=${() => onSort(next)} title=${column.title}>
+        ${column.name}<span class="sort-mark" aria-hidden="true">${up ? "▲" : down ? "▼" : ""}</span>
+      </button>
+    </th>
+  `;
+}
+
+/** Rows in the order that `sort` names; rows without a value come last in both directions. */
+export function sorted(rows, columns, sort) {
+  const descending = sort?.startsWith("-");
+  const column = columns.find((each) => each.id === (descending ? sort.slice(1) : sort));
+  if (!column?.value) return rows;
+  const values = new Map(rows.map((row) => [row, column.value(row)]));
+  const compared = (a, b) => {
+    const [x, y] = [values.get(a), values.get(b)];
+    if (x === null || x === undefined) return y === null || y === undefined ? 0 : 1;
+    if (y === null || y === undefined) return -1;
+    const order = typeof x === "string" ? x.localeCompare(y) : x - y;
+    return descending ? -order : order;
+  };
+  return [...rows].sort(compared);
+}

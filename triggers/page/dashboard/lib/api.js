@@ -1,0 +1,63 @@
+// All reading of resources: which endpoint has what, and how its fields are named here. Views never see a raw response.
+// The API's own names are used as they are; only times become milliseconds, and absent lists empty.
+import { path, send } from "./http.js";
+
+const get = (where, query, options) => send("GET", where, { query, ...options });
+const post = (where, body) => send("POST", where, { body });
+
+const MOST = 500;
+
+/** All items of a list, page by page. */
+export async function all(where, query = {}, most = 5000, options = {}) {
+  const items = [];
+  let cursor = null;
+  do {
+    const page = await get(where, { limit: MOST, ...query, cursor }, options);
+    items.push(...page.items);
+    cursor = page.next;
+  } while (cursor && items.length < most);
+  return items;
+}
+
+export const ms = (seconds) => (seconds === null || seconds === undefined ? null : seconds * 1000);
+
+export function toolOf(raw) {
+  return { aliases: [], tickers: [], keywords: [], excluded: [], muted_sources: [], ...raw };
+}
+
+/** A point of a history, with its time in milliseconds. */
+export function pointOf(raw) {
+  const at = Date.parse(raw.hour ?? `${raw.day}T00:00:00Z`);
+  const [low, high] = raw.confidence_interval ?? [null, null];
+  return { ...raw, at, low, high, average: raw.total_mentions ? raw.average_sentiment : null };
+}
+
+export function historyOf(raw) {
+  return { ...raw, from: Date.parse(raw.from), to: Date.parse(raw.to), points: (raw.points ?? raw.items).map(pointOf) };
+}
+
+export const api = {
+  get,
+  post,
+  send,
+  path,
+  all,
+
+  health: () => get("health").catch((error) => (error.status === 503 && error.body ? error.body : Promise.reject(error))),
+  tool: async (tool) => toolOf(await get(path("tools", tool))),
+  tools: async () => (await all("tools")).map(toolOf),
+  latest: (period) => all("sentiment/latest", { period }),
+  sentiment: (tool, period) => get(path("tools", tool, "sentiment"), { period }),
+
+  history: async (tool, query) => historyOf(await get(path("tools", tool, "history"), query)),
+  histories: async (tools, query) => {
+    const answer = await get("history", { tools, ...query });
+    const span = { from: answer.from, to: answer.to, step: answer.step };
+    return { ...answer, items: answer.items.map((each) => historyOf({ ...span, ...each })) };
+  },
+
+  article: (id) => get(path("articles", id)),
+  story: (id) => get(path("stories", id)),
+
+  run: (id) => get(path("runs", id)),
+};

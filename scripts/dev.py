@@ -33,7 +33,8 @@ SERVERS = {
     ROOT / "tests" / "azurite": "Azurite, the emulator of Azure Storage",
 }
 FLOOR = (3, 11)
-ALL_CORES = ["--numprocesses=auto", "--dist=worksteal"]
+# Many tests wait for another process: three workers keep two cores busy.
+ALL_CORES = [f"--numprocesses={(os.cpu_count() or 1) * 3 // 2}", "--dist=worksteal"]
 FAST = ["tests/unit", "tests/properties", "tests/infra", "--ignore=tests/infra/tools", "-m", "not slow"]
 FAST += ["--durations=10", "--durations-min=1"]  # shows the tests that are to be marked as slow
 

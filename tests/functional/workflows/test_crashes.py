@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from models.run import JobRun
+from models.story import LEASE
 from models.tool import Tool
 from services.runs.engine import RunEngine
 from tests.functional.articles.dying import Died, DyingStore, When
@@ -55,6 +56,7 @@ async def test_a_worker_that_dies_anywhere_leaves_exact_figures_and_an_attempt(
         dying = DyingStore(world.store, k, when)
         with contextlib.suppress(Died):
             await world.new_worker(dying).workflows.advance(run.run_id)
+        world.watch.advance(seconds=LEASE.total_seconds())  # a dead worker keeps its lease until then
         result = await world.worker.workflows.advance(run.run_id, 2)
         engine = RunEngine(world.store, world.watch, lambda: "")
         after = await engine.find(run.run_id)

@@ -80,7 +80,9 @@ async def test_a_process_that_is_ended_with_the_app_says_nothing_of_the_page(
 ) -> None:
     """Ctrl-C in a terminal, or the end of a service, ends all processes together."""
     program = tmp_path / "program.py"
-    program.write_text(f"import os, signal\nos.kill(os.getpid(), signal.{signal})\nsignal.pause()\n")
+    # A shell starts what runs in its background with SIGINT ignored.
+    default = f"signal.signal(signal.{signal}, signal.SIG_DFL)"
+    program.write_text(f"import os, signal\n{default}\nos.kill(os.getpid(), signal.{signal})\nsignal.pause()\n")
     monkeypatch.setattr(extraction, "_PROGRAM", program)
     with pytest.raises(ReaderStopped, match="ended with -"):
         await read(PAGE)

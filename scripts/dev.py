@@ -204,7 +204,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.store:
         settings.append(f"STORE={arguments.store}")
     command = [str(python), str(ROOT / "scripts" / "serve.py")]
-    command += ["--port", str(arguments.port), "--data", data]
+    command += ["--host", arguments.host, "--port", str(arguments.port), "--data", data]
+    command += ["--public-url", arguments.public_url] if arguments.public_url else []
     command += [part for setting in settings for part in ("--set", setting)]
     command += ["--demo"] if arguments.demo else []
     command += ["--once"] if arguments.once else []
@@ -271,7 +272,9 @@ def parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     serve = commands.add_parser("run", help="run the app on this machine")
-    serve.add_argument("--port", type=int, default=7071, help="the port on 127.0.0.1 (default 7071)")
+    serve.add_argument("--port", type=int, default=7071, help="the port (default 7071)")
+    serve.add_argument("--host", default="127.0.0.1", help="the address to listen on; other than loopback needs keys")
+    serve.add_argument("--public-url", metavar="URL", help="what clients use, if a proxy is in front; needs keys")
     serve.add_argument(
         "--data", default=ROOT / ".data", type=Path, metavar="DIR", help="the data folder (default .data)"
     )

@@ -1,6 +1,7 @@
 """Runs this repository's app on the local host, with or without demo feeds. `scripts/dev.py run` starts it.
 
-python scripts/serve.py [--demo] [--port N] [--data DIR] [--set NAME=VALUE ...] [--once]
+python scripts/serve.py [--demo] [--host ADDRESS] [--port N] [--public-url URL] [--data DIR] [--set NAME=VALUE ...]
+                        [--once]
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ sys.path[0] = str(_ROOT)
 from scripts import demo  # noqa: E402
 from scripts.local_host import Refused  # noqa: E402
 from scripts.local_host.command import Checked, argument_parser, command_of, main, tell  # noqa: E402
+from scripts.local_host.connections import Limits  # noqa: E402
 
 del sys.path[0]  # the host puts the app's folder on the path
 
 _WORTH_OPENING = ("api/v1/sentiment/latest", "api/v1/articles", "api/v1/health")
-
-
+# The app itself explains why a body over 1 MB is refused.
+_LIMITS = Limits(body_bytes=2 * 1024 * 1024)
 _NO_NEWS = ("queue_depth", "backlog", "reviews_waiting", "refresh_age")
 
 
@@ -89,6 +91,8 @@ if __name__ == "__main__":
                 check=_check_settings,
                 companion=_with_demo if arguments.demo else _without_demo,
                 worth_opening=_WORTH_OPENING,
+                needed_keys=["MANAGEMENT_KEY"],
+                limits=_LIMITS,
                 is_routine=_is_routine,
             )
         )

@@ -19,11 +19,13 @@ import threading
 import traceback
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
 from . import Refused
+from .access import Access, access_of
+from .connections import Limits
 from .console import AppLog, Console
 from .data import DataFolder
 from .functions import Function, load_functions
@@ -32,6 +34,7 @@ from .settings import app_settings, read_host_json
 from .storage_rest import connection_string
 
 _STORAGE = "AzureWebJobsStorage"
+LOOPBACK = "127.0.0.1"
 # A thread that the app left running does not delay the end for longer.
 _LAST_SECONDS = 1.0
 
@@ -52,7 +55,7 @@ def _accept_all(environment: Mapping[str, str], given: Collection[str]) -> Check
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What to run. Paths are absolute; port 0 is any free one.
+    """What to run. Paths are absolute; port 0 is any free one. `public_url` is that of a proxy in front of the host.
 
     The other fields are for a launcher that knows the app. `check` gets the environment, and the names that --set and
     local.settings.json give; it raises Refused for wrong settings, once the app is loaded. `companion` gets the data
@@ -66,6 +69,10 @@ class Command:
     port: int
     settings: Mapping[str, str]
     once: bool
+    address: str = LOOPBACK
+    public_url: str | None = None
+    needed_keys: Sequence[str] = ()
+    limits: Limits = field(default_factory=Limits)
     check: Callable[[Mapping[str, str], Collection[str]], Checked] = _accept_all
     companion: Callable[[Path], AbstractAsyncContextManager[None]] = lambda data: nullcontext()
     worth_opening: Sequence[str] = ()
@@ -74,7 +81,9 @@ class Command:
 
 def argument_parser(prog: str, description: str, app: Path) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=prog, description=description)
-    parser.add_argument("--port", type=int, default=7071, help="on 127.0.0.1; 0 for any free one (default 7071)")
+    parser.add_argument("--port", type=int, default=7071, help="0 for any free one (default 7071)")
+    parser.add_argument("--host", default=LOOPBACK, help="the address to listen on; other than loopback needs keys")
+    parser.add_argument("--public-url", metavar="URL", help="what clients use, if a proxy is in front; needs keys")
     parser.add_argument("--data", type=Path, default=Path(".data"), help="folder of the queues (default .data)")
     parser.add_argument("--app", type=Path, default=app, help=f"folder of function_app.py (default {app})")
     parser.add_argument(
@@ -93,7 +102,8 @@ def name_and_value(text: str) -> tuple[str, str]:
 
 def command_of(given: argparse.Namespace, **of_launcher: Any) -> Command:
     settings = {**of_launcher.pop("settings", {}), **dict(given.set)}
-    return Command(given.app.resolve(), given.data.resolve(), given.port, settings, given.once, **of_launcher)
+    where = {"address": given.host, "public_url": given.public_url}
+    return Command(given.app.resolve(), given.data.resolve(), given.port, settings, given.once, **where, **of_launcher)
 
 
 def main(command: Command) -> int:
@@ -131,8 +141,9 @@ def _flush_output() -> None:
 
 async def _run(command: Command) -> int:
     values, kept = app_settings(command.app, command.settings, os.environ)
-    with _bound(command.port) as port:
-        origin = f"http://127.0.0.1:{port.getsockname()[1]}"
+    access = access_of(command.address, command.public_url, {**os.environ, **values}, command.needed_keys)
+    with _bound(command.address, command.port) as port, _bound(LOOPBACK, 0) if access.keys else nullcontext() as own:
+        origin = f"http://{LOOPBACK}:{(own or port).getsockname()[1]}"
         notes = [f"{name} is taken from the environment, not from local.settings.json" for name in kept]
         notes += _set_environment(command.app, values, origin)
         options = read_host_json(command.app / "host.json", os.environ)
@@ -145,13 +156,15 @@ async def _run(command: Command) -> int:
             for note in (*notes, *checked.notes):
                 console.tell(f"Note: {note}.")
             console.tell(_summary(functions, origin))
-            host = Host([each for each in functions if not each.disabled], options, folder, console)
+            enabled = [each for each in functions if not each.disabled]
+            host = Host(enabled, options, folder, console, access, command.limits)
             _stop_on_signals(host)
             async with command.companion(command.data):
-                await host.start(port, timers=not command.once)
-                for line in _to_open(functions, origin, command.worth_opening):
+                await host.start([port] if own is None else [own, port], timers=not command.once)
+                served = _url(port)
+                for line in _to_open(functions, command.public_url or served, access, command.worth_opening):
                     console.tell(line)
-                console.tell(f"Ready on {origin} with its data in {command.data}. Ctrl-C stops it.")
+                console.tell(f"Ready on {served} with its data in {command.data}. Ctrl-C stops it.")
                 try:
                     return await (host.once() if command.once else host.serve())
                 finally:
@@ -167,19 +180,32 @@ def _stop_on_signals(host: Host) -> None:
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
+    # The end of the terminal, unless nohup has it ignored.
+    if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, stop)
 
 
-def _bound(port: int) -> socket.socket:
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+def _bound(address: str, port: int) -> socket.socket:
     try:
-        if sys.platform != "win32":
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind(("127.0.0.1", port))
-    except (OSError, OverflowError) as error:
-        found.close()
+        family, kind, _, _, where = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
+        with contextlib.ExitStack() as on_error:
+            found = on_error.enter_context(socket.socket(family, kind))
+            if sys.platform != "win32":
+                found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            found.bind(where)
+            on_error.pop_all()
+    except (OSError, OverflowError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or error
-        raise Refused(f"port {port} of 127.0.0.1 cannot be used: {why}. Choose another with --port") from None
+        raise Refused(
+            f"port {port} of {address} cannot be used: {why}. Choose another with --port"
+            + ("" if address == LOOPBACK else ", or another address with --host")
+        ) from None
     return found
+
+
+def _url(port: socket.socket) -> str:
+    address, number = port.getsockname()[:2]
+    return f"http://[{address}]:{number}" if ":" in address else f"http://{address}:{number}"
 
 
 def _set_environment(app: Path, values: Mapping[str, str], origin: str) -> list[str]:
@@ -228,6 +254,11 @@ def _summary(functions: Sequence[Function], origin: str) -> str:
     return f"{len(functions)} functions ({counted}{without}), listed at {origin}/admin/functions."
 
 
-def _to_open(functions: Sequence[Function], origin: str, worth_opening: Sequence[str]) -> list[str]:
-    gets = {each.route.template for each in functions if each.route is not None and each.route.takes("GET")}
-    return [f"Open {origin}/{path}" for path in worth_opening if path in gets]
+def _to_open(functions: Sequence[Function], url: str, access: Access, worth_opening: Sequence[str]) -> list[str]:
+    """Lines about the paths that a browser can open, which gives no key."""
+    gets = {
+        each.route.template
+        for each in functions
+        if each.route is not None and each.route.takes("GET") and access.lets(each.auth_level, None)
+    }
+    return [f"Open {url.rstrip('/')}/{path}" for path in worth_opening if path in gets]

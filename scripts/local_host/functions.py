@@ -36,7 +36,8 @@ _STORAGE = ("", "AzureWebJobsStorage", "Storage")
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One function: exactly one of `route`, `schedule` and `queue` says how it is triggered.
+    """One function: exactly one of `route`, `schedule` and `queue` says how it is triggered. `auth_level` is the name
+    of a level of azure.functions, for a route.
 
     `outputs` maps the name of a queue output, $return included, to its queue.
     """
@@ -49,6 +50,7 @@ class Function:
     has_return: bool
     disabled: bool
     route: Route | None = None
+    auth_level: str = "FUNCTION"
     schedule: Schedule | None = None
     schedule_text: str = ""
     run_on_startup: bool = False
@@ -152,7 +154,9 @@ def _triggered(name: str, trigger: Any, options: HostOptions, settings: Mapping[
             if re.match(r"/?(admin|runtime)(/|$)", template, re.IGNORECASE):
                 raise Refused(f"{name}: the route {template!r} is the host's own")
             methods = trigger.methods and [getattr(method, "value", method) for method in trigger.methods]
-            return {"route": parse_route(options.route_prefix, template, methods or None)}
+            route = parse_route(options.route_prefix, template, methods or None)
+            level = getattr(trigger.auth_level, "name", "FUNCTION")  # a decorator without a level: FUNCTION
+            return {"route": route, "auth_level": level}
         if trigger.type == "queueTrigger":
             return {"queue": _queue_name(name, trigger, settings)}
         text = resolved(trigger.schedule, settings, f"{name}, schedule")

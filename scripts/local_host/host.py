@@ -13,6 +13,8 @@ from typing import Any
 
 from aiohttp import web
 
+from .access import Access
+from .connections import Limits
 from .console import Console
 from .consumer import Consumer
 from .data import DataFolder, unusable
@@ -29,10 +31,20 @@ _FINISH_SECONDS = 6
 
 
 class Host:
-    """Runs the functions that are not disabled."""
+    """Runs the functions that are not disabled.
+
+    If `access` needs keys, the functions and the host's own addresses are served on two ports: the own addresses and
+    the queues have no keys.
+    """
 
     def __init__(
-        self, functions: Sequence[Function], options: HostOptions, folder: DataFolder, console: Console
+        self,
+        functions: Sequence[Function],
+        options: HostOptions,
+        folder: DataFolder,
+        console: Console,
+        access: Access,
+        limits: Limits,
     ) -> None:
         self._functions = functions
         self._folder = folder
@@ -54,10 +66,18 @@ class Host:
             if each.schedule
         }
         self._consumers = [self._consumer(each) for each in functions if each.queue]
-        admin = Admin(functions, self._timers, self._invoker, time.time)
-        rest = StorageRest(self._queues, time.time)
-        self._front = Front(functions, self._invoker, admin, rest, options.headers, console)
-        self._runner = web.ServerRunner(self._front.server(), handle_signals=False, shutdown_timeout=0.5)
+        own = (Admin(functions, self._timers, self._invoker, time.time), StorageRest(self._queues, time.time))
+        shared = (options.headers, console)
+        if access.keys:
+            self._fronts = [
+                Front((), self._invoker, own, *shared, Access(), Limits()),
+                Front(functions, self._invoker, None, *shared, access, limits),
+            ]
+        else:
+            self._fronts = [Front(functions, self._invoker, own, *shared, access, limits)]
+        self._runners = [
+            web.ServerRunner(each.server(), handle_signals=False, shutdown_timeout=0.5) for each in self._fronts
+        ]
         self._loops: set[asyncio.Task[None]] = set()
         self._poisoned = 0
         self._stop_asked = asyncio.Event()
@@ -102,12 +122,14 @@ class Host:
         if error is not None:
             self._on_fault(error)
 
-    async def start(self, port: socket.socket, *, timers: bool) -> None:
+    async def start(self, ports: Sequence[socket.socket], *, timers: bool) -> None:
+        """`ports` are that of the host's own addresses and that of the functions: one, or two if there are keys."""
         freed = self._queues.recover()
         if freed:
             self._console.tell(f"Messages that an earlier host left in work are free again: {freed}.")
-        await self._runner.setup()
-        await web.SockSite(self._runner, port).start()
+        for runner, port in zip(self._runners, ports, strict=True):
+            await runner.setup()
+            await web.SockSite(runner, port).start()
         for consumer in self._consumers:
             self._queues.create(consumer.queue)
             self._keep(consumer.run())
@@ -153,7 +175,8 @@ class Host:
 
     async def stop(self) -> None:
         """Takes no more work, waits for running functions, then cancels them: their messages come back."""
-        self._front.stopping = True
+        for front in self._fronts:
+            front.stopping = True
         unfinished = [task for consumer in self._consumers for task in consumer.in_work]
         for task in list(self._loops):
             task.cancel()
@@ -166,4 +189,5 @@ class Host:
         unfinished += [timer.firing for timer in self._timers.values() if timer.firing is not None]  # type: ignore[misc]
         if unfinished:
             await asyncio.wait(unfinished, timeout=0.5)
-        await self._runner.cleanup()
+        for runner in self._runners:
+            await runner.cleanup()

@@ -7,18 +7,18 @@ the request. `?wait=1` below /admin is only in this host.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import json
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 from aiohttp import hdrs, web
 from azure.functions.http import HttpRequest
 from multidict import CIMultiDict
 
+from .access import Access, Caller
+from .connections import Limits, Server
 from .console import Console
 from .functions import Function
 from .invoke import PROGRAMMATIC, Invoker, Outcome
@@ -28,49 +28,41 @@ from .storage_rest import ACCOUNT, StorageRest
 from .timers import Timer
 from .values import Reply, net_text, query_parameters, queue_message
 
-BODY_BYTES = 100 * 1024 * 1024
-_HEADER_BYTES = 32 * 1024
-_NOT_LOCAL = "Only programs and pages of this machine are served, at http://127.0.0.1 or http://localhost.\n"
 # The server writes these itself.
 _OWN_HEADERS = ("content-length", "connection", "keep-alive")
 
 
 class Front:
-    """Answers every request on the port."""
+    """Answers every request on a port: `functions` by their routes, and the host's own addresses if it has `own`."""
 
     def __init__(
         self,
         functions: Sequence[Function],
         invoker: Invoker,
-        admin: Admin,
-        storage: StorageRest,
+        own: tuple[Admin, StorageRest] | None,
         headers: Mapping[str, str],
         console: Console,
+        access: Access,
+        limits: Limits,
     ) -> None:
         self._routed = [(each, each.route) for each in functions if each.route is not None and not each.disabled]
         self._invoker = invoker
-        self._admin = admin
-        self._storage = storage
+        self._own = own
         self._headers = headers
         self._console = console
+        self._access = access
+        self._limits = limits
         self.stopping = False
 
-    def server(self) -> web.Server:
-        return web.Server(
-            self.handle,
-            request_factory=_request,
-            access_log=None,
-            max_line_size=_HEADER_BYTES,
-            max_field_size=_HEADER_BYTES,
-            auto_decompress=False,
-        )
+    def server(self) -> Server:
+        return Server(self.handle, self._limits)
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         raw_path, _, query = request.raw_path.partition("?")
-        if (refused := _refused(request)) is not None:
+        if (refused := self._refused(request)) is not None:
             return refused
-        if raw_path.startswith(("/admin/", f"/{ACCOUNT}")):
-            return await self._own(request, raw_path)
+        if self._own is not None and raw_path.startswith(("/admin/", f"/{ACCOUNT}")):
+            return await self._of_host(request, raw_path, *self._own)
         if self.stopping:
             return web.Response(status=503, headers={"Connection": "close"})
         found = self._resolve(request.method, raw_path)
@@ -80,15 +72,33 @@ class Front:
             return self._response(Reply(200, [("content-type", "text/plain")], b"The Functions app is running.\n"))
         return self._response(Reply(404, [], b""))
 
-    async def _own(self, request: web.BaseRequest, raw_path: str) -> web.Response:
+    def _refused(self, request: web.BaseRequest) -> web.Response | None:
+        if not all(_is_text(value) for value in request.headers.values()):
+            return web.Response(status=400, headers={"Connection": "close"})
+        if sum(len(name) + len(value) for name, value in request.raw_headers) > self._limits.head_bytes:
+            return web.Response(status=431, headers={"Connection": "close"})
+        if (request.content_length or 0) > self._limits.body_bytes:
+            return web.Response(status=413, headers={"Connection": "close"})
+        why = self._access.refusal(Caller(request.remote, _authority(request), request.headers.get(hdrs.ORIGIN)))
+        return None if why is None else web.Response(status=403, text=why)
+
+    async def _of_host(
+        self, request: web.BaseRequest, raw_path: str, admin: Admin, storage: StorageRest
+    ) -> web.Response:
         if raw_path.startswith("/admin/"):
-            return web.Response(status=503) if self.stopping else await self._admin.handle(request)
-        return await self._storage.handle(request)
+            return web.Response(status=503) if self.stopping else await admin.handle(request)
+        return await storage.handle(request)
 
     async def _call(
         self, request: web.BaseRequest, function: Function, parameters: Mapping[str, str], query: str
     ) -> web.Response:
-        value = await self._http_request(request, query, parameters)
+        if not self._access.lets(function.auth_level, _key(request, query)):
+            return self._response(Reply(401, [], b""))
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                value = await self._http_request(request, query, parameters)
+        except TimeoutError:
+            return web.Response(status=408, headers={"Connection": "close"})
         parent = request.headers.get("traceparent", "")
         outcome = await self._invoker.start(function, value, PROGRAMMATIC, method=request.method, trace_parent=parent)
         if outcome.stopped:
@@ -112,6 +122,8 @@ class Front:
         for name, text in request.headers.items():
             key = name.lower()
             headers[key] = f"{headers[key]},{text}" if key in headers else text
+        if self._access.public is not None:
+            headers["host"] = self._access.public.netloc
         body = b""
         if request.body_exists:
             if headers.get("expect", "").lower() == "100-continue":
@@ -124,7 +136,7 @@ class Front:
                 body = b""
         return HttpRequest(
             method=request.method,
-            url=f"http://{_authority(request)}{request.raw_path}",
+            url=f"{self._access.origin(_authority(request))}{request.raw_path}",
             headers=headers,
             params=query_parameters(query) if query else {},
             route_params=parameters,
@@ -142,16 +154,6 @@ class Front:
         return web.Response(status=reply.status, headers=headers, body=reply.body or None)
 
 
-def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
-    return web.BaseRequest(message, payload, protocol, writer, task, task.get_loop(), client_max_size=BODY_BYTES)
-
-
-def _refused(request: web.BaseRequest) -> web.Response | None:
-    if not all(_is_text(value) for value in request.headers.values()):
-        return web.Response(status=400, headers={"Connection": "close"})
-    return None if _is_local(request) else web.Response(status=403, text=_NOT_LOCAL)
-
-
 def _is_text(value: str) -> bool:
     """Whether a header is UTF-8, as the real server insists; aiohttp makes half surrogate pairs of other bytes."""
     return value.isascii() or not any("\ud800" <= char <= "\udfff" for char in value)
@@ -161,31 +163,12 @@ def _authority(request: web.BaseRequest) -> str:
     return request.headers.get(hdrs.HOST, "localhost")
 
 
-def _is_local(request: web.BaseRequest) -> bool:
-    """Whether a program or a page of this machine sent the request, to a name of this machine.
-
-    A browser sends `Origin` with a request that a page of another site makes, and the name of that site as `Host` if
-    the site's name was made to resolve to this machine (DNS rebinding).
-    """
-    origin = request.headers.get(hdrs.ORIGIN)
-    here = _is_loopback(request.remote) and _is_loopback(_hostname(f"//{_authority(request)}"))
-    return here and (origin is None or _is_loopback(_hostname(origin)))
-
-
-def _hostname(url: str) -> str | None:
-    try:
-        return urlsplit(url).hostname
-    except ValueError:
-        return None
-
-
-def _is_loopback(name: str | None) -> bool:
-    if name == "localhost":
-        return True
-    try:
-        return name is not None and ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
+def _key(request: web.BaseRequest, query: str) -> str | None:
+    """The key that the request gives; the header wins, as in Azure."""
+    header = request.headers.get("x-functions-key")
+    if header is not None or not query:
+        return header
+    return next((text for name, text in query_parameters(query).items() if name.lower() == "code"), None)
 
 
 class Admin:

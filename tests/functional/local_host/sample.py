@@ -64,15 +64,15 @@ def sample_settings(folder: Path, settings: Mapping[str, str] | None = None) -> 
 
 
 @asynccontextmanager
-async def _sample(folder: Path, **options: Any) -> AsyncIterator[Sample]:
+async def _sample(folder: Path, *arguments: str, **options: Any) -> AsyncIterator[Sample]:
     settings = sample_settings(folder, options.pop("settings", None))
     async with (
-        running_host(app_dir=APP, data=folder / "data", settings=settings, **options) as host,
+        running_host(*arguments, app_dir=APP, data=folder / "data", settings=settings, **options) as host,
         aiohttp.ClientSession(host.url) as client,
     ):
         yield Sample(host, client, folder)
 
 
-def running_sample(folder: Path, **options: Any) -> AbstractAsyncContextManager[Sample]:
+def running_sample(folder: Path, *arguments: str, **options: Any) -> AbstractAsyncContextManager[Sample]:
     """As running_host, with the sample app."""
-    return _sample(folder, **options)
+    return _sample(folder, *arguments, **options)

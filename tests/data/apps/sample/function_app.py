@@ -22,6 +22,16 @@ async def ping(req: func.HttpRequest) -> func.HttpResponse:
     return func.HttpResponse("pong")
 
 
+@app.route(route="v1/locked", methods=["GET", "POST"], auth_level=func.AuthLevel.FUNCTION)
+def locked(req: func.HttpRequest) -> str:
+    return f"{req.url} {req.headers.get('host')} {len(req.get_body())}"
+
+
+@app.route(route="v1/masters", methods=["GET"], auth_level=func.AuthLevel.ADMIN)
+def masters(req: func.HttpRequest) -> str:
+    return "never"
+
+
 @app.route(route="v1/echo/{id:int}/{rest?}")
 def echo(req: func.HttpRequest, context: func.Context) -> func.HttpResponse:
     logging.info("echoing")

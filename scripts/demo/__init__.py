@@ -1,8 +1,9 @@
 """Demo feeds from this machine: a dozen invented outlets that keep publishing about invented developer tools.
 
-newsroom.py decides what has been published by a given moment, formats.py writes it as a feed, server.py serves it over
-HTTP, session.py brings feeds and app together. Every product, company, ticker and outlet is made up. The
-other modules need the app's own modules, and are imported when the demo runs.
+cast.py names products and outlets, plots.py has their usual stories, episodes.py what else happens in the month before
+the demo opens. newsroom.py decides what has been published by a given moment, formats.py writes it as a feed,
+server.py serves it over HTTP, session.py brings feeds and app together. Every product, company, ticker and outlet is
+made up. The other modules need the app's own modules, and are imported when the demo runs.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ from datetime import datetime
 from email.utils import format_datetime
 from xml.sax.saxutils import escape
 
-from scripts.demo.newsroom import Entry, Outlet
+from scripts.demo.cast import Outlet
+from scripts.demo.newsroom import Entry
 
 Writer = Callable[[Outlet, Sequence[Entry], str], str]
 _XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -17,9 +18,9 @@ _XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
 def link(entry: Entry, base: str) -> str:
     """An outlet links to its own page; half of the stories of small outlets link to the first outlet's page."""
     first = entry.story.reports[0][0]
-    if first != entry.outlet.id and entry.outlet.topics and entry.story.number % 2 == 0:
+    if first != entry.outlet.id and entry.outlet.topics and not entry.story.is_retold:
         return f"{base}/{first}/{entry.story.slug}?utm_source={entry.outlet.id}&utm_medium=rss"
-    return f"{base}/{entry.outlet.id}/{entry.story.slug}"
+    return f"{base}/{entry.outlet.id}/{entry.story.slug}{'.html' if entry.is_renewed else ''}"
 
 
 def _site(outlet: Outlet) -> str:
@@ -28,7 +29,7 @@ def _site(outlet: Outlet) -> str:
 
 
 def _guid(entry: Entry) -> str:
-    return f"{entry.outlet.id}-{entry.story.number}"
+    return f"{entry.outlet.id}{'/v2/' if entry.is_renewed else '-'}{entry.story.key}"
 
 
 def _tags(entry: Entry) -> list[str]:
@@ -63,7 +64,7 @@ def rss(outlet: Outlet, entries: Sequence[Entry], base: str) -> str:
 
 def rdf(outlet: Outlet, entries: Sequence[Entry], base: str) -> str:
     items = "".join(
-        f'<item rdf:about="{escape(link(each, base))}"><title>{escape(each.headline)}</title>'
+        f'<item rdf:about="{escape(_site(outlet) + _guid(each))}"><title>{escape(each.headline)}</title>'
         f"<link>{escape(link(each, base))}</link><description>{escape(_html(each))}</description>"
         f"<dc:date>{_iso(each.published)}</dc:date>"
         + "".join(f"<dc:subject>{escape(tag)}</dc:subject>" for tag in _tags(each))

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import hashlib
 import socket
 from collections.abc import AsyncIterator, Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from aiohttp import web
 
+from scripts.demo.cast import OUTLETS, Outlet, outlet_of
 from scripts.demo.formats import FORMATS, article_page, front_page
-from scripts.demo.newsroom import OUTLETS, Outlet, entries, entry_of, is_failing, outlet_of
+from scripts.demo.newsroom import Entry, Newsroom, is_failing
 
 Clock = Callable[[], datetime]
 SLOW_SECONDS = 6.0
-GONE_AFTER = timedelta(minutes=5)
 
 
 class Newsstand:
-    """`opened` is the time at which the demo first ran with this data. GONE_AFTER later one outlet is gone."""
+    """Once `has_turned`, one outlet is gone, and another one gives all its entries new ids and URLs."""
 
-    def __init__(self, clock: Clock, opened: datetime, slow_seconds: float = SLOW_SECONDS) -> None:
+    def __init__(
+        self, clock: Clock, newsroom: Newsroom, slow_seconds: float = SLOW_SECONDS, has_turned: bool = False
+    ) -> None:
         self._clock = clock
-        self._opened = opened
+        self._newsroom = newsroom
         self._slow_seconds = slow_seconds
+        self.has_turned = has_turned
 
     def application(self) -> web.Application:
         application = web.Application()
@@ -41,11 +45,11 @@ class Newsstand:
 
     async def _front(self, request: web.Request) -> web.Response:
         outlet = _outlet(request)
-        return _page(front_page(outlet, entries(outlet, self._clock()), _base(request)))
+        return _page(front_page(outlet, self._entries(outlet, self._clock()), _base(request)))
 
     async def _article(self, request: web.Request) -> web.Response:
-        number = request.match_info["slug"].rpartition("-")[2]
-        entry = entry_of(_outlet(request), int(number), self._clock()) if number.isdecimal() else None
+        slug = request.match_info["slug"].removesuffix(".html")
+        entry = self._newsroom.entry_of(_outlet(request), slug, self._clock())
         if entry is None:
             raise web.HTTPNotFound
         return _page(article_page(entry))
@@ -54,14 +58,14 @@ class Newsstand:
         outlet, now = _outlet(request), self._clock()
         if outlet.behaviour == "not_a_feed":
             return _page(front_page(outlet, [], _base(request)))
-        if outlet.behaviour == "failing" and is_failing(now):
+        if outlet.behaviour == "failing" and is_failing(self._newsroom.opened, now):
             raise web.HTTPServiceUnavailable(text="The server is busy. Try again later.")
-        if outlet.behaviour == "gone" and now - self._opened > GONE_AFTER:
+        if outlet.behaviour == "gone" and self.has_turned:
             raise web.HTTPGone(text="This was the last post.")
         if outlet.behaviour == "slow":
             await asyncio.sleep(self._slow_seconds)
         kind, write = FORMATS[outlet.form]
-        body = write(outlet, entries(outlet, now), _base(request)).encode()
+        body = write(outlet, self._entries(outlet, now), _base(request)).encode()
         response = web.Response(body=body, content_type=kind, charset="utf-8")
         if outlet.behaviour == "no_validators":
             return response
@@ -70,6 +74,12 @@ class Newsstand:
             response = web.Response(status=304)
         response.etag = etag
         return response
+
+    def _entries(self, outlet: Outlet, now: datetime) -> list[Entry]:
+        found = self._newsroom.entries(outlet, now)
+        if outlet.behaviour != "moved" or not self.has_turned:
+            return found
+        return [dataclasses.replace(each, is_renewed=True) for each in found]
 
 
 def _outlet(request: web.Request) -> Outlet:

@@ -1,15 +1,17 @@
 """A run of the app with the demo: its feeds are served and registered once, with the tools that they are about.
 
-A file in the data folder stores the port, so that feeds have the same URLs after a restart, and when the demo first
-ran. A run without the demo removes the demo's feeds and deprecates its tools; articles and mentions stay.
+A file in the data folder stores the port, so that feeds have the same URLs after a restart, when the demo first ran,
+and whether its feeds have turned since: one goes away, another gives all its entries new ids and URLs, once the app
+has read both. A run without the demo removes the demo's feeds and deprecates its tools; articles and mentions stay.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +21,8 @@ import aiohttp
 from models.errors import Conflict, NotFound, ToolpulseError
 from models.values import format_time, parse_time
 from scripts.demo import FIRST_PORT, HOST, PRIVATE, SETTINGS
-from scripts.demo.newsroom import OUTLETS, PRODUCTS, Outlet
+from scripts.demo.cast import OUTLETS, PRODUCTS, Outlet
+from scripts.demo.newsroom import Newsroom, opening
 from scripts.demo.server import Newsstand, served
 from scripts.local_host import Refused
 from services import container
@@ -32,23 +35,28 @@ from services.tools.form import new_tool
 
 REFRESHED_AFTER = (4, 4, 3, 4, 10, 20)
 """Seconds from one refresh to the next, the first from the first fetch."""
+TURNING = tuple(each.id for each in OUTLETS if each.behaviour in ("gone", "moved"))
+ASKED_EVERY, ASKED_FOR = 1.0, 300
+"""Seconds, and how often it is asked whether the app has read the feeds that turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
     port: int
     opened: datetime
+    has_turned: bool = False
 
     def write(self, path: Path) -> None:
-        path.write_text(json.dumps({"port": self.port, "opened": format_time(self.opened)}), "utf-8")
+        fields = {"port": self.port, "opened": format_time(self.opened), "has_turned": self.has_turned}
+        path.write_text(json.dumps(fields), "utf-8")
 
 
 def _marked(path: Path, now: datetime) -> _Mark:
     try:
         mark = json.loads(path.read_text("utf-8"))
-        return _Mark(int(mark["port"]), parse_time(mark["opened"]))
+        return _Mark(int(mark["port"]), parse_time(mark["opened"]), mark.get("has_turned") is True)
     except (OSError, ValueError, KeyError, TypeError):
-        return _Mark(FIRST_PORT, now)
+        return _Mark(FIRST_PORT, opening(now))
 
 
 def _forget(path: Path) -> None:
@@ -98,22 +106,31 @@ async def forget_products(catalog: Catalog) -> None:
 async def running(mark: Path, environment: MutableMapping[str, str], clock: Clock = utc_now) -> AsyncIterator[str]:
     """Yields the URL that the demo is served on. The file `mark` records the port."""
     known = _marked(mark, clock())
-    async with served(Newsstand(clock, known.opened), known.port) as base:
-        port = int(base.rpartition(":")[2])
-        _Mark(port, known.opened).write(mark)
+    newsstand = Newsstand(clock, Newsroom(known.opened), has_turned=known.has_turned)
+    async with served(newsstand, known.port) as base:
+        here = dataclasses.replace(known, port=int(base.rpartition(":")[2]))
+        here.write(mark)
         if environment.get(PRIVATE) == SETTINGS[PRIVATE]:
-            environment[PRIVATE] = f"{HOST}:{port}"
+            environment[PRIVATE] = f"{HOST}:{here.port}"
 
         async def opened(app: Container) -> None:
             await watch_products(app.tools)
             await register(app.feeds, base)
 
+        def turn() -> None:
+            newsstand.has_turned = True
+            dataclasses.replace(here, has_turned=True).write(mark)
+
         await _with_app(environment, opened)
-        first_fetch = asyncio.create_task(_first_minute(environment["WEBSITE_HOSTNAME"]))
+        app = _App(environment["WEBSITE_HOSTNAME"], environment.get("MANAGEMENT_KEY", ""))
+        work = [asyncio.create_task(_first_minute(app))]
+        if not known.has_turned:
+            work.append(asyncio.create_task(_turned(app, turn)))
         try:
             yield base
         finally:
-            first_fetch.cancel()
+            for each in work:
+                each.cancel()
 
 
 async def cleared(mark: Path, environment: Mapping[str, str]) -> None:
@@ -136,19 +153,57 @@ async def _with_app(environment: Mapping[str, str], work: Callable[[Container], 
         raise Refused(str(error)) from error
 
 
-async def _first_minute(host: str) -> None:
+@dataclass(frozen=True, slots=True)
+class _App:
+    """The running app, as its own HTTP API shows it."""
+
+    host: str
+    management_key: str
+
+    async def fire(self, timer: str) -> None:
+        """Runs a timer, as soon as the app serves requests."""
+        async with aiohttp.ClientSession(f"http://{self.host}") as session:
+            for _ in range(100):
+                with contextlib.suppress(aiohttp.ClientError):
+                    async with session.post(f"/admin/functions/{timer}", json={}):
+                        return
+                await asyncio.sleep(0.1)
+
+    async def has_read(self, feed_ids: Sequence[str]) -> bool:
+        """Whether each of these feeds was fetched with success; feeds that a person removed do not count."""
+        async with aiohttp.ClientSession(f"http://{self.host}") as session:
+            for feed_id in feed_ids:
+                async with session.get(f"/api/v1/feeds/{feed_id}") as response:
+                    if response.status != 404 and not (await response.json()).get("last_successful_fetch"):
+                        return False
+        return True
+
+    async def fetch(self, feed_id: str) -> None:
+        headers = {"X-Management-Key": self.management_key} if self.management_key else {}
+        async with (
+            aiohttp.ClientSession(f"http://{self.host}", headers=headers) as session,
+            session.post(f"/api/v1/feeds/{feed_id}/fetch", json={}),
+        ):
+            pass
+
+
+async def _first_minute(app: _App) -> None:
     """Runs the app's timers as soon as the app serves requests, so that a newcomer sees figures soon: the next ticks
     may be half a minute and a quarter of an hour away."""
-    await _fired(host, "ingest_due_feeds")
+    await app.fire("ingest_due_feeds")
     for seconds in REFRESHED_AFTER:
         await asyncio.sleep(seconds)
-        await _fired(host, "refresh_sentiment_cache")
+        await app.fire("refresh_sentiment_cache")
 
 
-async def _fired(host: str, timer: str) -> None:
-    async with aiohttp.ClientSession(f"http://{host}") as session:
-        for _ in range(100):
-            with contextlib.suppress(aiohttp.ClientError):
-                async with session.post(f"/admin/functions/{timer}", json={}):
-                    return
-            await asyncio.sleep(0.1)
+async def _turned(app: _App, turn: Callable[[], None]) -> None:
+    """Turns the feeds that turn once the app has read them, and has the app fetch them again, so that a newcomer sees a
+    dead feed and a flood in quarantine."""
+    for _ in range(ASKED_FOR):
+        await asyncio.sleep(ASKED_EVERY)
+        with contextlib.suppress(aiohttp.ClientError):
+            if await app.has_read(TURNING):
+                turn()
+                for feed_id in TURNING:
+                    await app.fetch(feed_id)
+                return

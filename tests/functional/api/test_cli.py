@@ -16,7 +16,8 @@ import aiohttp
 import pytest
 
 from scripts.demo import MARK
-from scripts.demo.newsroom import PRODUCTS
+from scripts.demo.cast import PRODUCTS
+from scripts.demo.newsroom import Newsroom
 from scripts.demo.server import Newsstand, served
 from services.topology import TIMERS
 from tests.builders import Watch
@@ -68,7 +69,7 @@ def cli(tmp_path: Path) -> Cli:
 
 @pytest.fixture
 async def base() -> AsyncIterator[str]:
-    async with served(Newsstand(Watch(NOW), NOW), 0) as base:
+    async with served(Newsstand(Watch(NOW), Newsroom(NOW, most=30)), 0) as base:
         yield base
 
 

@@ -6,7 +6,8 @@ import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from scripts.demo.newsroom import PRODUCTS, entries, outlet_of
+from scripts.demo.cast import PRODUCTS, outlet_of
+from scripts.demo.newsroom import Newsroom
 from scripts.demo.server import Newsstand, served
 from services.ports import Query, Where, utc_now
 from services.store.containers import FEEDS, MENTIONS
@@ -15,11 +16,12 @@ from tests.builders import Watch
 from tests.functional.api.test_cli import Cli
 
 NOW = datetime.now(UTC) - timedelta(minutes=5)
+NEWSROOM = Newsroom(NOW, most=30)
 
 
 async def test_differences_are_listed_with_exit_code_1_and_repaired_on_request(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
-    async with served(Newsstand(Watch(NOW), NOW), 0) as base:
+    async with served(Newsstand(Watch(NOW), NEWSROOM), 0) as base:
         await cli.run("feeds", "add", f"{base}/demo-dev-wire/feed", "--id", "demo-dev-wire")
         for name in _named_products()[:2]:
             await cli.run("tools", "add", name)
@@ -55,7 +57,7 @@ def _named_products() -> list[str]:
     """The products that the feed names at NOW: which ones depends on the time."""
     outlet = outlet_of("demo-dev-wire")
     assert outlet is not None
-    texts = " ".join(str(entry) for entry in entries(outlet, NOW))
+    texts = " ".join(str(entry) for entry in NEWSROOM.entries(outlet, NOW))
     return [product.name for product in PRODUCTS if product.name in texts]
 
 

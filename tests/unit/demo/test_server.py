@@ -2,17 +2,20 @@
 
 import socket
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import aiohttp
 import pytest
 
-from scripts.demo.newsroom import entries, outlet_of
-from scripts.demo.server import GONE_AFTER, Newsstand, served
+from scripts.demo.cast import outlet_of
+from scripts.demo.newsroom import Newsroom
+from scripts.demo.server import Newsstand, served
+from services.parse.feed import parse
 from services.parse.page_links import discover
 from tests.builders import Watch
 
-NOW = datetime(2026, 2, 21, 20, 0, 7, tzinfo=UTC)  # no failing minute
+NOW = datetime(2026, 2, 20, 20, 0, 7, tzinfo=UTC)
+NEWSROOM = Newsroom(NOW)
 
 
 @pytest.fixture
@@ -21,8 +24,12 @@ def watch() -> Watch:
 
 
 @pytest.fixture
-async def web(watch: Watch) -> AsyncIterator[aiohttp.ClientSession]:
-    newsstand = Newsstand(watch, opened=NOW, slow_seconds=0.05)
+def newsstand(watch: Watch) -> Newsstand:
+    return Newsstand(watch, NEWSROOM, slow_seconds=0.05)
+
+
+@pytest.fixture
+async def web(newsstand: Newsstand) -> AsyncIterator[aiohttp.ClientSession]:
     async with served(newsstand, 0) as base, aiohttp.ClientSession(base) as session:
         yield session
 
@@ -33,12 +40,12 @@ async def test_a_feed_that_has_not_changed_is_304_with_its_etag(web: aiohttp.Cli
         etag = response.headers["ETag"]
     async with web.get("/demo-dev-wire/feed", headers={"If-None-Match": etag}) as response:
         assert (response.status, response.headers["ETag"], await response.read()) == (304, etag, b"")
-    watch.advance(minutes=10)
+    watch.advance(hours=20)
     async with web.get("/demo-dev-wire/feed", headers={"If-None-Match": etag}) as response:
         assert response.status == 200
 
 
-async def test_each_fault_is_served(web: aiohttp.ClientSession, watch: Watch) -> None:
+async def test_each_fault_is_served(web: aiohttp.ClientSession, newsstand: Newsstand, watch: Watch) -> None:
     async def status(path: str) -> int:
         async with web.get(path) as response:
             return response.status
@@ -49,9 +56,8 @@ async def test_each_fault_is_served(web: aiohttp.ClientSession, watch: Watch) ->
         assert (response.status, response.content_type) == (200, "text/html")
         assert discover(await response.read(), str(response.url)) == []
     assert await status("/demo-last-post/feed") == 200
-    watch.now = NOW + GONE_AFTER + timedelta(seconds=1)
+    newsstand.has_turned = True
     assert await status("/demo-last-post/feed") == 410
-    watch.now = NOW.replace(minute=0) - timedelta(minutes=2)
     statuses = set()
     for _ in range(6):
         watch.advance(minutes=1)
@@ -62,6 +68,22 @@ async def test_each_fault_is_served(web: aiohttp.ClientSession, watch: Watch) ->
         assert await status(nothing) == 404
 
 
+async def test_an_outlet_turns_and_has_the_same_entries_under_new_ids_and_urls(
+    web: aiohttp.ClientSession, newsstand: Newsstand
+) -> None:
+    items = []
+    for newsstand.has_turned in (False, True):
+        async with web.get("/demo-new-address/feed") as response:
+            items.append(parse(await response.read(), str(response.url), response.content_type).items)
+    before, after = items
+    assert [each.headline for each in before] == [each.headline for each in after]
+    assert [each.published for each in before] == [each.published for each in after]
+    assert not {each.article_id for each in before} & {each.article_id for each in after}
+    assert not {each.url for each in before} & {each.url for each in after}
+    async with web.get(after[0].url) as response:
+        assert response.status == 200
+
+
 async def test_a_front_page_names_its_feed_and_an_article_has_a_page(web: aiohttp.ClientSession) -> None:
     async with web.get("/demo-frontier/") as response:
         (link,) = discover(await response.read(), str(response.url))
@@ -69,12 +91,12 @@ async def test_a_front_page_names_its_feed_and_an_article_has_a_page(web: aiohtt
         assert response.content_type == "application/atom+xml"
     outlet = outlet_of("demo-dev-wire")
     assert outlet is not None
-    entry = entries(outlet, NOW)[5]
+    entry = NEWSROOM.entries(outlet, NOW)[5]
     async with web.get(f"/demo-dev-wire/{entry.story.slug}") as response:
         assert entry.story.headline in await response.text()
 
 
 async def test_another_port_is_used_if_the_port_is_taken(watch: Watch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        async with served(Newsstand(watch, NOW), taken.getsockname()[1]) as base:
+        async with served(Newsstand(watch, NEWSROOM), taken.getsockname()[1]) as base:
             assert base.rpartition(":")[2] != str(taken.getsockname()[1])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.demo.newsroom import OUTLETS, PRODUCTS
+from scripts.demo.cast import OUTLETS, PRODUCTS
 from scripts.demo.session import forget_products, register, unregister, watch_products
 from services.feeds.form import new_feed
 from services.feeds.registry import FeedRegistry
